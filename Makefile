@@ -1,0 +1,50 @@
+# The two commands: `make run` and `make test`. Everything they need is set up in .venv by themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help run test check bench setup lint types unit openapi clean
+
+help:
+	@echo "make run    set up, start the server on 127.0.0.1:8642 and play a real incident through it"
+	@echo "make test   set up and run all checks and all tests"
+	@echo "make check  the fast loop: lint, types, unit tests"
+	@echo "make bench  figures side by side with peers"
+
+run: setup
+	$(BIN)/beliefd demo --port 8642 --data .beliefd
+
+test: setup lint types
+	$(BIN)/python -m pytest
+
+check: setup lint types unit
+
+bench: setup .venv/bench.stamp
+	$(BIN)/python -m benchmarks
+
+lint:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
+
+types:
+	$(BIN)/mypy
+
+unit:
+	$(BIN)/python -m pytest -m "not slow"
+
+openapi: setup
+	$(BIN)/python -m beliefd.http.openapi > api/openapi.yaml
+
+setup: .venv/setup.stamp
+
+.venv/setup.stamp: pyproject.toml scripts/venv
+	sh scripts/venv $(PYTHON)
+	$(BIN)/python -m pip install --quiet --editable ".[postgres]" --group dev
+	@touch $@
+
+.venv/bench.stamp: pyproject.toml .venv/setup.stamp
+	$(BIN)/python -m pip install --quiet --group bench
+	@touch $@
+
+clean:
+	rm -rf .venv .beliefd .mypy_cache .ruff_cache .pytest_cache .hypothesis

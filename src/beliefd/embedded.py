@@ -1,0 +1,143 @@
+"""beliefd without a server: `beliefd.open("file.db")` gives the client's methods on a local store."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from beliefd.client.asynchronous import AsyncCalls
+from beliefd.client.requests import Request
+from beliefd.client.synchronous import Calls
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.values import Principal
+from beliefd.ledger.chain import LedgerBroken
+from beliefd.steward import transfer
+from beliefd.steward.batch import run_batch
+from beliefd.steward.handle import Steward, ledger_broken
+from beliefd.steward.queries import RawAuditPage
+from beliefd.steward.tokens import LOCAL_AGENT
+from beliefd.steward.usecases import Call, authorise, perform
+from beliefd.stores.base import StorageUnavailable
+from beliefd.stores.opening import open_store
+
+T = TypeVar("T")
+
+
+async def send(steward: Steward, principal: Principal, request: Request) -> Any:
+    """Carry a request out without a wire: same checks, same answers."""
+    operation = request.operation
+    body = request.body
+    if isinstance(body, dict):
+        body = dict(body)
+    call = Call(
+        principal=principal,
+        path=request.path,
+        query=request.query,
+        body=body,
+        if_match=request.if_match,
+        key=request.key,
+    )
+    try:
+        if operation.name == "export":
+            authorise(operation, call)
+            return b"".join([line async for line in transfer.export(steward, call.session_id)])
+        if operation.name == "batch":
+            authorise(operation, call)
+            return b"".join([line async for line in run_batch(steward, call)])
+        answer = await perform(steward, operation, call)
+    except StorageUnavailable as error:
+        raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None
+    except LedgerBroken as error:
+        raise ledger_broken(error) from None
+    if isinstance(answer, RawAuditPage):
+        return msgspec.json.decode(msgspec.json.encode(answer), type=operation.answer)
+    return answer
+
+
+class AsyncEmbedded(AsyncCalls):
+    """The embedded library on the caller's own event loop."""
+
+    def __init__(self, steward: Steward, principal: Principal) -> None:
+        self.steward = steward
+        self._principal = principal
+
+    async def _send(self, request: Request) -> Any:
+        return await send(self.steward, self._principal, request)
+
+    async def close(self) -> None:
+        await self.steward.close()
+
+    async def __aenter__(self) -> "AsyncEmbedded":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class Embedded(Calls):
+    """The embedded library for threads: one event loop in the background serves them all."""
+
+    def __init__(
+        self, target: str | os.PathLike[str], principal: Principal, policy: Policy | None = None
+    ) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="beliefd-embedded", daemon=True)
+        self._thread.start()
+        self._principal = principal
+        try:
+            self.steward = self.run(lambda: _steward(target, policy))
+        except BaseException:
+            self._stop()
+            raise
+
+    def run(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Run a coroutine on the background loop and wait for it."""
+
+        async def wrapped() -> T:
+            return await work()
+
+        return asyncio.run_coroutine_threadsafe(wrapped(), self._loop).result()
+
+    def _send(self, request: Request) -> Any:
+        return self.run(lambda: send(self.steward, self._principal, request))
+
+    def close(self) -> None:
+        if self._loop.is_running():
+            self.run(self.steward.close)
+            self._stop()
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def __enter__(self) -> "Embedded":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open(
+    target: str | os.PathLike[str], *, principal: Principal = LOCAL_AGENT, policy: Policy | None = None
+) -> Embedded:
+    """Open a ledger file (or `:memory:`, or a postgresql:// address) for use in this process."""
+    return Embedded(target, principal, policy)
+
+
+async def open_async(
+    target: str | os.PathLike[str], *, principal: Principal = LOCAL_AGENT, policy: Policy | None = None
+) -> AsyncEmbedded:
+    """The same for asyncio programs."""
+    return AsyncEmbedded(await _steward(target, policy), principal)
+
+
+async def _steward(target: str | os.PathLike[str], policy: Policy | None) -> Steward:
+    try:
+        return Steward(await open_store(target), policy)
+    except StorageUnavailable as error:
+        raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None

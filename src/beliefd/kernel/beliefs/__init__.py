@@ -1,0 +1,1 @@
+"""Hypotheses and how they fall: survivors, obligations, conclusions, termination (belief-server)."""

@@ -1,0 +1,140 @@
+"""What each belief verb is allowed to do: one pure function a verb, each answering with an event."""
+
+from collections.abc import Iterable
+
+from beliefd.kernel.commands import (
+    DeclareConclusion,
+    Eliminate,
+    EnterObligation,
+    Merge,
+    RequestExit,
+    RequestTermination,
+)
+from beliefd.kernel.errors import Code
+from beliefd.kernel.events import (
+    ConclusionRuled,
+    Eliminated,
+    ExitRuled,
+    Merged,
+    ObligationEntered,
+    Refused,
+    TerminationRuled,
+)
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.state import Session
+
+NAMED_IDS = 20
+"""How many offending ids an error spells out; the rest are counted."""
+
+
+def eliminate(session: Session, command: Eliminate, _: Facts) -> Eliminated | Refused:
+    claimed = set(command.eliminated)
+    if session.options.unknown_hypotheses == "reject" and (unknown := _undeclared(session, claimed)):
+        return _unknown_ids(unknown)
+    applied, ignored = _split(session, claimed)
+    return Eliminated(eliminated=applied, ignored=ignored)
+
+
+def merge(session: Session, command: Merge, _: Facts) -> Merged | Refused:
+    """INVARIANT: a merge is a union of eliminations, so neither order nor repetition matters."""
+    claimed = {name for elimination in command.eliminations for name in elimination.eliminated}
+    applied, ignored = _split(session, claimed)
+    return Merged(eliminated=applied, ignored=ignored)
+
+
+def enter_obligation(session: Session, command: EnterObligation, _: Facts) -> ObligationEntered | Refused:
+    known = session.obligations.get(command.obligation_id)
+    if known is not None and known.active:
+        # Entering again would set its count back to zero: that is how an obligation is dodged or never met.
+        return Refused(
+            code=Code.CONFLICT,
+            message=f"obligation `{command.obligation_id}` is active; exit it before entering it again",
+            details={"path": "$.obligation_id"},
+        )
+    left = session.survivors.count
+    if command.min_total_eliminations > left:
+        return Refused(
+            code=Code.INVALID_REQUEST,
+            message=f"`min_total_eliminations` of {command.min_total_eliminations} can never be met: "
+            f"{left} survivors are left; ask for at most {left}",
+            details={"path": "$.min_total_eliminations", "limit": left},
+        )
+    return ObligationEntered(
+        obligation_id=command.obligation_id, min_total_eliminations=command.min_total_eliminations
+    )
+
+
+def request_exit(session: Session, command: RequestExit, _: Facts) -> ExitRuled | Refused:
+    obligation = session.obligations.get(command.obligation_id)
+    if obligation is None:
+        return Refused(
+            code=Code.OBLIGATION_NOT_FOUND,
+            message=f"no obligation `{command.obligation_id}` was entered in this session",
+            details={"path": "$.obligation_id"},
+        )
+    if not obligation.active:
+        return ExitRuled(
+            obligation_id=command.obligation_id,
+            approved=True,
+            reason="exit was approved before; nothing to do",
+        )
+    done = session.eliminations - obligation.entered_at
+    needed = obligation.min_total_eliminations
+    return ExitRuled(
+        obligation_id=command.obligation_id,
+        approved=done >= needed,
+        reason=f"{done} of {needed} eliminations since entry",
+    )
+
+
+def declare_conclusion(session: Session, command: DeclareConclusion, _: Facts) -> ConclusionRuled:
+    active = session.active_obligation_id
+    reason = "no obligation is active" if active is None else f"obligation `{active}` has no approved exit"
+    return ConclusionRuled(conclusion_id=command.conclusion_id, accepted=active is None, reason=reason)
+
+
+def request_termination(session: Session, command: RequestTermination, facts: Facts) -> TerminationRuled:
+    approved, reason = _may_terminate(session, command.context.get("force") is True, facts)
+    return TerminationRuled(approved=approved, reason=reason)
+
+
+def _may_terminate(session: Session, force: bool, facts: Facts) -> tuple[bool, str]:
+    """Obligations first, always; then one settled survivor, or force by a role that policy names."""
+    rules = facts.policy.termination
+    if (active := session.active_obligation_id) is not None:
+        return False, f"obligation `{active}` is active"
+    if force:
+        role = facts.principal.role
+        if role in rules.force_roles:
+            return True, f"forced by role `{role}`"
+        return False, f"role `{role}` may not force; policy names {_listed(rules.force_roles)}"
+    if session.survivors.count != 1:
+        # INVARIANT: zero survivors is a contradiction, never certainty, and ends only by force.
+        return False, f"{session.survivors.count} survivors are left; exactly one is needed, or force"
+    if session.conclusion_streak < rules.stability_window:
+        return False, (
+            f"the last {rules.stability_window} conclusions must be identical; {session.conclusion_streak} are"
+        )
+    return True, "one survivor is left and no obligation is active"
+
+
+def _split(session: Session, claimed: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    applied = {name for name in claimed if name in session.survivors}
+    return tuple(sorted(applied)), tuple(sorted(claimed - applied))
+
+
+def _undeclared(session: Session, claimed: set[str]) -> list[str]:
+    return sorted(name for name in claimed if session.survivors.universe.position(name) is None)
+
+
+def _unknown_ids(unknown: list[str]) -> Refused:
+    return Refused(
+        code=Code.INVALID_HYPOTHESIS_ID,
+        message=f"not declared in this session: {_listed(unknown[:NAMED_IDS])}"
+        + (f" and {len(unknown) - NAMED_IDS} more" if len(unknown) > NAMED_IDS else ""),
+        details={"path": "$.eliminated", "hypotheses": unknown[:NAMED_IDS], "count": len(unknown)},
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,98 @@
+"""Survivors as a packed bitmap over the sorted universe: exact, small, and cheap to hash.
+
+Both hashes are stated in BELIEF_PROTOCOL.md so that any language can recompute them.
+"""
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from bitarray import bitarray
+
+UNIVERSE_DOMAIN = b"belief/1 universe\x00"
+SURVIVORS_DOMAIN = b"belief/1 survivors\x00"
+
+
+class Universe:
+    """The fixed, sorted set of hypothesis ids of a session. Python's string order is UTF-8 byte order."""
+
+    __slots__ = ("digest", "ids")
+
+    def __init__(self, hypotheses: Iterable[str]) -> None:
+        self.ids: tuple[str, ...] = tuple(sorted(set(hypotheses)))
+        digest = hashlib.sha256(UNIVERSE_DOMAIN)
+        for start in range(0, len(self.ids), 4096):
+            encoded = [name.encode() for name in self.ids[start : start + 4096]]
+            # Length prefixes, not separators: no two different universes share a byte string.
+            digest.update(
+                b"".join([part for name in encoded for part in (len(name).to_bytes(4, "big"), name)])
+            )
+        self.digest: bytes = digest.digest()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def position(self, hypothesis: str) -> int | None:
+        # Bisection instead of a dict saves about 75 bytes a hypothesis and costs a microsecond at a million.
+        at = bisect_left(self.ids, hypothesis)
+        return at if at < len(self.ids) and self.ids[at] == hypothesis else None
+
+
+class Survivors:
+    """Which hypotheses of a universe are still standing. Immutable: `without` gives a new value."""
+
+    __slots__ = ("_bits", "_digest", "count", "universe")
+
+    def __init__(self, universe: Universe, bits: bitarray | None = None, count: int | None = None) -> None:
+        self.universe = universe
+        if bits is None:
+            bits = bitarray(len(universe), endian="big")
+            bits.setall(True)
+        self._bits = bits
+        self.count: int = bits.count() if count is None else count
+        self._digest: str | None = None
+
+    @classmethod
+    def from_bytes(cls, universe: Universe, packed: bytes) -> "Survivors":
+        bits = bitarray(endian="big")
+        bits.frombytes(packed)
+        if len(packed) != (len(universe) + 7) // 8 or bits[len(universe) :].any():
+            raise ValueError("survivor bitmap does not fit the universe")
+        del bits[len(universe) :]
+        return cls(universe, bits)
+
+    def to_bytes(self) -> bytes:
+        return self._bits.tobytes()
+
+    def without(self, hypotheses: Iterable[str]) -> "Survivors":
+        # INVARIANT: survivors only shrink; this is the only way to a new value, and it only clears bits.
+        positions = [at for name in hypotheses if (at := self.universe.position(name)) is not None]
+        if not positions:
+            return self
+        bits = self._bits.copy()
+        bits[positions] = False
+        return Survivors(self.universe, bits)
+
+    def __contains__(self, hypothesis: str) -> bool:
+        at = self.universe.position(hypothesis)
+        return at is not None and bool(self._bits[at])
+
+    def __iter__(self) -> Iterator[str]:
+        ids = self.universe.ids
+        return (ids[at] for at in self._bits.search(bitarray("1")))
+
+    def page(self, limit: int, after: str | None = None) -> list[str]:
+        """The first `limit` survivors past `after`, in order."""
+        start = 0 if after is None else bisect_left(self.universe.ids, after + "\x00")
+        ids = self.universe.ids
+        return [ids[at] for at in islice(self._bits.search(bitarray("1"), start), limit)]
+
+    @property
+    def digest(self) -> str:
+        """sha256(domain || universe digest || bitmap), in hex; O(n/8) and computed once a value."""
+        if self._digest is None:
+            state = hashlib.sha256(SURVIVORS_DOMAIN + self.universe.digest)
+            state.update(self._bits.tobytes())
+            self._digest = state.hexdigest()
+        return self._digest

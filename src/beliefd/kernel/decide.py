@@ -1,0 +1,49 @@
+"""decide(state, command, facts) -> event: the one place where anything is allowed or refused.
+
+Pure and total: the same three arguments give the same event, on any machine, at any time.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from beliefd.kernel.beliefs import rules
+from beliefd.kernel.commands import (
+    Command,
+    DeclareConclusion,
+    DeclareSession,
+    Eliminate,
+    EnterObligation,
+    Merge,
+    RequestExit,
+    RequestTermination,
+    verb_of,
+)
+from beliefd.kernel.errors import Code
+from beliefd.kernel.events import Declared, Event, Refused
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.state import Session
+
+RULES: dict[type, Callable[[Session, Any, Facts], Event]] = {
+    Eliminate: rules.eliminate,
+    EnterObligation: rules.enter_obligation,
+    RequestExit: rules.request_exit,
+    DeclareConclusion: rules.declare_conclusion,
+    RequestTermination: rules.request_termination,
+    Merge: rules.merge,
+}
+
+
+def decide(session: Session | None, command: Command, facts: Facts) -> Event:
+    if session is None:
+        if isinstance(command, DeclareSession):
+            return Declared()
+        return Refused(code=Code.SESSION_NOT_FOUND, message="the session has not been declared")
+    if session.terminated:
+        # INVARIANT: refused means nothing happened; a closed session stays as it was when it closed.
+        return Refused(
+            code=Code.SESSION_TERMINATED,
+            message=f"session `{session.session_id}` is terminated; `{verb_of(command)}` was not applied",
+        )
+    if isinstance(command, DeclareSession):
+        return Refused(code=Code.CONFLICT, message=f"session `{session.session_id}` is declared already")
+    return RULES[type(command)](session, command, facts)

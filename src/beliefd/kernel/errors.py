@@ -1,0 +1,58 @@
+"""Stable error codes and the one shape in which a refusal travels (belief-server 3.2)."""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class Code(StrEnum):
+    """Every code a caller can meet. Names are part of the protocol and never change meaning."""
+
+    SESSION_NOT_FOUND = "SESSION_NOT_FOUND"
+    SESSION_TERMINATED = "SESSION_TERMINATED"
+    INVALID_HYPOTHESIS_ID = "INVALID_HYPOTHESIS_ID"
+    OBLIGATION_NOT_FOUND = "OBLIGATION_NOT_FOUND"
+    CONFLICT = "CONFLICT"
+    INVALID_REQUEST = "INVALID_REQUEST"
+    PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
+    UNAUTHORIZED = "UNAUTHORIZED"
+    FORBIDDEN = "FORBIDDEN"
+    NOT_FOUND = "NOT_FOUND"
+    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+    LEDGER_BROKEN = "LEDGER_BROKEN"
+    STORAGE_UNAVAILABLE = "STORAGE_UNAVAILABLE"
+    INTERNAL = "INTERNAL"
+
+
+class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`{code, message, details}`; `details.path` points at the bad field where there is one."""
+
+    code: Code
+    message: str
+    details: dict[str, Any] | None = None
+
+
+class ErrorShape(msgspec.Struct, frozen=True):
+    """The whole body of every error answer."""
+
+    error: ErrorBody
+
+
+class BeliefdError(Exception):
+    """What client and embedded library raise when the server answers with an error."""
+
+    def __init__(self, code: Code, message: str, details: dict[str, Any] | None = None) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+        self.details = details
+
+    @property
+    def body(self) -> ErrorShape:
+        return ErrorShape(ErrorBody(self.code, self.message, self.details))
+
+
+def invalid(message: str, path: str | None = None) -> BeliefdError:
+    """A request that cannot be read as a command; it is answered, not recorded."""
+    return BeliefdError(Code.INVALID_REQUEST, message, {"path": path} if path else None)

@@ -1,0 +1,70 @@
+"""What was decided, as values. An event is the `delta` of a ledger entry and all that `evolve` needs."""
+
+from msgspec import Struct
+
+from beliefd.kernel.errors import Code
+from beliefd.kernel.values import Object
+
+
+class Happening(Struct, frozen=True, kw_only=True, tag_field="kind", forbid_unknown_fields=True):
+    """Base of all events. `eliminated` is always there, because the contract promises it in every delta."""
+
+    eliminated: tuple[str, ...] = ()
+
+
+class Declared(Happening, frozen=True, tag="declared"):
+    """The session began; its universe is in the entry's payload."""
+
+
+class Eliminated(Happening, frozen=True, tag="eliminated"):
+    """`eliminated` left the survivors; `ignored` were no longer (or never) among them."""
+
+    ignored: tuple[str, ...] = ()
+
+
+class ObligationEntered(Happening, frozen=True, tag="obligation_entered"):
+    obligation_id: str
+    min_total_eliminations: int
+
+
+class ExitRuled(Happening, frozen=True, tag="exit_ruled"):
+    obligation_id: str
+    approved: bool
+    reason: str
+
+
+class ConclusionRuled(Happening, frozen=True, tag="conclusion_ruled"):
+    conclusion_id: str
+    accepted: bool
+    reason: str
+
+
+class TerminationRuled(Happening, frozen=True, tag="termination_ruled"):
+    approved: bool
+    reason: str
+
+
+class Merged(Happening, frozen=True, tag="merged"):
+    """A replica's eliminations were taken over; `eliminated` are those that were new here."""
+
+    ignored: tuple[str, ...] = ()
+
+
+class Refused(Happening, frozen=True, tag="refused"):
+    """Nothing happened, and this is why."""
+
+    code: Code
+    message: str
+    details: Object = {}
+
+
+Event = (
+    Declared
+    | Eliminated
+    | ObligationEntered
+    | ExitRuled
+    | ConclusionRuled
+    | TerminationRuled
+    | Merged
+    | Refused
+)

@@ -1,0 +1,94 @@
+"""evolve(state, event) -> state: folds what was decided. It never decides and never fails."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from beliefd.kernel.beliefs.survivors import Survivors, Universe
+from beliefd.kernel.commands import DeclareSession
+from beliefd.kernel.events import (
+    ConclusionRuled,
+    Eliminated,
+    Event,
+    ExitRuled,
+    Merged,
+    ObligationEntered,
+    TerminationRuled,
+)
+from beliefd.kernel.state import Obligation, Session
+
+
+def begin(session_id: str, command: DeclareSession) -> Session:
+    """The state right after `Declared`: every hypothesis stands."""
+    return Session(
+        session_id=session_id,
+        ontology=command.ontology,
+        options=command.options,
+        metadata=command.metadata,
+        survivors=Survivors(Universe(command.hypotheses)),
+    )
+
+
+def evolve(session: Session, event: Event) -> Session:
+    fold = FOLDS.get(type(event))
+    if fold is None:
+        return replace(session, n_events=session.n_events + 1)
+    return fold(session, event)
+
+
+def _eliminated(session: Session, event: Eliminated | Merged) -> Session:
+    if not event.eliminated:
+        return replace(session, n_events=session.n_events + 1)
+    return replace(
+        session,
+        n_events=session.n_events + 1,
+        survivors=session.survivors.without(event.eliminated),
+        eliminations=session.eliminations + len(event.eliminated),
+    )
+
+
+def _obligation_entered(session: Session, event: ObligationEntered) -> Session:
+    # Re-entry after an approved exit moves the obligation to the end: "latest entered" is dict order.
+    others = {oid: kept for oid, kept in session.obligations.items() if oid != event.obligation_id}
+    entered = Obligation(event.min_total_eliminations, session.eliminations)
+    return replace(
+        session, n_events=session.n_events + 1, obligations={**others, event.obligation_id: entered}
+    )
+
+
+def _exit_ruled(session: Session, event: ExitRuled) -> Session:
+    obligation = session.obligations[event.obligation_id]
+    released = replace(obligation, active=obligation.active and not event.approved)
+    return replace(
+        session,
+        n_events=session.n_events + 1,
+        obligations={**session.obligations, event.obligation_id: released},
+    )
+
+
+def _conclusion_ruled(session: Session, event: ConclusionRuled) -> Session:
+    if not event.accepted:
+        return replace(session, n_events=session.n_events + 1)
+    cid = event.conclusion_id
+    return replace(
+        session,
+        n_events=session.n_events + 1,
+        conclusions={**session.conclusions, cid: session.conclusions.get(cid, 0) + 1},
+        last_conclusion=cid,
+        conclusion_streak=session.conclusion_streak + 1 if cid == session.last_conclusion else 1,
+    )
+
+
+def _termination_ruled(session: Session, event: TerminationRuled) -> Session:
+    return replace(session, n_events=session.n_events + 1, terminated=event.approved)
+
+
+FOLDS: dict[type, Callable[[Session, Any], Session]] = {
+    Eliminated: _eliminated,
+    Merged: _eliminated,
+    ObligationEntered: _obligation_entered,
+    ExitRuled: _exit_ruled,
+    ConclusionRuled: _conclusion_ruled,
+    TerminationRuled: _termination_ruled,
+}

@@ -1,0 +1,16 @@
+"""What the steward looked up before it asked for a decision. All of it is recorded with the decision."""
+
+from msgspec import Struct
+
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.values import Principal
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """The outside world, as far as `decide` may know it."""
+
+    now: str
+    event_id: str
+    principal: Principal
+    policy: Policy
+    policy_hash: str

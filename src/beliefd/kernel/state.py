@@ -1,0 +1,49 @@
+"""The state of a session: a fold of its ledger and nothing else."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from beliefd.kernel.beliefs.survivors import Survivors
+from beliefd.kernel.commands import SessionOptions
+from beliefd.kernel.values import Object, OntologyBundle
+
+Status = Literal["open", "singleton", "exhausted", "terminated"]
+
+
+class Obligation(Struct, frozen=True):
+    """A promise of eliminations. `entered_at` is the session's elimination count when it was made."""
+
+    min_total_eliminations: int
+    entered_at: int
+    active: bool = True
+
+
+class Session(Struct, frozen=True):
+    """Everything that is known of a session. Maps are replaced, never changed in place."""
+
+    session_id: str
+    ontology: OntologyBundle
+    options: SessionOptions
+    metadata: Object
+    survivors: Survivors
+    n_events: int = 1
+    eliminations: int = 0
+    obligations: dict[str, Obligation] = {}
+    conclusions: dict[str, int] = {}
+    last_conclusion: str | None = None
+    conclusion_streak: int = 0
+    terminated: bool = False
+
+    @property
+    def status(self) -> Status:
+        if self.terminated:
+            return "terminated"
+        if self.survivors.count == 0:
+            return "exhausted"
+        return "singleton" if self.survivors.count == 1 else "open"
+
+    @property
+    def active_obligation_id(self) -> str | None:
+        """The latest entered obligation that is still active."""
+        return next((oid for oid in reversed(self.obligations) if self.obligations[oid].active), None)

@@ -1,0 +1,60 @@
+"""Values that every part of the vocabulary shares: ids, ontology, principals (belief-server 1.1)."""
+
+from enum import IntEnum, StrEnum
+from typing import Annotated, Any, Final
+
+import msgspec
+
+PROTOCOL: Final = "belief/1"
+"""Version of the wire and ledger format, apart from the package's version."""
+
+MAX_ID_LENGTH: Final = 512
+
+# Control characters, line separators and C1 codes are refused so that an id is one visible line everywhere.
+# `$` alone would let a trailing newline pass in Python, hence the look-ahead.
+ID_PATTERN: Final = "^[^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]+$(?!\\n)"
+
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH, pattern=ID_PATTERN)]
+Object = dict[str, Any]
+"""A JSON object that is stored, hashed and handed back, never interpreted."""
+
+
+class Role(StrEnum):
+    """What a principal is; it comes from the token, never from a body."""
+
+    AGENT = "agent"
+    ENCODER = "encoder"
+    TOOL = "tool"
+    APPROVER = "approver"
+    ADMIN = "admin"
+
+
+class Tier(IntEnum):
+    """Risk tiers with their total order; the wire carries the names."""
+
+    READ_ONLY = 0
+    WRITE_LIMITED = 1
+    MODIFY = 2
+    DELETE = 3
+    PRIVILEGE = 4
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of everything that crosses the wire: frozen, closed, keyword-only."""
+
+
+class OntologyBundle(Value, frozen=True):
+    """Names the upstream model versions a session reasons under; they are never fetched."""
+
+    hypothesis_space_id: Id
+    hypothesis_version: Id
+    causal_graph_ref: Id
+    causal_graph_version: Id
+
+
+class Principal(Value, frozen=True):
+    """Who speaks. `tier` is the name of a `Tier`, so that ledgers stay readable."""
+
+    id: Id
+    role: Role
+    tier: str = Tier.WRITE_LIMITED.name

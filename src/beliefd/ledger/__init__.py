@@ -1,0 +1,1 @@
+"""One append-only hash chain a session: canonical bytes, sealing, verification, replay, transfer."""

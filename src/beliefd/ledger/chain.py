@@ -1,0 +1,160 @@
+"""The chain: how an event becomes a sealed entry, and how an entry is read back.
+
+`record` is the canonical form of the envelope without `hash`; `hash` is sha256 over exactly these bytes, so
+every field is covered: payload, actor, time, order. Stores keep both as they are.
+"""
+
+import hashlib
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
+from beliefd.kernel.errors import Code
+from beliefd.kernel.events import Event
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import Session
+from beliefd.kernel.values import PROTOCOL, Principal
+from beliefd.ledger.canonical import canonical, digest
+
+STATE_HASH_EVERY: Final = 256
+"""Every so many events the envelope carries the hash of the whole state, to check snapshots against."""
+
+
+class Sealed(Struct, frozen=True):
+    """An entry as stores keep it."""
+
+    seq: int
+    event_id: str
+    record: bytes
+    hash: str
+
+    @property
+    def wire(self) -> bytes:
+        """The entry as JSON, hash included."""
+        return b'{"hash":"' + self.hash.encode() + b'",' + self.record[1:]
+
+
+class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The envelope, typed. `payload` stays raw: folding does not need it, re-deciding decodes it."""
+
+    actor: Principal
+    delta: Event
+    event_id: str
+    payload: Raw
+    policy_hash: str
+    prev_hash: str
+    protocol: str
+    seq: int
+    session_id: str
+    survivors_after_hash: str
+    survivors_before_hash: str
+    ts: str
+    verb: str
+    notes: str | None = None
+    state_hash: str | None = None
+
+
+_entry_decoder = msgspec.json.Decoder(Entry)
+_declare_decoder = msgspec.json.Decoder(DeclareSession)
+_command_types: dict[str, type] = {str(kind.__struct_config__.tag): kind for kind in Command.__args__}
+
+
+def read(record: bytes) -> Entry:
+    return _entry_decoder.decode(record)
+
+
+def declaration(entry: Entry) -> DeclareSession:
+    return _declare_decoder.decode(entry.payload)
+
+
+def command_of(entry: Entry) -> Command:
+    """The command as it was proposed, from the recorded payload."""
+    command: Command = msgspec.json.decode(entry.payload, type=_command_types[entry.verb])
+    return command
+
+
+def payload_of(command: Command) -> dict[str, Any]:
+    payload: dict[str, Any] = msgspec.to_builtins(command)
+    del payload["verb"]
+    return payload
+
+
+def policy_hash(policy: Policy) -> str:
+    return digest(msgspec.to_builtins(policy))
+
+
+def genesis_hash(session: Session) -> str:
+    """What the first entry's `prev_hash` must be: a chain cannot be grafted onto another session."""
+    return digest(
+        {
+            "ontology": msgspec.to_builtins(session.ontology),
+            "protocol": PROTOCOL,
+            "session_id": session.session_id,
+            "universe_hash": session.survivors.universe.digest.hex(),
+        }
+    )
+
+
+def state_hash(session: Session) -> str:
+    """sha256 over the canonical form of the whole state; survivors stand in by their own hash."""
+    return digest(state_document(session))
+
+
+def state_document(session: Session) -> dict[str, Any]:
+    document = {
+        name: msgspec.to_builtins(getattr(session, name))
+        for name in session.__struct_fields__
+        if name not in ("survivors", "obligations")
+    }
+    document["survivors_hash"] = session.survivors.digest
+    # The order of entry is part of the state (the latest active one is *the* active one): a list keeps it.
+    document["obligations"] = [
+        [oid, msgspec.to_builtins(obligation)] for oid, obligation in session.obligations.items()
+    ]
+    return document
+
+
+def seal(
+    before: Session | None, command: Command, event: Event, after: Session, head: Head | None, facts: Facts
+) -> Sealed:
+    """Chain one decided command onto `head` (None: the session begins)."""
+    seq = 1 if head is None else head.seq + 1
+    after_hash = after.survivors.digest
+    envelope: dict[str, Any] = {
+        "actor": {"id": facts.principal.id, "role": facts.principal.role.value, "tier": facts.principal.tier},
+        "delta": msgspec.to_builtins(event),
+        "event_id": facts.event_id,
+        "payload": payload_of(command),
+        "policy_hash": facts.policy_hash,
+        "prev_hash": genesis_hash(after) if head is None else head.hash,
+        "protocol": PROTOCOL,
+        "seq": seq,
+        "session_id": after.session_id,
+        "survivors_after_hash": after_hash,
+        "survivors_before_hash": after_hash if before is None else before.survivors.digest,
+        "ts": facts.now,
+        "verb": verb_of(command),
+    }
+    if seq % STATE_HASH_EVERY == 0:
+        envelope["state_hash"] = state_hash(after)
+    record = canonical(envelope)
+    return Sealed(seq, facts.event_id, record, hashlib.sha256(record).hexdigest())
+
+
+def head_of(sealed: Sealed) -> Head:
+    return Head(seq=sealed.seq, event_id=sealed.event_id, hash=sealed.hash)
+
+
+class LedgerBroken(Exception):
+    """The stored chain contradicts itself; `first_bad` names where and why."""
+
+    code = Code.LEDGER_BROKEN
+
+    def __init__(self, seq: int, event_id: str | None, reason: str) -> None:
+        super().__init__(f"event {seq} ({event_id or 'missing'}): {reason}")
+        self.seq = seq
+        self.event_id = event_id
+        self.reason = reason

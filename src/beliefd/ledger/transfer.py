@@ -1,0 +1,104 @@
+"""Ledgers as JSON Lines: a header line with what a verifier needs, then one entry a line.
+
+The header names the session, the head and the policies; there is no time in it, so that exporting twice
+gives the same bytes.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from beliefd.kernel.commands import Head
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.values import PROTOCOL
+from beliefd.ledger.canonical import NotCanonical, canonical
+from beliefd.ledger.chain import Sealed, policy_hash
+from beliefd.ledger.strict_json import Unreadable, loads
+
+FORMAT: Final = "beliefd-ledger/1"
+
+
+class BadExport(ValueError):
+    """The file is not an exported ledger; `line` counts from one."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(f"line {line}: {message}")
+        self.line = line
+        self.message = message
+
+
+class Header(Struct, frozen=True, forbid_unknown_fields=True):
+    format: str
+    protocol: str
+    session_id: str
+    head: Head
+    policies: dict[str, Policy]
+
+
+class Exported(Struct, frozen=True):
+    """A ledger as read from a file: nothing in it has been verified yet."""
+
+    header: Header
+    entries: list[Sealed]
+
+
+def header_line(session_id: str, head: Head, policies: dict[str, Policy]) -> bytes:
+    header = Header(FORMAT, PROTOCOL, session_id, head, policies)
+    return canonical(msgspec.to_builtins(header)) + b"\n"
+
+
+def entry_lines(entries: Iterable[Sealed]) -> Iterator[bytes]:
+    for entry in entries:
+        yield entry.wire + b"\n"
+
+
+def read_export(lines: Iterable[bytes]) -> Exported:
+    """Read a whole export; every line must be strict JSON of the right shape."""
+    header: Header | None = None
+    entries: list[Sealed] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        value = _object(line, number)
+        if header is None:
+            header = _header(value, number)
+        else:
+            entries.append(_sealed(value, number))
+    if header is None:
+        raise BadExport(1, "the file is empty")
+    return Exported(header, entries)
+
+
+def _object(line: bytes, number: int) -> dict[str, Any]:
+    try:
+        value = loads(line)
+    except Unreadable as error:
+        raise BadExport(number, error.message) from None
+    if not isinstance(value, dict):
+        raise BadExport(number, "expected a JSON object")
+    return value
+
+
+def _header(value: dict[str, Any], number: int) -> Header:
+    try:
+        header = msgspec.convert(value, Header)
+    except msgspec.ValidationError as error:
+        raise BadExport(number, f"not the header of an exported ledger: {error}") from None
+    if header.format != FORMAT:
+        raise BadExport(number, f"format `{header.format}` is not `{FORMAT}`")
+    for claimed, policy in header.policies.items():
+        if policy_hash(policy) != claimed:
+            raise BadExport(number, f"policy `{claimed}` does not hash to its name")
+    return header
+
+
+def _sealed(value: dict[str, Any], number: int) -> Sealed:
+    claimed, seq, event_id = value.pop("hash", None), value.get("seq"), value.get("event_id")
+    if not isinstance(claimed, str) or not isinstance(seq, int) or not isinstance(event_id, str):
+        raise BadExport(number, "an entry needs `hash`, `seq` and `event_id`")
+    try:
+        return Sealed(seq, event_id, canonical(value), claimed)
+    except NotCanonical as error:
+        raise BadExport(number, str(error)) from None

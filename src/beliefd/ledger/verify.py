@@ -1,0 +1,141 @@
+"""Verification: recompute everything an exported ledger claims, and name the first event that does not hold.
+
+For each entry, in order:
+  1. its bytes hash to its hash, and are the canonical form of what they say;
+  2. it reads as an envelope of a protocol we know, for this session, at the next place;
+  3. its link is the hash of the entry before it (for the first: the hash of the session's genesis);
+  4. its survivors hashes are those of the folded state before and after it, and its state hash, if any;
+  5. deciding its command again under the recorded facts and policy gives the event it records.
+After the last: the head that was promised is the head that was reached.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable
+
+import msgspec
+from msgspec import Struct
+
+from beliefd.kernel.commands import Head
+from beliefd.kernel.decide import decide
+from beliefd.kernel.evolve import begin, evolve
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import Session
+from beliefd.kernel.values import PROTOCOL
+from beliefd.ledger.canonical import NotCanonical, canonical
+from beliefd.ledger.chain import (
+    Entry,
+    LedgerBroken,
+    Sealed,
+    command_of,
+    declaration,
+    genesis_hash,
+    head_of,
+    read,
+    state_hash,
+)
+from beliefd.ledger.replay import Position, facts_of
+from beliefd.ledger.strict_json import loads
+
+
+class FirstBad(Struct, frozen=True):
+    """Where a chain stops being believable, and why."""
+
+    seq: int
+    event_id: str | None
+    reason: str
+
+
+class Verification(Struct, frozen=True):
+    """The answer of `audit verify`."""
+
+    ok: bool
+    checked: int
+    first_bad: FirstBad | None = None
+    head: Head | None = None
+
+
+def verify(
+    entries: Iterable[Sealed],
+    session_id: str,
+    policies: dict[str, Policy],
+    promised: Head | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Verification, Position | None]:
+    """Run all steps; the position reached is returned so that callers can compare or keep it."""
+    session: Session | None = None
+    head: Head | None = None
+    checked = 0
+    try:
+        for sealed in entries:
+            session = _check(sealed, session_id, session, head, policies)
+            head = head_of(sealed)
+            checked += 1
+            if progress is not None:
+                progress(checked)
+        _check_head(head, promised)
+    except LedgerBroken as broken:
+        bad = FirstBad(broken.seq, broken.event_id, broken.reason)
+        return Verification(ok=False, checked=checked, first_bad=bad), None
+    position = None if session is None or head is None else Position(session, head)
+    return Verification(ok=True, checked=checked, head=head), position
+
+
+def _check_head(head: Head | None, promised: Head | None) -> None:
+    if promised is not None and head != promised:
+        seq = 1 if head is None else head.seq + 1
+        raise LedgerBroken(seq, None, f"the ledger ends here, but its head is event {promised.seq}")
+
+
+def _check(
+    sealed: Sealed, session_id: str, before: Session | None, head: Head | None, policies: dict[str, Policy]
+) -> Session:
+    def broken(reason: str) -> LedgerBroken:
+        return LedgerBroken(sealed.seq, sealed.event_id, reason)
+
+    # 1. bytes
+    if hashlib.sha256(sealed.record).hexdigest() != sealed.hash:
+        raise broken("its hash does not match its bytes")
+    try:
+        if canonical(loads(sealed.record)) != sealed.record:
+            raise broken("its bytes are not in canonical form")
+        entry = read(sealed.record)
+        command = command_of(entry)
+    except (msgspec.MsgspecError, NotCanonical, ValueError, KeyError) as error:
+        raise broken(f"it cannot be read: {error}") from None
+    # 2. identity and place
+    _check_place(entry, sealed, session_id, head, broken)
+    # 3. link
+    if before is None and entry.verb != "DECLARE_SESSION":
+        raise broken("the first event does not declare the session")
+    begun = begin(session_id, declaration(entry)) if before is None else before
+    if entry.prev_hash != (genesis_hash(begun) if head is None else head.hash):
+        raise broken("its `prev_hash` is not the hash of what comes before it")
+    # 5. the decision (before 4, which folds what was decided)
+    policy = policies.get(entry.policy_hash)
+    if policy is None:
+        raise broken(f"policy `{entry.policy_hash}` is not known here")
+    if decide(before, command, facts_of(entry, policy)) != entry.delta:
+        raise broken("deciding it again gives another outcome than the one recorded")
+    # 4. state
+    after = begun if before is None else evolve(before, entry.delta)
+    if entry.survivors_before_hash != begun.survivors.digest:
+        raise broken("its `survivors_before_hash` is not that of the replayed state")
+    if entry.survivors_after_hash != after.survivors.digest:
+        raise broken("its `survivors_after_hash` is not that of the replayed state")
+    if entry.state_hash is not None and entry.state_hash != state_hash(after):
+        raise broken("its `state_hash` is not that of the replayed state")
+    return after
+
+
+def _check_place(
+    entry: Entry, sealed: Sealed, session_id: str, head: Head | None, broken: Callable[[str], LedgerBroken]
+) -> None:
+    if entry.protocol != PROTOCOL:
+        raise broken(f"protocol `{entry.protocol}` is not `{PROTOCOL}`")
+    if entry.session_id != session_id:
+        raise broken(f"it belongs to session `{entry.session_id}`")
+    place = 1 if head is None else head.seq + 1
+    if entry.seq != place or sealed.seq != place:
+        raise broken(f"it stands at place {place} but says {entry.seq}")
+    if entry.event_id != sealed.event_id:
+        raise broken("its event id is not the one it is filed under")

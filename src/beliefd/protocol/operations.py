@@ -1,0 +1,200 @@
+"""All use cases on one screen. Adding a verb means adding a row here and a handler in the steward."""
+
+from typing import Any, Final
+
+from msgspec import Struct
+
+from beliefd.kernel import commands
+from beliefd.kernel.values import Id, Role, Value
+from beliefd.protocol import answers
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+EVERYONE: Final = frozenset(Role)
+PROPOSERS: Final = EVERYONE
+OPERATORS: Final = frozenset({Role.ADMIN})
+
+
+class Without(Value, frozen=True):
+    """What to imagine away."""
+
+    source_ids: tuple[Id, ...]
+
+
+class AskCounterfactual(Value, frozen=True):
+    without: Without
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """One row of the surface. `body` is a command or a question; None means there is no JSON body."""
+
+    name: str
+    method: str
+    path: str
+    answer: Any
+    summary: str
+    body: Any = None
+    status: int = 200
+    query: tuple[str, ...] = ()
+    roles: frozenset[Role] = EVERYONE
+    max_body: int = 16 * MIB
+    media: str = "application/json"
+    body_media: str = "application/json"
+
+
+S: Final = "/v1/sessions/{session_id}"
+
+OPERATIONS: Final[tuple[Operation, ...]] = (
+    Operation(
+        name="declare_session",
+        method="POST",
+        path="/v1/sessions",
+        body=commands.DeclareSession,
+        answer=answers.Declared,
+        status=201,
+        max_body=64 * MIB,
+        roles=PROPOSERS,
+        summary="Open a session over a fixed set of hypotheses",
+    ),
+    Operation(
+        name="list_sessions",
+        method="GET",
+        path="/v1/sessions",
+        answer=answers.SessionPage,
+        query=("cursor", "limit"),
+        summary="Page through sessions, oldest first",
+    ),
+    Operation(
+        name="query_belief",
+        method="GET",
+        path=S,
+        answer=answers.BeliefSnapshot,
+        query=("at", "survivors_after", "survivors_limit"),
+        summary="The state now, or at a past event",
+    ),
+    Operation(
+        name="eliminate",
+        method="POST",
+        path=f"{S}/eliminate",
+        body=commands.Eliminate,
+        answer=answers.Eliminated,
+        roles=PROPOSERS,
+        summary="Remove hypotheses that an observation contradicts",
+    ),
+    Operation(
+        name="enter_obligation",
+        method="POST",
+        path=f"{S}/obligations",
+        body=commands.EnterObligation,
+        answer=answers.Recorded,
+        roles=PROPOSERS,
+        summary="Promise eliminations before concluding",
+    ),
+    Operation(
+        name="request_exit",
+        method="POST",
+        path=f"{S}/obligations/{{obligation_id}}/exit",
+        body=commands.RequestExit,
+        answer=answers.Ruled,
+        roles=PROPOSERS,
+        summary="Ask to be released from an obligation",
+    ),
+    Operation(
+        name="declare_conclusion",
+        method="POST",
+        path=f"{S}/conclusions",
+        body=commands.DeclareConclusion,
+        answer=answers.Concluded,
+        roles=PROPOSERS,
+        summary="State what the session has come to",
+    ),
+    Operation(
+        name="request_termination",
+        method="POST",
+        path=f"{S}/terminate",
+        body=commands.RequestTermination,
+        answer=answers.Ruled,
+        roles=PROPOSERS,
+        summary="Ask to close the session for good",
+    ),
+    Operation(
+        name="batch",
+        method="POST",
+        path=f"{S}/batch",
+        answer=None,
+        roles=PROPOSERS,
+        max_body=64 * MIB,
+        body_media="application/x-ndjson",
+        media="application/x-ndjson",
+        summary="Many verbs, one a line, answered in order",
+    ),
+    Operation(
+        name="audit_trace",
+        method="GET",
+        path=f"{S}/audit",
+        answer=answers.AuditPage,
+        query=("limit", "since_event_id"),
+        summary="The ledger, entry by entry",
+    ),
+    Operation(
+        name="verify",
+        method="GET",
+        path=f"{S}/audit/verify",
+        answer=answers.Verified,
+        summary="Recompute the whole chain and name the first bad event",
+    ),
+    Operation(
+        name="export",
+        method="GET",
+        path=f"{S}/audit/export",
+        answer=None,
+        media="application/x-ndjson",
+        summary="The ledger as JSON Lines, ready for any verifier",
+    ),
+    Operation(
+        name="events",
+        method="GET",
+        path=f"{S}/events",
+        answer=None,
+        media="text/event-stream",
+        summary="Live feed of entries; resumes from Last-Event-ID",
+    ),
+    Operation(
+        name="why",
+        method="GET",
+        path=f"{S}/why/{{hypothesis}}",
+        answer=answers.Why,
+        summary="Which observations spoke against a hypothesis",
+    ),
+    Operation(
+        name="counterfactual",
+        method="POST",
+        path=f"{S}/counterfactual",
+        body=AskCounterfactual,
+        answer=answers.Counterfactual,
+        summary="What would survive had some sources never spoken",
+    ),
+    Operation(
+        name="merge",
+        method="POST",
+        path=f"{S}/merge",
+        answer=answers.Eliminated,
+        roles=OPERATORS,
+        body_media="application/x-ndjson",
+        max_body=256 * MIB,
+        summary="Take over the eliminations of a replica that was apart",
+    ),
+    Operation(
+        name="import_ledger",
+        method="POST",
+        path="/v1/ledgers",
+        answer=answers.Imported,
+        status=201,
+        roles=OPERATORS,
+        body_media="application/x-ndjson",
+        max_body=256 * MIB,
+        summary="Verify an exported ledger and take it in",
+    ),
+)
+
+BY_NAME: Final = {operation.name: operation for operation in OPERATIONS}

@@ -1,0 +1,1 @@
+"""The only writer: looks up facts, asks the kernel, appends, and answers."""

@@ -1,0 +1,285 @@
+"""The write path: load, decide, seal, append, evolve, answer. There is no other.
+
+Calls to one session queue in its lane. A lane takes all that wait, decides them one after the other on the
+newest state and appends them in one transaction at the expected head. If the head has moved (another
+process was faster) it loads the difference and decides again. Answers go out only after the commit.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
+from beliefd.kernel.decide import decide
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.events import Event
+from beliefd.kernel.evolve import begin, evolve
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import Session
+from beliefd.kernel.values import Principal
+from beliefd.ledger.canonical import canonical, digest
+from beliefd.ledger.chain import (
+    STATE_HASH_EVERY,
+    LedgerBroken,
+    Sealed,
+    head_of,
+    payload_of,
+    policy_hash,
+    read,
+    seal,
+)
+from beliefd.ledger.replay import Position
+from beliefd.steward.outside import Outside
+from beliefd.steward.positions import Positions, pack, session_not_found
+from beliefd.stores.base import Append, HeadMoved, Remembered, Snapshot, StorageUnavailable, Store
+
+LANE_BATCH: Final = 512
+MAX_ATTEMPTS: Final = 200
+
+
+class Outcome(Struct, frozen=True):
+    """What became of a command: the event, and the state and place right after it."""
+
+    event: Event
+    session: Session
+    head: Head
+
+
+class _Call(Struct):
+    session_id: str
+    command: Command
+    principal: Principal
+    if_match: str | None
+    key: str | None
+    done: "asyncio.Future[Outcome]"
+
+    @property
+    def request_hash(self) -> str:
+        # A declaration has no session yet: its id is new on every try and must not tell tries apart.
+        scope = None if isinstance(self.command, DeclareSession) else self.session_id
+        return digest({"session": scope, "verb": verb_of(self.command), "payload": payload_of(self.command)})
+
+
+class Steward:
+    """INVARIANT: every event in every ledger went through `_process`, and `decide` allowed or refused it."""
+
+    def __init__(self, store: Store, policy: Policy | None = None, outside: Outside | None = None) -> None:
+        self.store = store
+        self.positions = Positions(store)
+        self.outside = outside or Outside()
+        self.policy = policy or Policy()
+        self.policy_hash = policy_hash(self.policy)
+        self._stored_policies: set[str] = set()
+        self.decided: Counter[tuple[str, str]] = Counter()
+        self.retries = 0
+        self._lanes: dict[str, list[_Call]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def submit(
+        self,
+        session_id: str,
+        command: Command,
+        principal: Principal,
+        *,
+        if_match: str | None = None,
+        key: str | None = None,
+    ) -> "asyncio.Future[Outcome]":
+        """Queue a command; calls submitted in order are decided in order."""
+        loop = asyncio.get_running_loop()
+        call = _Call(session_id, command, principal, if_match, key, loop.create_future())
+        lane = self._lanes.get(session_id)
+        if lane is not None:
+            lane.append(call)
+        else:
+            self._lanes[session_id] = [call]
+            task = loop.create_task(self._drain(session_id))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return call.done
+
+    async def declare(
+        self, command: DeclareSession, principal: Principal, *, key: str | None = None
+    ) -> Outcome:
+        return await self.submit(self.outside.new_id(), command, principal, key=key)
+
+    async def close(self) -> None:
+        """Let what was accepted finish, then close the store."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.store.close()
+
+    async def _drain(self, session_id: str) -> None:
+        lane = self._lanes[session_id]
+        while lane:
+            calls = lane[:LANE_BATCH]
+            del lane[:LANE_BATCH]
+            try:
+                await self._settle(session_id, calls)
+            except BaseException as error:  # a defect must not leave callers waiting for ever
+                _fail(calls, error)
+                if not isinstance(error, Exception):
+                    raise
+        del self._lanes[session_id]
+
+    async def _settle(self, session_id: str, calls: list[_Call]) -> None:
+        for attempt in range(MAX_ATTEMPTS):
+            try:
+                await self._process(session_id, calls)
+                return
+            except HeadMoved:
+                self.retries += 1
+                # Losing once is news; losing often means contention, and a little chance keeps it fair.
+                await asyncio.sleep(random.uniform(0, 0.002) * min(attempt, 10))  # noqa: S311
+                await self.positions.reload(session_id)
+            except StorageUnavailable as error:
+                _fail(calls, BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)))
+                return
+            except LedgerBroken as error:
+                _fail(calls, ledger_broken(error))
+                return
+        _fail(calls, BeliefdError(Code.CONFLICT, "too many writers on this session; try again"))
+
+    async def _process(self, session_id: str, calls: list[_Call]) -> None:
+        position = self.positions.cached(session_id) or await self.positions.reload(session_id)
+        turn = _Turn(self, session_id, position)
+        for call in calls:
+            await turn.take(call)
+        if turn.entries:
+            await self.store.append(turn.append())
+            self.positions.keep(turn.position)
+            self._stored_policies.add(self.policy_hash)
+        turn.answer()
+
+    def unstored_policy(self) -> list[tuple[str, bytes]]:
+        """The policy in force, if no append of this process has stored it yet."""
+        if self.policy_hash in self._stored_policies:
+            return []
+        return [(self.policy_hash, canonical(msgspec.to_builtins(self.policy)))]
+
+    async def recall(self, used: Remembered) -> Outcome:
+        """The answer a remembered request got: a function of its entry and the state after it."""
+        position = await self.positions.at(used.session_id, used.seq)
+        entries = await self.store.entries(used.session_id, used.seq - 1, 1)
+        if position is None or not entries:
+            raise LedgerBroken(used.seq, None, "a remembered request points at an event that is not there")
+        return Outcome(read(entries[0].record).delta, position.session, position.head)
+
+
+class _Turn:
+    """One pass over waiting calls: everything is worked out here, then written at once."""
+
+    def __init__(self, steward: Steward, session_id: str, position: Position | None) -> None:
+        self._steward = steward
+        self._session_id = session_id
+        self._expected = None if position is None else position.head
+        self.session = None if position is None else position.session
+        self.head = self._expected
+        self.entries: list[Sealed] = []
+        self._outcomes: list[tuple[_Call, Outcome | BeliefdError]] = []
+        self._used: dict[tuple[str, str], tuple[Remembered, Outcome]] = {}
+        self._verdicts: list[tuple[str, str]] = []
+        self._snapshot: Snapshot | None = None
+
+    async def take(self, call: _Call) -> None:
+        try:
+            outcome = await self._remembered(call) if call.key is not None else None
+            self._outcomes.append((call, outcome or self._decide(call)))
+        except BeliefdError as error:
+            self._outcomes.append((call, error))
+
+    async def _remembered(self, call: _Call) -> Outcome | None:
+        assert call.key is not None  # noqa: S101
+        who = call.principal.id
+        here = self._used.get((who, call.key))
+        used = here[0] if here else await self._steward.store.remembered(who, call.key)
+        if used is None:
+            return None
+        if used.request_hash != call.request_hash:
+            raise BeliefdError(
+                Code.CONFLICT,
+                f"Idempotency-Key `{call.key}` was used for another request; use a new key",
+                {"path": "Idempotency-Key"},
+            )
+        return here[1] if here else await self._steward.recall(used)
+
+    def _decide(self, call: _Call) -> Outcome:
+        if self.session is None and not isinstance(call.command, DeclareSession):
+            raise session_not_found(self._session_id)
+        head_id = None if self.head is None else self.head.event_id
+        if call.if_match not in (None, "*", head_id):
+            raise BeliefdError(
+                Code.CONFLICT,
+                f"If-Match names `{call.if_match}`, but the head is `{head_id}`; read again and decide again",
+                {"path": "If-Match", "head": head_id},
+            )
+        steward, before = self._steward, self.session
+        facts = Facts(
+            now=steward.outside.now(),
+            event_id=steward.outside.new_id(),
+            principal=call.principal,
+            policy=steward.policy,
+            policy_hash=steward.policy_hash,
+        )
+        event = decide(before, call.command, facts)
+        if before is None:
+            assert isinstance(call.command, DeclareSession)  # noqa: S101 - checked above
+            after = begin(self._session_id, call.command)
+        else:
+            after = evolve(before, event)
+        sealed = seal(before, call.command, event, after, self.head, facts)
+        self.session, self.head = after, head_of(sealed)
+        self.entries.append(sealed)
+        if sealed.seq % STATE_HASH_EVERY == 0:
+            self._snapshot = pack(after, sealed.seq)
+        self._verdicts.append((verb_of(call.command), str(event.__struct_config__.tag)))
+        outcome = Outcome(event, after, self.head)
+        if call.key is not None:
+            used = Remembered(call.principal.id, call.key, call.request_hash, self._session_id, sealed.seq)
+            self._used[call.principal.id, call.key] = (used, outcome)
+        return outcome
+
+    def append(self) -> Append:
+        return Append(
+            session_id=self._session_id,
+            expected=self._expected,
+            entries=self.entries,
+            created_at=self._steward.outside.now(),
+            policies=self._steward.unstored_policy(),
+            remembered=[used for used, _ in self._used.values()],
+            snapshot=self._snapshot,
+        )
+
+    @property
+    def position(self) -> Position:
+        assert self.session is not None  # noqa: S101 - asked for only when there are entries
+        assert self.head is not None  # noqa: S101
+        return Position(self.session, self.head)
+
+    def answer(self) -> None:
+        self._steward.decided.update(self._verdicts)
+        for call, outcome in self._outcomes:
+            if call.done.done():
+                continue
+            if isinstance(outcome, BeliefdError):
+                call.done.set_exception(outcome)
+            else:
+                call.done.set_result(outcome)
+
+
+def ledger_broken(error: LedgerBroken) -> BeliefdError:
+    return BeliefdError(
+        Code.LEDGER_BROKEN,
+        f"the stored ledger does not verify: {error}",
+        {"seq": error.seq, "event_id": error.event_id, "reason": error.reason},
+    )
+
+
+def _fail(calls: list[_Call], error: BaseException) -> None:
+    for call in calls:
+        if not call.done.done():
+            call.done.set_exception(error)

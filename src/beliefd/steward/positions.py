@@ -1,0 +1,127 @@
+"""Where a session stands: from memory if fresh, else from a checked snapshot and the tail of the ledger."""
+
+import hashlib
+from collections import OrderedDict
+from typing import Any
+
+import msgspec
+
+from beliefd.kernel.beliefs.survivors import Survivors
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.evolve import begin
+from beliefd.kernel.state import Obligation, Session
+from beliefd.ledger.canonical import digest
+from beliefd.ledger.chain import LedgerBroken, declaration, head_of, read, state_document
+from beliefd.ledger.replay import Position, fold
+from beliefd.stores.base import Snapshot, Store
+
+MAX_SESSIONS = 10_000
+MAX_HYPOTHESES = 5_000_000
+
+
+class Positions:
+    """An LRU of positions, bounded by sessions and by hypotheses. Only a cache: the store is the truth."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._cache: OrderedDict[str, Position] = OrderedDict()
+        self._weight = 0
+
+    def __len__(self) -> int:
+        return len(self._cache)
+
+    def cached(self, session_id: str) -> Position | None:
+        position = self._cache.get(session_id)
+        if position is not None:
+            self._cache.move_to_end(session_id)
+        return position
+
+    def keep(self, position: Position) -> None:
+        session_id = position.session.session_id
+        if session_id not in self._cache:
+            self._weight += len(position.session.survivors.universe)
+        self._cache[session_id] = position
+        while len(self._cache) > 1 and (len(self._cache) > MAX_SESSIONS or self._weight > MAX_HYPOTHESES):
+            _, dropped = self._cache.popitem(last=False)
+            self._weight -= len(dropped.session.survivors.universe)
+
+    async def fresh(self, session_id: str) -> Position | None:
+        """The position at the store's head."""
+        known = self.cached(session_id)
+        head = await self._store.head(session_id)
+        if head is None or (known is not None and known.head == head):
+            return known
+        return await self.reload(session_id)
+
+    async def reload(self, session_id: str) -> Position | None:
+        """Fold what the store holds past what is known here."""
+        start = self.cached(session_id) or await self._from_snapshot(session_id)
+        tail = await self._store.entries(session_id, start.head.seq if start else 0)
+        position = fold(tail, start)
+        if position is not None:
+            self.keep(position)
+        return position
+
+    async def at(self, session_id: str, seq: int) -> Position | None:
+        """The position right after event `seq`, folded from the beginning: time travel needs no cache."""
+        known = self.cached(session_id)
+        if known is not None and known.head.seq == seq:
+            return known
+        return fold(await self._store.entries(session_id, 0, seq))
+
+    async def existing(self, session_id: str) -> Position:
+        position = await self.fresh(session_id)
+        if position is None:
+            raise session_not_found(session_id)
+        return position
+
+    async def _from_snapshot(self, session_id: str) -> Position | None:
+        snapshot = await self._store.snapshot(session_id)
+        if snapshot is None:
+            return None
+        first = await self._store.entries(session_id, 0, 1)
+        at = await self._store.entries(session_id, snapshot.seq - 1, 1)
+        if not first or not at:
+            return None
+        sealed = at[0]
+        if hashlib.sha256(sealed.record).hexdigest() != sealed.hash:
+            raise LedgerBroken(sealed.seq, sealed.event_id, "its hash does not match its bytes")
+        universe = begin(session_id, declaration(read(first[0].record)))
+        session = unpack(snapshot, universe, read(sealed.record).state_hash)
+        return None if session is None else Position(session, head_of(sealed))
+
+
+def pack(session: Session, seq: int) -> Snapshot:
+    document = state_document(session)
+    return Snapshot(
+        seq, msgspec.msgpack.encode({"document": document, "bitmap": session.survivors.to_bytes()})
+    )
+
+
+def unpack(snapshot: Snapshot, begun: Session, state_hash: str | None) -> Session | None:
+    """The cached state, or None if it is not exactly the state that the chain vouches for."""
+    try:
+        packed: dict[str, Any] = msgspec.msgpack.decode(snapshot.state)
+        document = packed["document"]
+        survivors = Survivors.from_bytes(begun.survivors.universe, packed["bitmap"])
+        if digest(document) != state_hash or document["survivors_hash"] != survivors.digest:
+            return None
+        obligations = {oid: msgspec.convert(value, Obligation) for oid, value in document["obligations"]}
+        plain = {
+            name: document[name]
+            for name in Session.__struct_fields__
+            if name not in ("survivors", "obligations", "ontology", "options")
+        }
+        return Session(
+            **plain,
+            ontology=begun.ontology,
+            options=begun.options,
+            survivors=survivors,
+            obligations=obligations,
+        )
+    except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
+        return None
+
+
+def session_not_found(session_id: str) -> BeliefdError:
+    return BeliefdError(Code.SESSION_NOT_FOUND, f"no session `{session_id[:64]}`", {"path": "session_id"})

@@ -1,0 +1,207 @@
+"""Questions about ledgers. None of them writes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import msgspec
+from msgspec import Raw, Struct
+
+from beliefd.kernel.commands import Eliminate, Merge
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.policy import Policy
+from beliefd.ledger.chain import Entry, Sealed, command_of, read
+from beliefd.ledger.verify import Verification, verify
+from beliefd.protocol.answers import (
+    SURVIVORS_PAGE,
+    BeliefSnapshot,
+    FirstBad,
+    SessionPage,
+    Testimony,
+    Verified,
+    Why,
+    snapshot_of,
+)
+from beliefd.steward.handle import Steward
+from beliefd.steward.positions import session_not_found
+
+SESSIONS_PAGE = 50
+AUDIT_PAGE = 10_000
+
+
+class RawAuditPage(Struct, frozen=True):
+    """An audit page whose entries are the stored bytes, untouched."""
+
+    events: list[Raw]
+    next: str | None
+
+
+async def list_sessions(steward: Steward, cursor: str | None, limit: int = SESSIONS_PAGE) -> SessionPage:
+    rows = await steward.store.sessions(cursor, limit + 1)
+    shown = rows[:limit]
+    snapshots = []
+    for row in shown:
+        position = await steward.positions.existing(row.session_id)
+        snapshots.append(snapshot_of(position.session, position.head, limit=100))
+    return SessionPage(sessions=snapshots, next=shown[-1].session_id if len(rows) > limit else None)
+
+
+async def query_belief(
+    steward: Steward,
+    session_id: str,
+    at: int | None = None,
+    survivors_limit: int = SURVIVORS_PAGE,
+    survivors_after: str | None = None,
+) -> BeliefSnapshot:
+    position = await steward.positions.existing(session_id)
+    if at is not None and at != position.head.seq:
+        if not 1 <= at <= position.head.seq:
+            raise invalid(f"`at` must be between 1 and {position.head.seq}", "at")
+        past = await steward.positions.at(session_id, at)
+        position = past or position
+    return snapshot_of(position.session, position.head, survivors_limit, survivors_after)
+
+
+async def audit_trace(
+    steward: Steward, session_id: str, since_event_id: str | None = None, limit: int = AUDIT_PAGE
+) -> RawAuditPage:
+    if await steward.store.head(session_id) is None:
+        raise session_not_found(session_id)
+    after = 0
+    if since_event_id is not None:
+        seq = await steward.store.seq_of(session_id, since_event_id)
+        if seq is None:
+            # Returning everything here would make a typing error look like a full history.
+            raise invalid(f"no event `{since_event_id[:64]}` in this session", "since_event_id")
+        after = seq
+    entries = await steward.store.entries(session_id, after, limit + 1)
+    shown = entries[:limit]
+    more = len(entries) > limit
+    return RawAuditPage([Raw(entry.wire) for entry in shown], shown[-1].event_id if more else None)
+
+
+async def all_entries(steward: Steward, session_id: str) -> list[Sealed]:
+    entries = await steward.store.entries(session_id)
+    if not entries:
+        raise session_not_found(session_id)
+    return entries
+
+
+async def policies_of(steward: Steward, entries: list[Sealed]) -> dict[str, Policy]:
+    """The policies that a ledger was decided under, by hash."""
+    hashes = {read_policy_hash(entry.record) for entry in entries}
+    found: dict[str, Policy] = {}
+    for policy_hash in hashes - {None}:
+        assert policy_hash is not None  # noqa: S101 - taken out above
+        document = await steward.store.policy(policy_hash)
+        if document is not None:
+            found[policy_hash] = msgspec.json.decode(document, type=Policy)
+    return found
+
+
+class _PolicyHash(Struct):
+    policy_hash: str
+
+
+_policy_hash_decoder = msgspec.json.Decoder(_PolicyHash)
+
+
+def read_policy_hash(record: bytes) -> str | None:
+    try:
+        return _policy_hash_decoder.decode(record).policy_hash
+    except msgspec.MsgspecError:
+        return None
+
+
+async def verify_session(steward: Steward, session_id: str) -> Verified:
+    """Verify what is stored now, up to the head that the sessions table promises."""
+    promised = await steward.store.head(session_id)
+    if promised is None:
+        raise session_not_found(session_id)
+    entries = [entry for entry in await steward.store.entries(session_id) if entry.seq <= promised.seq]
+    policies = await policies_of(steward, entries)
+    result, _ = await asyncio.to_thread(verify, entries, session_id, policies, promised)
+    return verified(result)
+
+
+def verified(result: Verification) -> Verified:
+    bad = result.first_bad
+    return Verified(
+        ok=result.ok,
+        checked=result.checked,
+        first_bad=None if bad is None else FirstBad(seq=bad.seq, event_id=bad.event_id, reason=bad.reason),
+        head=result.head,
+    )
+
+
+async def why(steward: Steward, session_id: str, hypothesis: str) -> Why:
+    """Everyone who spoke against a hypothesis, in order; the first one that counted is marked."""
+    position = await steward.positions.existing(session_id)
+    if position.session.survivors.universe.position(hypothesis) is None:
+        raise BeliefdError(
+            Code.INVALID_HYPOTHESIS_ID,
+            f"not declared in this session: `{hypothesis[:64]}`",
+            {"path": "hypothesis"},
+        )
+    needle = msgspec.json.encode(hypothesis)
+    testimony: list[Testimony] = []
+    async for chunk in steward.store.stream(session_id):
+        for sealed in chunk:
+            # Most entries do not name it: looking for its bytes is far cheaper than decoding.
+            if sealed.seq > 1 and needle in sealed.record:
+                testimony += _testimony(read(sealed.record), hypothesis)
+    return Why(hypothesis=hypothesis, survives=hypothesis in position.session.survivors, events=testimony)
+
+
+def _testimony(entry: Entry, hypothesis: str) -> list[Testimony]:
+    command = command_of(entry)
+    applied = hypothesis in entry.delta.eliminated
+    if isinstance(command, Eliminate) and hypothesis in command.eliminated:
+        return [_witness(entry, command.source_id, command.observation_id, command.justification, applied)]
+    if isinstance(command, Merge):
+        return [
+            _witness(entry, item.source_id, item.observation_id, {}, applied, item.event_id)
+            for item in command.eliminations
+            if hypothesis in item.eliminated
+        ]
+    return []
+
+
+def _witness(
+    entry: Entry,
+    source_id: str,
+    observation_id: str,
+    justification: dict[str, object],
+    applied: bool,
+    merged_from: str | None = None,
+) -> Testimony:
+    return Testimony(
+        event_id=entry.event_id,
+        seq=entry.seq,
+        ts=entry.ts,
+        source_id=source_id,
+        observation_id=observation_id,
+        justification=justification,
+        applied=applied,
+        merged_from=merged_from,
+    )
+
+
+async def feed(steward: Steward, session_id: str, after: int) -> AsyncIterator[list[Sealed] | None]:
+    """Entries past `after` as they come; None now and then, so that callers can show they are alive."""
+    grown = asyncio.Event()
+    unsubscribe = steward.store.subscribe(lambda sid: grown.set() if sid in ("", session_id) else None)
+    try:
+        while True:
+            grown.clear()
+            async for chunk in steward.store.stream(session_id, after):
+                yield chunk
+                after = chunk[-1].seq
+            try:
+                await asyncio.wait_for(grown.wait(), HEARTBEAT_SECONDS)
+            except TimeoutError:
+                yield None
+    finally:
+        unsubscribe()
+
+
+HEARTBEAT_SECONDS = 15.0

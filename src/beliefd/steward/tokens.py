@@ -1,0 +1,78 @@
+"""Principals and their tokens. A token is shown once; only its SHA-256 is kept."""
+
+import hashlib
+import hmac
+import secrets
+import time
+from typing import Final
+
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.values import MAX_ID_LENGTH, Principal, Role, Tier
+from beliefd.steward.outside import now
+from beliefd.stores.base import Store, Token
+
+LOCAL_AGENT: Final = Principal(id="agent://local", role=Role.AGENT, tier=Tier.PRIVILEGE.name)
+LOCAL_OPERATOR: Final = Principal(id="operator://local", role=Role.ADMIN, tier=Tier.PRIVILEGE.name)
+REFRESH_SECONDS: Final = 1.0
+_SCHEMES: Final = {Role.APPROVER: "human", Role.ADMIN: "human"}
+
+
+async def create_token(store: Store, name: str, role: Role, tier: Tier | None = None) -> str:
+    """Store a new credential and return its secret, `bd_<id>_<random>`."""
+    if not name or not name.isprintable() or len(name) > MAX_ID_LENGTH // 2:
+        raise invalid("a token's name is a short line of printable text", "name")
+    if tier is None:
+        tier = Tier.PRIVILEGE if role is Role.ADMIN else Tier.WRITE_LIMITED
+    token_id = secrets.token_hex(6)
+    secret = f"bd_{token_id}_{secrets.token_urlsafe(32)}"
+    await store.add_token(Token(token_id, name, role.value, tier.name, _hash(secret), now()))
+    return secret
+
+
+def principal_of(token: Token) -> Principal:
+    role = Role(token.role)
+    name = token.name if "://" in token.name else f"{_SCHEMES.get(role, role.value)}://{token.name}"
+    return Principal(id=name, role=role, tier=token.tier)
+
+
+class Authenticator:
+    """Turns an Authorization header into a principal."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._tokens: dict[str, Token] = {}
+        self._read_at = float("-inf")
+
+    async def configured(self) -> bool:
+        """Has any token ever been made? From then on, nobody is let in without one."""
+        await self._refresh()
+        return bool(self._tokens)
+
+    async def authenticate(self, header: str | None) -> Principal:
+        if header is None:
+            if await self.configured():
+                raise _unauthorized("this server needs `Authorization: Bearer <token>`")
+            return LOCAL_AGENT
+        scheme, _, secret = header.partition(" ")
+        secret = secret.strip()
+        token_id = secret.split("_", 2)[1] if secret.startswith("bd_") and secret.count("_") >= 2 else ""
+        await self._refresh(force=token_id not in self._tokens)
+        token = self._tokens.get(token_id)
+        # Compare even when there is nothing to compare with: the time taken tells nothing.
+        known = hmac.compare_digest(_hash(secret), token.secret_hash if token else _hash(""))
+        if scheme.lower() != "bearer" or token is None or not known or token.revoked_at is not None:
+            raise _unauthorized("the token is not known here or has been revoked")
+        return principal_of(token)
+
+    async def _refresh(self, force: bool = False) -> None:
+        if force or time.monotonic() - self._read_at > REFRESH_SECONDS:
+            self._tokens = {token.token_id: token for token in await self._store.tokens()}
+            self._read_at = time.monotonic()
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _unauthorized(message: str) -> BeliefdError:
+    return BeliefdError(Code.UNAUTHORIZED, message)

@@ -1,0 +1,124 @@
+"""Ledgers that come and go: export, import, and the merge of replicas that were apart."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+
+import msgspec
+
+from beliefd.kernel.commands import Eliminate, Merge, ReplicaElimination
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.events import Refused
+from beliefd.kernel.values import Principal
+from beliefd.ledger.canonical import canonical
+from beliefd.ledger.chain import command_of, genesis_hash, read
+from beliefd.ledger.replay import Position
+from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_line, read_export
+from beliefd.ledger.verify import verify
+from beliefd.protocol.answers import Imported, snapshot_of
+from beliefd.steward.handle import Outcome, Steward
+from beliefd.steward.positions import session_not_found
+from beliefd.steward.queries import policies_of
+from beliefd.stores.base import Append, HeadMoved
+
+MERGE_ATTEMPTS = 50
+
+
+async def export(steward: Steward, session_id: str) -> AsyncIterator[bytes]:
+    head = await steward.store.head(session_id)
+    if head is None:
+        raise session_not_found(session_id)
+    entries = [entry for entry in await steward.store.entries(session_id) if entry.seq <= head.seq]
+    yield header_line(session_id, head, await policies_of(steward, entries))
+    for line in entry_lines(entries):
+        yield line
+
+
+async def import_ledger(steward: Steward, lines: Iterable[bytes]) -> Imported:
+    """Take a foreign ledger in, whole and byte for byte, after everything in it has been recomputed."""
+    exported, position = await asyncio.to_thread(read_and_verify, lines)
+    session_id = exported.header.session_id
+    batch = Append(
+        session_id=session_id,
+        expected=None,
+        entries=exported.entries,
+        created_at=read(exported.entries[0].record).ts,
+        policies=[
+            (name, canonical(msgspec.to_builtins(policy)))
+            for name, policy in exported.header.policies.items()
+        ],
+    )
+    try:
+        await steward.store.append(batch)
+    except HeadMoved:
+        raise BeliefdError(
+            Code.CONFLICT, f"session `{session_id}` is here already; merge the replica instead"
+        ) from None
+    return Imported(
+        session_id=session_id,
+        events=len(exported.entries),
+        snapshot=snapshot_of(position.session, position.head),
+    )
+
+
+def read_and_verify(lines: Iterable[bytes]) -> tuple[Exported, Position]:
+    try:
+        exported = read_export(lines)
+    except BadExport as error:
+        raise BeliefdError(Code.INVALID_REQUEST, str(error), {"path": f"line {error.line}"}) from None
+    header = exported.header
+    result, position = verify(exported.entries, header.session_id, header.policies, header.head)
+    if not result.ok or position is None:
+        bad = result.first_bad
+        raise BeliefdError(
+            Code.LEDGER_BROKEN,
+            "the ledger is empty" if bad is None else f"event {bad.seq}: {bad.reason}",
+            None if bad is None else {"seq": bad.seq, "event_id": bad.event_id, "reason": bad.reason},
+        )
+    return exported, position
+
+
+async def merge(steward: Steward, session_id: str, lines: Iterable[bytes], principal: Principal) -> Outcome:
+    """Record the union of both replicas' eliminations; the event names the head of each side.
+
+    Either side can merge the other, in any order and any number of times: the survivors come out the same.
+    """
+    exported, replica = await asyncio.to_thread(read_and_verify, lines)
+    own = await steward.positions.existing(session_id)
+    if genesis_hash(own.session) != genesis_hash(replica.session):
+        raise invalid("the ledger is not a replica of this session: its genesis is another", "$.session_id")
+    eliminations = tuple(_eliminations(exported))
+    for _ in range(MERGE_ATTEMPTS):
+        command = Merge(
+            genesis_hash=genesis_hash(own.session),
+            own_head=own.head,
+            replica_head=replica.head,
+            eliminations=eliminations,
+        )
+        try:
+            return await steward.submit(session_id, command, principal, if_match=own.head.event_id)
+        except BeliefdError as error:
+            if error.code is not Code.CONFLICT:
+                raise
+            own = await steward.positions.existing(session_id)
+    raise BeliefdError(Code.CONFLICT, "too many writers on this session; try again")
+
+
+def _eliminations(exported: Exported) -> list[ReplicaElimination]:
+    found: list[ReplicaElimination] = []
+    for sealed in exported.entries:
+        entry = read(sealed.record)
+        command = command_of(entry)
+        if isinstance(entry.delta, Refused):
+            continue
+        if isinstance(command, Eliminate):
+            found.append(
+                ReplicaElimination(
+                    event_id=entry.event_id,
+                    source_id=command.source_id,
+                    observation_id=command.observation_id,
+                    eliminated=command.eliminated,
+                )
+            )
+        elif isinstance(command, Merge):
+            found.extend(command.eliminations)
+    return found

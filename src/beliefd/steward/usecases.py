@@ -1,0 +1,175 @@
+"""Every operation's handler, by name. Entrypoints look a handler up, call it, and encode what it returns."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from msgspec import Struct
+
+from beliefd.kernel import events
+from beliefd.kernel.commands import MAX_SAFE_INTEGER
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.values import Principal
+from beliefd.protocol import answers
+from beliefd.protocol.answers import snapshot_of
+from beliefd.protocol.operations import BY_NAME, AskCounterfactual, Operation
+from beliefd.protocol.wire import bind, convert
+from beliefd.steward import queries, transfer
+from beliefd.steward.counterfactual import counterfactual
+from beliefd.steward.handle import Outcome, Steward
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """A request with its transport taken off."""
+
+    principal: Principal
+    path: dict[str, str] = {}
+    query: dict[str, str] = {}
+    body: Any = None
+    if_match: str | None = None
+    key: str | None = None
+
+    @property
+    def session_id(self) -> str:
+        return self.path["session_id"]
+
+    def number(self, name: str, default: int, low: int, high: int) -> int:
+        text = self.query.get(name)
+        if text is None:
+            return default
+        if not text.isascii() or not text.isdigit() or len(text) > 16 or not low <= int(text) <= high:
+            raise invalid(f"`{name}` must be a whole number from {low} to {high}", name)
+        return int(text)
+
+
+Handler = Callable[[Steward, Call], Awaitable[Any]]
+IDEMPOTENCY_KEY_LENGTH: Final = 255
+
+
+async def perform(steward: Steward, operation: Operation, call: Call) -> Any:
+    """Authorise and run one operation."""
+    authorise(operation, call)
+    return await HANDLERS[operation.name](steward, call)
+
+
+def authorise(operation: Operation, call: Call) -> None:
+    if call.principal.role not in operation.roles:
+        allowed = ", ".join(f"`{role}`" for role in sorted(operation.roles))
+        raise BeliefdError(
+            Code.FORBIDDEN,
+            f"role `{call.principal.role}` may not {operation.name}; it takes one of {allowed}",
+        )
+    unknown = sorted(set(call.query) - set(operation.query))
+    if unknown:
+        raise invalid(f"unknown query parameter `{unknown[0][:64]}`", unknown[0][:64])
+    if call.key is not None and not (call.key.isprintable() and 1 <= len(call.key) <= IDEMPOTENCY_KEY_LENGTH):
+        raise invalid(
+            f"Idempotency-Key must be 1 to {IDEMPOTENCY_KEY_LENGTH} printable characters", "Idempotency-Key"
+        )
+
+
+def answer_to(outcome: Outcome) -> answers.Answer:
+    """An event and the state after it, in the words of the protocol. A refusal becomes the error it names."""
+    event, event_id = outcome.event, outcome.head.event_id
+    if isinstance(event, events.Refused):
+        details = {**event.details, "audit_event_id": event_id}
+        raise BeliefdError(event.code, event.message, details)
+    snapshot = snapshot_of(outcome.session, outcome.head)
+    if isinstance(event, events.Eliminated | events.Merged):
+        return answers.Eliminated(
+            applied_eliminated=list(event.eliminated),
+            ignored_eliminated=list(event.ignored),
+            snapshot=snapshot,
+            audit_event_id=event_id,
+        )
+    if isinstance(event, events.ExitRuled | events.TerminationRuled):
+        return answers.Ruled(
+            approved=event.approved, reason=event.reason, snapshot=snapshot, audit_event_id=event_id
+        )
+    if isinstance(event, events.ConclusionRuled):
+        return answers.Concluded(
+            accepted=event.accepted, reason=event.reason, snapshot=snapshot, audit_event_id=event_id
+        )
+    if isinstance(event, events.Declared):
+        return answers.Declared(
+            session_id=outcome.session.session_id, snapshot=snapshot, audit_event_id=event_id
+        )
+    return answers.Recorded(snapshot=snapshot, audit_event_id=event_id)
+
+
+async def _declare(steward: Steward, call: Call) -> answers.Answer:
+    command = convert(bind(call.body, {}), BY_NAME["declare_session"].body)
+    return answer_to(await steward.declare(command, call.principal, key=call.key))
+
+
+def _verb(name: str) -> Handler:
+    kind = BY_NAME[name].body
+
+    async def handle(steward: Steward, call: Call) -> answers.Answer:
+        body = bind(call.body, {"session_id": call.session_id})
+        if "obligation_id" in call.path:
+            body = {**bind(body, {"obligation_id": call.path["obligation_id"]}), **call.path}
+            del body["session_id"]
+        command = convert(body, kind)
+        return answer_to(
+            await steward.submit(
+                call.session_id, command, call.principal, if_match=call.if_match, key=call.key
+            )
+        )
+
+    return handle
+
+
+async def _list(steward: Steward, call: Call) -> Any:
+    return await queries.list_sessions(
+        steward, call.query.get("cursor"), call.number("limit", queries.SESSIONS_PAGE, 1, 500)
+    )
+
+
+async def _query(steward: Steward, call: Call) -> Any:
+    at = call.number("at", 0, 1, MAX_SAFE_INTEGER) if "at" in call.query else None
+    limit = call.number("survivors_limit", answers.SURVIVORS_PAGE, 0, 100_000)
+    return await queries.query_belief(steward, call.session_id, at, limit, call.query.get("survivors_after"))
+
+
+async def _audit(steward: Steward, call: Call) -> Any:
+    limit = call.number("limit", queries.AUDIT_PAGE, 1, queries.AUDIT_PAGE)
+    return await queries.audit_trace(steward, call.session_id, call.query.get("since_event_id"), limit)
+
+
+async def _verify(steward: Steward, call: Call) -> Any:
+    return await queries.verify_session(steward, call.session_id)
+
+
+async def _why(steward: Steward, call: Call) -> Any:
+    return await queries.why(steward, call.session_id, call.path["hypothesis"])
+
+
+async def _counterfactual(steward: Steward, call: Call) -> Any:
+    question = convert(bind(call.body, {"session_id": call.session_id}), AskCounterfactual)
+    return await counterfactual(steward, call.session_id, list(question.without.source_ids))
+
+
+async def _merge(steward: Steward, call: Call) -> Any:
+    return answer_to(await transfer.merge(steward, call.session_id, call.body.splitlines(), call.principal))
+
+
+async def _import(steward: Steward, call: Call) -> Any:
+    return await transfer.import_ledger(steward, call.body.splitlines())
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "declare_session": _declare,
+    "list_sessions": _list,
+    "query_belief": _query,
+    "eliminate": _verb("eliminate"),
+    "enter_obligation": _verb("enter_obligation"),
+    "request_exit": _verb("request_exit"),
+    "declare_conclusion": _verb("declare_conclusion"),
+    "request_termination": _verb("request_termination"),
+    "audit_trace": _audit,
+    "verify": _verify,
+    "why": _why,
+    "counterfactual": _counterfactual,
+    "merge": _merge,
+    "import_ledger": _import,
+}

@@ -1,0 +1,114 @@
+"""The port that every store implements, and the values that cross it."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from beliefd.kernel.commands import Head
+from beliefd.ledger.chain import Sealed
+
+
+class HeadMoved(Exception):
+    """Somebody else appended first (or used the same idempotency key): load again and decide again."""
+
+
+class StorageUnavailable(Exception):
+    """The store cannot take or give data right now: disk full, connection lost, file gone."""
+
+
+class Snapshot(Struct, frozen=True):
+    """A cached state. `seq` names an entry with a `state_hash`, against which it is checked when loaded."""
+
+    seq: int
+    state: bytes
+
+
+class Remembered(Struct, frozen=True):
+    """An idempotency key that was used: what was asked, and which entry answers it."""
+
+    principal: str
+    key: str
+    request_hash: str
+    session_id: str
+    seq: int
+
+
+class Append(Struct, frozen=True):
+    """Entries to add at the expected head, with everything that must be written in the same transaction."""
+
+    session_id: str
+    expected: Head | None
+    entries: Sequence[Sealed]
+    created_at: str
+    policies: Sequence[tuple[str, bytes]] = ()
+    remembered: Sequence[Remembered] = ()
+    snapshot: Snapshot | None = None
+
+
+class SessionRow(Struct, frozen=True):
+    session_id: str
+    created_at: str
+    head: Head
+
+
+class Token(Struct, frozen=True):
+    """A credential as stored: the secret itself is never kept, only its SHA-256."""
+
+    token_id: str
+    name: str
+    role: str
+    tier: str
+    secret_hash: str
+    created_at: str
+    revoked_at: str | None = None
+
+
+Listener = Callable[[str], None]
+"""Called with a session id after that session grew; may come from any thread the store documents."""
+
+
+class Store(Protocol):
+    """INVARIANT: an append is whole and durable when it returns, or absent when it raises."""
+
+    async def append(self, batch: Append) -> None:
+        """Add entries; raise HeadMoved if the head is not the expected one or a key is taken."""
+        ...
+
+    async def head(self, session_id: str) -> Head | None: ...
+
+    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
+        """Entries with seq > after, in order."""
+        ...
+
+    def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
+        """The same in chunks, for ledgers that do not fit an answer."""
+        ...
+
+    async def seq_of(self, session_id: str, event_id: str) -> int | None: ...
+
+    async def snapshot(self, session_id: str) -> Snapshot | None: ...
+
+    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
+        """Sessions ordered by id (ids are time-ordered), past `after`."""
+        ...
+
+    async def remembered(self, principal: str, key: str) -> Remembered | None: ...
+
+    async def policy(self, policy_hash: str) -> bytes | None: ...
+
+    async def add_token(self, token: Token) -> None: ...
+
+    async def tokens(self) -> list[Token]: ...
+
+    async def revoke_token(self, token_id: str, at: str) -> bool: ...
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Be told when a session grew, here or (where the technology can) in another process."""
+        ...
+
+    async def ping(self) -> None:
+        """Raise StorageUnavailable unless a write could succeed."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,90 @@
+"""A store in a dict: for tests and throw-away sessions. Nothing survives the process."""
+
+from collections.abc import AsyncIterator, Callable
+
+from msgspec.structs import replace
+
+from beliefd.kernel.commands import Head
+from beliefd.ledger.chain import Sealed, head_of
+from beliefd.stores.base import Append, HeadMoved, Listener, Remembered, SessionRow, Snapshot, Token
+
+
+class MemoryStore:
+    """Every method runs without awaiting, so the event loop itself is the lock."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, list[Sealed]] = {}
+        self._places: dict[tuple[str, str], int] = {}
+        self._created: dict[str, str] = {}
+        self._snapshots: dict[str, Snapshot] = {}
+        self._remembered: dict[tuple[str, str], Remembered] = {}
+        self._policies: dict[str, bytes] = {}
+        self._tokens: dict[str, Token] = {}
+        self._listeners: list[Listener] = []
+
+    async def append(self, batch: Append) -> None:
+        if await self.head(batch.session_id) != batch.expected:
+            raise HeadMoved(batch.session_id)
+        if any((used.principal, used.key) in self._remembered for used in batch.remembered):
+            raise HeadMoved(batch.session_id)
+        self._created.setdefault(batch.session_id, batch.created_at)
+        self._entries.setdefault(batch.session_id, []).extend(batch.entries)
+        for entry in batch.entries:
+            self._places[batch.session_id, entry.event_id] = entry.seq
+        self._policies.update(batch.policies)
+        for used in batch.remembered:
+            self._remembered[used.principal, used.key] = used
+        if batch.snapshot is not None:
+            self._snapshots[batch.session_id] = batch.snapshot
+        for listener in self._listeners:
+            listener(batch.session_id)
+
+    async def head(self, session_id: str) -> Head | None:
+        entries = self._entries.get(session_id)
+        return head_of(entries[-1]) if entries else None
+
+    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
+        end = None if limit is None else after + limit
+        return self._entries.get(session_id, [])[after:end]
+
+    async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
+        yield await self.entries(session_id, after)
+
+    async def seq_of(self, session_id: str, event_id: str) -> int | None:
+        return self._places.get((session_id, event_id))
+
+    async def snapshot(self, session_id: str) -> Snapshot | None:
+        return self._snapshots.get(session_id)
+
+    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
+        ids = sorted(sid for sid in self._entries if after is None or sid > after)[:limit]
+        return [SessionRow(sid, self._created[sid], head_of(self._entries[sid][-1])) for sid in ids]
+
+    async def remembered(self, principal: str, key: str) -> Remembered | None:
+        return self._remembered.get((principal, key))
+
+    async def policy(self, policy_hash: str) -> bytes | None:
+        return self._policies.get(policy_hash)
+
+    async def add_token(self, token: Token) -> None:
+        self._tokens[token.token_id] = token
+
+    async def tokens(self) -> list[Token]:
+        return sorted(self._tokens.values(), key=lambda token: token.token_id)
+
+    async def revoke_token(self, token_id: str, at: str) -> bool:
+        token = self._tokens.get(token_id)
+        if token is None or token.revoked_at is not None:
+            return False
+        self._tokens[token_id] = replace(token, revoked_at=at)
+        return True
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def ping(self) -> None:
+        return None
+
+    async def close(self) -> None:
+        self._listeners.clear()

@@ -1,0 +1,378 @@
+"""The embedded store: one SQLite file, one writer thread, group commit, every commit on disk before its ack.
+
+WAL with synchronous=FULL: a commit returns after fsync. The writer takes all appends that wait, from any
+session, checks each against the head it finds inside the transaction, and commits them together. Other
+processes may write the same file: BEGIN IMMEDIATE orders them, and the heads are read under that lock.
+"""
+
+import asyncio
+import contextlib
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from beliefd.kernel.commands import Head
+from beliefd.ledger.chain import Sealed, head_of
+from beliefd.stores.base import (
+    Append,
+    HeadMoved,
+    Listener,
+    Remembered,
+    SessionRow,
+    Snapshot,
+    StorageUnavailable,
+    Token,
+)
+from beliefd.stores.sqlite_schema import migrate
+
+BUSY_MS = 30_000
+CHUNK = 2_000
+MAX_GROUP = 1_024
+POLL_SECONDS = 0.25
+
+_Job = tuple[Append, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
+
+
+class SqliteStore:
+    """Open with `await SqliteStore.open(path)`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._listeners: list[Listener] = []
+        self._writer_connection = _connect(path)
+        self._reader = _connect(path)
+        # Reads that may take long run in threads; the lock keeps them off each other's statements.
+        self._reading = threading.Lock()
+        self._writer = threading.Thread(target=self._write_loop, name="beliefd-writer", daemon=True)
+        self._poller: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @classmethod
+    async def open(cls, path: str | os.PathLike[str]) -> "SqliteStore":
+        store = cls(_prepare(Path(path)))
+        try:
+            migrate(store._writer_connection)
+        except sqlite3.Error as error:
+            raise StorageUnavailable(f"cannot open `{path}`: {error}") from None
+        store._writer.start()
+        return store
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    async def append(self, batch: Append) -> None:
+        if self._closed:
+            raise StorageUnavailable("the store is closed")
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        self._jobs.put((batch, loop, done))
+        await done
+
+    def _write_loop(self) -> None:
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                return
+            jobs = [job]
+            with contextlib.suppress(queue.Empty):
+                while len(jobs) < MAX_GROUP:
+                    another = self._jobs.get_nowait()
+                    if another is None:
+                        self._jobs.put(None)
+                        break
+                    jobs.append(another)
+            self._settle(jobs, self._commit([batch for batch, _, _ in jobs]))
+
+    def _commit(self, batches: list[Append]) -> list[Exception | None]:
+        """Write all batches in one transaction; each gets its own outcome."""
+        connection = self._writer_connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            outcomes = _write(connection, batches)
+            connection.execute("COMMIT")
+            return outcomes
+        except (sqlite3.Error, OSError) as error:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            failure = StorageUnavailable(f"nothing was written: {error}")
+            return [failure for _ in batches]
+
+    def _settle(self, jobs: list[_Job], outcomes: list[Exception | None]) -> None:
+        """Wake all callers of one event loop with one call into it."""
+        grown = {
+            batch.session_id for (batch, _, _), outcome in zip(jobs, outcomes, strict=True) if not outcome
+        }
+        loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[None], Exception | None]]] = {}
+        for (_, loop, done), outcome in zip(jobs, outcomes, strict=True):
+            loops.setdefault(loop, []).append((done, outcome))
+        for loop, settled in loops.items():
+            with contextlib.suppress(RuntimeError):  # that loop is gone, and its callers with it
+                loop.call_soon_threadsafe(self._wake, settled, grown)
+
+    def _wake(self, settled: list[tuple["asyncio.Future[None]", Exception | None]], grown: set[str]) -> None:
+        for done, outcome in settled:
+            if done.done():
+                continue
+            if outcome is None:
+                done.set_result(None)
+            else:
+                done.set_exception(outcome)
+        for session_id in grown:
+            for listener in self._listeners:
+                listener(session_id)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    async def head(self, session_id: str) -> Head | None:
+        row = self._one(
+            "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = ?", session_id
+        )
+        return None if row is None else Head(seq=row[0], event_id=row[1].decode(), hash=row[2].decode())
+
+    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
+        if limit is not None and limit <= CHUNK:
+            return self._entries(session_id, after, limit)
+        return await asyncio.to_thread(self._entries, session_id, after, -1 if limit is None else limit)
+
+    async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
+        while chunk := await self.entries(session_id, after, CHUNK):
+            yield chunk
+            after = chunk[-1].seq
+
+    def _entries(self, session_id: str, after: int, limit: int) -> list[Sealed]:
+        rows = self._all(
+            "SELECT seq, event_id, record, hash FROM audit_events"
+            " WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+            session_id,
+            after,
+            limit,
+        )
+        return [
+            Sealed(seq, event_id.decode(), record, hash_.decode()) for seq, event_id, record, hash_ in rows
+        ]
+
+    async def seq_of(self, session_id: str, event_id: str) -> int | None:
+        row = self._one(
+            "SELECT seq FROM audit_events WHERE event_id = ? AND session_id = ?", event_id, session_id
+        )
+        return None if row is None else int(row[0])
+
+    async def snapshot(self, session_id: str) -> Snapshot | None:
+        row = self._one("SELECT seq, state FROM snapshots WHERE session_id = ?", session_id)
+        return None if row is None else Snapshot(row[0], row[1])
+
+    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
+        rows = self._all(
+            "SELECT session_id, created_at, head_seq, head_event_id, head_hash FROM sessions"
+            " WHERE session_id > ? ORDER BY session_id LIMIT ?",
+            after or "",
+            limit,
+        )
+        return [
+            SessionRow(
+                sid.decode(), created.decode(), Head(seq=seq, event_id=event_id.decode(), hash=hash_.decode())
+            )
+            for sid, created, seq, event_id, hash_ in rows
+        ]
+
+    async def remembered(self, principal: str, key: str) -> Remembered | None:
+        row = self._one(
+            "SELECT request_hash, session_id, seq FROM idempotency WHERE principal = ? AND key = ?",
+            principal,
+            key,
+        )
+        return None if row is None else Remembered(principal, key, row[0].decode(), row[1].decode(), row[2])
+
+    async def policy(self, policy_hash: str) -> bytes | None:
+        row = self._one("SELECT document FROM policies WHERE policy_hash = ?", policy_hash)
+        return None if row is None else bytes(row[0])
+
+    # -- tokens ----------------------------------------------------------------------------------
+
+    async def add_token(self, token: Token) -> None:
+        await asyncio.to_thread(
+            self._execute_alone,
+            "INSERT INTO tokens (token_id, name, role, tier, secret_hash, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            token.token_id,
+            token.name,
+            token.role,
+            token.tier,
+            token.secret_hash,
+            token.created_at,
+        )
+
+    async def tokens(self) -> list[Token]:
+        rows = self._all(
+            "SELECT token_id, name, role, tier, secret_hash, created_at, revoked_at"
+            " FROM tokens ORDER BY token_id"
+        )
+        return [_token(row) for row in rows]
+
+    async def revoke_token(self, token_id: str, at: str) -> bool:
+        changed = await asyncio.to_thread(
+            self._execute_alone,
+            "UPDATE tokens SET revoked_at = ? WHERE token_id = ? AND revoked_at IS NULL",
+            at,
+            token_id,
+        )
+        return changed > 0
+
+    def _execute_alone(self, statement: str, *values: object) -> int:
+        """A rare write outside the ledger, on a connection of its own."""
+        try:
+            with contextlib.closing(_connect(self._path)) as connection:
+                return connection.execute(statement, values).rowcount
+        except sqlite3.Error as error:
+            raise StorageUnavailable(str(error)) from None
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        self._listeners.append(listener)
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.get_running_loop().create_task(self._poll())
+        return lambda: self._listeners.remove(listener)
+
+    async def _poll(self) -> None:
+        """Notice appends of other processes: `data_version` moves when another connection commits."""
+        version = self._one("PRAGMA data_version")
+        while self._listeners:
+            await asyncio.sleep(POLL_SECONDS)
+            latest = self._one("PRAGMA data_version")
+            if latest != version:
+                version = latest
+                for listener in self._listeners:
+                    listener("")
+
+    async def ping(self) -> None:
+        def probe() -> None:
+            with contextlib.closing(_connect(self._path)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("ROLLBACK")
+
+        try:
+            await asyncio.to_thread(probe)
+        except sqlite3.Error as error:
+            raise StorageUnavailable(str(error)) from None
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._listeners.clear()
+        if self._poller is not None:
+            self._poller.cancel()
+        self._jobs.put(None)
+        await asyncio.to_thread(self._writer.join)
+        self._writer_connection.close()
+        self._reader.close()
+
+    def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
+        rows = self._all(statement, *values)
+        return rows[0] if rows else None
+
+    def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        try:
+            with self._reading:
+                return self._reader.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise StorageUnavailable(str(error)) from None
+
+
+def _token(row: tuple[Any, ...]) -> Token:
+    token_id, name, role, tier, secret_hash, created_at = (cell.decode() for cell in row[:6])
+    return Token(token_id, name, role, tier, secret_hash, created_at, row[6].decode() if row[6] else None)
+
+
+def _prepare(path: Path) -> Path:
+    """Make the file private before SQLite opens it: ledgers and token hashes are nobody else's business."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StorageUnavailable(f"cannot open `{path}`: {error.strerror}") from None
+    return path
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000)
+    connection.text_factory = bytes
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def _write(connection: sqlite3.Connection, batches: list[Append]) -> list[Exception | None]:
+    heads: dict[str, Head | None] = {}
+    outcomes: list[Exception | None] = []
+    for batch in batches:
+        if batch.session_id not in heads:
+            heads[batch.session_id] = _head_inside(connection, batch.session_id)
+        if heads[batch.session_id] != batch.expected or _keys_taken(connection, batch):
+            outcomes.append(HeadMoved(batch.session_id))
+            continue
+        head = head_of(batch.entries[-1])
+        if batch.expected is None:
+            connection.execute(
+                "INSERT INTO sessions (session_id, created_at, head_seq, head_event_id, head_hash)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (batch.session_id, batch.created_at, head.seq, head.event_id, head.hash),
+            )
+        else:
+            connection.execute(
+                "UPDATE sessions SET head_seq = ?, head_event_id = ?, head_hash = ? WHERE session_id = ?",
+                (head.seq, head.event_id, head.hash, batch.session_id),
+            )
+        _insert(connection, batch)
+        heads[batch.session_id] = head
+        outcomes.append(None)
+    return outcomes
+
+
+def _insert(connection: sqlite3.Connection, batch: Append) -> None:
+    connection.executemany(
+        "INSERT INTO audit_events (session_id, seq, event_id, record, hash) VALUES (?, ?, ?, ?, ?)",
+        [
+            (batch.session_id, entry.seq, entry.event_id, entry.record.decode(), entry.hash)
+            for entry in batch.entries
+        ],
+    )
+    if batch.policies:
+        connection.executemany(
+            "INSERT OR IGNORE INTO policies (policy_hash, document) VALUES (?, ?)", batch.policies
+        )
+    if batch.remembered:
+        connection.executemany(
+            "INSERT INTO idempotency (principal, key, request_hash, session_id, seq) VALUES (?, ?, ?, ?, ?)",
+            [
+                (used.principal, used.key, used.request_hash, used.session_id, used.seq)
+                for used in batch.remembered
+            ],
+        )
+    if batch.snapshot is not None:
+        connection.execute(
+            "INSERT OR REPLACE INTO snapshots (session_id, seq, state) VALUES (?, ?, ?)",
+            (batch.session_id, batch.snapshot.seq, batch.snapshot.state),
+        )
+
+
+def _head_inside(connection: sqlite3.Connection, session_id: str) -> Head | None:
+    row = connection.execute(
+        "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = ?", (session_id,)
+    ).fetchone()
+    return None if row is None else Head(seq=row[0], event_id=row[1].decode(), hash=row[2].decode())
+
+
+def _keys_taken(connection: sqlite3.Connection, batch: Append) -> bool:
+    return any(
+        connection.execute(
+            "SELECT 1 FROM idempotency WHERE principal = ? AND key = ?", (used.principal, used.key)
+        ).fetchone()
+        for used in batch.remembered
+    )

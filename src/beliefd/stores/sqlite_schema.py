@@ -1,0 +1,101 @@
+"""The SQLite schema, as a list of migrations that only ever grows."""
+
+import sqlite3
+from typing import Final
+
+from beliefd.stores.base import StorageUnavailable
+
+MIGRATIONS: Final[tuple[str, ...]] = (
+    """
+    CREATE TABLE sessions (
+        session_id    TEXT PRIMARY KEY,
+        created_at    TEXT NOT NULL,
+        head_seq      INTEGER NOT NULL,
+        head_event_id TEXT NOT NULL,
+        head_hash     TEXT NOT NULL
+    ) WITHOUT ROWID;
+
+    CREATE TABLE audit_events (
+        session_id TEXT NOT NULL,
+        seq        INTEGER NOT NULL,
+        event_id   TEXT NOT NULL,
+        record     TEXT NOT NULL,
+        hash       TEXT NOT NULL,
+        PRIMARY KEY (session_id, seq)
+    );
+    CREATE INDEX audit_events_by_id ON audit_events (event_id);
+
+    CREATE TRIGGER audit_events_keep_update BEFORE UPDATE ON audit_events
+    BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END;
+    CREATE TRIGGER audit_events_keep_delete BEFORE DELETE ON audit_events
+    BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END;
+    CREATE TRIGGER sessions_keep_delete BEFORE DELETE ON sessions
+    BEGIN SELECT RAISE(ABORT, 'sessions are never deleted'); END;
+
+    CREATE TABLE snapshots (
+        session_id TEXT PRIMARY KEY,
+        seq        INTEGER NOT NULL,
+        state      BLOB NOT NULL
+    );
+
+    CREATE TABLE policies (
+        policy_hash TEXT PRIMARY KEY,
+        document    BLOB NOT NULL
+    ) WITHOUT ROWID;
+
+    CREATE TABLE idempotency (
+        principal    TEXT NOT NULL,
+        key          TEXT NOT NULL,
+        request_hash TEXT NOT NULL,
+        session_id   TEXT NOT NULL,
+        seq          INTEGER NOT NULL,
+        PRIMARY KEY (principal, key)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE tokens (
+        token_id    TEXT PRIMARY KEY,
+        name        TEXT NOT NULL,
+        role        TEXT NOT NULL,
+        tier        TEXT NOT NULL,
+        secret_hash TEXT NOT NULL UNIQUE,
+        created_at  TEXT NOT NULL,
+        revoked_at  TEXT
+    ) WITHOUT ROWID;
+    """,
+)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the file to the newest version, one transaction a step; refuse files from the future."""
+    version = _version(connection)
+    if version > len(MIGRATIONS):
+        raise StorageUnavailable(
+            f"the file has schema version {version}, this beliefd knows {len(MIGRATIONS)};"
+            " use a newer beliefd"
+        )
+    while version < len(MIGRATIONS):
+        connection.execute("BEGIN IMMEDIATE")
+        # Another process may have migrated while we waited for the lock.
+        version = _version(connection)
+        if version < len(MIGRATIONS):
+            for statement in _statements(MIGRATIONS[version]):
+                connection.execute(statement)
+            version += 1
+            connection.execute(f"PRAGMA user_version = {version}")
+        connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _statements(script: str) -> list[str]:
+    """Split a script where SQLite itself says a statement is complete (triggers hold semicolons)."""
+    statements: list[str] = []
+    pending = ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            statements.append(pending)
+            pending = ""
+    return statements
