@@ -1,7 +1,7 @@
 """What if some sources had never spoken? Their commands are left out and all others decided again."""
 
-from beliefd.kernel.commands import Command, Eliminate, Merge
-from beliefd.kernel.events import ConclusionRuled
+from beliefd.kernel.commands import Eliminate, Merge
+from beliefd.kernel.events import ConclusionRuled, Refused
 from beliefd.kernel.state import Session
 from beliefd.ledger.chain import LedgerBroken, read
 from beliefd.ledger.replay import Redecided, redecide
@@ -40,7 +40,7 @@ def _bases(factual: list[Redecided], imagined: list[Redecided]) -> list[Conclusi
     spoke: dict[str, set[str]] = {}
     bases: list[ConclusionBasis] = []
     for step in factual:
-        for source, name in _claims(step.command):
+        for source, name in _claims(step):
             spoke.setdefault(name, set()).add(source)
         if isinstance(step.event, ConclusionRuled) and step.event.accepted:
             bases.append(_basis(step, step.event, elsewhere[step.entry.event_id], spoke))
@@ -67,14 +67,21 @@ def _sole_sources(session: Session, spoke: dict[str, set[str]]) -> dict[str, lis
     """Sources that were alone in eliminating something; without such a one the conclusion stands on less."""
     alone: dict[str, list[str]] = {}
     for name in sorted(spoke):
-        if len(spoke[name]) == 1 and name not in session.survivors:
+        if len(spoke[name]) == 1 and _eliminated(session, name):
             alone.setdefault(next(iter(spoke[name])), []).append(name)
     return dict(sorted(alone.items()))
 
 
-def _claims(command: Command) -> list[tuple[str, str]]:
+def _claims(step: Redecided) -> list[tuple[str, str]]:
+    command = step.command
+    if isinstance(step.event, Refused):
+        return []
     if isinstance(command, Eliminate):
         return [(command.source_id, name) for name in command.eliminated]
     if isinstance(command, Merge):
         return [(item.source_id, name) for item in command.eliminations for name in item.eliminated]
     return []
+
+
+def _eliminated(session: Session, name: str) -> bool:
+    return session.survivors.universe.position(name) is not None and name not in session.survivors

@@ -113,7 +113,7 @@ def _may_terminate(session: Session, force: bool, facts: Facts) -> tuple[bool, s
         return False, f"{session.survivors.count} survivors are left; exactly one is needed, or force"
     if session.conclusion_streak < rules.stability_window:
         return False, (
-            f"the last {rules.stability_window} conclusions must be identical; {session.conclusion_streak} are"
+            f"the last {rules.stability_window} conclusions must agree; {session.conclusion_streak} do"
         )
     return True, "one survivor is left and no obligation is active"
 
