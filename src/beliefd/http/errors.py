@@ -14,6 +14,8 @@ STATUS: Final[dict[Code, int]] = {
     Code.FORBIDDEN: 403,
     Code.SESSION_NOT_FOUND: 404,
     Code.OBLIGATION_NOT_FOUND: 404,
+    Code.APPROVAL_NOT_FOUND: 404,
+    Code.BUNDLE_NOT_FOUND: 404,
     Code.NOT_FOUND: 404,
     Code.METHOD_NOT_ALLOWED: 405,
     Code.CONFLICT: 409,

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from beliefd.kernel.claims.bundle import MAX_CLAIMS, Claim, ClaimBundle, Note, TierName
 from beliefd.kernel.values import Id, Object, OntologyBundle, Value
 
 MAX_SAFE_INTEGER = 2**53 - 1
@@ -87,6 +88,50 @@ class Merge(Value, frozen=True, tag_field="verb", tag="MERGE"):
     eliminations: tuple[ReplicaElimination, ...]
 
 
+class SubmitClaims(Value, frozen=True, tag_field="verb", tag="SUBMIT_CLAIMS"):
+    """Put a bundle of claims before the gates."""
+
+    bundle: ClaimBundle
+
+
+class DecideApproval(Value, frozen=True, tag_field="verb", tag="DECIDE_APPROVAL"):
+    """Approve, reject or edit what waits. `content_hash` names exactly what was looked at."""
+
+    approval_id: Id
+    decision: Literal["APPROVED", "REJECTED", "MODIFIED"]
+    content_hash: Id
+    reason: Note = ""
+    claims: Annotated[tuple[Claim, ...], msgspec.Meta(max_length=MAX_CLAIMS)] = ()
+
+
+class WithdrawApproval(Value, frozen=True, tag_field="verb", tag="WITHDRAW_APPROVAL"):
+    """Take back what one proposed and nobody has decided yet."""
+
+    approval_id: Id
+    reason: Note = ""
+
+
+class ExpireApproval(Value, frozen=True, tag_field="verb", tag="EXPIRE_APPROVAL"):
+    """Tell the kernel that an approval's time is up; what follows is policy."""
+
+    approval_id: Id
+
+
+class GiveGrant(Value, frozen=True, tag_field="verb", tag="GIVE_GRANT"):
+    """Consent in advance, for one principal, up to MODIFY, for a while and a number of times."""
+
+    principal: Id
+    tiers: Annotated[tuple[TierName, ...], msgspec.Meta(min_length=1)]
+    expires_in_seconds: Annotated[int, msgspec.Meta(ge=1, le=30 * 24 * 3600)]
+    max_uses: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
+
+
+class RevokeGrant(Value, frozen=True, tag_field="verb", tag="REVOKE_GRANT"):
+    """End a standing grant at once."""
+
+    grant_id: Id
+
+
 Command = (
     DeclareSession
     | Eliminate
@@ -95,6 +140,12 @@ Command = (
     | DeclareConclusion
     | RequestTermination
     | Merge
+    | SubmitClaims
+    | DecideApproval
+    | WithdrawApproval
+    | ExpireApproval
+    | GiveGrant
+    | RevokeGrant
 )
 
 

@@ -7,15 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 from beliefd.kernel.beliefs import rules
+from beliefd.kernel.claims import rules as claims
 from beliefd.kernel.commands import (
     Command,
+    DecideApproval,
     DeclareConclusion,
     DeclareSession,
     Eliminate,
     EnterObligation,
+    ExpireApproval,
+    GiveGrant,
     Merge,
     RequestExit,
     RequestTermination,
+    RevokeGrant,
+    SubmitClaims,
+    WithdrawApproval,
     verb_of,
 )
 from beliefd.kernel.errors import Code
@@ -30,6 +37,12 @@ RULES: dict[type, Callable[[Session, Any, Facts], Event]] = {
     DeclareConclusion: rules.declare_conclusion,
     RequestTermination: rules.request_termination,
     Merge: rules.merge,
+    SubmitClaims: claims.submit_claims,
+    DecideApproval: claims.decide_approval,
+    WithdrawApproval: claims.withdraw_approval,
+    ExpireApproval: claims.expire_approval,
+    GiveGrant: claims.give_grant,
+    RevokeGrant: claims.revoke_grant,
 }
 
 

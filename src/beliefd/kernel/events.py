@@ -1,15 +1,15 @@
 """What was decided, as values. An event is the `delta` of a ledger entry and all that `evolve` needs."""
 
-from msgspec import Struct
-
+from beliefd.kernel.claims.events import (
+    ApprovalClosed,
+    ApprovalDecided,
+    BundleGated,
+    GrantGiven,
+    GrantRevoked,
+)
 from beliefd.kernel.errors import Code
+from beliefd.kernel.happening import Happening
 from beliefd.kernel.values import Object
-
-
-class Happening(Struct, frozen=True, kw_only=True, tag_field="kind", forbid_unknown_fields=True):
-    """Base of all events. `eliminated` is always there, because the contract promises it in every delta."""
-
-    eliminated: tuple[str, ...] = ()
 
 
 class Declared(Happening, frozen=True, tag="declared"):
@@ -67,4 +67,9 @@ Event = (
     | TerminationRuled
     | Merged
     | Refused
+    | BundleGated
+    | ApprovalDecided
+    | ApprovalClosed
+    | GrantGiven
+    | GrantRevoked
 )

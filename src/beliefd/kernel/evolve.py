@@ -6,6 +6,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.survivors import Survivors, Universe
+from beliefd.kernel.claims import folds as claims
+from beliefd.kernel.claims.events import (
+    ApprovalClosed,
+    ApprovalDecided,
+    BundleGated,
+    GrantGiven,
+    GrantRevoked,
+)
 from beliefd.kernel.commands import DeclareSession
 from beliefd.kernel.events import (
     ConclusionRuled,
@@ -91,4 +99,9 @@ FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     ExitRuled: _exit_ruled,
     ConclusionRuled: _conclusion_ruled,
     TerminationRuled: _termination_ruled,
+    BundleGated: claims.bundle_gated,
+    ApprovalDecided: claims.approval_decided,
+    ApprovalClosed: claims.approval_closed,
+    GrantGiven: claims.grant_changed,
+    GrantRevoked: claims.grant_changed,
 }

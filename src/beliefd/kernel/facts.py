@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 
@@ -14,3 +15,4 @@ class Facts(Struct, frozen=True, kw_only=True):
     principal: Principal
     policy: Policy
     policy_hash: str
+    findings: ClaimFindings | None = None

@@ -1,10 +1,14 @@
 """What may be set per deployment; its hash stands in every event it governed."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
-from beliefd.kernel.values import Role, Value
+from beliefd.kernel.claims.bundle import TierName, Unit
+from beliefd.kernel.values import Id, Role, Value
+
+Seconds = Annotated[int, msgspec.Meta(ge=1, le=10 * 365 * 24 * 3600)]
+HUMAN_ALWAYS = ("DELETE", "PRIVILEGE")
 
 
 class TerminationPolicy(Value, frozen=True):
@@ -14,8 +18,71 @@ class TerminationPolicy(Value, frozen=True):
     stability_window: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
 
 
+class EvidencePolicy(Value, frozen=True):
+    """What counts as evidence. `hash: strict` refuses digests that are not SHA-256."""
+
+    min_confidence: Unit = 0.60
+    hash: Literal["lenient", "strict"] = "lenient"
+    max_age_seconds: Seconds | None = None
+
+
+class UncertaintyPolicy(Value, frozen=True):
+    explain_above: Unit = 0.50
+    defer_above: Unit = 0.75
+
+    def __post_init__(self) -> None:
+        if self.explain_above > self.defer_above:
+            raise ValueError("`explain_above` is larger than `defer_above`: nothing would ever be explained")
+
+
+class SecurityPolicy(Value, frozen=True):
+    """How many bundles one principal may submit in a window, and which web origins may speak at all."""
+
+    rate_limit: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 1_000
+    rate_window_seconds: Seconds = 60
+    allowed_origins: tuple[Id, ...] = ()
+
+
+class AdversarialPolicy(Value, frozen=True):
+    defer_above: Unit = 0.70
+    timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 1_000
+
+
+class ApproverRule(Value, frozen=True):
+    """Who may decide, and how many of them must agree. Nobody named means: can only be rejected."""
+
+    roles: tuple[Role, ...] = (Role.APPROVER, Role.ADMIN)
+    principals: tuple[Id, ...] = ()
+    required: Annotated[int, msgspec.Meta(ge=1, le=10)] = 1
+
+
+class ApprovalPolicy(Value, frozen=True):
+    """When a person must decide, who that is, and what follows when nobody does."""
+
+    require_human: tuple[TierName, ...] = HUMAN_ALWAYS  # type: ignore[assignment]
+    approvers: dict[TierName, ApproverRule] = {}
+    otherwise: ApproverRule = ApproverRule()
+    expires_seconds: Seconds = 7 * 24 * 3600
+    on_expiry: Literal["refuse", "escalate", "keep"] = "refuse"
+    escalate_to: ApproverRule = ApproverRule(roles=(Role.ADMIN,))
+
+    def __post_init__(self) -> None:
+        # INVARIANT: no policy can let DELETE or PRIVILEGE pass without a person.
+        missing = [tier for tier in HUMAN_ALWAYS if tier not in self.require_human]
+        if missing:
+            raise ValueError(f"`require_human` must name {missing[0]}: it always needs a person")
+
+    def rule_for(self, tier: str) -> ApproverRule:
+        return self.approvers.get(tier, self.otherwise)  # type: ignore[call-overload, no-any-return]
+
+
 class Policy(Value, frozen=True):
     """The rules `decide` is told to apply."""
 
     v: Annotated[int, msgspec.Meta(ge=1, le=1)] = 1
     termination: TerminationPolicy = TerminationPolicy()
+    evidence: EvidencePolicy = EvidencePolicy()
+    uncertainty: UncertaintyPolicy = UncertaintyPolicy()
+    security: SecurityPolicy = SecurityPolicy()
+    adversarial: AdversarialPolicy = AdversarialPolicy()
+    approvals: ApprovalPolicy = ApprovalPolicy()

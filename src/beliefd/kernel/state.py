@@ -3,8 +3,11 @@
 from typing import Literal
 
 from msgspec import Struct
+from rpds import HashTrieMap
 
 from beliefd.kernel.beliefs.survivors import Survivors
+from beliefd.kernel.claims.approvals import Approval
+from beliefd.kernel.claims.events import Grant
 from beliefd.kernel.commands import SessionOptions
 from beliefd.kernel.values import Object, OntologyBundle
 
@@ -19,8 +22,20 @@ class Obligation(Struct, frozen=True):
     active: bool = True
 
 
+class BundleState(Struct, frozen=True):
+    """Where a bundle stands; `seq` is the event that holds it as last judged."""
+
+    seq: int
+    decision: str
+    approval_id: str | None = None
+
+
 class Session(Struct, frozen=True):
-    """Everything that is known of a session. Maps are replaced, never changed in place."""
+    """Everything that is known of a session.
+
+    Maps that stay small are replaced whole; those that grow with the ledger are persistent tries, so that an
+    event costs the same in a long session. `trail` is who asked for which tier lately.
+    """
 
     session_id: str
     ontology: OntologyBundle
@@ -34,6 +49,10 @@ class Session(Struct, frozen=True):
     last_conclusion: str | None = None
     conclusion_streak: int = 0
     terminated: bool = False
+    bundles: HashTrieMap[str, BundleState] = HashTrieMap()
+    approvals: HashTrieMap[str, Approval] = HashTrieMap()
+    grants: HashTrieMap[str, Grant] = HashTrieMap()
+    trail: tuple[tuple[str, int], ...] = ()
 
     @property
     def status(self) -> Status:

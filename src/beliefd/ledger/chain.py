@@ -10,6 +10,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
+from beliefd.kernel.canonical import canonical, digest
+from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Event
@@ -17,10 +19,13 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import PROTOCOL, Principal
-from beliefd.ledger.canonical import canonical, digest
 
 STATE_HASH_EVERY: Final = 256
 """Every so many events the envelope carries the hash of the whole state, to check snapshots against."""
+
+
+GROWING: Final = ("bundles", "approvals", "grants")
+"""Parts of the state that grow with the ledger, kept in persistent maps."""
 
 
 class Sealed(Struct, frozen=True):
@@ -53,6 +58,7 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     survivors_before_hash: str
     ts: str
     verb: str
+    facts: ClaimFindings | None = None
     notes: str | None = None
     state_hash: str | None = None
 
@@ -107,14 +113,26 @@ def state_document(session: Session) -> dict[str, Any]:
     document = {
         name: msgspec.to_builtins(getattr(session, name))
         for name in session.__struct_fields__
-        if name not in ("survivors", "obligations")
+        if name not in ("survivors", "obligations", *GROWING, "trail")
     }
     document["survivors_hash"] = session.survivors.digest
     # The order of entry is part of the state (the latest active one is *the* active one): a list keeps it.
     document["obligations"] = [
         [oid, msgspec.to_builtins(obligation)] for oid, obligation in session.obligations.items()
     ]
+    # What is empty is left out, so that a session without claims hashes as it did before there were any.
+    for name in GROWING:
+        if held := getattr(session, name):
+            document[name] = {key: msgspec.to_builtins(held[key]) for key in held}
+    if session.trail:
+        document["trail"] = msgspec.to_builtins(session.trail)
     return document
+
+
+def state_hash_due(session: Session, seq: int) -> bool:
+    """Every 256 events; less often the more a state holds, so that the cost per event stays the same."""
+    held = len(session.bundles) + len(session.approvals)
+    return seq % (STATE_HASH_EVERY << (held // 1024).bit_length()) == 0
 
 
 def seal(
@@ -138,7 +156,9 @@ def seal(
         "ts": facts.now,
         "verb": verb_of(command),
     }
-    if seq % STATE_HASH_EVERY == 0:
+    if facts.findings is not None:
+        envelope["facts"] = msgspec.to_builtins(facts.findings)
+    if state_hash_due(after, seq):
         envelope["state_hash"] = state_hash(after)
     record = canonical(envelope)
     return Sealed(seq, facts.event_id, record, hashlib.sha256(record).hexdigest())

@@ -75,6 +75,7 @@ def facts_of(entry: Entry, policy: Policy) -> Facts:
         principal=entry.actor,
         policy=policy,
         policy_hash=entry.policy_hash,
+        findings=entry.facts,
     )
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from beliefd.ledger.canonical import MAX_DEPTH, NotCanonical, canonical
+from beliefd.kernel.canonical import MAX_DEPTH, NotCanonical, canonical
 
 
 class Unreadable(ValueError):

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable
 import msgspec
 from msgspec import Struct
 
+from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.commands import Head
 from beliefd.kernel.decide import decide
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import PROTOCOL
-from beliefd.ledger.canonical import NotCanonical, canonical
 from beliefd.ledger.chain import (
     Entry,
     LedgerBroken,

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
+from beliefd.kernel.canonical import canonical
 from beliefd.kernel.commands import Eliminate, Merge, ReplicaElimination
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Refused
 from beliefd.kernel.values import Principal
-from beliefd.ledger.canonical import canonical
 from beliefd.ledger.chain import command_of, genesis_hash, read
 from beliefd.ledger.replay import Position
 from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_line, read_export

@@ -1,0 +1,158 @@
+"""The ClaimBundle contract: types, bounds and orders (claim-bundle, structure and tables)."""
+
+from datetime import datetime
+from enum import IntEnum
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+from beliefd.kernel.canonical import digest
+from beliefd.kernel.values import Id, Tier, Value
+
+MAX_CLAIMS: Final = 1_000
+MAX_POINTERS: Final = 100
+
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
+Note = Annotated[str, msgspec.Meta(max_length=20_000)]
+Unit = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+# MD5 to SHA-512: other digests than SHA-256 are taken with a caveat, anything else is not a digest.
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-fA-F]+$(?!\\n)", min_length=32, max_length=128)]
+Timestamp = Annotated[
+    str,
+    msgspec.Meta(
+        pattern="^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?(Z|[+-]\\d{2}:\\d{2})$(?!\\n)",
+        max_length=40,
+    ),
+]
+
+ClaimType = Literal["FACT", "INFERENCE", "DECISION"]
+Method = Literal["semantic_entropy", "model_disagreement", "confidence_score", "conformal_set"]
+Recommendation = Literal["EXECUTE", "DEFER", "REFUSE", "EXPLAIN"]
+Decision = Literal["PUBLISH", "DEFER", "ESCALATE", "REFUSE"]
+TierName = Literal["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"]
+
+
+class Severity(IntEnum):
+    """How much a gate holds back. The most severe one wins."""
+
+    EXECUTE = 0
+    EXPLAIN = 1
+    DEFER = 2
+    ESCALATE = 3
+    REFUSE = 4
+
+
+def seconds(timestamp: str) -> float:
+    """Seconds since 1970 of an ISO-8601 time with an offset."""
+    return datetime.fromisoformat(timestamp).timestamp()
+
+
+class EvidencePointer(Value, frozen=True):
+    """Where a claim's evidence is, how good its source is, and what its content hashes to."""
+
+    source: Text
+    source_confidence: Unit
+    evidence_hash: Digest
+    retrieved_at: Timestamp
+
+    def __post_init__(self) -> None:
+        if len(self.evidence_hash) % 2:
+            raise ValueError("`evidence_hash` has an odd number of hex digits")
+        seconds(self.retrieved_at)
+
+
+class Uncertainty(Value, frozen=True):
+    """How sure the agent says it is. Self-declared: it may tighten an outcome, never loosen it."""
+
+    method: Method
+    value: Unit
+    interpretation: Note = ""
+    gate_recommendation: Recommendation = "EXECUTE"
+
+
+class Claim(Value, frozen=True):
+    """One typed statement. Without an id it gets one from its bundle's."""
+
+    statement: Text
+    claim_type: ClaimType
+    uncertainty: Uncertainty
+    risk_tier: TierName
+    id: Id | None = None
+    evidence_pointers: Annotated[tuple[EvidencePointer, ...], msgspec.Meta(max_length=MAX_POINTERS)] = ()
+    if_wrong_cost: Note = ""
+
+
+class HumanApproval(Value, frozen=True):
+    """What one person decided about a bundle."""
+
+    approver: Id
+    timestamp: Timestamp
+    decision: Literal["APPROVED", "REJECTED"]
+    reason: Note = ""
+
+
+class AuditTrail(Value, frozen=True):
+    gates_passed: tuple[str, ...] = ()
+    gates_failed: tuple[str, ...] = ()
+    human_approvals: tuple[HumanApproval, ...] = ()
+
+
+class ClaimBundle(Value, frozen=True):
+    """What an agent says in one step. `decision` and all below it are filled in by the server alone."""
+
+    origin_agent: Id
+    claims: Annotated[tuple[Claim, ...], msgspec.Meta(min_length=1, max_length=MAX_CLAIMS)]
+    id: Id | None = None
+    timestamp: Timestamp | None = None
+    decision: Decision = "DEFER"
+    reason: Note = ""
+    required_approvals: tuple[str, ...] = ()
+    audit_trail: AuditTrail = AuditTrail()
+
+    def __post_init__(self) -> None:
+        if self.timestamp is not None:
+            seconds(self.timestamp)
+        ids = [claim.id for claim in self.claims if claim.id is not None]
+        if len(set(ids)) != len(ids):
+            raise ValueError("two claims of the bundle have the same `id`")
+
+    @property
+    def tier(self) -> Tier:
+        """The highest risk of any claim."""
+        return max(Tier[claim.risk_tier] for claim in self.claims)
+
+
+def filled(bundle: ClaimBundle, new_id: str, now: str) -> ClaimBundle:
+    """The bundle with ids and time in place, and nothing left of what only the server may say."""
+    bundle_id = bundle.id or new_id
+    claims = tuple(
+        claim if claim.id is not None else msgspec.structs.replace(claim, id=f"{bundle_id}.{index}")
+        for index, claim in enumerate(bundle.claims, 1)
+    )
+    return ClaimBundle(
+        origin_agent=bundle.origin_agent, claims=claims, id=bundle_id, timestamp=bundle.timestamp or now
+    )
+
+
+def content_hash(bundle: ClaimBundle) -> str:
+    """What an approval binds: who says what, under which id; not what the server added."""
+    return digest(
+        {
+            "claims": msgspec.to_builtins(bundle.claims),
+            "id": bundle.id,
+            "origin_agent": bundle.origin_agent,
+            "timestamp": bundle.timestamp,
+        }
+    )
+
+
+def snake_keys(value: Any) -> Any:
+    """Kebab-case keys as snake_case, at every level; a key given in both spellings is an error."""
+    if isinstance(value, dict):
+        renamed = {key.replace("-", "_"): snake_keys(item) for key, item in value.items()}
+        if len(renamed) != len(value):
+            raise ValueError("a key is given in both snake_case and kebab-case")
+        return renamed
+    if isinstance(value, list):
+        return [snake_keys(item) for item in value]
+    return value

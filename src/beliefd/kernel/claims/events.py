@@ -1,0 +1,74 @@
+"""What can happen to claims and approvals."""
+
+from typing import Literal
+
+from beliefd.kernel.claims.approvals import Approval, Verdict
+from beliefd.kernel.claims.bundle import ClaimBundle, TierName
+from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.happening import Happening
+from beliefd.kernel.values import Value
+
+
+class Gated(Value, frozen=True):
+    """A bundle's way through the gates: how far it came, what must be said with it, and who is asked."""
+
+    bundle: ClaimBundle
+    content_hash: str
+    results: tuple[GateResult, ...]
+    caveats: tuple[str, ...] = ()
+    approval: Approval | None = None
+
+
+class BundleGated(Happening, frozen=True, tag="bundle_gated"):
+    """A bundle was submitted and judged. `superseded` is the open approval that it replaces."""
+
+    gated: Gated
+    proposer: str
+    superseded: str | None = None
+    grant_id: str | None = None
+
+
+class ApprovalDecided(Happening, frozen=True, tag="approval_decided"):
+    """A person decided. `gated` is the resumed chain; without it, more people must agree first."""
+
+    approval_id: str
+    decision: Verdict
+    approver: str
+    approval: Approval
+    gated: Gated | None = None
+    replaced: ClaimBundle | None = None
+
+
+class ApprovalClosed(Happening, frozen=True, tag="approval_closed"):
+    """An approval ended without a person's yes or no: withdrawn by its proposer, or timed out.
+
+    `outcome` says what policy made of a time-out; it is never told as a denial.
+    """
+
+    approval_id: str
+    outcome: Literal["withdrawn", "refuse", "escalate", "keep"]
+    approval: Approval
+    bundle: ClaimBundle
+    successor: Approval | None = None
+
+
+class Grant(Value, frozen=True):
+    """Standing consent for one principal in one session, up to MODIFY and never beyond."""
+
+    grant_id: str
+    principal: str
+    tiers: tuple[TierName, ...]
+    granted_by: str
+    granted_at: str
+    expires_at: str
+    max_uses: int
+    uses: int = 0
+    revoked_at: str | None = None
+
+
+class GrantGiven(Happening, frozen=True, tag="grant_given"):
+    grant: Grant
+
+
+class GrantRevoked(Happening, frozen=True, tag="grant_revoked"):
+    grant: Grant

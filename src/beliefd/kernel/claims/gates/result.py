@@ -1,0 +1,63 @@
+"""What goes into a gate and what comes out of it."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from beliefd.kernel.claims.bundle import ClaimBundle, Decision, Severity
+from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.values import Principal, Value
+
+Outcome = Literal["EXECUTE", "EXPLAIN", "DEFER", "ESCALATE", "REFUSE"]
+
+
+class GateInput(Struct, frozen=True):
+    """Everything a gate may know. `granted` is the standing grant that covers the bundle, if any."""
+
+    bundle: ClaimBundle
+    principal: Principal
+    policy: Policy
+    findings: ClaimFindings
+    now: str
+    granted: str | None = None
+
+
+class GateResult(Value, frozen=True):
+    """One gate's word: on which claim, under which limit, having seen what."""
+
+    gate: str
+    outcome: Outcome
+    reason: str
+    claim_id: str | None = None
+    limit: float | str | None = None
+    observed: float | str | None = None
+
+
+class ChainResult(Struct, frozen=True):
+    """How far a bundle came."""
+
+    results: tuple[GateResult, ...]
+    passed: tuple[str, ...]
+    stopped_by: str | None
+    decision: Decision
+    reason: str
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        return () if self.stopped_by is None else (self.stopped_by,)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What must be said along with the bundle when it is published."""
+        return tuple(
+            f"{result.claim_id}: {result.reason}" if result.claim_id else result.reason
+            for result in self.results
+            if result.outcome == Severity.EXPLAIN.name
+        )
+
+
+def passes(
+    gate: str, reason: str, limit: float | str | None, observed: float | str | None
+) -> list[GateResult]:
+    return [GateResult(gate=gate, outcome="EXECUTE", reason=reason, limit=limit, observed=observed)]

@@ -1,0 +1,44 @@
+"""Security gate: the speaker's tier, where the request came from, and how often it speaks."""
+
+from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes
+from beliefd.kernel.values import Tier
+
+GATE = "security"
+
+
+def security(given: GateInput) -> list[GateResult]:
+    policy, findings = given.policy.security, given.findings
+    own = Tier[given.principal.tier]
+    above = [claim for claim in given.bundle.claims if Tier[claim.risk_tier] > own]
+    if above:
+        return [
+            GateResult(
+                gate=GATE,
+                outcome="REFUSE",
+                reason=f"`{given.principal.id}` has tier {own.name}, the claim needs {claim.risk_tier}",
+                claim_id=claim.id,
+                limit=own.name,
+                observed=claim.risk_tier,
+            )
+            for claim in above
+        ]
+    if findings.origin is not None and findings.origin not in policy.allowed_origins:
+        reason = f"requests from `{findings.origin}` are not allowed"
+        allowed = ", ".join(policy.allowed_origins)
+        return [
+            GateResult(gate=GATE, outcome="REFUSE", reason=reason, limit=allowed, observed=findings.origin)
+        ]
+    if findings.recent >= policy.rate_limit:
+        reason = (
+            f"more than {policy.rate_limit} bundles in {policy.rate_window_seconds} s from this principal"
+        )
+        return [
+            GateResult(
+                gate=GATE,
+                outcome="DEFER",
+                reason=reason,
+                limit=policy.rate_limit,
+                observed=findings.recent + 1,
+            )
+        ]
+    return passes(GATE, "the principal may say this", own.name, given.bundle.tier.name)

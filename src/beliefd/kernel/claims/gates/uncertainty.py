@@ -1,0 +1,44 @@
+"""Uncertainty gate: thresholds from policy, and the agent's own recommendation where that is stricter."""
+
+from beliefd.kernel.claims.bundle import Claim, Severity
+from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes
+from beliefd.kernel.policy import UncertaintyPolicy
+
+GATE = "uncertainty"
+
+
+def uncertainty(given: GateInput) -> list[GateResult]:
+    policy = given.policy.uncertainty
+    found = [result for claim in given.bundle.claims if (result := _judge(claim, policy)) is not None]
+    highest = max(claim.uncertainty.value for claim in given.bundle.claims)
+    return found or passes(GATE, "uncertainty is low enough", policy.explain_above, highest)
+
+
+def _judge(claim: Claim, policy: UncertaintyPolicy) -> GateResult | None:
+    value = claim.uncertainty.value
+    measured, limit, reason = Severity.EXECUTE, policy.explain_above, ""
+    if value > policy.defer_above:
+        measured, limit, reason = Severity.DEFER, policy.defer_above, f"{value} is above {policy.defer_above}"
+    elif value > policy.explain_above:
+        measured, reason = Severity.EXPLAIN, f"uncertainty of {value} is above {policy.explain_above}"
+    declared = Severity[claim.uncertainty.gate_recommendation]
+    # INVARIANT: a number or a wish that an agent declares about itself can only tighten.
+    if declared > measured:
+        return GateResult(
+            gate=GATE,
+            outcome=declared.name,  # type: ignore[arg-type]
+            reason=f"the agent itself recommends {declared.name}",
+            claim_id=claim.id,
+            limit=limit,
+            observed=value,
+        )
+    if measured is Severity.EXECUTE:
+        return None
+    return GateResult(
+        gate=GATE,
+        outcome=measured.name,  # type: ignore[arg-type]
+        reason=reason,
+        claim_id=claim.id,
+        limit=limit,
+        observed=value,
+    )
