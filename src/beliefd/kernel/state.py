@@ -27,7 +27,6 @@ class Session(Struct, frozen=True):
     options: SessionOptions
     metadata: Object
     survivors: Survivors
-    n_events: int = 1
     eliminations: int = 0
     obligations: dict[str, Obligation] = {}
     conclusions: dict[str, int] = {}

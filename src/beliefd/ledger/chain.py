@@ -99,22 +99,27 @@ def genesis_hash(session: Session) -> str:
 
 
 def state_hash(session: Session) -> str:
-    """sha256 over the canonical form of the whole state; survivors stand in by their own hash."""
+    """sha256 over the canonical form of all that can change in a session."""
     return digest(state_document(session))
 
 
 def state_document(session: Session) -> dict[str, Any]:
+    """What the state hash is taken over. What was declared never changes and is in the chain already.
+
+    Members that are null, false, zero or empty are left out, so that a state which a later version can
+    describe more fully keeps the hash it had.
+    """
     document = {
         name: msgspec.to_builtins(getattr(session, name))
         for name in session.__struct_fields__
-        if name not in ("survivors", "obligations")
+        if name not in ("ontology", "options", "metadata", "survivors", "obligations")
     }
     document["survivors_hash"] = session.survivors.digest
     # The order of entry is part of the state (the latest active one is *the* active one): a list keeps it.
     document["obligations"] = [
         [oid, msgspec.to_builtins(obligation)] for oid, obligation in session.obligations.items()
     ]
-    return document
+    return {name: value for name, value in document.items() if value}
 
 
 def seal(

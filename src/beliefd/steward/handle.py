@@ -15,14 +15,14 @@ from msgspec import Struct
 
 from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
 from beliefd.kernel.decide import decide
-from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Event
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
-from beliefd.ledger.canonical import canonical, digest
+from beliefd.ledger.canonical import NotCanonical, canonical, digest
 from beliefd.ledger.chain import (
     STATE_HASH_EVERY,
     LedgerBroken,
@@ -191,6 +191,12 @@ class _Turn:
             self._outcomes.append((call, outcome or self._decide(call)))
         except BeliefdError as error:
             self._outcomes.append((call, error))
+        except NotCanonical as error:
+            # One caller's unhashable value is that caller's error; the others of this turn go on.
+            path = error.path.replace("$.payload", "$", 1)
+            self._outcomes.append((call, invalid(error.message, path)))
+        except UnicodeEncodeError:
+            self._outcomes.append((call, invalid("lone surrogates are not text", "$")))
 
     async def _remembered(self, call: _Call) -> Outcome | None:
         assert call.key is not None  # noqa: S101

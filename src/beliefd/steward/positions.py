@@ -5,6 +5,7 @@ from collections import OrderedDict
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.errors import BeliefdError, Code
@@ -106,19 +107,9 @@ def unpack(snapshot: Snapshot, begun: Session, state_hash: str | None) -> Sessio
         survivors = Survivors.from_bytes(begun.survivors.universe, packed["bitmap"])
         if digest(document) != state_hash or document["survivors_hash"] != survivors.digest:
             return None
-        obligations = {oid: msgspec.convert(value, Obligation) for oid, value in document["obligations"]}
-        plain = {
-            name: document[name]
-            for name in Session.__struct_fields__
-            if name not in ("survivors", "obligations", "ontology", "options")
-        }
-        return Session(
-            **plain,
-            ontology=begun.ontology,
-            options=begun.options,
-            survivors=survivors,
-            obligations=obligations,
-        )
+        obligations = {oid: msgspec.convert(one, Obligation) for oid, one in document.pop("obligations", [])}
+        del document["survivors_hash"]
+        return replace(begun, **document, survivors=survivors, obligations=obligations)
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
         return None
 
