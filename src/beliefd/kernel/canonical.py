@@ -81,6 +81,9 @@ def _refuse_what_has_none(value: Any, path: str, depth: int) -> None:
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise NotCanonical("NaN and infinities are not JSON", path)
+        # Below 1e21 the canonical form has no exponent: read back it would be an integer past 2^53 - 1.
+        if MAX_SAFE_INTEGER < abs(value) < 1e21:
+            raise NotCanonical("numbers from 2^53 to 1e21 do not survive JSON; send them as strings", path)
     elif isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from beliefd.kernel.beliefs import rules
+from beliefd.kernel.claims import deciding
 from beliefd.kernel.claims import rules as claims
 from beliefd.kernel.commands import (
     Command,
@@ -38,9 +39,9 @@ RULES: dict[type, Callable[[Session, Any, Facts], Event]] = {
     RequestTermination: rules.request_termination,
     Merge: rules.merge,
     SubmitClaims: claims.submit_claims,
-    DecideApproval: claims.decide_approval,
-    WithdrawApproval: claims.withdraw_approval,
-    ExpireApproval: claims.expire_approval,
+    DecideApproval: deciding.decide_approval,
+    WithdrawApproval: deciding.withdraw_approval,
+    ExpireApproval: deciding.expire_approval,
     GiveGrant: claims.give_grant,
     RevokeGrant: claims.revoke_grant,
 }

@@ -39,18 +39,16 @@ def begin(session_id: str, command: DeclareSession) -> Session:
 
 
 def evolve(session: Session, event: Event) -> Session:
+    # INVARIANT: refused means nothing happened; `Refused` has no fold, so the state stays what it was.
     fold = FOLDS.get(type(event))
-    if fold is None:
-        return replace(session, n_events=session.n_events + 1)
-    return fold(session, event)
+    return session if fold is None else fold(session, event)
 
 
 def _eliminated(session: Session, event: Eliminated | Merged) -> Session:
     if not event.eliminated:
-        return replace(session, n_events=session.n_events + 1)
+        return session
     return replace(
         session,
-        n_events=session.n_events + 1,
         survivors=session.survivors.without(event.eliminated),
         eliminations=session.eliminations + len(event.eliminated),
     )
@@ -60,28 +58,21 @@ def _obligation_entered(session: Session, event: ObligationEntered) -> Session:
     # Re-entry after an approved exit moves the obligation to the end: "latest entered" is dict order.
     others = {oid: kept for oid, kept in session.obligations.items() if oid != event.obligation_id}
     entered = Obligation(event.min_total_eliminations, session.eliminations)
-    return replace(
-        session, n_events=session.n_events + 1, obligations={**others, event.obligation_id: entered}
-    )
+    return replace(session, obligations={**others, event.obligation_id: entered})
 
 
 def _exit_ruled(session: Session, event: ExitRuled) -> Session:
     obligation = session.obligations[event.obligation_id]
     released = replace(obligation, active=obligation.active and not event.approved)
-    return replace(
-        session,
-        n_events=session.n_events + 1,
-        obligations={**session.obligations, event.obligation_id: released},
-    )
+    return replace(session, obligations={**session.obligations, event.obligation_id: released})
 
 
 def _conclusion_ruled(session: Session, event: ConclusionRuled) -> Session:
     if not event.accepted:
-        return replace(session, n_events=session.n_events + 1)
+        return session
     cid = event.conclusion_id
     return replace(
         session,
-        n_events=session.n_events + 1,
         conclusions={**session.conclusions, cid: session.conclusions.get(cid, 0) + 1},
         last_conclusion=cid,
         conclusion_streak=session.conclusion_streak + 1 if cid == session.last_conclusion else 1,
@@ -89,7 +80,7 @@ def _conclusion_ruled(session: Session, event: ConclusionRuled) -> Session:
 
 
 def _termination_ruled(session: Session, event: TerminationRuled) -> Session:
-    return replace(session, n_events=session.n_events + 1, terminated=event.approved)
+    return replace(session, terminated=event.approved)
 
 
 FOLDS: dict[type, Callable[[Session, Any], Session]] = {

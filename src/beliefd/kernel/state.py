@@ -23,9 +23,9 @@ class Obligation(Struct, frozen=True):
 
 
 class BundleState(Struct, frozen=True):
-    """Where a bundle stands; `seq` is the event that holds it as last judged."""
+    """Where a bundle stands; `event_id` names the event that holds it as last judged."""
 
-    seq: int
+    event_id: str
     decision: str
     approval_id: str | None = None
 
@@ -42,7 +42,6 @@ class Session(Struct, frozen=True):
     options: SessionOptions
     metadata: Object
     survivors: Survivors
-    n_events: int = 1
     eliminations: int = 0
     obligations: dict[str, Obligation] = {}
     conclusions: dict[str, int] = {}

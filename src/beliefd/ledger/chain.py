@@ -105,28 +105,30 @@ def genesis_hash(session: Session) -> str:
 
 
 def state_hash(session: Session) -> str:
-    """sha256 over the canonical form of the whole state; survivors stand in by their own hash."""
+    """sha256 over the canonical form of all that can change in a session."""
     return digest(state_document(session))
 
 
 def state_document(session: Session) -> dict[str, Any]:
+    """What the state hash is taken over. What was declared never changes and is in the chain already.
+
+    Members that are null, false, zero or empty are left out, so that a state which a later version can
+    describe more fully keeps the hash it had.
+    """
     document = {
         name: msgspec.to_builtins(getattr(session, name))
         for name in session.__struct_fields__
-        if name not in ("survivors", "obligations", *GROWING, "trail")
+        if name not in ("ontology", "options", "metadata", "survivors", "obligations", *GROWING)
     }
     document["survivors_hash"] = session.survivors.digest
     # The order of entry is part of the state (the latest active one is *the* active one): a list keeps it.
     document["obligations"] = [
         [oid, msgspec.to_builtins(obligation)] for oid, obligation in session.obligations.items()
     ]
-    # What is empty is left out, so that a session without claims hashes as it did before there were any.
     for name in GROWING:
-        if held := getattr(session, name):
-            document[name] = {key: msgspec.to_builtins(held[key]) for key in held}
-    if session.trail:
-        document["trail"] = msgspec.to_builtins(session.trail)
-    return document
+        held = getattr(session, name)
+        document[name] = {key: msgspec.to_builtins(held[key]) for key in held}
+    return {name: value for name, value in document.items() if value}
 
 
 def state_hash_due(session: Session, seq: int) -> bool:

@@ -46,11 +46,14 @@ def fold(entries: Iterable[Sealed], start: Position | None = None) -> Position |
         if hashlib.sha256(sealed.record).hexdigest() != sealed.hash:
             raise LedgerBroken(sealed.seq, sealed.event_id, "its hash does not match its bytes")
         entry = _read(sealed)
-        if session is None:
-            session = begin(entry.session_id, declaration(entry))
-            prev = genesis_hash(session)
-        else:
-            session = evolve(session, entry.delta)
+        try:
+            if session is None:
+                session = begin(entry.session_id, declaration(entry))
+                prev = genesis_hash(session)
+            else:
+                session = evolve(session, entry.delta)
+        except (msgspec.MsgspecError, KeyError) as error:  # what `decide` never made, `evolve` cannot fold
+            raise LedgerBroken(sealed.seq, sealed.event_id, f"it does not follow: {error}") from None
         if entry.prev_hash != prev or entry.seq != seq:
             raise LedgerBroken(sealed.seq, sealed.event_id, "it is not linked to the event before it")
         prev = sealed.hash

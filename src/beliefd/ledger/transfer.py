@@ -10,11 +10,11 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from beliefd.kernel.canonical import NotCanonical, canonical
+from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.kernel.commands import Head
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import PROTOCOL
-from beliefd.ledger.chain import Sealed, policy_hash
+from beliefd.ledger.chain import Sealed
 from beliefd.ledger.strict_json import Unreadable, loads
 
 FORMAT: Final = "beliefd-ledger/1"
@@ -38,15 +38,26 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Exported(Struct, frozen=True):
-    """A ledger as read from a file: nothing in it has been verified yet."""
+    """A ledger as read from a file: of its entries nothing has been verified yet.
+
+    Policy documents are kept as they came: their hash is over what was written then, not over what this
+    version would write.
+    """
 
     header: Header
     entries: list[Sealed]
+    policy_documents: dict[str, bytes]
 
 
-def header_line(session_id: str, head: Head, policies: dict[str, Policy]) -> bytes:
-    header = Header(FORMAT, PROTOCOL, session_id, head, policies)
-    return canonical(msgspec.to_builtins(header)) + b"\n"
+def header_line(session_id: str, head: Head, policy_documents: dict[str, bytes]) -> bytes:
+    header = {
+        "format": FORMAT,
+        "head": msgspec.to_builtins(head),
+        "policies": {name: msgspec.json.decode(document) for name, document in policy_documents.items()},
+        "protocol": PROTOCOL,
+        "session_id": session_id,
+    }
+    return canonical(header) + b"\n"
 
 
 def entry_lines(entries: Iterable[Sealed]) -> Iterator[bytes]:
@@ -58,17 +69,19 @@ def read_export(lines: Iterable[bytes]) -> Exported:
     """Read a whole export; every line must be strict JSON of the right shape."""
     header: Header | None = None
     entries: list[Sealed] = []
+    documents: dict[str, bytes] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         value = _object(line, number)
         if header is None:
             header = _header(value, number)
+            documents = {name: canonical(document) for name, document in value["policies"].items()}
         else:
             entries.append(_sealed(value, number))
     if header is None:
         raise BadExport(1, "the file is empty")
-    return Exported(header, entries)
+    return Exported(header, entries, documents)
 
 
 def _object(line: bytes, number: int) -> dict[str, Any]:
@@ -88,8 +101,10 @@ def _header(value: dict[str, Any], number: int) -> Header:
         raise BadExport(number, f"not the header of an exported ledger: {error}") from None
     if header.format != FORMAT:
         raise BadExport(number, f"format `{header.format}` is not `{FORMAT}`")
-    for claimed, policy in header.policies.items():
-        if policy_hash(policy) != claimed:
+    if header.protocol != PROTOCOL:
+        raise BadExport(number, f"protocol `{header.protocol}` is not `{PROTOCOL}`")
+    for claimed, document in value["policies"].items():
+        if digest(document) != claimed:
             raise BadExport(number, f"policy `{claimed}` does not hash to its name")
     return header
 

@@ -5,12 +5,13 @@ For each entry, in order:
   2. it reads as an envelope of a protocol we know, for this session, at the next place;
   3. its link is the hash of the entry before it (for the first: the hash of the session's genesis);
   4. its survivors hashes are those of the folded state before and after it, and its state hash, if any;
-  5. deciding its command again under the recorded facts and policy gives the event it records.
+  5. deciding its command again under the recorded facts and policy gives the outcome it records.
 After the last: the head that was promised is the head that was reached.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +19,7 @@ from msgspec import Struct
 from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.commands import Head
 from beliefd.kernel.decide import decide
+from beliefd.kernel.events import Event
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
@@ -35,6 +37,8 @@ from beliefd.ledger.chain import (
 )
 from beliefd.ledger.replay import Position, facts_of
 from beliefd.ledger.strict_json import loads
+
+TEXTS: Final = frozenset({"reason", "message", "details", "caveats"})
 
 
 class FirstBad(Struct, frozen=True):
@@ -81,16 +85,24 @@ def verify(
 
 
 def _check_head(head: Head | None, promised: Head | None) -> None:
-    if promised is not None and head != promised:
+    if promised is None or head == promised:
+        return
+    if head is None or head.seq < promised.seq:
         seq = 1 if head is None else head.seq + 1
         raise LedgerBroken(seq, None, f"the ledger ends here, but its head is event {promised.seq}")
+    if head.seq > promised.seq:
+        raise LedgerBroken(promised.seq + 1, None, f"the ledger goes on past its head, event {promised.seq}")
+    raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
 
 
 def _check(
     sealed: Sealed, session_id: str, before: Session | None, head: Head | None, policies: dict[str, Policy]
 ) -> Session:
+    # The place is counted, not read: an entry that lies about its own number is still named rightly.
+    place = 1 if head is None else head.seq + 1
+
     def broken(reason: str) -> LedgerBroken:
-        return LedgerBroken(sealed.seq, sealed.event_id, reason)
+        return LedgerBroken(place, sealed.event_id, reason)
 
     # 1. bytes
     if hashlib.sha256(sealed.record).hexdigest() != sealed.hash:
@@ -103,7 +115,7 @@ def _check(
     except (msgspec.MsgspecError, NotCanonical, ValueError, KeyError) as error:
         raise broken(f"it cannot be read: {error}") from None
     # 2. identity and place
-    _check_place(entry, sealed, session_id, head, broken)
+    _check_place(entry, sealed, session_id, place, broken)
     # 3. link
     if before is None and entry.verb != "DECLARE_SESSION":
         raise broken("the first event does not declare the session")
@@ -114,7 +126,7 @@ def _check(
     policy = policies.get(entry.policy_hash)
     if policy is None:
         raise broken(f"policy `{entry.policy_hash}` is not known here")
-    if decide(before, command, facts_of(entry, policy)) != entry.delta:
+    if not same_outcome(decide(before, command, facts_of(entry, policy)), entry.delta):
         raise broken("deciding it again gives another outcome than the one recorded")
     # 4. state
     after = begun if before is None else evolve(before, entry.delta)
@@ -127,14 +139,28 @@ def _check(
     return after
 
 
+def same_outcome(decided: Event, recorded: Event) -> bool:
+    """Equal but for texts written for people: rewording a reason must not break yesterday's ledgers."""
+    return decided == recorded or _outcome(decided) == _outcome(recorded)
+
+
+def _outcome(event: Event) -> Any:
+    return _without_texts(msgspec.to_builtins(event))
+
+
+def _without_texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_texts(item) for name, item in value.items() if name not in TEXTS}
+    return [_without_texts(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def _check_place(
-    entry: Entry, sealed: Sealed, session_id: str, head: Head | None, broken: Callable[[str], LedgerBroken]
+    entry: Entry, sealed: Sealed, session_id: str, place: int, broken: Callable[[str], LedgerBroken]
 ) -> None:
     if entry.protocol != PROTOCOL:
         raise broken(f"protocol `{entry.protocol}` is not `{PROTOCOL}`")
     if entry.session_id != session_id:
         raise broken(f"it belongs to session `{entry.session_id}`")
-    place = 1 if head is None else head.seq + 1
     if entry.seq != place or sealed.seq != place:
         raise broken(f"it stands at place {place} but says {entry.seq}")
     if entry.event_id != sealed.event_id:

@@ -13,10 +13,11 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from beliefd.kernel.canonical import canonical, digest
+from beliefd.kernel.canonical import NotCanonical, canonical, digest
+from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
 from beliefd.kernel.decide import decide
-from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Event
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
@@ -24,7 +25,6 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import (
-    STATE_HASH_EVERY,
     LedgerBroken,
     Sealed,
     head_of,
@@ -32,11 +32,14 @@ from beliefd.ledger.chain import (
     policy_hash,
     read,
     seal,
+    state_hash_due,
 )
 from beliefd.ledger.replay import Position
+from beliefd.steward.inbox import inbox_rows
+from beliefd.steward.lookout import Detector, Lookout
 from beliefd.steward.outside import Outside
 from beliefd.steward.positions import Positions, pack, session_not_found
-from beliefd.stores.base import Append, HeadMoved, Remembered, Snapshot, StorageUnavailable, Store
+from beliefd.stores.base import Append, HeadMoved, InboxRow, Remembered, Snapshot, StorageUnavailable, Store
 
 LANE_BATCH: Final = 512
 MAX_ATTEMPTS: Final = 200
@@ -56,6 +59,7 @@ class _Call(Struct):
     principal: Principal
     if_match: str | None
     key: str | None
+    origin: str | None
     done: "asyncio.Future[Outcome]"
 
     @property
@@ -68,17 +72,28 @@ class _Call(Struct):
 class Steward:
     """INVARIANT: every event in every ledger went through `_process`, and `decide` allowed or refused it."""
 
-    def __init__(self, store: Store, policy: Policy | None = None, outside: Outside | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        policy: Policy | None = None,
+        outside: Outside | None = None,
+        detector: Detector | None = None,
+    ) -> None:
         self.store = store
+        self.lookout = Lookout(store, detector)
         self.positions = Positions(store)
         self.outside = outside or Outside()
-        self.policy = policy or Policy()
-        self.policy_hash = policy_hash(self.policy)
+        self.adopt(policy or Policy())
         self._stored_policies: set[str] = set()
         self.decided: Counter[tuple[str, str]] = Counter()
         self.retries = 0
         self._lanes: dict[str, list[_Call]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+
+    def adopt(self, policy: Policy) -> None:
+        """Decide under `policy` from the next command on. One assignment each: no command sees half of it."""
+        self.policy = policy
+        self.policy_hash = policy_hash(policy)
 
     def submit(
         self,
@@ -88,10 +103,11 @@ class Steward:
         *,
         if_match: str | None = None,
         key: str | None = None,
+        origin: str | None = None,
     ) -> "asyncio.Future[Outcome]":
         """Queue a command; calls submitted in order are decided in order."""
         loop = asyncio.get_running_loop()
-        call = _Call(session_id, command, principal, if_match, key, loop.create_future())
+        call = _Call(session_id, command, principal, if_match, key, origin, loop.create_future())
         lane = self._lanes.get(session_id)
         if lane is not None:
             lane.append(call)
@@ -184,13 +200,26 @@ class _Turn:
         self._used: dict[tuple[str, str], tuple[Remembered, Outcome]] = {}
         self._verdicts: list[tuple[str, str]] = []
         self._snapshot: Snapshot | None = None
+        self._inbox: dict[str, InboxRow] = {}
 
     async def take(self, call: _Call) -> None:
         try:
             outcome = await self._remembered(call) if call.key is not None else None
-            self._outcomes.append((call, outcome or self._decide(call)))
+            if outcome is None:
+                steward, command = self._steward, call.command
+                findings = await steward.lookout.findings(
+                    self.session, command, call.principal, steward.policy, call.origin
+                )
+                outcome = self._decide(call, findings)
+            self._outcomes.append((call, outcome))
         except BeliefdError as error:
             self._outcomes.append((call, error))
+        except NotCanonical as error:
+            # One caller's unhashable value is that caller's error; the others of this turn go on.
+            path = error.path.replace("$.payload", "$", 1)
+            self._outcomes.append((call, invalid(error.message, path)))
+        except UnicodeEncodeError:
+            self._outcomes.append((call, invalid("lone surrogates are not text", "$")))
 
     async def _remembered(self, call: _Call) -> Outcome | None:
         assert call.key is not None  # noqa: S101
@@ -207,7 +236,7 @@ class _Turn:
             )
         return here[1] if here else await self._steward.recall(used)
 
-    def _decide(self, call: _Call) -> Outcome:
+    def _decide(self, call: _Call, findings: ClaimFindings | None) -> Outcome:
         if self.session is None and not isinstance(call.command, DeclareSession):
             raise session_not_found(self._session_id)
         head_id = None if self.head is None else self.head.event_id
@@ -224,6 +253,7 @@ class _Turn:
             principal=call.principal,
             policy=steward.policy,
             policy_hash=steward.policy_hash,
+            findings=findings,
         )
         event = decide(before, call.command, facts)
         if before is None:
@@ -234,8 +264,10 @@ class _Turn:
         sealed = seal(before, call.command, event, after, self.head, facts)
         self.session, self.head = after, head_of(sealed)
         self.entries.append(sealed)
-        if sealed.seq % STATE_HASH_EVERY == 0:
+        if state_hash_due(after, sealed.seq):
             self._snapshot = pack(after, sealed.seq)
+        for row in inbox_rows(event, after):
+            self._inbox[row.approval_id] = row
         self._verdicts.append((verb_of(call.command), str(event.__struct_config__.tag)))
         outcome = Outcome(event, after, self.head)
         if call.key is not None:
@@ -252,6 +284,7 @@ class _Turn:
             policies=self._steward.unstored_policy(),
             remembered=[used for used, _ in self._used.values()],
             snapshot=self._snapshot,
+            inbox=list(self._inbox.values()),
         )
 
     @property

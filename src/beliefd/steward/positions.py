@@ -2,21 +2,26 @@
 
 import hashlib
 from collections import OrderedDict
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
+from rpds import HashTrieMap
 
 from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.canonical import digest
+from beliefd.kernel.claims.approvals import Approval
+from beliefd.kernel.claims.events import Grant
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.evolve import begin
-from beliefd.kernel.state import Obligation, Session
+from beliefd.kernel.state import BundleState, Obligation, Session
 from beliefd.ledger.chain import LedgerBroken, declaration, head_of, read, state_document
 from beliefd.ledger.replay import Position, fold
 from beliefd.stores.base import Snapshot, Store
 
 MAX_SESSIONS = 10_000
 MAX_HYPOTHESES = 5_000_000
+GROWING_KINDS: Final = {"bundles": BundleState, "approvals": Approval, "grants": Grant}
 
 
 class Positions:
@@ -106,19 +111,13 @@ def unpack(snapshot: Snapshot, begun: Session, state_hash: str | None) -> Sessio
         survivors = Survivors.from_bytes(begun.survivors.universe, packed["bitmap"])
         if digest(document) != state_hash or document["survivors_hash"] != survivors.digest:
             return None
-        obligations = {oid: msgspec.convert(value, Obligation) for oid, value in document["obligations"]}
-        plain = {
-            name: document[name]
-            for name in Session.__struct_fields__
-            if name not in ("survivors", "obligations", "ontology", "options")
-        }
-        return Session(
-            **plain,
-            ontology=begun.ontology,
-            options=begun.options,
-            survivors=survivors,
-            obligations=obligations,
-        )
+        obligations = {oid: msgspec.convert(one, Obligation) for oid, one in document.pop("obligations", [])}
+        del document["survivors_hash"]
+        for name, kind in GROWING_KINDS.items():
+            held = document.pop(name, {})
+            document[name] = HashTrieMap({key: msgspec.convert(one, kind) for key, one in held.items()})
+        document["trail"] = tuple((who, tier) for who, tier in document.get("trail", ()))
+        return replace(begun, **document, survivors=survivors, obligations=obligations)
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
         return None
 

@@ -1,6 +1,7 @@
 """Questions about ledgers. None of them writes."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 
 import msgspec
@@ -8,6 +9,7 @@ from msgspec import Raw, Struct
 
 from beliefd.kernel.commands import Eliminate, Merge
 from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.events import Refused
 from beliefd.kernel.policy import Policy
 from beliefd.ledger.chain import Entry, Sealed, command_of, read
 from beliefd.ledger.verify import Verification, verify
@@ -88,13 +90,17 @@ async def all_entries(steward: Steward, session_id: str) -> list[Sealed]:
 
 async def policies_of(steward: Steward, entries: list[Sealed]) -> dict[str, Policy]:
     """The policies that a ledger was decided under, by hash."""
-    hashes = {read_policy_hash(entry.record) for entry in entries}
-    found: dict[str, Policy] = {}
-    for policy_hash in hashes - {None}:
-        assert policy_hash is not None  # noqa: S101 - taken out above
-        document = await steward.store.policy(policy_hash)
-        if document is not None:
-            found[policy_hash] = msgspec.json.decode(document, type=Policy)
+    documents = await policy_documents(steward, entries)
+    return {name: msgspec.json.decode(document, type=Policy) for name, document in documents.items()}
+
+
+async def policy_documents(steward: Steward, entries: list[Sealed]) -> dict[str, bytes]:
+    """The same as they were written then; a stored document that does not hash to its name is not one."""
+    found: dict[str, bytes] = {}
+    for name in {read_policy_hash(entry.record) for entry in entries}:
+        document = None if name is None else await steward.store.policy(name)
+        if name is not None and document is not None and hashlib.sha256(document).hexdigest() == name:
+            found[name] = document
     return found
 
 
@@ -114,10 +120,13 @@ def read_policy_hash(record: bytes) -> str | None:
 
 async def verify_session(steward: Steward, session_id: str) -> Verified:
     """Verify what is stored now, up to the head that the sessions table promises."""
+    entries = await steward.store.entries(session_id)
     promised = await steward.store.head(session_id)
     if promised is None:
         raise session_not_found(session_id)
-    entries = [entry for entry in await steward.store.entries(session_id) if entry.seq <= promised.seq]
+    # What was appended since the first read is inside the head; what that read found past it is forged.
+    newer = await steward.store.entries(session_id, entries[-1].seq if entries else 0)
+    entries += [entry for entry in newer if entry.seq <= promised.seq]
     policies = await policies_of(steward, entries)
     result, _ = await asyncio.to_thread(verify, entries, session_id, policies, promised)
     return verified(result)
@@ -153,6 +162,8 @@ async def why(steward: Steward, session_id: str, hypothesis: str) -> Why:
 
 
 def _testimony(entry: Entry, hypothesis: str) -> list[Testimony]:
+    if isinstance(entry.delta, Refused):
+        return []
     command = command_of(entry)
     applied = hypothesis in entry.delta.eliminated
     if isinstance(command, Eliminate) and hypothesis in command.eliminated:

@@ -3,9 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 
-import msgspec
-
-from beliefd.kernel.canonical import canonical
 from beliefd.kernel.commands import Eliminate, Merge, ReplicaElimination
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Refused
@@ -17,7 +14,7 @@ from beliefd.ledger.verify import verify
 from beliefd.protocol.answers import Imported, snapshot_of
 from beliefd.steward.handle import Outcome, Steward
 from beliefd.steward.positions import session_not_found
-from beliefd.steward.queries import policies_of
+from beliefd.steward.queries import policy_documents
 from beliefd.stores.base import Append, HeadMoved
 
 MERGE_ATTEMPTS = 50
@@ -28,7 +25,7 @@ async def export(steward: Steward, session_id: str) -> AsyncIterator[bytes]:
     if head is None:
         raise session_not_found(session_id)
     entries = [entry for entry in await steward.store.entries(session_id) if entry.seq <= head.seq]
-    yield header_line(session_id, head, await policies_of(steward, entries))
+    yield header_line(session_id, head, await policy_documents(steward, entries))
     for line in entry_lines(entries):
         yield line
 
@@ -42,10 +39,7 @@ async def import_ledger(steward: Steward, lines: Iterable[bytes]) -> Imported:
         expected=None,
         entries=exported.entries,
         created_at=read(exported.entries[0].record).ts,
-        policies=[
-            (name, canonical(msgspec.to_builtins(policy)))
-            for name, policy in exported.header.policies.items()
-        ],
+        policies=list(exported.policy_documents.items()),
     )
     try:
         await steward.store.append(batch)
@@ -104,21 +98,21 @@ async def merge(steward: Steward, session_id: str, lines: Iterable[bytes], princ
 
 
 def _eliminations(exported: Exported) -> list[ReplicaElimination]:
-    found: list[ReplicaElimination] = []
+    """Every elimination the replica knows of, once each, however often it was merged back and forth."""
+    found: dict[str, ReplicaElimination] = {}
     for sealed in exported.entries:
         entry = read(sealed.record)
         command = command_of(entry)
         if isinstance(entry.delta, Refused):
             continue
         if isinstance(command, Eliminate):
-            found.append(
-                ReplicaElimination(
-                    event_id=entry.event_id,
-                    source_id=command.source_id,
-                    observation_id=command.observation_id,
-                    eliminated=command.eliminated,
-                )
+            found[entry.event_id] = ReplicaElimination(
+                event_id=entry.event_id,
+                source_id=command.source_id,
+                observation_id=command.observation_id,
+                eliminated=command.eliminated,
             )
         elif isinstance(command, Merge):
-            found.extend(command.eliminations)
-    return found
+            for item in command.eliminations:
+                found.setdefault(item.event_id, item)
+    return list(found.values())

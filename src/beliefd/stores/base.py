@@ -34,6 +34,19 @@ class Remembered(Struct, frozen=True):
     seq: int
 
 
+class InboxRow(Struct, frozen=True):
+    """Where an approval stands, for finding it across sessions; what it says is in its session's ledger.
+
+    `expires_at` is None once its time-out has been dealt with.
+    """
+
+    approval_id: str
+    session_id: str
+    status: str
+    opened_at: str
+    expires_at: str | None
+
+
 class Append(Struct, frozen=True):
     """Entries to add at the expected head, with everything that must be written in the same transaction."""
 
@@ -44,6 +57,7 @@ class Append(Struct, frozen=True):
     policies: Sequence[tuple[str, bytes]] = ()
     remembered: Sequence[Remembered] = ()
     snapshot: Snapshot | None = None
+    inbox: Sequence[InboxRow] = ()
 
 
 class SessionRow(Struct, frozen=True):
@@ -96,6 +110,28 @@ class Store(Protocol):
     async def remembered(self, principal: str, key: str) -> Remembered | None: ...
 
     async def policy(self, policy_hash: str) -> bytes | None: ...
+
+    async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
+        """Approvals ordered by id (ids are time-ordered), past `after`; only of `status`, if given."""
+        ...
+
+    async def inbox_row(self, approval_id: str) -> InboxRow | None: ...
+
+    async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
+        """Open approvals (pending or information) whose `expires_at` is not after `now`."""
+        ...
+
+    async def inbox_untold(self, limit: int) -> list[InboxRow]:
+        """Pending approvals that no webhook has been told of yet, oldest first."""
+        ...
+
+    async def inbox_told(self, approval_id: str) -> None: ...
+
+    async def put_content(self, sha256: str, content: bytes) -> None:
+        """Keep evidence under its hash; the same content twice is kept once."""
+        ...
+
+    async def content(self, sha256: str) -> bytes | None: ...
 
     async def add_token(self, token: Token) -> None: ...
 

@@ -6,7 +6,16 @@ from msgspec.structs import replace
 
 from beliefd.kernel.commands import Head
 from beliefd.ledger.chain import Sealed, head_of
-from beliefd.stores.base import Append, HeadMoved, Listener, Remembered, SessionRow, Snapshot, Token
+from beliefd.stores.base import (
+    Append,
+    HeadMoved,
+    InboxRow,
+    Listener,
+    Remembered,
+    SessionRow,
+    Snapshot,
+    Token,
+)
 
 
 class MemoryStore:
@@ -19,6 +28,9 @@ class MemoryStore:
         self._snapshots: dict[str, Snapshot] = {}
         self._remembered: dict[tuple[str, str], Remembered] = {}
         self._policies: dict[str, bytes] = {}
+        self._inbox: dict[str, InboxRow] = {}
+        self._told: set[str] = set()
+        self._content: dict[str, bytes] = {}
         self._tokens: dict[str, Token] = {}
         self._listeners: list[Listener] = []
 
@@ -34,6 +46,8 @@ class MemoryStore:
         self._policies.update(batch.policies)
         for used in batch.remembered:
             self._remembered[used.principal, used.key] = used
+        for row in batch.inbox:
+            self._inbox[row.approval_id] = row
         if batch.snapshot is not None:
             self._snapshots[batch.session_id] = batch.snapshot
         for listener in self._listeners:
@@ -65,6 +79,30 @@ class MemoryStore:
 
     async def policy(self, policy_hash: str) -> bytes | None:
         return self._policies.get(policy_hash)
+
+    async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
+        rows = (self._inbox[aid] for aid in sorted(self._inbox) if after is None or aid > after)
+        return [row for row in rows if status in (None, row.status)][:limit]
+
+    async def inbox_row(self, approval_id: str) -> InboxRow | None:
+        return self._inbox.get(approval_id)
+
+    async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
+        rows = [row for row in self._inbox.values() if row.status in ("pending", "information")]
+        return [row for row in rows if row.expires_at is not None and row.expires_at <= now][:limit]
+
+    async def inbox_untold(self, limit: int) -> list[InboxRow]:
+        rows = await self.inbox("pending", None, len(self._inbox))
+        return [row for row in rows if row.approval_id not in self._told][:limit]
+
+    async def inbox_told(self, approval_id: str) -> None:
+        self._told.add(approval_id)
+
+    async def put_content(self, sha256: str, content: bytes) -> None:
+        self._content.setdefault(sha256, content)
+
+    async def content(self, sha256: str) -> bytes | None:
+        return self._content.get(sha256)
 
     async def add_token(self, token: Token) -> None:
         self._tokens[token.token_id] = token

@@ -1,25 +1,24 @@
 """The embedded store: one SQLite file, one writer thread, group commit, every commit on disk before its ack.
 
 WAL with synchronous=FULL: a commit returns after fsync. The writer takes all appends that wait, from any
-session, checks each against the head it finds inside the transaction, and commits them together. Other
-processes may write the same file: BEGIN IMMEDIATE orders them, and the heads are read under that lock.
+session, checks each against its head inside the transaction, and commits them together (sqlite_group.py).
+Other processes may write the same file: BEGIN IMMEDIATE orders them, and heads are checked under that lock.
 """
 
 import asyncio
 import contextlib
 import os
-import queue
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 from beliefd.kernel.commands import Head
-from beliefd.ledger.chain import Sealed, head_of
+from beliefd.ledger.chain import Sealed
 from beliefd.stores.base import (
     Append,
-    HeadMoved,
     Listener,
     Remembered,
     SessionRow,
@@ -27,6 +26,7 @@ from beliefd.stores.base import (
     StorageUnavailable,
     Token,
 )
+from beliefd.stores.sqlite_group import GroupCommit
 from beliefd.stores.sqlite_schema import migrate
 
 BUSY_MS = 30_000
@@ -42,7 +42,8 @@ class SqliteStore:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: deque[_Job] = deque()
+        self._bell = threading.Event()
         self._listeners: list[Listener] = []
         self._writer_connection = _connect(path)
         self._reader = _connect(path)
@@ -69,37 +70,19 @@ class SqliteStore:
             raise StorageUnavailable("the store is closed")
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
-        self._jobs.put((batch, loop, done))
+        self._jobs.append((batch, loop, done))
+        # Not at once: whoever else is about to append in this turn of the loop shares the commit.
+        loop.call_soon(self._bell.set)
         await done
 
     def _write_loop(self) -> None:
-        while True:
-            job = self._jobs.get()
-            if job is None:
-                return
-            jobs = [job]
-            with contextlib.suppress(queue.Empty):
-                while len(jobs) < MAX_GROUP:
-                    another = self._jobs.get_nowait()
-                    if another is None:
-                        self._jobs.put(None)
-                        break
-                    jobs.append(another)
-            self._settle(jobs, self._commit([batch for batch, _, _ in jobs]))
-
-    def _commit(self, batches: list[Append]) -> list[Exception | None]:
-        """Write all batches in one transaction; each gets its own outcome."""
-        connection = self._writer_connection
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            outcomes = _write(connection, batches)
-            connection.execute("COMMIT")
-            return outcomes
-        except (sqlite3.Error, OSError) as error:
-            with contextlib.suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            failure = StorageUnavailable(f"nothing was written: {error}")
-            return [failure for _ in batches]
+        group = GroupCommit(self._writer_connection)
+        while not (self._closed and not self._jobs):
+            self._bell.wait()
+            self._bell.clear()
+            while self._jobs:
+                jobs = [self._jobs.popleft() for _ in range(min(len(self._jobs), MAX_GROUP))]
+                self._settle(jobs, group.commit([batch for batch, _, _ in jobs]))
 
     def _settle(self, jobs: list[_Job], outcomes: list[Exception | None]) -> None:
         """Wake all callers of one event loop with one call into it."""
@@ -267,7 +250,7 @@ class SqliteStore:
         self._listeners.clear()
         if self._poller is not None:
             self._poller.cancel()
-        self._jobs.put(None)
+        self._bell.set()
         await asyncio.to_thread(self._writer.join)
         self._writer_connection.close()
         self._reader.close()
@@ -306,73 +289,3 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
     return connection
-
-
-def _write(connection: sqlite3.Connection, batches: list[Append]) -> list[Exception | None]:
-    heads: dict[str, Head | None] = {}
-    outcomes: list[Exception | None] = []
-    for batch in batches:
-        if batch.session_id not in heads:
-            heads[batch.session_id] = _head_inside(connection, batch.session_id)
-        if heads[batch.session_id] != batch.expected or _keys_taken(connection, batch):
-            outcomes.append(HeadMoved(batch.session_id))
-            continue
-        head = head_of(batch.entries[-1])
-        if batch.expected is None:
-            connection.execute(
-                "INSERT INTO sessions (session_id, created_at, head_seq, head_event_id, head_hash)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (batch.session_id, batch.created_at, head.seq, head.event_id, head.hash),
-            )
-        else:
-            connection.execute(
-                "UPDATE sessions SET head_seq = ?, head_event_id = ?, head_hash = ? WHERE session_id = ?",
-                (head.seq, head.event_id, head.hash, batch.session_id),
-            )
-        _insert(connection, batch)
-        heads[batch.session_id] = head
-        outcomes.append(None)
-    return outcomes
-
-
-def _insert(connection: sqlite3.Connection, batch: Append) -> None:
-    connection.executemany(
-        "INSERT INTO audit_events (session_id, seq, event_id, record, hash) VALUES (?, ?, ?, ?, ?)",
-        [
-            (batch.session_id, entry.seq, entry.event_id, entry.record.decode(), entry.hash)
-            for entry in batch.entries
-        ],
-    )
-    if batch.policies:
-        connection.executemany(
-            "INSERT OR IGNORE INTO policies (policy_hash, document) VALUES (?, ?)", batch.policies
-        )
-    if batch.remembered:
-        connection.executemany(
-            "INSERT INTO idempotency (principal, key, request_hash, session_id, seq) VALUES (?, ?, ?, ?, ?)",
-            [
-                (used.principal, used.key, used.request_hash, used.session_id, used.seq)
-                for used in batch.remembered
-            ],
-        )
-    if batch.snapshot is not None:
-        connection.execute(
-            "INSERT OR REPLACE INTO snapshots (session_id, seq, state) VALUES (?, ?, ?)",
-            (batch.session_id, batch.snapshot.seq, batch.snapshot.state),
-        )
-
-
-def _head_inside(connection: sqlite3.Connection, session_id: str) -> Head | None:
-    row = connection.execute(
-        "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = ?", (session_id,)
-    ).fetchone()
-    return None if row is None else Head(seq=row[0], event_id=row[1].decode(), hash=row[2].decode())
-
-
-def _keys_taken(connection: sqlite3.Connection, batch: Append) -> bool:
-    return any(
-        connection.execute(
-            "SELECT 1 FROM idempotency WHERE principal = ? AND key = ?", (used.principal, used.key)
-        ).fetchone()
-        for used in batch.remembered
-    )

@@ -103,6 +103,9 @@ def _may_terminate(session: Session, force: bool, facts: Facts) -> tuple[bool, s
     rules = facts.policy.termination
     if (active := session.active_obligation_id) is not None:
         return False, f"obligation `{active}` is active"
+    if (waiting := _pending_approval(session)) is not None:
+        # A closed session can record nothing more: what waits in the inbox would wait there for ever.
+        return False, f"approval `{waiting}` is pending; decide or withdraw it first"
     if force:
         role = facts.principal.role
         if role in rules.force_roles:
@@ -116,6 +119,11 @@ def _may_terminate(session: Session, force: bool, facts: Facts) -> tuple[bool, s
             f"the last {rules.stability_window} conclusions must agree; {session.conclusion_streak} do"
         )
     return True, "one survivor is left and no obligation is active"
+
+
+def _pending_approval(session: Session) -> str | None:
+    waiting = (aid for aid in session.approvals if session.approvals[aid].status == "pending")
+    return min(waiting, default=None)
 
 
 def _split(session: Session, claimed: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

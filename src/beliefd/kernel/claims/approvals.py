@@ -18,7 +18,7 @@ OPEN: Final = ("pending", "information")
 
 
 class Approval(Struct, frozen=True, kw_only=True):
-    """One item of the inbox. `bundle` is kept while it is open, so that the exact content can be judged again."""
+    """One item of the inbox. `bundle` is kept while it is open, so that exactly that is judged again."""
 
     approval_id: str
     bundle_id: str
@@ -41,7 +41,7 @@ class Approval(Struct, frozen=True, kw_only=True):
 
     @property
     def allowed(self) -> tuple[Verdict, ...]:
-        """What may be decided. Where nobody may approve, nobody may edit either: an edit would be a way around."""
+        """What may be decided. Where nobody may approve, nobody may edit: that would be a way around."""
         if self.status != "pending":
             return ()
         return (

@@ -22,6 +22,7 @@ class Gated(Value, frozen=True):
 class BundleGated(Happening, frozen=True, tag="bundle_gated"):
     """A bundle was submitted and judged. `superseded` is the open approval that it replaces."""
 
+    event_id: str
     gated: Gated
     proposer: str
     superseded: str | None = None
@@ -31,6 +32,7 @@ class BundleGated(Happening, frozen=True, tag="bundle_gated"):
 class ApprovalDecided(Happening, frozen=True, tag="approval_decided"):
     """A person decided. `gated` is the resumed chain; without it, more people must agree first."""
 
+    event_id: str
     approval_id: str
     decision: Verdict
     approver: str
@@ -45,6 +47,7 @@ class ApprovalClosed(Happening, frozen=True, tag="approval_closed"):
     `outcome` says what policy made of a time-out; it is never told as a denial.
     """
 
+    event_id: str
     approval_id: str
     outcome: Literal["withdrawn", "refuse", "escalate", "keep"]
     approval: Approval

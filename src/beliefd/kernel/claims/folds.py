@@ -18,7 +18,6 @@ TRAIL_LENGTH = 32
 
 
 def bundle_gated(session: Session, event: BundleGated) -> Session:
-    session = replace(session, n_events=session.n_events + 1)
     if event.superseded is not None:
         old: Approval = session.approvals[event.superseded]
         successor = None if event.gated.approval is None else event.gated.approval.approval_id
@@ -29,42 +28,42 @@ def bundle_gated(session: Session, event: BundleGated) -> Session:
             session, grants=session.grants.insert(event.grant_id, replace(grant, uses=grant.uses + 1))
         )
     step = (event.proposer, int(event.gated.bundle.tier))
-    return replace(_with_gated(session, event.gated), trail=(*session.trail, step)[-TRAIL_LENGTH:])
+    return replace(
+        _with_gated(session, event.gated, event.event_id), trail=(*session.trail, step)[-TRAIL_LENGTH:]
+    )
 
 
 def approval_decided(session: Session, event: ApprovalDecided) -> Session:
-    session = replace(session, n_events=session.n_events + 1)
     session = _with_approval(session, event.approval)
     if event.replaced is not None:
-        state = BundleState(session.n_events, event.replaced.decision, event.approval_id)
+        state = BundleState(event.event_id, event.replaced.decision, event.approval_id)
         session = replace(session, bundles=session.bundles.insert(event.approval.bundle_id, state))
-    return session if event.gated is None else _with_gated(session, event.gated)
+    return session if event.gated is None else _with_gated(session, event.gated, event.event_id)
 
 
 def approval_closed(session: Session, event: ApprovalClosed) -> Session:
-    session = _with_approval(replace(session, n_events=session.n_events + 1), event.approval)
+    session = _with_approval(session, event.approval)
     approval_id = event.approval_id
     if event.successor is not None:
         approval_id = event.successor.approval_id
         session = _with_approval(session, event.successor)
-    state = BundleState(session.n_events, event.bundle.decision, approval_id)
+    state = BundleState(event.event_id, event.bundle.decision, approval_id)
     return replace(session, bundles=session.bundles.insert(event.approval.bundle_id, state))
 
 
 def grant_changed(session: Session, event: GrantGiven | GrantRevoked) -> Session:
     grants = session.grants.insert(event.grant.grant_id, event.grant)
-    return replace(session, n_events=session.n_events + 1, grants=grants)
+    return replace(session, grants=grants)
 
 
 def _with_approval(session: Session, approval: Approval) -> Session:
     return replace(session, approvals=session.approvals.insert(approval.approval_id, approval))
 
 
-def _with_gated(session: Session, gated: Gated) -> Session:
-    # INVARIANT: n_events is the sequence number of the event being folded, so `seq` points at this event.
+def _with_gated(session: Session, gated: Gated, event_id: str) -> Session:
     approval_id = None
     if gated.approval is not None:
         session = _with_approval(session, gated.approval)
         approval_id = gated.approval.approval_id
-    state = BundleState(session.n_events, gated.bundle.decision, approval_id)
+    state = BundleState(event_id, gated.bundle.decision, approval_id)
     return replace(session, bundles=session.bundles.insert(gated.bundle.id or "", state))

@@ -1,0 +1,5 @@
+"""`python -m beliefd` is `beliefd`."""
+
+from beliefd.cli.main import main
+
+main()

@@ -1,0 +1,22 @@
+"""The `beliefd` command. Modules that cost time to import are imported by the commands that use them."""
+
+import click
+
+from beliefd import __version__
+from beliefd.cli.serve import serve
+from beliefd.cli.token import token
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(__version__, prog_name="beliefd")
+def main() -> None:
+    """A belief server for AI agents: they propose, beliefd decides, one ledger remembers why."""
+
+
+for command in (serve, token):
+    main.add_command(command)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""What the command line prints and how it exits: JSON as answered, or text that agents cannot dress up."""
+
+import sys
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+import msgspec
+
+from beliefd.kernel.errors import BeliefdError, Code
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Exit(IntEnum):
+    """What a script learns from `$?`."""
+
+    ALLOWED = 0
+    FAILED = 1
+    BAD_INPUT = 2
+    DEFERRED = 3
+    REFUSED = 4
+    LEDGER_BROKEN = 5
+
+
+_EXITS = {
+    Code.LEDGER_BROKEN: Exit.LEDGER_BROKEN,
+    Code.SESSION_TERMINATED: Exit.REFUSED,
+    Code.CONFLICT: Exit.REFUSED,
+    Code.UNAUTHORIZED: Exit.REFUSED,
+    Code.FORBIDDEN: Exit.REFUSED,
+    Code.INTERNAL: Exit.FAILED,
+    Code.STORAGE_UNAVAILABLE: Exit.FAILED,
+}
+
+
+def exit_of(error: BeliefdError) -> Exit:
+    """A refusal that stands in the ledger is a decision; the same code before any decision is bad input."""
+    if "audit_event_id" in (error.details or {}):
+        return Exit.REFUSED
+    return _EXITS.get(error.code, Exit.BAD_INPUT)
+
+
+@contextmanager
+def errors_exit(as_json: bool = False) -> Iterator[None]:
+    """Turn an error answer into one line (or its JSON) and its exit code."""
+    try:
+        yield
+    except BeliefdError as error:
+        if as_json:
+            print_json(error.body)
+        else:
+            path = (error.details or {}).get("path")
+            complain(f"{error.code}: {error.message}" + (f" (at `{path}`)" if path else ""))
+        sys.exit(exit_of(error))
+    except BrokenPipeError:
+        # The reader has seen enough (`| head`); Python must not complain again while it shuts down.
+        sys.stderr.close()
+        sys.exit(Exit.FAILED)
+
+
+def fail(message: str, code: Exit = Exit.FAILED) -> NoReturn:
+    complain(message)
+    sys.exit(code)
+
+
+def complain(message: str) -> None:
+    click.echo(f"beliefd: {visible(message)}", err=True)
+
+
+def print_json(answer: Any) -> None:
+    """Exactly the answer, in one line."""
+    click.echo(answer if isinstance(answer, bytes) else msgspec.json.encode(answer))
+
+
+def visible(text: str) -> str:
+    """Text that strangers wrote, on one line, with everything that would not show made to show."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char if _shows(char) else _escaped(char) for char in text)
+
+
+def _shows(char: str) -> bool:
+    return char.isprintable() and unicodedata.category(char) not in ("Cf", "Zl", "Zp")
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """INVARIANT: markup and emoji codes are off, so `[red]` in a hypothesis id is just these five letters."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=False)

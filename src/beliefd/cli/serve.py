@@ -1,0 +1,145 @@
+"""`beliefd serve`: the HTTP server on one store."""
+
+import asyncio
+import contextlib
+import ipaddress
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from beliefd.cli.output import Exit, fail
+from beliefd.cli.target import prepare_data, store_name, store_options
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from beliefd.kernel.policy import Policy
+
+SHUTDOWN_SECONDS = 2
+"""How long open answers may take to finish; live feeds never finish by themselves."""
+BACKLOG = 2048
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes any.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Other than loopback needs a token.")
+@store_options
+@click.option(
+    "--policy", "policy_file", type=click.Path(dir_okay=False, path_type=Path), help="YAML or JSON."
+)
+def serve(port: int, host: str, data: Path, store: str | None, policy_file: Path | None) -> None:
+    """Run the server until it is told to stop."""
+    from beliefd.cli.output import errors_exit
+
+    with errors_exit():
+        policy = None if policy_file is None else read_policy(policy_file)
+        listener = bind(host, port)
+        if store is None:
+            prepare_data(data)
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(run_server(listener, host, store_name(data, store), policy))
+
+
+def read_policy(path: Path) -> "Policy":
+    from beliefd.documents import read_document
+    from beliefd.kernel.policy import Policy
+    from beliefd.protocol.wire import convert
+
+    value = read_document(path)
+    return convert({} if value is None else value, Policy)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket of our own: its port is known before the server starts, and so is any failure."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        fail(f"cannot listen on `{host}`: {error.strerror or error}", Exit.BAD_INPUT)
+    if sys.platform != "win32":
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        fail(f"cannot listen on `{host}:{port}`: {error.strerror}; choose another with --port")
+    listener.set_inheritable(True)
+    return listener
+
+
+def is_loopback(listener: socket.socket) -> bool:
+    return ipaddress.ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
+
+
+def url_of(listener: socket.socket, host: str) -> str:
+    port = listener.getsockname()[1]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def loop_factory() -> type[asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ModuleNotFoundError:  # not made for every platform
+        return None
+    return uvloop.Loop
+
+
+async def run_server(listener: socket.socket, host: str, target: str, policy: "Policy | None") -> None:
+    from beliefd.http.app import create_app
+    from beliefd.kernel.errors import BeliefdError, Code
+    from beliefd.steward.handle import Steward
+    from beliefd.steward.tokens import Authenticator
+    from beliefd.stores.base import StorageUnavailable
+    from beliefd.stores.opening import open_store
+
+    try:
+        store = await open_store(target)
+    except StorageUnavailable as error:
+        raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None
+    if not is_loopback(listener) and not await Authenticator(store).configured():
+        await store.close()
+        fail(
+            f"refusing to listen on `{host}`: there is no token, so everybody who reaches it could write; "
+            "make one with `beliefd token create --name me --role admin` on the same store",
+            Exit.BAD_INPUT,
+        )
+    server = make_server(
+        create_app(Steward(store, policy)), f"beliefd is listening on {url_of(listener, host)}"
+    )
+    await server.serve(sockets=[listener])
+
+
+def make_server(app: object, announcement: str) -> "uvicorn.Server":
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            click.echo(announcement)
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            # uvicorn raises the signal again after its shutdown; being told to stop is not a failure here.
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, self.handle_exit, number, None)
+            yield
+
+    return Server(
+        uvicorn.Config(
+            app,  # type: ignore[arg-type]
+            access_log=False,
+            log_level="error",
+            server_header=False,
+            lifespan="on",
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        )
+    )

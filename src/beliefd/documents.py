@@ -1,0 +1,55 @@
+"""Files that people write, YAML or JSON, read as strictly as requests: no key twice, errors with a place."""
+
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from beliefd.kernel.errors import BeliefdError, invalid
+from beliefd.protocol.wire import parse
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML in which a mapping that says something twice is an error, not the last word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[Hashable] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, Hashable) and key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key `{key}` appears twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def read_document(path: Path) -> Any:
+    """The value in a file; the suffix says which notation it is in, else the first character does."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise invalid(f"cannot read `{path}`: {error.strerror}", str(path)) from None
+    return parse_document(data, str(path))
+
+
+def parse_document(data: bytes, name: str) -> Any:
+    """`name` is where the bytes came from; it leads every error message."""
+    if name.endswith((".yaml", ".yml")) or not (name.endswith(".json") or data.lstrip()[:1] in (b"{", b"[")):
+        return _yaml(data, name)
+    try:
+        return parse(data)
+    except BeliefdError as error:
+        raise invalid(f"`{name}`: {error.message}", (error.details or {}).get("path")) from None
+
+
+def _yaml(data: bytes, name: str) -> Any:
+    try:
+        return yaml.load(data, _Loader)  # noqa: S506 - a SafeLoader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f" at line {mark.line + 1} column {mark.column + 1}" if mark else ""
+        raise invalid(f"`{name}` is not YAML: {error.problem}{place}") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise invalid(f"`{name}` is not YAML: {str(error).splitlines()[0]}") from None

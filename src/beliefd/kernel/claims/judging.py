@@ -1,0 +1,69 @@
+"""Judging a bundle: its way through the gates, put into the words of the contract, and whom it calls."""
+
+from msgspec.structs import replace
+
+from beliefd.kernel.claims.approvals import Approval, later, required_approvals
+from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, HumanApproval, content_hash
+from beliefd.kernel.claims.events import Gated
+from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.gates import ChainResult, GateInput
+from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.values import Principal, Tier
+
+# A steward that found nothing out has not looked: the adversarial gate then asks a person.
+_NOT_LOOKED = ClaimFindings(threat=Threat(detector="none", failed="no detector ran"))
+
+
+def gate_input(bundle: ClaimBundle, principal: Principal, facts: Facts, grant: str | None) -> GateInput:
+    return GateInput(bundle, principal, facts.policy, facts.findings or _NOT_LOOKED, facts.now, grant)
+
+
+def gated(
+    chain: ChainResult,
+    bundle: ClaimBundle,
+    facts: Facts,
+    proposers: tuple[str, ...],
+    proposer: Principal,
+    words: tuple[HumanApproval, ...] = (),
+    answered: frozenset[str] = frozenset(),
+) -> Gated:
+    """The bundle with what the server has to say about it, and the approval it opens, if any."""
+    rule = facts.policy.approvals.rule_for(bundle.tier.name)
+    waits = chain.decision in ("DEFER", "ESCALATE")
+    judged = replace(
+        bundle,
+        decision=chain.decision,
+        reason=chain.reason,
+        required_approvals=required_approvals(rule) if waits else (),
+        audit_trail=AuditTrail(gates_passed=chain.passed, gates_failed=chain.failed, human_approvals=words),
+    )
+    binding = content_hash(bundle)
+    informs = chain.decision == "PUBLISH" and not words and bundle.tier is Tier.MODIFY
+    approval = None
+    if waits or informs:
+        approval = Approval(
+            approval_id=f"apr-{facts.event_id}",
+            bundle_id=bundle.id or "",
+            bundle=judged if informs else bundle,
+            content_hash=binding,
+            proposers=proposers,
+            proposer=proposer,
+            gate=chain.stopped_by or "human",
+            tier=bundle.tier.name,
+            reason=chain.reason,
+            results=chain.results,
+            rule=rule,
+            opened_at=facts.now,
+            expires_at=later(facts.now, facts.policy.approvals.expires_seconds),
+            status="information" if informs else "pending",
+            approvals=(),
+            approved_gates=tuple(sorted(answered)),
+        )
+    return Gated(
+        bundle=judged,
+        content_hash=binding,
+        results=chain.results,
+        caveats=chain.caveats,
+        approval=approval,
+    )

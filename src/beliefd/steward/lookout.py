@@ -1,0 +1,129 @@
+"""What is found out before the gates are asked: content that hashes, threats, how often somebody speaks."""
+
+import asyncio
+import hashlib
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from beliefd.adversarial.builtin import assess
+from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.commands import Command, DecideApproval, SubmitClaims
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import Session
+from beliefd.kernel.values import Principal
+from beliefd.stores.base import Store
+
+Detector = Callable[[Sequence[tuple[str, str]], int, Sequence[int]], Threat]
+"""(path, text) pairs, the bundle's tier, earlier tiers of the same principal -> what it found."""
+
+TRAIL = 16
+SHA256_DIGITS = 64
+
+
+class Lookout:
+    """Gathers `ClaimFindings`. The built-in detector is trusted; any other one runs apart, against the clock."""
+
+    def __init__(self, store: Store, detector: Detector | None = None) -> None:
+        self._store = store
+        self._detector = detector
+        self._threads = ThreadPoolExecutor(4, "beliefd-detector") if detector is not None else None
+        self._spoken: dict[str, deque[float]] = {}
+
+    async def findings(
+        self,
+        session: Session | None,
+        command: Command,
+        principal: Principal,
+        policy: Policy,
+        origin: str | None = None,
+    ) -> ClaimFindings | None:
+        """Facts for a command that the gates will judge; None for all others."""
+        if isinstance(command, SubmitClaims):
+            recent = self._count(principal.id, policy.security.rate_window_seconds)
+            return await self.examine(command.bundle, session, principal.id, policy, recent, origin)
+        if isinstance(command, DecideApproval) and session is not None:
+            approval = session.approvals.get(command.approval_id)
+            if approval is None or approval.bundle is None or command.decision == "REJECTED":
+                return None
+            bundle = approval.bundle
+            if command.decision == "MODIFIED":
+                bundle = ClaimBundle(origin_agent=bundle.origin_agent, claims=command.claims or bundle.claims)
+            return await self.examine(bundle, session, approval.proposer.id, policy)
+        return None
+
+    async def examine(
+        self,
+        bundle: ClaimBundle,
+        session: Session | None,
+        principal_id: str,
+        policy: Policy,
+        recent: int = 0,
+        origin: str | None = None,
+    ) -> ClaimFindings:
+        trail = () if session is None else session.trail
+        tiers = [tier for who, tier in trail if who == principal_id][-TRAIL:]
+        return ClaimFindings(
+            threat=await self._threat(_texts(bundle), int(bundle.tier), tiers, policy.adversarial.timeout_ms),
+            content=await self._content(bundle),
+            recent=recent,
+            origin=origin,
+        )
+
+    async def _threat(
+        self, texts: list[tuple[str, str]], tier: int, trail: list[int], timeout_ms: int
+    ) -> Threat:
+        if self._detector is None:
+            return assess(texts, tier, trail)
+        name = getattr(self._detector, "__name__", type(self._detector).__name__)
+        loop = asyncio.get_running_loop()
+        work = loop.run_in_executor(self._threads, self._detector, texts, tier, trail)
+        try:
+            return await asyncio.wait_for(work, timeout_ms / 1000)
+        except TimeoutError:
+            return Threat(detector=name, failed=f"no answer within {timeout_ms} ms")
+        except Exception as error:  # whatever a detector throws, a person is asked
+            return Threat(detector=name, failed=f"it raised {type(error).__name__}")
+
+    async def _content(self, bundle: ClaimBundle) -> dict[str, str]:
+        """Hash again what is stored; what is not at hand says nothing either way."""
+        found: dict[str, str] = {}
+        names = {
+            pointer.evidence_hash.lower() for claim in bundle.claims for pointer in claim.evidence_pointers
+        }
+        for name in sorted(names):
+            if len(name) == SHA256_DIGITS:
+                content = await self._store.content(name)
+                if content is not None:
+                    found[name] = "match" if hashlib.sha256(content).hexdigest() == name else "mismatch"
+        return found
+
+    def _count(self, principal_id: str, window_seconds: int) -> int:
+        """How many bundles this principal submitted in the window, before this one."""
+        now = time.monotonic()
+        spoken = self._spoken.setdefault(principal_id, deque())
+        while spoken and spoken[0] <= now - window_seconds:
+            spoken.popleft()
+        spoken.append(now)
+        return len(spoken) - 1
+
+    def close(self) -> None:
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _texts(bundle: ClaimBundle) -> list[tuple[str, str]]:
+    texts: list[tuple[str, str]] = [("$.origin_agent", bundle.origin_agent)]
+    for index, claim in enumerate(bundle.claims):
+        path = f"$.claims[{index}]"
+        texts.append((f"{path}.statement", claim.statement))
+        if claim.if_wrong_cost:
+            texts.append((f"{path}.if_wrong_cost", claim.if_wrong_cost))
+        if claim.uncertainty.interpretation:
+            texts.append((f"{path}.uncertainty.interpretation", claim.uncertainty.interpretation))
+        for place, pointer in enumerate(claim.evidence_pointers):
+            texts.append((f"{path}.evidence_pointers[{place}].source", pointer.source))
+    return texts

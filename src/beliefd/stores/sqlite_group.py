@@ -1,0 +1,128 @@
+"""Group commit: many appends, one transaction, few statements.
+
+Each statement hands the interpreter to other threads and has to win it back, which costs more than the
+statement itself. So rows of all appends travel together, and heads are read only when they may have moved.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Sequence
+from typing import Final
+
+from beliefd.kernel.commands import Head
+from beliefd.ledger.chain import head_of
+from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
+
+MAX_ROWS: Final = 128
+MAX_KNOWN_HEADS: Final = 10_000
+
+_EVENTS: Final = "INSERT INTO audit_events (session_id, seq, event_id, record, hash) VALUES {rows}"
+_SESSIONS: Final = (
+    "INSERT INTO sessions (session_id, created_at, head_seq, head_event_id, head_hash) VALUES {rows}"
+    " ON CONFLICT (session_id) DO UPDATE SET head_seq = excluded.head_seq,"
+    " head_event_id = excluded.head_event_id, head_hash = excluded.head_hash"
+)
+_Row = tuple[str, object, object, object, object]
+
+
+class GroupCommit:
+    """Owns the writing connection; used by one thread."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._heads: dict[str, Head | None] = {}
+        self._version: int | None = None
+
+    def commit(self, batches: list[Append]) -> list[Exception | None]:
+        """Write all batches in one transaction; each gets its own outcome."""
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            self._forget_what_others_changed()
+            outcomes = self._write(batches)
+            connection.execute("COMMIT")
+            return outcomes
+        except (sqlite3.Error, OSError) as error:
+            self._heads.clear()
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            failure = StorageUnavailable(f"nothing was written: {error}")
+            return [failure for _ in batches]
+
+    def _forget_what_others_changed(self) -> None:
+        # INVARIANT: heads are believed only while no other connection has committed; asked under the write
+        # lock, `data_version` says exactly that.
+        version = int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+        if version != self._version or len(self._heads) > MAX_KNOWN_HEADS:
+            self._heads.clear()
+            self._version = version
+
+    def _write(self, batches: list[Append]) -> list[Exception | None]:
+        outcomes: list[Exception | None] = []
+        events: list[_Row] = []
+        sessions: dict[str, _Row] = {}
+        for batch in batches:
+            session_id = batch.session_id
+            if self._head(session_id) != batch.expected or self._keys_taken(batch):
+                outcomes.append(HeadMoved(session_id))
+                continue
+            head = self._heads[session_id] = head_of(batch.entries[-1])
+            sessions[session_id] = (session_id, batch.created_at, head.seq, head.event_id, head.hash)
+            events += [
+                (session_id, entry.seq, entry.event_id, entry.record.decode(), entry.hash)
+                for entry in batch.entries
+            ]
+            self._write_rest(batch)
+            outcomes.append(None)
+        self._insert(_SESSIONS, list(sessions.values()))
+        self._insert(_EVENTS, events)
+        return outcomes
+
+    def _insert(self, statement: str, rows: Sequence[_Row]) -> None:
+        """All rows in powers of two: few statements, and always the same few, so that they stay prepared."""
+        start = 0
+        while start < len(rows):
+            size = min(MAX_ROWS, 1 << (len(rows) - start).bit_length() - 1)
+            values = [value for row in rows[start : start + size] for value in row]
+            self._connection.execute(statement.format(rows=", ".join(["(?, ?, ?, ?, ?)"] * size)), values)
+            start += size
+
+    def _write_rest(self, batch: Append) -> None:
+        """What few appends carry: policies, idempotency keys, a snapshot."""
+        connection = self._connection
+        if batch.policies:
+            connection.executemany(
+                "INSERT OR IGNORE INTO policies (policy_hash, document) VALUES (?, ?)", batch.policies
+            )
+        if batch.remembered:
+            connection.executemany(
+                "INSERT INTO idempotency (principal, key, request_hash, session_id, seq)"
+                " VALUES (?, ?, ?, ?, ?)",
+                [
+                    (used.principal, used.key, used.request_hash, used.session_id, used.seq)
+                    for used in batch.remembered
+                ],
+            )
+        if batch.snapshot is not None:
+            connection.execute(
+                "INSERT OR REPLACE INTO snapshots (session_id, seq, state) VALUES (?, ?, ?)",
+                (batch.session_id, batch.snapshot.seq, batch.snapshot.state),
+            )
+
+    def _head(self, session_id: str) -> Head | None:
+        if session_id not in self._heads:
+            row = self._connection.execute(
+                "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = ?", (session_id,)
+            ).fetchone()
+            self._heads[session_id] = (
+                None if row is None else Head(seq=row[0], event_id=row[1].decode(), hash=row[2].decode())
+            )
+        return self._heads[session_id]
+
+    def _keys_taken(self, batch: Append) -> bool:
+        return any(
+            self._connection.execute(
+                "SELECT 1 FROM idempotency WHERE principal = ? AND key = ?", (used.principal, used.key)
+            ).fetchone()
+            for used in batch.remembered
+        )
