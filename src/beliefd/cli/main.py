@@ -3,7 +3,9 @@
 import click
 
 from beliefd import __version__
+from beliefd.cli.audit import audit
 from beliefd.cli.serve import serve
+from beliefd.cli.session import session
 from beliefd.cli.token import token
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -15,7 +17,7 @@ def main() -> None:
     """A belief server for AI agents: they propose, beliefd decides, one ledger remembers why."""
 
 
-for command in (serve, token):
+for command in (serve, session, audit, token):
     main.add_command(command)
 
 if __name__ == "__main__":

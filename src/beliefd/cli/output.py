@@ -15,6 +15,8 @@ from beliefd.kernel.errors import BeliefdError, Code
 if TYPE_CHECKING:
     from rich.console import Console
 
+PIPE_WIDTH = 160
+
 
 class Exit(IntEnum):
     """What a script learns from `$?`."""
@@ -57,10 +59,6 @@ def errors_exit(as_json: bool = False) -> Iterator[None]:
             path = (error.details or {}).get("path")
             complain(f"{error.code}: {error.message}" + (f" (at `{path}`)" if path else ""))
         sys.exit(exit_of(error))
-    except BrokenPipeError:
-        # The reader has seen enough (`| head`); Python must not complain again while it shuts down.
-        sys.stderr.close()
-        sys.exit(Exit.FAILED)
 
 
 def fail(message: str, code: Exit = Exit.FAILED) -> NoReturn:
@@ -74,7 +72,7 @@ def complain(message: str) -> None:
 
 def print_json(answer: Any) -> None:
     """Exactly the answer, in one line."""
-    click.echo(answer if isinstance(answer, bytes) else msgspec.json.encode(answer))
+    click.echo(msgspec.json.encode(answer))
 
 
 def visible(text: str) -> str:
@@ -97,4 +95,7 @@ def console(*, stderr: bool = False) -> "Console":
     """INVARIANT: markup and emoji codes are off, so `[red]` in a hypothesis id is just these five letters."""
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=False)
+    made = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    if not made.is_terminal:
+        made.width = PIPE_WIDTH
+    return made

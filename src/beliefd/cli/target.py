@@ -1,24 +1,37 @@
-"""Which store or server a command talks to."""
+"""Which server or store a command talks to, and how its answer is shown."""
 
-import os
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
+
+from beliefd.cli.output import Exit, console, errors_exit, print_json
+from beliefd.kernel.errors import BeliefdError, Code
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from beliefd.client.synchronous import Calls
+    from beliefd.embedded import Embedded
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 DATABASE = "beliefd.db"
 DEFAULT_DATA = ".beliefd"
 DEFAULT_URL = "http://127.0.0.1:8642"
+DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
 def store_options(command: F) -> F:
     """`--data` and `--store`, for commands that open the store themselves."""
     data = click.option(
         "--data",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=DIRECTORY,
         default=DEFAULT_DATA,
         envvar="BELIEFD_DATA",
         show_default=True,
@@ -43,4 +56,92 @@ def prepare_data(data: Path) -> None:
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise click.ClickException(f"cannot make `{data}`: {os.strerror(error.errno or 0).lower()}") from None
+        raise BeliefdError(Code.STORAGE_UNAVAILABLE, f"cannot make `{data}`: {error.strerror}") from None
+
+
+def need_store(data: Path, store: str | None) -> str:
+    """The store's name, if it is there: a typing error in `--data` must not make an empty one."""
+    name = store_name(data, store)
+    if store is None and not Path(name).exists():
+        raise BeliefdError(
+            Code.STORAGE_UNAVAILABLE, f"no store in `{data}`; `beliefd serve --data {data}` makes one"
+        )
+    return name
+
+
+class Target(Struct, frozen=True):
+    """A server by its address, or a store opened in this process."""
+
+    url: str
+    token: str | None
+    data: Path | None
+    store: str | None
+    as_json: bool
+
+    @property
+    def is_embedded(self) -> bool:
+        return self.data is not None or self.store is not None
+
+    @contextmanager
+    def calls(self, create: bool = False) -> Iterator["Calls"]:
+        if self.is_embedded:
+            with self.embedded(create) as embedded:
+                yield embedded
+            return
+        from beliefd.client import Client
+
+        with Client(self.url, self.token) as client:
+            yield client
+
+    @contextmanager
+    def embedded(self, create: bool = False) -> Iterator["Embedded"]:
+        import beliefd
+        from beliefd.steward.tokens import LOCAL_OPERATOR
+
+        data = self.data or Path(DEFAULT_DATA)
+        if create and self.store is None:
+            prepare_data(data)
+        name = store_name(data, self.store) if create else need_store(data, self.store)
+        with beliefd.open(name, principal=LOCAL_OPERATOR) as embedded:
+            yield embedded
+
+    def ask(self, question: Callable[["Calls"], T], *, create: bool = False) -> T:
+        with self.calls(create) as calls:
+            return question(calls)
+
+    def show(self, answer: T, view: Callable[[T], "RenderableType"]) -> None:
+        """The answer as it came, or drawn for people."""
+        if self.as_json:
+            print_json(answer)
+        else:
+            console().print(view(answer))
+
+
+def target_options(command: F) -> F:
+    """The options that every question to a server shares; the command gets them as `target`."""
+
+    @click.option("--url", envvar="BELIEFD_URL", default=DEFAULT_URL, show_default=True, show_envvar=True)
+    @click.option(
+        "--token", envvar="BELIEFD_TOKEN", show_envvar=True, help="As `beliefd token create` printed it."
+    )
+    @click.option("--data", type=DIRECTORY, help="Open the store in this directory, without a server.")
+    @click.option("--store", help="Open the store at this postgresql:// address, without a server.")
+    @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+    @click.pass_context
+    @functools.wraps(command)
+    def wrapped(context: click.Context, /, **given: Any) -> Any:
+        fields = {name: given.pop(name) for name in Target.__struct_fields__}
+        target = Target(**fields)
+        explicit = context.get_parameter_source("url") is click.core.ParameterSource.COMMANDLINE
+        if target.is_embedded and explicit:
+            raise click.UsageError("give `--url` or `--data`/`--store`, not both")
+        with errors_exit(target.as_json):
+            return command(target, **given)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def ruled(allowed: bool) -> None:
+    """End with the exit code of a ruling."""
+    if not allowed:
+        raise SystemExit(Exit.REFUSED)

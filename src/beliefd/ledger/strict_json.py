@@ -1,9 +1,21 @@
-"""Reading JSON from strangers: no duplicate keys, no NaN, no lone surrogates, bounded depth and integers."""
+"""Reading JSON from strangers: no duplicate keys, no NaN, no lone surrogates, bounded depth and numbers.
+
+As long as nothing is wrong, reading goes at the speed of the C decoder. Only a suspicion (a repeated key, a
+number past the bounds, half a surrogate pair, many brackets) leads to a slower pass that names the place.
+"""
 
 import json
-from typing import Any
+import math
+from typing import Any, Final, NoReturn
 
-from beliefd.kernel.canonical import MAX_DEPTH, NotCanonical, canonical
+from msgspec import Struct
+
+from beliefd.kernel.canonical import MAX_DEPTH, MAX_SAFE_INTEGER
+
+SAFE_DIGITS: Final = 15
+"""An integer of so many digits is always within bounds."""
+SHOWN: Final = 64
+"""How much of a stranger's text an error repeats."""
 
 
 class Unreadable(ValueError):
@@ -15,39 +27,139 @@ class Unreadable(ValueError):
         self.path = path
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise Unreadable(f"key `{twice}` appears twice in one object", f"$..{twice}")
-    return value
-
-
-def _no_constant(name: str) -> Any:
-    raise Unreadable(f"`{name}` is not JSON")
-
-
-_decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+def shown(text: str) -> str:
+    """Foreign text as an error may repeat it: short, and always encodable."""
+    text = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return text.encode(errors="replace").decode()
 
 
 def loads(data: bytes) -> Any:
     """Parse UTF-8 JSON, or say why not."""
     try:
-        value = _decoder.decode(data.decode())
-    except UnicodeDecodeError:
-        raise Unreadable("the body is not UTF-8") from None
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"not UTF-8 at byte {error.start}") from None
+    try:
+        value = _quick.decode(text)
+        if b"\\ud" in data or b"\\uD" in data or data.count(b"[") + data.count(b"{") > MAX_DEPTH:
+            _refuse_offences(value, "$", 0)
+    except _Suspicion:
+        return _slowly(text)
     except RecursionError:
-        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None
+        raise _too_deep("$") from None
+    except json.JSONDecodeError as error:
+        hint = "; drop the byte order mark" if text.startswith("\ufeff") else ""
+        place = f"line {error.lineno} column {error.colno}"
+        raise Unreadable(f"not JSON: {error.msg} at {place}{hint}") from None
+    return value
+
+
+class _Suspicion(Exception):
+    """Something the quick pass does not take; the slow pass finds out whether it is wrong, and where."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise _Suspicion
+    return value
+
+
+def _small(digits: str) -> int:
+    if len(digits) > SAFE_DIGITS:
+        raise _Suspicion
+    return int(digits)
+
+
+def _moderate(digits: str) -> float:
+    value = float(digits)
+    if abs(value) > MAX_SAFE_INTEGER:
+        raise _Suspicion
+    return value
+
+
+def _unwanted(_: str) -> NoReturn:
+    raise _Suspicion
+
+
+_quick = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_int=_small, parse_float=_moderate, parse_constant=_unwanted
+)
+
+
+class _Offence(Struct, frozen=True):
+    """Stands in the place of what is wrong until its path is known."""
+
+    message: str
+
+
+def _slowly(text: str) -> Any:
+    try:
+        value = _slow.decode(text)
+        _refuse_offences(value, "$", 0)
+    except RecursionError:
+        raise _too_deep("$") from None
     except json.JSONDecodeError as error:
         raise Unreadable(f"not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
-    except Unreadable:
-        raise
-    except ValueError:
-        # CPython caps the digits of an integer; so do we, much lower.
-        raise Unreadable("an integer has too many digits") from None
-    try:
-        canonical(value)  # what cannot be hashed is refused here, with its path
-    except NotCanonical as error:
-        raise Unreadable(error.message, error.path) from None
     return value
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for key, item in pairs:
+        value[key] = _Offence(f"key `{shown(key)}` appears twice in one object") if key in value else item
+    return value
+
+
+def _integer(digits: str) -> Any:
+    # int() of a very long text is slow, and CPython refuses it past 4,300 digits.
+    if len(digits) > SAFE_DIGITS + 2 or abs(int(digits)) > MAX_SAFE_INTEGER:
+        return _Offence("integers past 2^53 - 1 do not survive JSON; send them as strings")
+    return int(digits)
+
+
+def _number(digits: str) -> Any:
+    value = float(digits)
+    if not math.isfinite(value):
+        return _Offence(f"`{shown(digits)}` is too large for a number; send it as a string")
+    # Below 1e21 the canonical form has no exponent: read back it would be an integer past 2^53 - 1.
+    if MAX_SAFE_INTEGER < abs(value) < 1e21:
+        return _Offence("numbers from 2^53 to 1e21 do not survive JSON; send them as strings")
+    return value
+
+
+def _constant(name: str) -> _Offence:
+    return _Offence(f"`{name}` is not JSON")
+
+
+_slow = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_int=_integer, parse_float=_number, parse_constant=_constant
+)
+
+
+def _refuse_offences(value: Any, path: str, depth: int) -> None:
+    # INVARIANT: the same depth as in `canonical`, so that every record that was sealed can be read back.
+    if depth > MAX_DEPTH:
+        raise _too_deep(path)
+    if isinstance(value, _Offence):
+        raise Unreadable(value.message, path)
+    if isinstance(value, str):
+        _refuse_lone_surrogates(value, path)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _refuse_offences(item, f"{path}[{index}]", depth + 1)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _refuse_lone_surrogates(key, path)
+            _refuse_offences(item, f"{path}.{shown(key)}", depth + 1)
+
+
+def _refuse_lone_surrogates(text: str, path: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Unreadable("lone surrogates are not text", path) from None
+
+
+def _too_deep(path: str) -> Unreadable:
+    return Unreadable(f"nested deeper than {MAX_DEPTH} levels", path)

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import msgspec
 from msgspec import Raw, Struct
@@ -118,7 +118,9 @@ def read_policy_hash(record: bytes) -> str | None:
         return None
 
 
-async def verify_session(steward: Steward, session_id: str) -> Verified:
+async def verify_session(
+    steward: Steward, session_id: str, progress: Callable[[int], None] | None = None
+) -> Verified:
     """Verify what is stored now, up to the head that the sessions table promises."""
     entries = await steward.store.entries(session_id)
     promised = await steward.store.head(session_id)
@@ -128,7 +130,7 @@ async def verify_session(steward: Steward, session_id: str) -> Verified:
     newer = await steward.store.entries(session_id, entries[-1].seq if entries else 0)
     entries += [entry for entry in newer if entry.seq <= promised.seq]
     policies = await policies_of(steward, entries)
-    result, _ = await asyncio.to_thread(verify, entries, session_id, policies, promised)
+    result, _ = await asyncio.to_thread(verify, entries, session_id, policies, promised, progress)
     return verified(result)
 
 

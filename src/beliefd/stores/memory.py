@@ -14,8 +14,10 @@ from beliefd.stores.base import (
     Remembered,
     SessionRow,
     Snapshot,
+    StorageUnavailable,
     Token,
 )
+from beliefd.stores.listeners import Listeners
 
 
 class MemoryStore:
@@ -32,9 +34,12 @@ class MemoryStore:
         self._told: set[str] = set()
         self._content: dict[str, bytes] = {}
         self._tokens: dict[str, Token] = {}
-        self._listeners: list[Listener] = []
+        self._listeners = Listeners()
+        self._closed = False
 
     async def append(self, batch: Append) -> None:
+        if self._closed:
+            raise StorageUnavailable("the store is closed")
         if await self.head(batch.session_id) != batch.expected:
             raise HeadMoved(batch.session_id)
         if any((used.principal, used.key) in self._remembered for used in batch.remembered):
@@ -50,8 +55,7 @@ class MemoryStore:
             self._inbox[row.approval_id] = row
         if batch.snapshot is not None:
             self._snapshots[batch.session_id] = batch.snapshot
-        for listener in self._listeners:
-            listener(batch.session_id)
+        self._listeners.tell(batch.session_id)
 
     async def head(self, session_id: str) -> Head | None:
         entries = self._entries.get(session_id)
@@ -62,7 +66,8 @@ class MemoryStore:
         return self._entries.get(session_id, [])[after:end]
 
     async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
-        yield await self.entries(session_id, after)
+        if entries := await self.entries(session_id, after):
+            yield entries
 
     async def seq_of(self, session_id: str, event_id: str) -> int | None:
         return self._places.get((session_id, event_id))
@@ -118,11 +123,11 @@ class MemoryStore:
         return True
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.add(listener)
 
     async def ping(self) -> None:
         return None
 
     async def close(self) -> None:
+        self._closed = True
         self._listeners.clear()

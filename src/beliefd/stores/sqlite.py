@@ -26,6 +26,7 @@ from beliefd.stores.base import (
     StorageUnavailable,
     Token,
 )
+from beliefd.stores.listeners import Listeners
 from beliefd.stores.sqlite_group import GroupCommit
 from beliefd.stores.sqlite_schema import migrate
 
@@ -44,7 +45,7 @@ class SqliteStore:
         self._path = path
         self._jobs: deque[_Job] = deque()
         self._bell = threading.Event()
-        self._listeners: list[Listener] = []
+        self._listeners = Listeners()
         self._writer_connection = _connect(path)
         self._reader = _connect(path)
         # Reads that may take long run in threads; the lock keeps them off each other's statements.
@@ -55,8 +56,8 @@ class SqliteStore:
 
     @classmethod
     async def open(cls, path: str | os.PathLike[str]) -> "SqliteStore":
-        store = cls(_prepare(Path(path)))
         try:
+            store = cls(_prepare(Path(path)))
             migrate(store._writer_connection)
         except sqlite3.Error as error:
             raise StorageUnavailable(f"cannot open `{path}`: {error}") from None
@@ -105,8 +106,7 @@ class SqliteStore:
             else:
                 done.set_exception(outcome)
         for session_id in grown:
-            for listener in self._listeners:
-                listener(session_id)
+            self._listeners.tell(session_id)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -216,10 +216,10 @@ class SqliteStore:
     # -- life ------------------------------------------------------------------------------------
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        self._listeners.append(listener)
+        unsubscribe = self._listeners.add(listener)
         if self._poller is None or self._poller.done():
             self._poller = asyncio.get_running_loop().create_task(self._poll())
-        return lambda: self._listeners.remove(listener)
+        return unsubscribe
 
     async def _poll(self) -> None:
         """Notice appends of other processes: `data_version` moves when another connection commits."""
@@ -229,8 +229,7 @@ class SqliteStore:
             latest = self._one("PRAGMA data_version")
             if latest != version:
                 version = latest
-                for listener in self._listeners:
-                    listener("")
+                self._listeners.tell("")
 
     async def ping(self) -> None:
         def probe() -> None:
@@ -263,6 +262,8 @@ class SqliteStore:
         try:
             with self._reading:
                 return self._reader.execute(statement, values).fetchall()
+        except UnicodeEncodeError:
+            return []  # lone surrogates are not text: they name nothing that is here
         except sqlite3.Error as error:
             raise StorageUnavailable(str(error)) from None
 

@@ -42,7 +42,7 @@ class GroupCommit:
             outcomes = self._write(batches)
             connection.execute("COMMIT")
             return outcomes
-        except (sqlite3.Error, OSError) as error:
+        except Exception as error:  # also a defect: the writer must live on, and its callers be told
             self._heads.clear()
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")

@@ -1,0 +1,279 @@
+"""`beliefd audit`: read, verify, replay and carry ledgers."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from beliefd.cli.output import Exit, console, print_json
+from beliefd.cli.session import SESSION
+from beliefd.cli.target import Target, target_options
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+
+if TYPE_CHECKING:
+    from beliefd.embedded import Embedded
+    from beliefd.ledger.transfer import Exported
+    from beliefd.protocol.answers import Verified
+    from beliefd.stores.base import SessionRow
+
+LONG_LEDGER = 5_000
+"""From here on a bar shows how far the checking is."""
+STEP = 500
+Progress = Callable[[int], None]
+
+
+@click.group()
+def audit() -> None:
+    """Read, verify, replay, export, import and merge ledgers."""
+
+
+@audit.command()
+@SESSION
+@click.option("--since", metavar="EVENT", help="Only what came after this event.")
+@click.option("--follow", is_flag=True, help="Keep printing what is recorded, until Ctrl-C.")
+@target_options
+def show(target: Target, session_id: str, since: str | None, follow: bool) -> None:
+    """Print the ledger as a timeline; with --json, one event a line when following."""
+    from beliefd.cli.feed import show_entries
+
+    if target.as_json and not follow:
+        print_json(target.ask(lambda calls: calls.audit_trace(session_id, since_event_id=since)))
+        return
+    show_entries(target, session_id, since, follow)
+
+
+@audit.command()
+@click.argument("session_id", metavar="[SESSION]", required=False)
+@click.option("--file", "path", metavar="FILE", help="An exported ledger; no server or store is needed.")
+@click.option("--all", "every", is_flag=True, help="Every session that there is.")
+@target_options
+def verify(target: Target, session_id: str | None, path: str | None, every: bool) -> None:
+    """Recompute every hash, link and decision, and name the first event that does not hold."""
+    from beliefd.cli import views
+
+    if [session_id is not None, path is not None, every].count(True) != 1:
+        raise click.UsageError("give one of SESSION, `--file` or `--all`")
+    if every:
+        _verify_all(target)
+        return
+    answer = _verify_file(path) if path is not None else verify_one(target, str(session_id))
+    target.show(answer, views.verified)
+    if not answer.ok:
+        sys.exit(Exit.LEDGER_BROKEN)
+
+
+@audit.command()
+@SESSION
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Default: stdout.")
+@target_options
+def export(target: Target, session_id: str, output: Path | None) -> None:
+    """Write the ledger as JSON Lines, ready for any verifier."""
+    data = target.ask(lambda calls: calls.export(session_id))
+    if output is None:
+        sys.stdout.buffer.write(data)
+        return
+    try:
+        output.write_bytes(data)
+    except OSError as error:
+        raise invalid(f"cannot write `{output}`: {error.strerror}") from None
+    if not target.as_json:
+        click.echo(f"wrote {len(data.splitlines()) - 1} events to {output}")
+
+
+@audit.command("import")
+@click.argument("path", metavar="FILE")
+@target_options
+def import_(target: Target, path: str) -> None:
+    """Verify an exported ledger and take it in."""
+    from beliefd.cli import views
+
+    data = _read(path)
+    target.show(target.ask(lambda calls: calls.import_ledger(data), create=True), views.imported)
+
+
+@audit.command()
+@SESSION
+@click.argument("path", metavar="FILE")
+@target_options
+def merge(target: Target, session_id: str, path: str) -> None:
+    """Take over the eliminations of a replica that was apart."""
+    from beliefd.cli import views
+
+    data = _read(path)
+    target.show(target.ask(lambda calls: calls.merge(session_id, data)), views.eliminated)
+
+
+@audit.command()
+@click.argument("source", metavar="FILE|SESSION")
+@target_options
+def replay(target: Target, source: str) -> None:
+    """Rebuild the state twice, by folding what was decided and by deciding it all again."""
+    from beliefd.ledger.chain import LedgerBroken
+    from beliefd.steward.handle import ledger_broken
+
+    is_file = source == "-" or Path(source).is_file()
+    data = _read(source) if is_file else target.ask(lambda calls: calls.export(source))
+    try:
+        answer = _replayed(_exported(data))
+    except LedgerBroken as error:
+        raise ledger_broken(error) from None
+    target.show(answer, _replay_view)
+    if not answer["same"]:
+        sys.exit(Exit.LEDGER_BROKEN)
+
+
+def _replayed(exported: "Exported") -> dict[str, Any]:
+    from beliefd.ledger.chain import LedgerBroken, state_hash
+    from beliefd.ledger.replay import fold
+    from beliefd.ledger.verify import verify as verify_entries
+    from beliefd.protocol.answers import snapshot_of
+
+    header, entries = exported.header, exported.entries
+    with progress("folding", len(entries)) as folded_so_far:
+        folded = fold(_counted(entries, folded_so_far))
+    with progress("deciding again", len(entries)) as decided_so_far:
+        result, decided = verify_entries(
+            entries, header.session_id, header.policies, header.head, decided_so_far
+        )
+    if result.first_bad is not None:
+        raise LedgerBroken(result.first_bad.seq, result.first_bad.event_id, result.first_bad.reason)
+    if folded is None or decided is None:
+        raise LedgerBroken(1, None, "the ledger is empty")
+    return {
+        "same": state_hash(folded.session) == state_hash(decided.session),
+        "events": len(entries),
+        "state_hash": state_hash(folded.session),
+        "snapshot": snapshot_of(folded.session, folded.head),
+    }
+
+
+def _counted(entries: list[Any], report: Progress) -> Iterator[Any]:
+    for done, entry in enumerate(entries, 1):
+        yield entry
+        report(done)
+
+
+def _replay_view(answer: dict[str, Any]) -> Any:
+    from rich.console import Group
+    from rich.text import Text
+
+    from beliefd.cli import views
+
+    verdict = ("same state", "green") if answer["same"] else ("another state", "bold red")
+    return Group(
+        Text.assemble(f"{answer['events']} events folded and decided again: ", verdict),
+        Text.assemble(("state ", "dim"), answer["state_hash"]),
+        views.snapshot(answer["snapshot"]),
+    )
+
+
+def verify_one(target: Target, session_id: str) -> "Verified":
+    if not target.is_embedded:
+        return target.ask(lambda calls: calls.verify(session_id))
+    from beliefd.steward.queries import verify_session
+
+    with target.embedded() as embedded:
+        store = embedded.steward.store
+        head = embedded.run(lambda: store.head(session_id))
+        with progress("verifying", 0 if head is None else head.seq) as report:
+            return embedded.run(lambda: verify_session(embedded.steward, session_id, report))
+
+
+def _verify_file(path: str) -> "Verified":
+    from beliefd.ledger.transfer import BadExport, read_export
+    from beliefd.ledger.verify import verify as verify_entries
+    from beliefd.protocol.answers import FirstBad, Verified
+    from beliefd.steward.queries import verified
+
+    try:
+        exported = read_export(_read(path).splitlines())
+    except BadExport as error:
+        if error.line == 1:
+            raise invalid(f"`{path}`: {error}") from None
+        # The header was fine, so this is a ledger, and one that has been damaged.
+        bad = FirstBad(seq=error.line - 1, event_id=None, reason=f"it cannot be read: {error.message}")
+        return Verified(ok=False, checked=0, first_bad=bad, head=None)
+    header = exported.header
+    with progress("verifying", len(exported.entries)) as report:
+        result, _ = verify_entries(exported.entries, header.session_id, header.policies, header.head, report)
+    return verified(result)
+
+
+def _verify_all(target: Target) -> None:
+    from rich.text import Text
+
+    from beliefd.cli import views
+
+    answers = {session_id: verify_one(target, session_id) for session_id in session_ids(target)}
+    ok = all(answer.ok for answer in answers.values())
+    if target.as_json:
+        print_json({"ok": ok, "sessions": answers})
+    else:
+        for session_id, answer in answers.items():
+            console().print(Text.assemble((f"{session_id}  ", "dim"), views.verified(answer)), soft_wrap=True)
+        console().print(f"{len(answers)} ledgers checked")
+    if not ok:
+        sys.exit(Exit.LEDGER_BROKEN)
+
+
+def session_ids(target: Target) -> list[str]:
+    """All sessions. An opened store is asked directly: it can name ledgers too broken to be folded."""
+    found: list[str] = []
+    if target.is_embedded:
+        with target.embedded() as embedded:
+            while rows := _page(embedded, found[-1] if found else None):
+                found += [row.session_id for row in rows]
+        return found
+    with target.calls() as calls:
+        cursor: str | None = None
+        while True:
+            page = calls.list_sessions(cursor=cursor, limit=500)
+            found += [item.session_id for item in page.sessions]
+            cursor = page.next
+            if cursor is None:
+                return found
+
+
+def _page(embedded: "Embedded", after: str | None) -> "list[SessionRow]":
+    return embedded.run(lambda: embedded.steward.store.sessions(after, 500))
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Progress]:
+    """A bar on stderr for long ledgers, nothing for short ones."""
+    if total < LONG_LEDGER:
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True)) as shown:
+        task = shown.add_task(what, total=total)
+
+        def report(done: int) -> None:
+            if done % STEP == 0 or done == total:
+                shown.update(task, completed=done)
+
+        yield report
+
+
+def _exported(data: bytes) -> "Exported":
+    from beliefd.ledger.transfer import BadExport, read_export
+
+    try:
+        return read_export(data.splitlines())
+    except BadExport as error:
+        code = Code.INVALID_REQUEST if error.line == 1 else Code.LEDGER_BROKEN
+        raise BeliefdError(code, str(error), {"path": f"line {error.line}"}) from None
+
+
+def _read(path: str) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise invalid(f"cannot read `{path}`: {error.strerror}") from None

@@ -1,0 +1,338 @@
+"""The shared store: PostgreSQL through asyncpg, for any number of server processes on the same ledgers.
+
+An append is one statement and therefore one transaction and one round trip: it moves the head of the session
+from the expected place, and writes everything else only if the head moved. Of two appends at one head the
+second waits for the row, finds it changed and writes nothing.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final
+
+import asyncpg
+
+from beliefd.kernel.commands import Head
+from beliefd.ledger.chain import Sealed, head_of
+from beliefd.stores.base import (
+    Append,
+    HeadMoved,
+    Listener,
+    Remembered,
+    SessionRow,
+    Snapshot,
+    StorageUnavailable,
+    Token,
+)
+from beliefd.stores.listeners import Listeners
+from beliefd.stores.postgres_feed import FAILURES, Feed
+from beliefd.stores.postgres_schema import migrate
+
+CHUNK: Final = 1_000
+CONNECTIONS: Final = 16
+CONNECT_SECONDS: Final = 10.0
+COMMAND_SECONDS: Final = 60.0
+
+_WRITE: Final = """
+, written AS (
+    INSERT INTO audit_events (session_id, seq, event_id, record, hash)
+    SELECT moved.session_id, entry.*
+    FROM moved, unnest($5::bigint[], $6::text[], $7::text[], $8::text[]) AS entry
+), ruled AS (
+    INSERT INTO policies (policy_hash, document)
+    SELECT policy.* FROM moved, unnest($9::text[], $10::bytea[]) AS policy
+    ON CONFLICT DO NOTHING
+), used AS (
+    INSERT INTO idempotency (principal, key, request_hash, session_id, seq)
+    SELECT use.* FROM moved, unnest($11::text[], $12::text[], $13::text[], $14::text[], $15::bigint[]) AS use
+), cached AS (
+    INSERT INTO snapshots (session_id, seq, state)
+    SELECT moved.session_id, $16::bigint, $17::bytea FROM moved WHERE $16::bigint IS NOT NULL
+    ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, state = excluded.state
+)
+SELECT count(*) FROM moved
+"""
+
+# INVARIANT: events are written only by the statement that moved their session's head from the expected place.
+_BEGIN: Final = f"""
+WITH moved AS (
+    INSERT INTO sessions (session_id, head_seq, head_event_id, head_hash, created_at)
+    VALUES ($1, $2, $3, $4, $18)
+    ON CONFLICT DO NOTHING
+    RETURNING session_id
+){_WRITE}"""  # noqa: S608 - made of constants
+_CONTINUE: Final = f"""
+WITH moved AS (
+    UPDATE sessions SET head_seq = $2, head_event_id = $3, head_hash = $4
+    WHERE session_id = $1 AND head_seq = $18 AND head_hash = $19
+    RETURNING session_id
+){_WRITE}"""  # noqa: S608 - made of constants
+
+_TAKEN: Final = (asyncpg.UniqueViolationError, asyncpg.TransactionRollbackError)
+_CONNECTION_LOST: Final = (
+    OSError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InterfaceError,
+)
+
+
+class _Connection(asyncpg.Connection):  # type: ignore[misc]
+    """Our statements leave nothing behind on a connection, so giving it back costs no round trip."""
+
+    def get_reset_query(self) -> str:
+        return ""
+
+
+class PostgresStore:
+    """Open with `await PostgresStore.open(url)`."""
+
+    def __init__(self, pool: Any, url: str) -> None:
+        self._pool = pool
+        self._listeners = Listeners()
+        # A notice needs no fsync: whoever misses it looks again by himself.
+        self._feed = Feed(lambda: _connect(asyncpg.connect, url, synchronous_commit="off"), self._listeners)
+        self._closed = False
+
+    @classmethod
+    async def open(cls, url: str) -> "PostgresStore":
+        pool = None
+        try:
+            # No connection is kept in reserve: one that dies is replaced when it is needed, not before.
+            pool = await _connect(
+                asyncpg.create_pool,
+                url,
+                synchronous_commit="on",
+                min_size=0,
+                max_size=CONNECTIONS,
+                connection_class=_Connection,
+            )
+            async with pool.acquire() as connection:
+                await _check_encoding(connection)
+                await migrate(connection)
+        except BaseException as error:
+            if pool is not None:
+                pool.terminate()
+            if isinstance(error, (*FAILURES, ValueError)):
+                raise StorageUnavailable(f"cannot open `{_place(url)}`: {_words(error)}") from None
+            raise
+        return cls(pool, url)
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    async def append(self, batch: Append) -> None:
+        if self._closed:
+            raise StorageUnavailable("the store is closed")
+        statement = _BEGIN if batch.expected is None else _CONTINUE
+        try:
+            moved = await self._write(statement, *_parameters(batch))
+        except _TAKEN:
+            raise HeadMoved(batch.session_id) from None
+        if not moved:
+            raise HeadMoved(batch.session_id)
+        self._feed.grown(batch.session_id)
+
+    async def _write(self, statement: str, *values: object) -> Any:
+        """Run one writing statement; say of a failure whether something may have been written."""
+        try:
+            connection = await self._pool.acquire(timeout=CONNECT_SECONDS)
+        except FAILURES as error:
+            raise StorageUnavailable(f"nothing was written: {_words(error)}") from None
+        try:
+            return await connection.fetchval(statement, *values)
+        except _TAKEN:
+            raise
+        except FAILURES as error:
+            outcome = (
+                "nothing was written" if _rolled_back(error) else "it is not known whether it was written"
+            )
+            raise StorageUnavailable(f"{outcome}: {_words(error)}") from None
+        finally:
+            with contextlib.suppress(*FAILURES):  # a connection that cannot be given back is dropped
+                await self._pool.release(connection)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    async def head(self, session_id: str) -> Head | None:
+        row = await self._one(
+            "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = $1", session_id
+        )
+        return None if row is None else Head(seq=row[0], event_id=row[1], hash=row[2])
+
+    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
+        rows = await self._all(
+            "SELECT seq, event_id, record, hash FROM audit_events"
+            " WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3",
+            session_id,
+            after,
+            limit,
+        )
+        return [Sealed(seq, event_id, record.encode(), hash_) for seq, event_id, record, hash_ in rows]
+
+    async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
+        while chunk := await self.entries(session_id, after, CHUNK):
+            yield chunk
+            after = chunk[-1].seq
+
+    async def seq_of(self, session_id: str, event_id: str) -> int | None:
+        row = await self._one(
+            "SELECT seq FROM audit_events WHERE event_id = $1 AND session_id = $2", event_id, session_id
+        )
+        return None if row is None else int(row[0])
+
+    async def snapshot(self, session_id: str) -> Snapshot | None:
+        row = await self._one("SELECT seq, state FROM snapshots WHERE session_id = $1", session_id)
+        return None if row is None else Snapshot(row[0], row[1])
+
+    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
+        rows = await self._all(
+            "SELECT session_id, created_at, head_seq, head_event_id, head_hash FROM sessions"
+            " WHERE session_id > $1 ORDER BY session_id LIMIT $2",
+            after or "",
+            limit,
+        )
+        return [
+            SessionRow(session_id, created_at, Head(seq=seq, event_id=event_id, hash=hash_))
+            for session_id, created_at, seq, event_id, hash_ in rows
+        ]
+
+    async def remembered(self, principal: str, key: str) -> Remembered | None:
+        row = await self._one(
+            "SELECT principal, key, request_hash, session_id, seq FROM idempotency"
+            " WHERE principal = $1 AND key = $2",
+            principal,
+            key,
+        )
+        return None if row is None else Remembered(*row)
+
+    async def policy(self, policy_hash: str) -> bytes | None:
+        row = await self._one("SELECT document FROM policies WHERE policy_hash = $1", policy_hash)
+        return None if row is None else bytes(row[0])
+
+    # -- tokens ----------------------------------------------------------------------------------
+
+    async def add_token(self, token: Token) -> None:
+        await self._write(
+            "INSERT INTO tokens (token_id, name, role, tier, secret_hash, created_at, revoked_at)"
+            " VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            token.token_id,
+            token.name,
+            token.role,
+            token.tier,
+            token.secret_hash,
+            token.created_at,
+            token.revoked_at,
+        )
+
+    async def tokens(self) -> list[Token]:
+        rows = await self._all(
+            "SELECT token_id, name, role, tier, secret_hash, created_at, revoked_at"
+            " FROM tokens ORDER BY token_id"
+        )
+        return [Token(*row) for row in rows]
+
+    async def revoke_token(self, token_id: str, at: str) -> bool:
+        revoked = await self._write(
+            "UPDATE tokens SET revoked_at = $1 WHERE token_id = $2 AND revoked_at IS NULL RETURNING token_id",
+            at,
+            token_id,
+        )
+        return revoked is not None
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Listeners are called on the event loop that opened the store; `""` means: look for yourself."""
+        return self._listeners.add(listener)
+
+    async def ping(self) -> None:
+        row = await self._one("SELECT current_setting('transaction_read_only')")
+        if row is None or row[0] != "off":
+            raise StorageUnavailable("the database is read-only")
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._listeners.clear()
+        await self._feed.close()
+        await self._pool.close()
+
+    async def _one(self, statement: str, *values: object) -> Any:
+        rows = await self._all(statement, *values)
+        return rows[0] if rows else None
+
+    async def _all(self, statement: str, *values: object) -> list[Any]:
+        try:
+            try:
+                return await self._fetch(statement, values)
+            except _CONNECTION_LOST as error:
+                if isinstance(error, TimeoutError) or self._closed:
+                    raise
+                # The server was restarted since this connection was used: none of the pool's is any good.
+                await self._pool.expire_connections()
+                return await self._fetch(statement, values)
+        except asyncpg.DataError:
+            return []  # text that PostgreSQL cannot hold (NUL, lone surrogates) names nothing that is here
+        except FAILURES as error:
+            raise StorageUnavailable(_words(error)) from None
+
+    async def _fetch(self, statement: str, values: tuple[object, ...]) -> list[Any]:
+        async with self._pool.acquire(timeout=CONNECT_SECONDS) as connection:
+            rows: list[Any] = await connection.fetch(statement, *values)
+            return rows
+
+
+def _parameters(batch: Append) -> list[object]:
+    head = head_of(batch.entries[-1])
+    # Sorted, so that two appends with the same keys wait for each other in one direction only.
+    used = sorted(batch.remembered, key=lambda one: (one.principal, one.key))
+    return [
+        batch.session_id,
+        head.seq,
+        head.event_id,
+        head.hash,
+        [entry.seq for entry in batch.entries],
+        [entry.event_id for entry in batch.entries],
+        [entry.record.decode() for entry in batch.entries],
+        [entry.hash for entry in batch.entries],
+        [policy_hash for policy_hash, _ in batch.policies],
+        [document for _, document in batch.policies],
+        [one.principal for one in used],
+        [one.key for one in used],
+        [one.request_hash for one in used],
+        [one.session_id for one in used],
+        [one.seq for one in used],
+        None if batch.snapshot is None else batch.snapshot.seq,
+        None if batch.snapshot is None else batch.snapshot.state,
+        *([batch.created_at] if batch.expected is None else [batch.expected.seq, batch.expected.hash]),
+    ]
+
+
+async def _connect(how: Callable[..., Any], url: str, *, synchronous_commit: str, **options: object) -> Any:
+    return await how(
+        url,
+        timeout=CONNECT_SECONDS,
+        command_timeout=COMMAND_SECONDS,
+        server_settings={"application_name": "beliefd", "synchronous_commit": synchronous_commit},
+        **options,
+    )
+
+
+async def _check_encoding(connection: Any) -> None:
+    encoding = await connection.fetchval("SHOW server_encoding")
+    if encoding != "UTF8":
+        raise StorageUnavailable(f"the database is encoded in {encoding}; records need UTF8")
+
+
+def _rolled_back(error: BaseException) -> bool:
+    """The server answered with an error for the statement and lives on: then its transaction is gone."""
+    return getattr(error, "severity_en", None) == "ERROR" or isinstance(error, asyncpg.DataError)
+
+
+def _words(error: BaseException) -> str:
+    return "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+
+
+def _place(url: str) -> str:
+    """The address without what may be secret: user, password, options."""
+    return "postgresql://" + url.partition("://")[2].partition("?")[0].rpartition("@")[2]

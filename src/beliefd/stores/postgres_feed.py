@@ -1,0 +1,102 @@
+"""The change feed between processes: LISTEN and NOTIFY on one connection of its own.
+
+NOTIFY takes a lock that all committing notifiers share, so appends never send it themselves: they leave their
+session id here after their commit, and one task sends what has gathered over a few milliseconds.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import asyncpg
+
+from beliefd.stores.listeners import Listeners
+
+CHANNEL: Final = "beliefd_grown"
+GATHER_SECONDS: Final = 0.005
+RETRY_SECONDS: Final = (0.05, 5.0)
+MAX_PAYLOAD: Final = 7_999
+ANYTHING: Final = ""
+FAILURES: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+
+
+class Feed:
+    """Tells `listeners` what other processes appended, and other processes what this one appended."""
+
+    def __init__(self, connect: Callable[[], Awaitable[Any]], listeners: Listeners) -> None:
+        self._connect = connect
+        self._listeners = listeners
+        self._grown: set[str] = set()
+        self._wake = asyncio.Event()
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def grown(self, session_id: str) -> None:
+        """Say that a session grew here, after its commit."""
+        self._listeners.tell(session_id)
+        self._grown.add(session_id)
+        self._wake.set()
+
+    async def close(self) -> None:
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _run(self) -> None:
+        shortest, longest = RETRY_SECONDS
+        pause = shortest
+        while True:
+            try:
+                connection = await self._connect()
+                pause = shortest
+                await self._serve(connection)
+            except FAILURES:
+                # Nothing is lost: what gathered stays, and listeners are told to look after reconnecting.
+                pass
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, longest)
+
+    async def _serve(self, connection: Any) -> None:
+        try:
+            connection.add_termination_listener(lambda _: self._wake.set())
+            await connection.add_listener(CHANNEL, self._heard)
+            # Whatever was said before we listened went unheard.
+            self._listeners.tell(ANYTHING)
+            while not connection.is_closed():
+                await self._wake.wait()
+                await asyncio.sleep(GATHER_SECONDS)
+                await self._send(connection)
+        finally:
+            connection.terminate()
+
+    async def _send(self, connection: Any) -> None:
+        self._wake.clear()
+        sending, self._grown = self._grown, set()
+        if not sending:
+            return
+        try:
+            await connection.execute("SELECT pg_notify($1, $2)", CHANNEL, payload(sending))
+        except BaseException:
+            self._grown |= sending
+            self._wake.set()
+            raise
+
+    def _heard(self, connection: Any, sender: int, _channel: str, text: str) -> None:
+        if sender == connection.get_server_pid():
+            return  # our own words: the listeners here were told at the commit
+        for session_id in session_ids(text):
+            self._listeners.tell(session_id)
+
+
+def payload(grown: set[str]) -> str:
+    """The ids as JSON, or nothing at all when they do not fit: then anything may have grown."""
+    text = json.dumps(sorted(grown))
+    return text if len(text) <= MAX_PAYLOAD else ANYTHING
+
+
+def session_ids(text: str) -> list[str]:
+    try:
+        return [str(session_id) for session_id in json.loads(text)]
+    except (ValueError, TypeError):
+        return [ANYTHING]

@@ -1,0 +1,104 @@
+"""The PostgreSQL schema, as a list of migrations that only ever grows.
+
+Ids are compared and ordered as bytes (COLLATE "C"), whatever the locale of the database: paging through
+sessions must give the same order on every machine.
+"""
+
+from typing import Any, Final
+
+from beliefd.stores.base import StorageUnavailable
+
+MIGRATIONS: Final[tuple[str, ...]] = (
+    """
+    CREATE TABLE sessions (
+        session_id    TEXT COLLATE "C" PRIMARY KEY,
+        created_at    TEXT NOT NULL,
+        head_seq      BIGINT NOT NULL,
+        head_event_id TEXT NOT NULL,
+        head_hash     TEXT NOT NULL
+    );
+
+    CREATE TABLE audit_events (
+        session_id TEXT COLLATE "C" NOT NULL,
+        seq        BIGINT NOT NULL,
+        event_id   TEXT COLLATE "C" NOT NULL,
+        record     TEXT NOT NULL,
+        hash       TEXT NOT NULL,
+        PRIMARY KEY (session_id, seq)
+    );
+    CREATE INDEX audit_events_by_id ON audit_events (event_id);
+
+    CREATE FUNCTION beliefd_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        RAISE EXCEPTION '% refuses %', TG_TABLE_NAME, TG_OP USING ERRCODE = 'restrict_violation';
+    END $$;
+
+    -- ALWAYS: also for sessions that pretend to be replicas, where ordinary triggers sleep.
+    CREATE TRIGGER audit_events_keep BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_events
+    FOR EACH STATEMENT EXECUTE FUNCTION beliefd_refuse();
+    ALTER TABLE audit_events ENABLE ALWAYS TRIGGER audit_events_keep;
+    CREATE TRIGGER sessions_keep BEFORE DELETE OR TRUNCATE ON sessions
+    FOR EACH STATEMENT EXECUTE FUNCTION beliefd_refuse();
+    ALTER TABLE sessions ENABLE ALWAYS TRIGGER sessions_keep;
+
+    CREATE TABLE snapshots (
+        session_id TEXT COLLATE "C" PRIMARY KEY,
+        seq        BIGINT NOT NULL,
+        state      BYTEA NOT NULL
+    );
+
+    CREATE TABLE policies (
+        policy_hash TEXT COLLATE "C" PRIMARY KEY,
+        document    BYTEA NOT NULL
+    );
+
+    CREATE TABLE idempotency (
+        principal    TEXT COLLATE "C" NOT NULL,
+        key          TEXT COLLATE "C" NOT NULL,
+        request_hash TEXT NOT NULL,
+        session_id   TEXT COLLATE "C" NOT NULL,
+        seq          BIGINT NOT NULL,
+        PRIMARY KEY (principal, key)
+    );
+
+    CREATE TABLE tokens (
+        token_id    TEXT COLLATE "C" PRIMARY KEY,
+        name        TEXT NOT NULL,
+        role        TEXT NOT NULL,
+        tier        TEXT NOT NULL,
+        secret_hash TEXT NOT NULL UNIQUE,
+        created_at  TEXT NOT NULL,
+        revoked_at  TEXT
+    );
+    """,
+)
+
+LOCK: Final = 0x62656C69656664
+"""The advisory lock under which one process at a time migrates; any number that nobody else uses."""
+
+
+async def migrate(connection: Any) -> None:
+    """Bring the database to the newest version in one transaction; refuse databases from the future."""
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
+        version = await _version(connection)
+        if version > len(MIGRATIONS):
+            raise StorageUnavailable(
+                f"the database has schema version {version}, this beliefd knows {len(MIGRATIONS)};"
+                " use a newer beliefd"
+            )
+        if version == 0:
+            await connection.execute(
+                "CREATE TABLE beliefd_schema ("
+                " version INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())"
+            )
+        for number, script in enumerate(MIGRATIONS[version:], version + 1):
+            await connection.execute(script)
+            await connection.execute("INSERT INTO beliefd_schema (version) VALUES ($1)", number)
+
+
+async def _version(connection: Any) -> int:
+    # Asked for first: a role that may only read and append can use a schema that is up to date.
+    if await connection.fetchval("SELECT to_regclass('beliefd_schema')") is None:
+        return 0
+    return int(await connection.fetchval("SELECT max(version) FROM beliefd_schema"))
