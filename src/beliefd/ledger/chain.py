@@ -17,7 +17,7 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import PROTOCOL, Principal
-from beliefd.ledger.canonical import canonical, digest
+from beliefd.kernel.canonical import canonical, digest
 
 STATE_HASH_EVERY: Final = 256
 """Every so many events the envelope carries the hash of the whole state, to check snapshots against."""

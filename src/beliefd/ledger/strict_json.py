@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 
 from msgspec import Struct
 
-from beliefd.ledger.canonical import MAX_DEPTH, MAX_SAFE_INTEGER
+from beliefd.kernel.canonical import MAX_DEPTH, MAX_SAFE_INTEGER
 
 SAFE_DIGITS: Final = 15
 """An integer of so many digits is always within bounds."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 from beliefd.kernel.commands import Head
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import PROTOCOL
-from beliefd.ledger.canonical import NotCanonical, canonical, digest
+from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.ledger.chain import Sealed
 from beliefd.ledger.strict_json import Unreadable, loads
 

@@ -23,7 +23,7 @@ from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import PROTOCOL
-from beliefd.ledger.canonical import NotCanonical, canonical
+from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.ledger.chain import (
     Entry,
     LedgerBroken,

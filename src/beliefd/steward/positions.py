@@ -11,7 +11,7 @@ from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.state import Obligation, Session
-from beliefd.ledger.canonical import digest
+from beliefd.kernel.canonical import digest
 from beliefd.ledger.chain import LedgerBroken, declaration, head_of, read, state_document
 from beliefd.ledger.replay import Position, fold
 from beliefd.stores.base import Snapshot, Store

@@ -103,12 +103,15 @@ def _may_terminate(session: Session, force: bool, facts: Facts) -> tuple[bool, s
     rules = facts.policy.termination
     if (active := session.active_obligation_id) is not None:
         return False, f"obligation `{active}` is active"
-    if force:
-        role = facts.principal.role
-        if role in rules.force_roles:
-            return True, f"forced by role `{role}`"
-        return False, f"role `{role}` may not force; policy names {_listed(rules.force_roles)}"
+    role = facts.principal.role
+    if force and role in rules.force_roles:
+        return True, f"forced by role `{role}`"
     if session.survivors.count != 1:
+        if force:
+            return (
+                False,
+                f"role `{role}` may not force; it takes {_listed(rules.force_roles) or 'nobody'}",
+            )
         # INVARIANT: zero survivors is a contradiction, never certainty, and ends only by force.
         return False, f"{session.survivors.count} survivors are left; exactly one is needed, or force"
     if session.conclusion_streak < rules.stability_window:

@@ -1,0 +1,104 @@
+"""Canonical JSON (RFC 8785): the bytes that every hash in beliefd is taken over.
+
+A walk over the value finds out whether orjson's bytes are provably the canonical ones (they are for almost
+everything agents send); the rest goes through `rfc8785`. What has no canonical form is refused with its path.
+"""
+
+import hashlib
+import math
+from typing import Any, Final
+
+import orjson
+import rfc8785
+
+MAX_DEPTH: Final = 64
+MAX_SAFE_INTEGER: Final = 2**53 - 1
+_OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+
+
+class NotCanonical(ValueError):
+    """The value has no canonical form; `path` says where."""
+
+    def __init__(self, message: str, path: str = "$") -> None:
+        super().__init__(f"{message} at `{path}`")
+        self.message = message
+        self.path = path
+
+
+def canonical(value: Any) -> bytes:
+    """The RFC 8785 bytes of a JSON value."""
+    if _plain(value, 0):
+        try:
+            return orjson.dumps(value, option=_OPTIONS)
+        except TypeError:  # a lone surrogate or an integer past 2^53: the walk below says where
+            pass
+    _refuse_what_has_none(value, "$", 0)
+    return rfc8785.dumps(value)
+
+
+def digest(value: Any) -> str:
+    """sha256 over the canonical bytes, in hex."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def _plain(value: Any, depth: int) -> bool:
+    """True where orjson and RFC 8785 agree byte for byte.
+
+    They part on: key order beyond the BMP's lower part (UTF-8 against UTF-16 order), whole or very large and
+    very small floats (`1.0` against `1`, other exponents), and NaN, which orjson would turn into null.
+    """
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return True
+    if kind is float:
+        # Inside these bounds both print the shortest decimal without an exponent.
+        return bool(1e-5 < abs(value) < 1e15 and value != math.floor(value))
+    if depth >= MAX_DEPTH:
+        return False
+    if kind is dict:
+        for key, item in value.items():
+            if type(key) is not str or not key.isascii():
+                return False
+            inner = type(item)
+            if inner is not str and inner is not int and not _plain(item, depth + 1):
+                return False
+        return True
+    if kind is list or kind is tuple:
+        return all(type(item) is str or _plain(item, depth + 1) for item in value)
+    return False
+
+
+def _refuse_what_has_none(value: Any, path: str, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise NotCanonical(f"nested deeper than {MAX_DEPTH} levels", path)
+    if isinstance(value, str):
+        _check_text(value, path)
+    elif isinstance(value, bool) or value is None:
+        return
+    elif isinstance(value, int):
+        if abs(value) > MAX_SAFE_INTEGER:
+            raise NotCanonical("integers past 2^53 - 1 do not survive JSON; send them as strings", path)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise NotCanonical("NaN and infinities are not JSON", path)
+        # Below 1e21 the canonical form has no exponent: read back it would be an integer past 2^53 - 1.
+        if MAX_SAFE_INTEGER < abs(value) < 1e21:
+            raise NotCanonical("numbers from 2^53 to 1e21 do not survive JSON; send them as strings", path)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise NotCanonical("keys must be strings", path)
+            _check_text(key, path)
+            _refuse_what_has_none(item, f"{path}.{key}", depth + 1)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            _refuse_what_has_none(item, f"{path}[{index}]", depth + 1)
+    else:
+        raise NotCanonical(f"`{type(value).__name__}` is not a JSON type", path)
+
+
+def _check_text(text: str, path: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise NotCanonical("lone surrogates are not text", path) from None
