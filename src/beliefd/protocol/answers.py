@@ -11,6 +11,8 @@ from beliefd.kernel.values import Object, OntologyBundle
 
 SURVIVORS_PAGE = 10_000
 """A snapshot lists at most this many survivors; `n_survivors` is always exact."""
+AUDIT_PAGE = 10_000
+"""An audit answer holds at most this many entries; `next` says where to go on."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -1,8 +1,8 @@
 """All use cases on one screen. Adding a verb means adding a row here and a handler in the steward."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from beliefd.kernel import commands
 from beliefd.kernel.values import Id, Role, Value
@@ -25,6 +25,15 @@ class AskCounterfactual(Value, frozen=True):
     without: Without
 
 
+class Parameter(Struct, frozen=True, kw_only=True):
+    """A query parameter: `kind` bounds it, for the parser and for the document alike."""
+
+    name: str
+    kind: Any
+    summary: str
+    default: Any = None
+
+
 class Operation(Struct, frozen=True, kw_only=True):
     """One row of the surface. `body` is a command or a question; None means there is no JSON body."""
 
@@ -35,7 +44,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     summary: str
     body: Any = None
     status: int = 200
-    query: tuple[str, ...] = ()
+    query: tuple[Parameter, ...] = ()
+    if_match: bool = False
+    idempotency_key: bool = False
     roles: frozenset[Role] = EVERYONE
     max_body: int = 16 * MIB
     media: str = "application/json"
@@ -53,6 +64,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         answer=answers.Declared,
         status=201,
         max_body=64 * MIB,
+        idempotency_key=True,
         roles=PROPOSERS,
         summary="Open a session over a fixed set of hypotheses",
     ),
@@ -61,7 +73,12 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         method="GET",
         path="/v1/sessions",
         answer=answers.SessionPage,
-        query=("cursor", "limit"),
+        query=(
+            Parameter(name="cursor", kind=Id, summary="`next` of the page before"),
+            Parameter(
+                name="limit", kind=Annotated[int, Meta(ge=1, le=500)], default=50, summary="Sessions a page"
+            ),
+        ),
         summary="Page through sessions, oldest first",
     ),
     Operation(
@@ -69,7 +86,20 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         method="GET",
         path=S,
         answer=answers.BeliefSnapshot,
-        query=("at", "survivors_after", "survivors_limit"),
+        query=(
+            Parameter(
+                name="at",
+                kind=Annotated[int, Meta(ge=1, le=commands.MAX_SAFE_INTEGER)],
+                summary="The state right after the event with this `seq`; the newest when left out",
+            ),
+            Parameter(name="survivors_after", kind=Id, summary="`survivors_next` of the page before"),
+            Parameter(
+                name="survivors_limit",
+                kind=Annotated[int, Meta(ge=0, le=100_000)],
+                default=answers.SURVIVORS_PAGE,
+                summary="Survivors a page; `n_survivors` is exact all the same",
+            ),
+        ),
         summary="The state now, or at a past event",
     ),
     Operation(
@@ -78,6 +108,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/eliminate",
         body=commands.Eliminate,
         answer=answers.Eliminated,
+        if_match=True,
+        idempotency_key=True,
         roles=PROPOSERS,
         summary="Remove hypotheses that an observation contradicts",
     ),
@@ -87,6 +119,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/obligations",
         body=commands.EnterObligation,
         answer=answers.Recorded,
+        if_match=True,
+        idempotency_key=True,
         roles=PROPOSERS,
         summary="Promise eliminations before concluding",
     ),
@@ -96,6 +130,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/obligations/{{obligation_id}}/exit",
         body=commands.RequestExit,
         answer=answers.Ruled,
+        if_match=True,
+        idempotency_key=True,
         roles=PROPOSERS,
         summary="Ask to be released from an obligation",
     ),
@@ -105,6 +141,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/conclusions",
         body=commands.DeclareConclusion,
         answer=answers.Concluded,
+        if_match=True,
+        idempotency_key=True,
         roles=PROPOSERS,
         summary="State what the session has come to",
     ),
@@ -114,6 +152,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/terminate",
         body=commands.RequestTermination,
         answer=answers.Ruled,
+        if_match=True,
+        idempotency_key=True,
         roles=PROPOSERS,
         summary="Ask to close the session for good",
     ),
@@ -133,7 +173,15 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         method="GET",
         path=f"{S}/audit",
         answer=answers.AuditPage,
-        query=("limit", "since_event_id"),
+        query=(
+            Parameter(
+                name="limit",
+                kind=Annotated[int, Meta(ge=1, le=answers.AUDIT_PAGE)],
+                default=answers.AUDIT_PAGE,
+                summary="Entries a page",
+            ),
+            Parameter(name="since_event_id", kind=Id, summary="Only entries after this one"),
+        ),
         summary="The ledger, entry by entry",
     ),
     Operation(

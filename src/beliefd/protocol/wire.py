@@ -1,16 +1,23 @@
-"""From bytes to commands: strict JSON, closed types, and an error that points at the bad field."""
+"""From bytes and texts to commands: strict JSON, closed types, and an error that points at the bad field."""
 
 import re
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from beliefd.kernel.errors import invalid
-from beliefd.ledger.strict_json import Unreadable, loads
+from beliefd.kernel.values import ID_PATTERN, MAX_ID_LENGTH, Id
+from beliefd.ledger.strict_json import Unreadable, loads, shown
+from beliefd.protocol.operations import Parameter
 
 T = TypeVar("T")
 _AT = re.compile(r" - at `(?P<path>[^`]*)`$")
-_FIELD = re.compile(r"field `(?P<name>[^`]*)`$")
+_FIELD = re.compile(r"field `(?P<name>.*)`$", re.DOTALL)
+_PATTERN = re.compile(r" matching regex .*", re.DOTALL)
+_ID = re.compile(ID_PATTERN)
+_WHOLE = re.compile(r"(0|[1-9][0-9]{0,15})")
+MESSAGE_LENGTH: Final = 200
 
 
 def parse(data: bytes) -> Any:
@@ -21,6 +28,7 @@ def parse(data: bytes) -> Any:
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
+    """A body; an empty one is an object without fields."""
     value = parse(data) if data else {}
     if not isinstance(value, dict):
         raise invalid(f"expected a JSON object, got `{type(value).__name__}`", "$")
@@ -39,10 +47,43 @@ def convert(value: Any, kind: type[T]) -> T:
 def bind(value: dict[str, Any], path_values: dict[str, str]) -> dict[str, Any]:
     """Fill in what the path already says; a body may repeat it but not contradict it."""
     for name, expected in path_values.items():
-        given = value.pop(name, expected)
-        if given != expected:
+        if value.get(name, expected) != expected:
             raise invalid(f"`{name}` in the body is not the one in the path", f"$.{name}")
-    return value
+    bound = {**value, **path_values}
+    bound.pop("session_id", None)  # it says which ledger is meant; it is not part of any command
+    return bound
+
+
+def identifier(text: str, name: str) -> str:
+    """An id from a path or a query, within the bounds that ids have in bodies."""
+    if not text or len(text) > MAX_ID_LENGTH or not _ID.match(text):
+        raise invalid(f"`{name}` must be 1 to {MAX_ID_LENGTH} characters without control characters", name)
+    return text
+
+
+def query_values(parameters: Sequence[Parameter], given: dict[str, str]) -> dict[str, Any]:
+    """Every parameter's value or default; unknown names and values out of bounds are refused."""
+    unknown = sorted(set(given) - {parameter.name for parameter in parameters})
+    if unknown:
+        known = ", ".join(f"`{parameter.name}`" for parameter in parameters) or "none"
+        raise invalid(f"unknown query parameter `{shown(unknown[0])}`; known: {known}", shown(unknown[0]))
+    return {
+        parameter.name: _query_value(parameter, given[parameter.name])
+        if parameter.name in given
+        else parameter.default
+        for parameter in parameters
+    }
+
+
+def _query_value(parameter: Parameter, text: str) -> Any:
+    if parameter.kind is Id:
+        return identifier(text, parameter.name)
+    if not _WHOLE.fullmatch(text):
+        raise invalid(f"`{parameter.name}` must be a whole number", parameter.name)
+    try:
+        return msgspec.convert(int(text), parameter.kind)
+    except msgspec.ValidationError as error:
+        raise invalid(f"`{parameter.name}`: {_located(str(error))[0]}", parameter.name) from None
 
 
 def _located(text: str) -> tuple[str, str]:
@@ -51,5 +92,7 @@ def _located(text: str) -> tuple[str, str]:
     message = text[: at.start()] if at else text
     named = _FIELD.search(message)
     if named:
-        path = f"{path}.{named['name']}"
+        path = f"{path}.{shown(named['name'])}"
+        message = f"{message[: named.start()]}field `{shown(named['name'])}`"
+    message = _PATTERN.sub(" on one line, without control characters", message)[:MESSAGE_LENGTH]
     return message[0].lower() + message[1:], path

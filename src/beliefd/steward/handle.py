@@ -69,6 +69,13 @@ class _Call(Struct):
         return digest({"session": scope, "verb": verb_of(self.command), "payload": payload_of(self.command)})
 
 
+class _Lane(Struct):
+    """Calls that wait for their turn on one session, and the task that takes them; gone when it is empty."""
+
+    calls: list[_Call]
+    task: "asyncio.Task[None] | None" = None
+
+
 class Steward:
     """INVARIANT: every event in every ledger went through `_process`, and `decide` allowed or refused it."""
 
@@ -87,8 +94,7 @@ class Steward:
         self._stored_policies: set[str] = set()
         self.decided: Counter[tuple[str, str]] = Counter()
         self.retries = 0
-        self._lanes: dict[str, list[_Call]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._lanes: dict[str, _Lane] = {}
 
     def adopt(self, policy: Policy) -> None:
         """Decide under `policy` from the next command on. One assignment each: no command sees half of it."""
@@ -110,12 +116,10 @@ class Steward:
         call = _Call(session_id, command, principal, if_match, key, origin, loop.create_future())
         lane = self._lanes.get(session_id)
         if lane is not None:
-            lane.append(call)
+            lane.calls.append(call)
         else:
-            self._lanes[session_id] = [call]
-            task = loop.create_task(self._drain(session_id))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            lane = self._lanes[session_id] = _Lane([call])
+            lane.task = loop.create_task(self._drain(session_id, lane.calls))
         return call.done
 
     async def declare(
@@ -125,22 +129,24 @@ class Steward:
 
     async def close(self) -> None:
         """Let what was accepted finish, then close the store."""
-        while self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
+            await asyncio.gather(*tasks, return_exceptions=True)
         await self.store.close()
 
-    async def _drain(self, session_id: str) -> None:
-        lane = self._lanes[session_id]
-        while lane:
-            calls = lane[:LANE_BATCH]
-            del lane[:LANE_BATCH]
-            try:
-                await self._settle(session_id, calls)
-            except BaseException as error:  # a defect must not leave callers waiting for ever
-                _fail(calls, error)
-                if not isinstance(error, Exception):
-                    raise
-        del self._lanes[session_id]
+    async def _drain(self, session_id: str, waiting: list[_Call]) -> None:
+        try:
+            while waiting:
+                calls = waiting[:LANE_BATCH]
+                del waiting[:LANE_BATCH]
+                try:
+                    await self._settle(session_id, calls)
+                except BaseException as error:  # a defect must not leave callers waiting for ever
+                    _fail(calls, error)
+                    if not isinstance(error, Exception):
+                        _fail(waiting, error)
+                        raise
+        finally:
+            del self._lanes[session_id]
 
     async def _settle(self, session_id: str, calls: list[_Call]) -> None:
         for attempt in range(MAX_ATTEMPTS):
@@ -199,6 +205,7 @@ class _Turn:
         self._outcomes: list[tuple[_Call, Outcome | BeliefdError]] = []
         self._used: dict[tuple[str, str], tuple[Remembered, Outcome]] = {}
         self._verdicts: list[tuple[str, str]] = []
+        self._now = ""
         self._snapshot: Snapshot | None = None
         self._inbox: dict[str, InboxRow] = {}
 
@@ -247,8 +254,9 @@ class _Turn:
                 {"path": "If-Match", "head": head_id},
             )
         steward, before = self._steward, self.session
+        self._now = steward.outside.now()
         facts = Facts(
-            now=steward.outside.now(),
+            now=self._now,
             event_id=steward.outside.new_id(),
             principal=call.principal,
             policy=steward.policy,
@@ -280,7 +288,7 @@ class _Turn:
             session_id=self._session_id,
             expected=self._expected,
             entries=self.entries,
-            created_at=self._steward.outside.now(),
+            created_at=self._now,
             policies=self._steward.unstored_policy(),
             remembered=[used for used, _ in self._used.values()],
             snapshot=self._snapshot,
@@ -294,7 +302,8 @@ class _Turn:
         return Position(self.session, self.head)
 
     def answer(self) -> None:
-        self._steward.decided.update(self._verdicts)
+        for verdict in self._verdicts:
+            self._steward.decided[verdict] += 1
         for call, outcome in self._outcomes:
             if call.done.done():
                 continue

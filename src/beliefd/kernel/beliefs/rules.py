@@ -106,12 +106,15 @@ def _may_terminate(session: Session, force: bool, facts: Facts) -> tuple[bool, s
     if (waiting := _pending_approval(session)) is not None:
         # A closed session can record nothing more: what waits in the inbox would wait there for ever.
         return False, f"approval `{waiting}` is pending; decide or withdraw it first"
-    if force:
-        role = facts.principal.role
-        if role in rules.force_roles:
-            return True, f"forced by role `{role}`"
-        return False, f"role `{role}` may not force; policy names {_listed(rules.force_roles)}"
+    role = facts.principal.role
+    if force and role in rules.force_roles:
+        return True, f"forced by role `{role}`"
     if session.survivors.count != 1:
+        if force:
+            return (
+                False,
+                f"role `{role}` may not force; it takes {_listed(rules.force_roles) or 'nobody'}",
+            )
         # INVARIANT: zero survivors is a contradiction, never certainty, and ends only by force.
         return False, f"{session.survivors.count} survivors are left; exactly one is needed, or force"
     if session.conclusion_streak < rules.stability_window:
