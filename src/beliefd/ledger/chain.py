@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
+from beliefd.kernel.canonical import canonical, digest
 from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Event
@@ -17,7 +18,6 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import PROTOCOL, Principal
-from beliefd.kernel.canonical import canonical, digest
 
 STATE_HASH_EVERY: Final = 256
 """Every so many events the envelope carries the hash of the whole state, to check snapshots against."""

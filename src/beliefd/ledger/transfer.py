@@ -10,10 +10,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.kernel.commands import Head
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import PROTOCOL
-from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.ledger.chain import Sealed
 from beliefd.ledger.strict_json import Unreadable, loads
 

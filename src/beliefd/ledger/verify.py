@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.commands import Head
 from beliefd.kernel.decide import decide
 from beliefd.kernel.events import Event
@@ -23,7 +24,6 @@ from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import PROTOCOL
-from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.ledger.chain import (
     Entry,
     LedgerBroken,

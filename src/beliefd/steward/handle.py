@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
@@ -22,7 +23,6 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
-from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.ledger.chain import (
     STATE_HASH_EVERY,
     LedgerBroken,

@@ -8,10 +8,10 @@ import msgspec
 from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.survivors import Survivors
+from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.state import Obligation, Session
-from beliefd.kernel.canonical import digest
 from beliefd.ledger.chain import LedgerBroken, declaration, head_of, read, state_document
 from beliefd.ledger.replay import Position, fold
 from beliefd.stores.base import Snapshot, Store
