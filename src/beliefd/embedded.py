@@ -20,7 +20,7 @@ from beliefd.steward.batch import run_batch
 from beliefd.steward.handle import Steward, ledger_broken
 from beliefd.steward.queries import RawAuditPage
 from beliefd.steward.tokens import LOCAL_AGENT
-from beliefd.steward.usecases import Call, authorise, perform
+from beliefd.steward.usecases import Call, admit, perform
 from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.opening import open_store
 
@@ -43,10 +43,10 @@ async def send(steward: Steward, principal: Principal, request: Request) -> Any:
     )
     try:
         if operation.name == "export":
-            authorise(operation, call)
+            admit(operation, call)
             return b"".join([line async for line in transfer.export(steward, call.session_id)])
         if operation.name == "batch":
-            authorise(operation, call)
+            admit(operation, call)
             return b"".join([line async for line in run_batch(steward, call)])
         answer = await perform(steward, operation, call)
     except StorageUnavailable as error:

@@ -59,7 +59,7 @@ def verify(target: Target, session_id: str | None, path: str | None, every: bool
     if every:
         _verify_all(target)
         return
-    answer = _verify_file(path) if path is not None else verify_one(target, str(session_id))
+    answer = _verify_file(path) if path is not None else _verify_one(target, str(session_id))
     target.show(answer, views.verified)
     if not answer.ok:
         sys.exit(Exit.LEDGER_BROKEN)
@@ -170,16 +170,21 @@ def _replay_view(answer: dict[str, Any]) -> Any:
     )
 
 
-def verify_one(target: Target, session_id: str) -> "Verified":
-    if not target.is_embedded:
-        return target.ask(lambda calls: calls.verify(session_id))
+def _verify_one(target: Target, session_id: str) -> "Verified":
+    if target.is_embedded:
+        with target.embedded() as embedded:
+            return verify_stored(embedded, session_id)
+    return target.ask(lambda calls: calls.verify(session_id))
+
+
+def verify_stored(embedded: "Embedded", session_id: str) -> "Verified":
+    """Verify in this process, with a bar if it takes long."""
     from beliefd.steward.queries import verify_session
 
-    with target.embedded() as embedded:
-        store = embedded.steward.store
-        head = embedded.run(lambda: store.head(session_id))
-        with progress("verifying", 0 if head is None else head.seq) as report:
-            return embedded.run(lambda: verify_session(embedded.steward, session_id, report))
+    steward = embedded.steward
+    head = embedded.run(lambda: steward.store.head(session_id))
+    with progress("verifying", 0 if head is None else head.seq) as report:
+        return embedded.run(lambda: verify_session(steward, session_id, report))
 
 
 def _verify_file(path: str) -> "Verified":
@@ -207,34 +212,43 @@ def _verify_all(target: Target) -> None:
 
     from beliefd.cli import views
 
-    answers = {session_id: verify_one(target, session_id) for session_id in session_ids(target)}
-    ok = all(answer.ok for answer in answers.values())
-    if target.as_json:
-        print_json({"ok": ok, "sessions": answers})
-    else:
-        for session_id, answer in answers.items():
+    checked: dict[str, Verified] = {}
+    for session_id, answer in _verify_each(target):
+        checked[session_id] = answer
+        if not target.as_json:
             console().print(Text.assemble((f"{session_id}  ", "dim"), views.verified(answer)), soft_wrap=True)
-        console().print(f"{len(answers)} ledgers checked")
+    ok = all(answer.ok for answer in checked.values())
+    if target.as_json:
+        print_json({"ok": ok, "sessions": checked})
+    else:
+        click.echo(f"{len(checked)} ledgers checked")
     if not ok:
         sys.exit(Exit.LEDGER_BROKEN)
 
 
-def session_ids(target: Target) -> list[str]:
-    """All sessions. An opened store is asked directly: it can name ledgers too broken to be folded."""
-    found: list[str] = []
+def _verify_each(target: Target) -> Iterator[tuple[str, "Verified"]]:
     if target.is_embedded:
         with target.embedded() as embedded:
-            while rows := _page(embedded, found[-1] if found else None):
-                found += [row.session_id for row in rows]
-        return found
+            for row in sessions_of(embedded):
+                yield row.session_id, verify_stored(embedded, row.session_id)
+        return
     with target.calls() as calls:
         cursor: str | None = None
         while True:
             page = calls.list_sessions(cursor=cursor, limit=500)
-            found += [item.session_id for item in page.sessions]
+            for item in page.sessions:
+                yield item.session_id, calls.verify(item.session_id)
             cursor = page.next
             if cursor is None:
-                return found
+                return
+
+
+def sessions_of(embedded: "Embedded") -> Iterator["SessionRow"]:
+    """All sessions as the store lists them: it can name ledgers that are too broken to be folded."""
+    after: str | None = None
+    while rows := _page(embedded, after):
+        yield from rows
+        after = rows[-1].session_id
 
 
 def _page(embedded: "Embedded", after: str | None) -> "list[SessionRow]":

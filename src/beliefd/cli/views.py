@@ -208,7 +208,7 @@ def _what(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
     about = visible(str(delta.get("obligation_id") or delta.get("conclusion_id") or ""))
     verdict = ("granted ", "green") if granted else ("refused ", "bold red")
     return Text.assemble(
-        verdict, f"{about} " if about else "", (visible(str(delta.get("reason", ""))), "dim")
+        verdict, f"{about}: " if about else "", (visible(str(delta.get("reason", ""))), "dim")
     )
 
 

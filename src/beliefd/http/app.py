@@ -31,7 +31,7 @@ from beliefd.steward.batch import run_batch
 from beliefd.steward.handle import Steward, ledger_broken
 from beliefd.steward.positions import session_not_found
 from beliefd.steward.tokens import Authenticator
-from beliefd.steward.usecases import Call, authorise, perform
+from beliefd.steward.usecases import Call, admit, perform
 from beliefd.stores.base import StorageUnavailable
 
 log = logging.getLogger("beliefd.http")
@@ -88,7 +88,7 @@ class Surface:
     ) -> Response:
         call = await self._call(operation, request)
         if special is not None:
-            authorise(operation, call)
+            admit(operation, call)
             return await special(request, call)
         answer = await perform(self.steward, operation, call)
         headers = _etag(answer)
@@ -135,9 +135,7 @@ class Surface:
         if head is None:
             raise session_not_found(call.session_id)
         last = request.headers.get("last-event-id")
-        after = Call(principal=call.principal, query={} if last is None else {"Last-Event-ID": last}).number(
-            "Last-Event-ID", 0, 0, head.seq
-        )
+        after = 0 if last is None else int(last)
         return StreamingResponse(
             self._feed(call.session_id, after),
             media_type="text/event-stream",

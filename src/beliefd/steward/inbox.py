@@ -1,4 +1,4 @@
-"""The inbox: a read model over all ledgers of what waits for a person. Written with the events it is made of."""
+"""The inbox: a read model over all ledgers of what waits for a person, written with the events it shows."""
 
 from beliefd.kernel.claims.approvals import OPEN, Approval
 from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided, BundleGated

@@ -25,7 +25,7 @@ SHA256_DIGITS = 64
 
 
 class Lookout:
-    """Gathers `ClaimFindings`. The built-in detector is trusted; any other one runs apart, against the clock."""
+    """Gathers `ClaimFindings`. The built-in detector is trusted; any other runs apart, against the clock."""
 
     def __init__(self, store: Store, detector: Detector | None = None) -> None:
         self._store = store

@@ -14,6 +14,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.ledger.chain import Entry, Sealed, command_of, read
 from beliefd.ledger.verify import Verification, verify
 from beliefd.protocol.answers import (
+    AUDIT_PAGE,
     SURVIVORS_PAGE,
     BeliefSnapshot,
     FirstBad,
@@ -26,9 +27,6 @@ from beliefd.protocol.answers import (
 from beliefd.steward.handle import Steward
 from beliefd.steward.positions import session_not_found
 
-SESSIONS_PAGE = 50
-AUDIT_PAGE = 10_000
-
 
 class RawAuditPage(Struct, frozen=True):
     """An audit page whose entries are the stored bytes, untouched."""
@@ -37,7 +35,7 @@ class RawAuditPage(Struct, frozen=True):
     next: str | None
 
 
-async def list_sessions(steward: Steward, cursor: str | None, limit: int = SESSIONS_PAGE) -> SessionPage:
+async def list_sessions(steward: Steward, cursor: str | None, limit: int) -> SessionPage:
     rows = await steward.store.sessions(cursor, limit + 1)
     shown = rows[:limit]
     snapshots = []

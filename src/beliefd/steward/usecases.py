@@ -1,18 +1,19 @@
 """Every operation's handler, by name. Entrypoints look a handler up, call it, and encode what it returns."""
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.kernel import events
-from beliefd.kernel.commands import MAX_SAFE_INTEGER
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import Principal
 from beliefd.protocol import answers
 from beliefd.protocol.answers import snapshot_of
 from beliefd.protocol.operations import BY_NAME, AskCounterfactual, Operation
-from beliefd.protocol.wire import bind, convert
+from beliefd.protocol.wire import bind, convert, query_values
 from beliefd.steward import queries, transfer
 from beliefd.steward.counterfactual import counterfactual
 from beliefd.steward.handle import Outcome, Steward
@@ -23,7 +24,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
     principal: Principal
     path: dict[str, str] = {}
-    query: dict[str, str] = {}
+    query: dict[str, Any] = {}
     body: Any = None
     if_match: str | None = None
     key: str | None = None
@@ -32,39 +33,41 @@ class Call(Struct, frozen=True, kw_only=True):
     def session_id(self) -> str:
         return self.path["session_id"]
 
-    def number(self, name: str, default: int, low: int, high: int) -> int:
-        text = self.query.get(name)
-        if text is None:
-            return default
-        if not text.isascii() or not text.isdigit() or len(text) > 16 or not low <= int(text) <= high:
-            raise invalid(f"`{name}` must be a whole number from {low} to {high}", name)
-        return int(text)
-
 
 Handler = Callable[[Steward, Call], Awaitable[Any]]
-IDEMPOTENCY_KEY_LENGTH: Final = 255
+KEY_PATTERN: Final = "^[!-~]([ -~]{0,253}[!-~])?$"
+_KEY: Final = re.compile(KEY_PATTERN)
 
 
 async def perform(steward: Steward, operation: Operation, call: Call) -> Any:
-    """Authorise and run one operation."""
-    authorise(operation, call)
-    return await HANDLERS[operation.name](steward, call)
+    """Admit and run one operation."""
+    return await HANDLERS[operation.name](steward, admit(operation, call))
 
 
-def authorise(operation: Operation, call: Call) -> None:
-    if call.principal.role not in operation.roles:
+def authorise(operation: Operation, principal: Principal) -> None:
+    if principal.role not in operation.roles:
         allowed = ", ".join(f"`{role}`" for role in sorted(operation.roles))
         raise BeliefdError(
             Code.FORBIDDEN,
-            f"role `{call.principal.role}` may not {operation.name}; it takes one of {allowed}",
+            f"role `{principal.role}` may not {operation.name}; it takes one of {allowed}",
         )
-    unknown = sorted(set(call.query) - set(operation.query))
-    if unknown:
-        raise invalid(f"unknown query parameter `{unknown[0][:64]}`", unknown[0][:64])
-    if call.key is not None and not (call.key.isprintable() and 1 <= len(call.key) <= IDEMPOTENCY_KEY_LENGTH):
-        raise invalid(
-            f"Idempotency-Key must be 1 to {IDEMPOTENCY_KEY_LENGTH} printable characters", "Idempotency-Key"
-        )
+
+
+def admit(operation: Operation, call: Call) -> Call:
+    """The call with its query parsed, if this principal may make it and the operation heeds all it says."""
+    authorise(operation, call.principal)
+    if call.if_match is not None and not operation.if_match:
+        raise invalid(f"`{operation.name}` does not heed If-Match; leave it out", "If-Match")
+    if call.key is not None:
+        if not operation.idempotency_key:
+            raise invalid(
+                f"`{operation.name}` does not heed Idempotency-Key; leave it out", "Idempotency-Key"
+            )
+        if not _KEY.match(call.key) or call.key.endswith("\n"):
+            raise invalid("Idempotency-Key must be 1 to 255 printable ASCII characters", "Idempotency-Key")
+    if call.query or operation.query:
+        return replace(call, query=query_values(operation.query, call.query))
+    return call
 
 
 def answer_to(outcome: Outcome) -> answers.Answer:
@@ -97,7 +100,7 @@ def answer_to(outcome: Outcome) -> answers.Answer:
 
 
 async def _declare(steward: Steward, call: Call) -> answers.Answer:
-    command = convert(bind(call.body, {}), BY_NAME["declare_session"].body)
+    command = convert(call.body, BY_NAME["declare_session"].body)
     return answer_to(await steward.declare(command, call.principal, key=call.key))
 
 
@@ -105,11 +108,7 @@ def _verb(name: str) -> Handler:
     kind = BY_NAME[name].body
 
     async def handle(steward: Steward, call: Call) -> answers.Answer:
-        body = bind(call.body, {"session_id": call.session_id})
-        if "obligation_id" in call.path:
-            body = {**bind(body, {"obligation_id": call.path["obligation_id"]}), **call.path}
-            del body["session_id"]
-        command = convert(body, kind)
+        command = convert(bind(call.body, call.path), kind)
         return answer_to(
             await steward.submit(
                 call.session_id, command, call.principal, if_match=call.if_match, key=call.key
@@ -120,20 +119,20 @@ def _verb(name: str) -> Handler:
 
 
 async def _list(steward: Steward, call: Call) -> Any:
-    return await queries.list_sessions(
-        steward, call.query.get("cursor"), call.number("limit", queries.SESSIONS_PAGE, 1, 500)
-    )
+    return await queries.list_sessions(steward, call.query["cursor"], call.query["limit"])
 
 
 async def _query(steward: Steward, call: Call) -> Any:
-    at = call.number("at", 0, 1, MAX_SAFE_INTEGER) if "at" in call.query else None
-    limit = call.number("survivors_limit", answers.SURVIVORS_PAGE, 0, 100_000)
-    return await queries.query_belief(steward, call.session_id, at, limit, call.query.get("survivors_after"))
+    asked = call.query
+    return await queries.query_belief(
+        steward, call.session_id, asked["at"], asked["survivors_limit"], asked["survivors_after"]
+    )
 
 
 async def _audit(steward: Steward, call: Call) -> Any:
-    limit = call.number("limit", queries.AUDIT_PAGE, 1, queries.AUDIT_PAGE)
-    return await queries.audit_trace(steward, call.session_id, call.query.get("since_event_id"), limit)
+    return await queries.audit_trace(
+        steward, call.session_id, call.query["since_event_id"], call.query["limit"]
+    )
 
 
 async def _verify(steward: Steward, call: Call) -> Any:
@@ -145,7 +144,7 @@ async def _why(steward: Steward, call: Call) -> Any:
 
 
 async def _counterfactual(steward: Steward, call: Call) -> Any:
-    question = convert(bind(call.body, {"session_id": call.session_id}), AskCounterfactual)
+    question = convert(bind(call.body, call.path), AskCounterfactual)
     return await counterfactual(steward, call.session_id, list(question.without.source_ids))
 
 

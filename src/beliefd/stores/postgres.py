@@ -16,6 +16,7 @@ from beliefd.ledger.chain import Sealed, head_of
 from beliefd.stores.base import (
     Append,
     HeadMoved,
+    InboxRow,
     Listener,
     Remembered,
     SessionRow,
@@ -44,6 +45,10 @@ _WRITE: Final = """
 ), used AS (
     INSERT INTO idempotency (principal, key, request_hash, session_id, seq)
     SELECT use.* FROM moved, unnest($11::text[], $12::text[], $13::text[], $14::text[], $15::bigint[]) AS use
+), asked AS (
+    INSERT INTO inbox (approval_id, session_id, status, opened_at, expires_at)
+    SELECT row.* FROM moved, unnest($18::text[], $19::text[], $20::text[], $21::text[], $22::text[]) AS row
+    ON CONFLICT (approval_id) DO UPDATE SET status = excluded.status, expires_at = excluded.expires_at
 ), cached AS (
     INSERT INTO snapshots (session_id, seq, state)
     SELECT moved.session_id, $16::bigint, $17::bytea FROM moved WHERE $16::bigint IS NOT NULL
@@ -56,17 +61,18 @@ SELECT count(*) FROM moved
 _BEGIN: Final = f"""
 WITH moved AS (
     INSERT INTO sessions (session_id, head_seq, head_event_id, head_hash, created_at)
-    VALUES ($1, $2, $3, $4, $18)
+    VALUES ($1, $2, $3, $4, $23)
     ON CONFLICT DO NOTHING
     RETURNING session_id
 ){_WRITE}"""  # noqa: S608 - made of constants
 _CONTINUE: Final = f"""
 WITH moved AS (
     UPDATE sessions SET head_seq = $2, head_event_id = $3, head_hash = $4
-    WHERE session_id = $1 AND head_seq = $18 AND head_hash = $19
+    WHERE session_id = $1 AND head_seq = $23 AND head_hash = $24
     RETURNING session_id
 ){_WRITE}"""  # noqa: S608 - made of constants
 
+_INBOX: Final = "approval_id, session_id, status, opened_at, expires_at"
 _TAKEN: Final = (asyncpg.UniqueViolationError, asyncpg.TransactionRollbackError)
 _CONNECTION_LOST: Final = (
     OSError,
@@ -208,6 +214,51 @@ class PostgresStore:
         row = await self._one("SELECT document FROM policies WHERE policy_hash = $1", policy_hash)
         return None if row is None else bytes(row[0])
 
+    # -- inbox and evidence ------------------------------------------------------------------------
+
+    async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
+        rows = await self._all(
+            f"SELECT {_INBOX} FROM inbox WHERE approval_id > $1 AND ($2::text IS NULL OR status = $2)"  # noqa: S608
+            " ORDER BY approval_id LIMIT $3",
+            after or "",
+            status,
+            limit,
+        )
+        return [InboxRow(*row) for row in rows]
+
+    async def inbox_row(self, approval_id: str) -> InboxRow | None:
+        row = await self._one(f"SELECT {_INBOX} FROM inbox WHERE approval_id = $1", approval_id)  # noqa: S608
+        return None if row is None else InboxRow(*row)
+
+    async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
+        rows = await self._all(
+            f"SELECT {_INBOX} FROM inbox WHERE expires_at <= $1 AND status IN ('pending', 'information')"  # noqa: S608
+            " ORDER BY expires_at LIMIT $2",
+            now,
+            limit,
+        )
+        return [InboxRow(*row) for row in rows]
+
+    async def inbox_untold(self, limit: int) -> list[InboxRow]:
+        rows = await self._all(
+            f"SELECT {_INBOX} FROM inbox WHERE status = 'pending' AND told = 0"  # noqa: S608
+            " ORDER BY approval_id LIMIT $1",
+            limit,
+        )
+        return [InboxRow(*row) for row in rows]
+
+    async def inbox_told(self, approval_id: str) -> None:
+        await self._write("UPDATE inbox SET told = 1 WHERE approval_id = $1", approval_id)
+
+    async def put_content(self, sha256: str, content: bytes) -> None:
+        await self._write(
+            "INSERT INTO content (sha256, bytes) VALUES ($1, $2) ON CONFLICT DO NOTHING", sha256, content
+        )
+
+    async def content(self, sha256: str) -> bytes | None:
+        row = await self._one("SELECT bytes FROM content WHERE sha256 = $1", sha256)
+        return None if row is None else bytes(row[0])
+
     # -- tokens ----------------------------------------------------------------------------------
 
     async def add_token(self, token: Token) -> None:
@@ -304,6 +355,11 @@ def _parameters(batch: Append) -> list[object]:
         [one.seq for one in used],
         None if batch.snapshot is None else batch.snapshot.seq,
         None if batch.snapshot is None else batch.snapshot.state,
+        [row.approval_id for row in batch.inbox],
+        [row.session_id for row in batch.inbox],
+        [row.status for row in batch.inbox],
+        [row.opened_at for row in batch.inbox],
+        [row.expires_at for row in batch.inbox],
         *([batch.created_at] if batch.expected is None else [batch.expected.seq, batch.expected.hash]),
     ]
 

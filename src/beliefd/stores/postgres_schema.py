@@ -71,6 +71,23 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         revoked_at  TEXT
     );
     """,
+    """
+    CREATE TABLE inbox (
+        approval_id TEXT COLLATE "C" PRIMARY KEY,
+        session_id  TEXT COLLATE "C" NOT NULL,
+        status      TEXT NOT NULL,
+        opened_at   TEXT NOT NULL,
+        expires_at  TEXT COLLATE "C",
+        told        INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX inbox_by_status ON inbox (status, approval_id);
+    CREATE INDEX inbox_by_expiry ON inbox (expires_at) WHERE expires_at IS NOT NULL;
+
+    CREATE TABLE content (
+        sha256 TEXT COLLATE "C" PRIMARY KEY,
+        bytes  BYTEA NOT NULL
+    );
+    """,
 )
 
 LOCK: Final = 0x62656C69656664

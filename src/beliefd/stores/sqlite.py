@@ -19,6 +19,7 @@ from beliefd.kernel.commands import Head
 from beliefd.ledger.chain import Sealed
 from beliefd.stores.base import (
     Append,
+    InboxRow,
     Listener,
     Remembered,
     SessionRow,
@@ -174,6 +175,52 @@ class SqliteStore:
         row = self._one("SELECT document FROM policies WHERE policy_hash = ?", policy_hash)
         return None if row is None else bytes(row[0])
 
+    # -- inbox and evidence ------------------------------------------------------------------------
+
+    async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
+        rows = self._all(
+            f"SELECT {_INBOX} FROM inbox WHERE approval_id > ? AND (? IS NULL OR status = ?)"  # noqa: S608
+            " ORDER BY approval_id LIMIT ?",
+            after or "",
+            status,
+            status,
+            limit,
+        )
+        return [_inbox_row(row) for row in rows]
+
+    async def inbox_row(self, approval_id: str) -> InboxRow | None:
+        row = self._one(f"SELECT {_INBOX} FROM inbox WHERE approval_id = ?", approval_id)  # noqa: S608
+        return None if row is None else _inbox_row(row)
+
+    async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
+        rows = self._all(
+            f"SELECT {_INBOX} FROM inbox WHERE expires_at <= ? AND status IN ('pending', 'information')"  # noqa: S608
+            " ORDER BY expires_at LIMIT ?",
+            now,
+            limit,
+        )
+        return [_inbox_row(row) for row in rows]
+
+    async def inbox_untold(self, limit: int) -> list[InboxRow]:
+        rows = self._all(
+            f"SELECT {_INBOX} FROM inbox WHERE status = 'pending' AND told = 0"  # noqa: S608
+            " ORDER BY approval_id LIMIT ?",
+            limit,
+        )
+        return [_inbox_row(row) for row in rows]
+
+    async def inbox_told(self, approval_id: str) -> None:
+        statement = "UPDATE inbox SET told = 1 WHERE approval_id = ?"
+        await asyncio.to_thread(self._execute_alone, statement, approval_id)
+
+    async def put_content(self, sha256: str, content: bytes) -> None:
+        statement = "INSERT OR IGNORE INTO content (sha256, bytes) VALUES (?, ?)"
+        await asyncio.to_thread(self._execute_alone, statement, sha256, content)
+
+    async def content(self, sha256: str) -> bytes | None:
+        row = self._one("SELECT bytes FROM content WHERE sha256 = ?", sha256)
+        return None if row is None else bytes(row[0])
+
     # -- tokens ----------------------------------------------------------------------------------
 
     async def add_token(self, token: Token) -> None:
@@ -266,6 +313,14 @@ class SqliteStore:
             return []  # lone surrogates are not text: they name nothing that is here
         except sqlite3.Error as error:
             raise StorageUnavailable(str(error)) from None
+
+
+_INBOX = "approval_id, session_id, status, opened_at, expires_at"
+
+
+def _inbox_row(row: tuple[Any, ...]) -> InboxRow:
+    approval_id, session_id, status, opened_at = (cell.decode() for cell in row[:4])
+    return InboxRow(approval_id, session_id, status, opened_at, row[4].decode() if row[4] else None)
 
 
 def _token(row: tuple[Any, ...]) -> Token:

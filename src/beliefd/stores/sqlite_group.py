@@ -88,7 +88,7 @@ class GroupCommit:
             start += size
 
     def _write_rest(self, batch: Append) -> None:
-        """What few appends carry: policies, idempotency keys, a snapshot."""
+        """What few appends carry: policies, idempotency keys, inbox rows, a snapshot."""
         connection = self._connection
         if batch.policies:
             connection.executemany(
@@ -101,6 +101,16 @@ class GroupCommit:
                 [
                     (used.principal, used.key, used.request_hash, used.session_id, used.seq)
                     for used in batch.remembered
+                ],
+            )
+        if batch.inbox:
+            connection.executemany(
+                "INSERT INTO inbox (approval_id, session_id, status, opened_at, expires_at)"
+                " VALUES (?, ?, ?, ?, ?) ON CONFLICT (approval_id) DO UPDATE SET"
+                " status = excluded.status, expires_at = excluded.expires_at",
+                [
+                    (row.approval_id, row.session_id, row.status, row.opened_at, row.expires_at)
+                    for row in batch.inbox
                 ],
             )
         if batch.snapshot is not None:

@@ -62,6 +62,23 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         revoked_at  TEXT
     ) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE inbox (
+        approval_id TEXT PRIMARY KEY,
+        session_id  TEXT NOT NULL,
+        status      TEXT NOT NULL,
+        opened_at   TEXT NOT NULL,
+        expires_at  TEXT,
+        told        INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX inbox_by_status ON inbox (status, approval_id);
+    CREATE INDEX inbox_by_expiry ON inbox (expires_at) WHERE expires_at IS NOT NULL;
+
+    CREATE TABLE content (
+        sha256 TEXT PRIMARY KEY,
+        bytes  BLOB NOT NULL
+    );
+    """,
 )
 
 

@@ -1,0 +1,130 @@
+"""The rules of a session once more, with plain sets and lists, written to be compared with the text.
+
+Nothing here is shared with the kernel but the commands it is given and the codes it answers with.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from beliefd.kernel.commands import (
+    Command,
+    DeclareConclusion,
+    DeclareSession,
+    Eliminate,
+    EnterObligation,
+    Merge,
+    RequestExit,
+    RequestTermination,
+)
+from beliefd.kernel.facts import Facts
+
+Said = dict[str, Any]
+
+
+@dataclass
+class Promise:
+    """An obligation: how many eliminations were promised, and how many were seen since."""
+
+    obligation_id: str
+    minimum: int
+    seen: int = 0
+    active: bool = True
+
+
+@dataclass
+class Model:
+    """A session as the protocol describes it. `promises` is in order of entry."""
+
+    universe: frozenset[str]
+    ignores_unknown: bool
+    survivors: set[str] = field(default_factory=set)
+    promises: list[Promise] = field(default_factory=list)
+    accepted: list[str] = field(default_factory=list)
+    terminated: bool = False
+
+    @classmethod
+    def of(cls, declaration: DeclareSession) -> "Model":
+        universe = frozenset(declaration.hypotheses)
+        ignores = declaration.options.unknown_hypotheses == "ignore"
+        return cls(universe, ignores, set(universe))
+
+    @property
+    def status(self) -> str:
+        if self.terminated:
+            return "terminated"
+        return {0: "exhausted", 1: "singleton"}.get(len(self.survivors), "open")
+
+    @property
+    def active(self) -> str | None:
+        entered = [promise.obligation_id for promise in self.promises if promise.active]
+        return entered[-1] if entered else None
+
+    @property
+    def streak(self) -> int:
+        """How many accepted conclusions at the end are the same."""
+        same = 0
+        while same < len(self.accepted) and self.accepted[-1 - same] == self.accepted[-1]:
+            same += 1
+        return same
+
+    def hear(self, command: Command, facts: Facts) -> Said:
+        """Apply a command; the answer is a refusal code or what was decided."""
+        if self.terminated:
+            return {"code": "SESSION_TERMINATED"}
+        match command:
+            case DeclareSession():
+                return {"code": "CONFLICT"}
+            case Eliminate():
+                return self._eliminate(set(command.eliminated))
+            case Merge():
+                return self._remove({name for told in command.eliminations for name in told.eliminated})
+            case EnterObligation():
+                return self._enter(command)
+            case RequestExit():
+                return self._exit(command.obligation_id)
+            case DeclareConclusion():
+                if self.active is None:
+                    self.accepted.append(command.conclusion_id)
+                return {"accepted": self.active is None}
+            case RequestTermination():
+                self.terminated = self._may_end(command.context.get("force") is True, facts)
+                return {"approved": self.terminated}
+
+    def _eliminate(self, claimed: set[str]) -> Said:
+        if claimed - self.universe and not self.ignores_unknown:
+            return {"code": "INVALID_HYPOTHESIS_ID"}
+        return self._remove(claimed)
+
+    def _remove(self, claimed: set[str]) -> Said:
+        applied = claimed & self.survivors
+        self.survivors -= applied
+        for promise in self.promises:
+            promise.seen += len(applied)
+        return {"applied": sorted(applied), "ignored": sorted(claimed - applied)}
+
+    def _enter(self, command: EnterObligation) -> Said:
+        if command.obligation_id in [kept.obligation_id for kept in self.promises if kept.active]:
+            return {"code": "CONFLICT"}
+        if command.min_total_eliminations > len(self.survivors):
+            return {"code": "INVALID_REQUEST"}
+        self.promises = [
+            promise for promise in self.promises if promise.obligation_id != command.obligation_id
+        ]
+        self.promises.append(Promise(command.obligation_id, command.min_total_eliminations))
+        return {"entered": command.obligation_id}
+
+    def _exit(self, obligation_id: str) -> Said:
+        for promise in self.promises:
+            if promise.obligation_id == obligation_id:
+                if promise.seen >= promise.minimum:
+                    promise.active = False
+                return {"approved": not promise.active}
+        return {"code": "OBLIGATION_NOT_FOUND"}
+
+    def _may_end(self, force: bool, facts: Facts) -> bool:
+        if self.active is not None:
+            return False
+        rules = facts.policy.termination
+        if force and facts.principal.role in rules.force_roles:
+            return True
+        return len(self.survivors) == 1 and self.streak >= rules.stability_window
