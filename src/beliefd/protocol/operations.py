@@ -1,17 +1,29 @@
 """All use cases on one screen. Adding a verb means adding a row here and a handler in the steward."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from beliefd.kernel import commands
-from beliefd.kernel.values import Id, Role, Value
+from beliefd.kernel.values import Id, Value
 from beliefd.protocol import answers
+from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
+from beliefd.protocol.operation import MIB, OPERATORS, PROPOSERS, SESSION_PATH, Operation, Parameter
 
-KIB: Final = 1024
-MIB: Final = 1024 * KIB
-EVERYONE: Final = frozenset(Role)
-PROPOSERS: Final = EVERYONE
+__all__ = ["BY_NAME", "OPERATIONS", "AskCounterfactual", "Operation", "Parameter"]
+
+
+class Without(Value, frozen=True):
+    """What to imagine away."""
+
+    source_ids: tuple[Id, ...]
+
+
+class AskCounterfactual(Value, frozen=True):
+    without: Without
+
+
+S: Final = EVERYONE
 OPERATORS: Final = frozenset({Role.ADMIN})
 
 
@@ -53,9 +65,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     body_media: str = "application/json"
 
 
-S: Final = "/v1/sessions/{session_id}"
+S: Final = SESSION_PATH
 
-OPERATIONS: Final[tuple[Operation, ...]] = (
+BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(
         name="declare_session",
         method="POST",
@@ -245,4 +257,5 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
 )
 
+OPERATIONS: Final[tuple[Operation, ...]] = (*BELIEF_OPERATIONS, *CLAIM_OPERATIONS)
 BY_NAME: Final = {operation.name: operation for operation in OPERATIONS}

@@ -18,7 +18,7 @@ from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.events import Event
+from beliefd.kernel.events import Event, Refused
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
@@ -36,7 +36,7 @@ from beliefd.ledger.chain import (
 )
 from beliefd.ledger.replay import Position
 from beliefd.steward.inbox import inbox_rows
-from beliefd.steward.lookout import Detector, Lookout
+from beliefd.steward.lookout import EXAMINED, Detector, Lookout
 from beliefd.steward.outside import Outside
 from beliefd.steward.positions import Positions, pack, session_not_found
 from beliefd.stores.base import Append, HeadMoved, InboxRow, Remembered, Snapshot, StorageUnavailable, Store
@@ -214,9 +214,11 @@ class _Turn:
             outcome = await self._remembered(call) if call.key is not None else None
             if outcome is None:
                 steward, command = self._steward, call.command
-                findings = await steward.lookout.findings(
-                    self.session, command, call.principal, steward.policy, call.origin
-                )
+                findings = None
+                if isinstance(command, EXAMINED):
+                    findings = await steward.lookout.findings(
+                        self.session, command, call.principal, steward.policy, call.origin
+                    )
                 outcome = self._decide(call, findings)
             self._outcomes.append((call, outcome))
         except BeliefdError as error:
@@ -311,6 +313,14 @@ class _Turn:
                 call.done.set_exception(outcome)
             else:
                 call.done.set_result(outcome)
+
+
+def refusal(outcome: Outcome) -> BeliefdError | None:
+    """The error that a refused command is answered with; it names the event that records the refusal."""
+    event = outcome.event
+    if not isinstance(event, Refused):
+        return None
+    return BeliefdError(event.code, event.message, {**event.details, "audit_event_id": outcome.head.event_id})
 
 
 def ledger_broken(error: LedgerBroken) -> BeliefdError:

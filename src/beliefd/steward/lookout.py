@@ -6,12 +6,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 from beliefd.adversarial.builtin import assess
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.commands import Command, DecideApproval, SubmitClaims
+from beliefd.kernel.commands import DecideApproval, SubmitClaims
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
@@ -20,6 +21,7 @@ from beliefd.stores.base import Store
 Detector = Callable[[Sequence[tuple[str, str]], int, Sequence[int]], Threat]
 """(path, text) pairs, the bundle's tier, earlier tiers of the same principal -> what it found."""
 
+EXAMINED = (SubmitClaims, DecideApproval)
 TRAIL = 16
 SHA256_DIGITS = 64
 
@@ -36,24 +38,22 @@ class Lookout:
     async def findings(
         self,
         session: Session | None,
-        command: Command,
+        command: SubmitClaims | DecideApproval,
         principal: Principal,
         policy: Policy,
         origin: str | None = None,
     ) -> ClaimFindings | None:
-        """Facts for a command that the gates will judge; None for all others."""
+        """Facts for a command that the gates will judge; None where there is nothing to judge."""
         if isinstance(command, SubmitClaims):
             recent = self._count(principal.id, policy.security.rate_window_seconds)
             return await self.examine(command.bundle, session, principal.id, policy, recent, origin)
-        if isinstance(command, DecideApproval) and session is not None:
-            approval = session.approvals.get(command.approval_id)
-            if approval is None or approval.bundle is None or command.decision == "REJECTED":
-                return None
-            bundle = approval.bundle
-            if command.decision == "MODIFIED":
-                bundle = ClaimBundle(origin_agent=bundle.origin_agent, claims=command.claims or bundle.claims)
-            return await self.examine(bundle, session, approval.proposer.id, policy)
-        return None
+        approval = None if session is None else session.approvals.get(command.approval_id)
+        if approval is None or approval.bundle is None or command.decision == "REJECTED":
+            return None
+        bundle = approval.bundle
+        if command.decision == "MODIFIED":
+            bundle = ClaimBundle(origin_agent=bundle.origin_agent, claims=command.claims or bundle.claims)
+        return await self.examine(bundle, session, approval.proposer.id, policy)
 
     async def examine(
         self,
@@ -88,9 +88,9 @@ class Lookout:
         except Exception as error:  # whatever a detector throws, a person is asked
             return Threat(detector=name, failed=f"it raised {type(error).__name__}")
 
-    async def _content(self, bundle: ClaimBundle) -> dict[str, str]:
+    async def _content(self, bundle: ClaimBundle) -> dict[str, Literal["match", "mismatch"]]:
         """Hash again what is stored; what is not at hand says nothing either way."""
-        found: dict[str, str] = {}
+        found: dict[str, Literal["match", "mismatch"]] = {}
         names = {
             pointer.evidence_hash.lower() for claim in bundle.claims for pointer in claim.evidence_pointers
         }

@@ -13,6 +13,7 @@ from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_lin
 from beliefd.ledger.verify import verify
 from beliefd.protocol.answers import Imported, snapshot_of
 from beliefd.steward.handle import Outcome, Steward
+from beliefd.steward.inbox import all_rows
 from beliefd.steward.positions import session_not_found
 from beliefd.steward.queries import policy_documents
 from beliefd.stores.base import Append, HeadMoved
@@ -40,6 +41,7 @@ async def import_ledger(steward: Steward, lines: Iterable[bytes]) -> Imported:
         entries=exported.entries,
         created_at=read(exported.entries[0].record).ts,
         policies=list(exported.policy_documents.items()),
+        inbox=all_rows(position.session),
     )
     try:
         await steward.store.append(batch)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from beliefd.kernel import events
@@ -14,25 +13,12 @@ from beliefd.protocol import answers
 from beliefd.protocol.answers import snapshot_of
 from beliefd.protocol.operations import BY_NAME, AskCounterfactual, Operation
 from beliefd.protocol.wire import bind, convert, query_values
-from beliefd.steward import queries, transfer
+from beliefd.steward import claims, queries, transfer
+from beliefd.steward.call import Call
 from beliefd.steward.counterfactual import counterfactual
-from beliefd.steward.handle import Outcome, Steward
+from beliefd.steward.handle import Outcome, Steward, refusal
 
-
-class Call(Struct, frozen=True, kw_only=True):
-    """A request with its transport taken off."""
-
-    principal: Principal
-    path: dict[str, str] = {}
-    query: dict[str, Any] = {}
-    body: Any = None
-    if_match: str | None = None
-    key: str | None = None
-
-    @property
-    def session_id(self) -> str:
-        return self.path["session_id"]
-
+__all__ = ["HANDLERS", "Call", "admit", "answer_to", "authorise", "perform"]
 
 Handler = Callable[[Steward, Call], Awaitable[Any]]
 KEY_PATTERN: Final = "^[!-~]([ -~]{0,253}[!-~])?$"
@@ -73,9 +59,8 @@ def admit(operation: Operation, call: Call) -> Call:
 def answer_to(outcome: Outcome) -> answers.Answer:
     """An event and the state after it, in the words of the protocol. A refusal becomes the error it names."""
     event, event_id = outcome.event, outcome.head.event_id
-    if isinstance(event, events.Refused):
-        details = {**event.details, "audit_event_id": event_id}
-        raise BeliefdError(event.code, event.message, details)
+    if (refused := refusal(outcome)) is not None:
+        raise refused
     snapshot = snapshot_of(outcome.session, outcome.head)
     if isinstance(event, events.Eliminated | events.Merged):
         return answers.Eliminated(
@@ -171,4 +156,18 @@ HANDLERS: Final[dict[str, Handler]] = {
     "counterfactual": _counterfactual,
     "merge": _merge,
     "import_ledger": _import,
+    "submit_claims": claims.submit_claims,
+    "list_claims": claims.list_claims,
+    "show_claims": claims.show_claims,
+    "check_claims": claims.check_claims,
+    "list_approvals": claims.list_approvals,
+    "show_approval": claims.show_approval,
+    "decide_approval": claims.decide_approval,
+    "withdraw_approval": claims.withdraw_approval,
+    "give_grant": claims.give_grant,
+    "list_grants": claims.list_grants,
+    "revoke_grant": claims.revoke_grant,
+    "store_content": claims.store_content,
+    "show_policy": claims.show_policy,
+    "adopt_policy": claims.adopt_policy,
 }

@@ -1,0 +1,112 @@
+"""What callers get back about claims, approvals, grants and policy (claim-bundle; DESIGN 10, 11)."""
+
+from beliefd.kernel.claims.bundle import AuditTrail, Claim, Decision, HumanApproval
+from beliefd.kernel.claims.events import Gated, Grant
+from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.policy import Policy
+from beliefd.protocol.answers import Answer
+
+
+class JudgedBundle(Answer, frozen=True):
+    """The bundle as the contract has it, and beside it how the gates came to their word."""
+
+    id: str
+    timestamp: str
+    origin_agent: str
+    claims: list[Claim]
+    decision: Decision
+    reason: str
+    required_approvals: list[str]
+    audit_trail: AuditTrail
+    caveats: list[str]
+    gates: list[GateResult]
+    content_hash: str
+    approval_id: str | None
+    audit_event_id: str | None
+
+
+class BundlePage(Answer, frozen=True):
+    claims: list[JudgedBundle]
+    next: str | None
+
+
+class ApprovalCard(Answer, frozen=True):
+    """All that a person needs to decide: what is claimed, why it stopped, what it costs, what changes."""
+
+    approval_id: str
+    session_id: str
+    bundle_id: str
+    status: str
+    gate: str
+    tier: str
+    reason: str
+    content_hash: str
+    claims: list[Claim]
+    gates: list[GateResult]
+    proposers: list[str]
+    required_approvals: list[str]
+    required: int
+    allowed_decisions: list[str]
+    approvals: list[HumanApproval]
+    on_approval: str
+    opened_at: str
+    expires_at: str
+    overdue: bool
+    successor: str | None
+    audit_head_event_id: str
+
+
+class Inbox(Answer, frozen=True):
+    approvals: list[ApprovalCard]
+    next: str | None
+
+
+class DecidedApproval(Answer, frozen=True):
+    """What a decision led to. `bundle` is the resumed chain; null while more people must agree."""
+
+    approval_id: str
+    status: str
+    decision: str
+    outcome: Decision | None
+    bundle: JudgedBundle | None
+    approval: ApprovalCard
+    audit_event_id: str
+
+
+class Grants(Answer, frozen=True):
+    grants: list[Grant]
+
+
+class GrantAnswer(Answer, frozen=True):
+    grant: Grant
+    audit_event_id: str
+
+
+class PolicyAnswer(Answer, frozen=True):
+    policy_hash: str
+    policy: Policy
+
+
+class StoredContent(Answer, frozen=True):
+    sha256: str
+    size: int
+
+
+def judged(gated: Gated, event_id: str | None) -> JudgedBundle:
+    bundle = gated.bundle
+    waits = gated.approval is not None and gated.approval.status == "pending"
+    return JudgedBundle(
+        id=bundle.id or "",
+        timestamp=bundle.timestamp or "",
+        origin_agent=bundle.origin_agent,
+        claims=list(bundle.claims),
+        decision=bundle.decision,
+        reason=bundle.reason,
+        required_approvals=list(bundle.required_approvals),
+        audit_trail=bundle.audit_trail,
+        caveats=list(gated.caveats),
+        gates=list(gated.results),
+        content_hash=gated.content_hash,
+        approval_id=gated.approval.approval_id if waits and gated.approval is not None else None,
+        audit_event_id=event_id,
+    )

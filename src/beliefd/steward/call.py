@@ -1,0 +1,23 @@
+"""A request with its transport taken off."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from beliefd.kernel.values import Principal
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """Who asks for what. `origin` is the web origin of a browser, if another than this server's own."""
+
+    principal: Principal
+    path: dict[str, str] = {}
+    query: dict[str, Any] = {}
+    body: Any = None
+    if_match: str | None = None
+    key: str | None = None
+    origin: str | None = None
+
+    @property
+    def session_id(self) -> str:
+        return self.path["session_id"]

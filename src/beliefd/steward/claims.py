@@ -1,0 +1,270 @@
+"""Handlers of the claim operations: bundles, the inbox, grants, evidence content, policy."""
+
+import hashlib
+from typing import Any
+
+from beliefd.kernel.claims.approvals import Approval, required_approvals
+from beliefd.kernel.claims.bundle import Claim, ClaimBundle, filled, snake_keys
+from beliefd.kernel.claims.events import (
+    ApprovalClosed,
+    ApprovalDecided,
+    BundleGated,
+    Gated,
+    GrantGiven,
+    GrantRevoked,
+)
+from beliefd.kernel.claims.gates import run_gates
+from beliefd.kernel.claims.judging import gate_input, gated
+from beliefd.kernel.commands import (
+    Command,
+    DecideApproval,
+    GiveGrant,
+    RevokeGrant,
+    SubmitClaims,
+    WithdrawApproval,
+)
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import Session
+from beliefd.kernel.values import Principal
+from beliefd.ledger.chain import command_of, read
+from beliefd.ledger.replay import Position
+from beliefd.protocol import claim_answers as answers
+from beliefd.protocol.claim_answers import judged
+from beliefd.protocol.wire import bind, convert
+from beliefd.steward.call import Call
+from beliefd.steward.handle import Outcome, Steward, refusal
+
+
+def read_bundle(body: Any) -> ClaimBundle:
+    """A bundle from parsed JSON, in either spelling of its keys."""
+    try:
+        return convert(snake_keys(body), ClaimBundle)
+    except ValueError as error:
+        raise invalid(str(error), "$") from None
+
+
+async def submit_claims(steward: Steward, call: Call) -> answers.JudgedBundle:
+    outcome = await _submit(steward, call.session_id, SubmitClaims(bundle=read_bundle(call.body)), call)
+    assert isinstance(outcome.event, BundleGated)  # noqa: S101 - what is not refused was gated
+    return judged(outcome.event.gated, outcome.head.event_id)
+
+
+async def check_claims(steward: Steward, call: Call) -> answers.JudgedBundle:
+    return await check_bundle(steward, read_bundle(call.body), call.principal, call.origin)
+
+
+async def check_bundle(
+    steward: Steward, bundle: ClaimBundle, principal: Principal, origin: str | None = None
+) -> answers.JudgedBundle:
+    """Run the gates as a submission would, and write nothing."""
+    facts = Facts(
+        now=steward.outside.now(),
+        event_id=steward.outside.new_id(),
+        principal=principal,
+        policy=steward.policy,
+        policy_hash=steward.policy_hash,
+        findings=await steward.lookout.examine(bundle, None, principal.id, steward.policy, 0, origin),
+    )
+    complete = filled(bundle, facts.event_id, facts.now)
+    chain = run_gates(gate_input(complete, principal, facts, None))
+    answer = judged(gated(chain, complete, facts, (principal.id,), principal), None)
+    return answers.JudgedBundle(**{**_fields(answer), "approval_id": None})
+
+
+async def list_claims(steward: Steward, call: Call) -> answers.BundlePage:
+    position = await steward.positions.existing(call.session_id)
+    cursor, limit = call.query["cursor"], call.query["limit"]
+    names = sorted(name for name in position.session.bundles if cursor is None or name > cursor)
+    shown = [await _bundle(steward, position, name) for name in names[:limit]]
+    return answers.BundlePage(claims=shown, next=names[limit - 1] if len(names) > limit else None)
+
+
+async def show_claims(steward: Steward, call: Call) -> answers.JudgedBundle:
+    position = await steward.positions.existing(call.session_id)
+    return await _bundle(steward, position, call.path["bundle_id"])
+
+
+async def list_approvals(steward: Steward, call: Call) -> answers.Inbox:
+    cursor, limit = call.query["cursor"], call.query["limit"]
+    rows = await steward.store.inbox(call.query["status"], cursor, limit + 1)
+    cards = []
+    for row in rows[:limit]:
+        position = await steward.positions.existing(row.session_id)
+        cards.append(await _card(steward, position, row.approval_id))
+    return answers.Inbox(approvals=cards, next=rows[limit - 1].approval_id if len(rows) > limit else None)
+
+
+async def show_approval(steward: Steward, call: Call) -> answers.ApprovalCard:
+    position = await _holding(steward, call.path["approval_id"])
+    return await _card(steward, position, call.path["approval_id"])
+
+
+async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApproval:
+    position = await _holding(steward, call.path["approval_id"])
+    body = snake_keys(bind(call.body, call.path))
+    outcome = await _submit(steward, position.session.session_id, convert(body, DecideApproval), call)
+    event = outcome.event
+    assert isinstance(event, ApprovalDecided)  # noqa: S101 - what is not refused was decided
+    resumed = None if event.gated is None else judged(event.gated, outcome.head.event_id)
+    after = Position(outcome.session, outcome.head)
+    return answers.DecidedApproval(
+        approval_id=event.approval_id,
+        status=event.approval.status,
+        decision=event.decision,
+        outcome=None if resumed is None else resumed.decision,
+        bundle=resumed,
+        approval=await _card(steward, after, event.approval_id),
+        audit_event_id=outcome.head.event_id,
+    )
+
+
+async def withdraw_approval(steward: Steward, call: Call) -> answers.ApprovalCard:
+    position = await _holding(steward, call.path["approval_id"])
+    command = convert(bind(call.body, call.path), WithdrawApproval)
+    outcome = await _submit(steward, position.session.session_id, command, call)
+    return await _card(steward, Position(outcome.session, outcome.head), command.approval_id)
+
+
+async def give_grant(steward: Steward, call: Call) -> answers.GrantAnswer:
+    return await _grant(steward, call, convert(bind(call.body, call.path), GiveGrant))
+
+
+async def revoke_grant(steward: Steward, call: Call) -> answers.GrantAnswer:
+    return await _grant(steward, call, RevokeGrant(grant_id=call.path["grant_id"]))
+
+
+async def list_grants(steward: Steward, call: Call) -> answers.Grants:
+    session = (await steward.positions.existing(call.session_id)).session
+    return answers.Grants(grants=[session.grants[name] for name in sorted(session.grants)])
+
+
+async def store_content(steward: Steward, call: Call) -> answers.StoredContent:
+    if not call.body:
+        raise invalid("the body is empty; send the evidence itself", "$")
+    name = hashlib.sha256(call.body).hexdigest()
+    await steward.store.put_content(name, call.body)
+    return answers.StoredContent(sha256=name, size=len(call.body))
+
+
+async def show_policy(steward: Steward, _: Call) -> answers.PolicyAnswer:
+    return answers.PolicyAnswer(policy_hash=steward.policy_hash, policy=steward.policy)
+
+
+async def adopt_policy(steward: Steward, call: Call) -> answers.PolicyAnswer:
+    steward.adopt(convert(call.body, Policy))
+    return await show_policy(steward, call)
+
+
+async def _grant(steward: Steward, call: Call, command: Command) -> answers.GrantAnswer:
+    outcome = await _submit(steward, call.session_id, command, call)
+    assert isinstance(outcome.event, GrantGiven | GrantRevoked)  # noqa: S101
+    return answers.GrantAnswer(grant=outcome.event.grant, audit_event_id=outcome.head.event_id)
+
+
+async def _submit(steward: Steward, session_id: str, command: Command, call: Call) -> Outcome:
+    outcome = await steward.submit(
+        session_id, command, call.principal, if_match=call.if_match, key=call.key, origin=call.origin
+    )
+    if (refused := refusal(outcome)) is not None:
+        raise refused
+    return outcome
+
+
+async def _holding(steward: Steward, approval_id: str) -> Position:
+    """The session that an approval belongs to."""
+    row = await steward.store.inbox_row(approval_id)
+    if row is None:
+        raise BeliefdError(
+            Code.APPROVAL_NOT_FOUND, f"no approval `{approval_id[:64]}`", {"path": "approval_id"}
+        )
+    return await steward.positions.existing(row.session_id)
+
+
+async def _bundle(steward: Steward, position: Position, bundle_id: str) -> answers.JudgedBundle:
+    """A bundle as the event that last judged it holds it."""
+    state = position.session.bundles.get(bundle_id)
+    if state is None:
+        raise BeliefdError(Code.BUNDLE_NOT_FOUND, f"no bundle `{bundle_id[:64]}`", {"path": "bundle_id"})
+    judgement = await _judgement(steward, position.session.session_id, state.event_id, bundle_id)
+    approval = position.session.approvals.get(state.approval_id) if state.approval_id else None
+    answer = judged(judgement, state.event_id)
+    waits = approval is not None and approval.status == "pending"
+    return answers.JudgedBundle(**{**_fields(answer), "approval_id": state.approval_id if waits else None})
+
+
+async def _judgement(steward: Steward, session_id: str, event_id: str, bundle_id: str) -> Gated:
+    seq = await steward.store.seq_of(session_id, event_id)
+    entries = await steward.store.entries(session_id, (seq or 1) - 1, 1)
+    event = read(entries[0].record).delta
+    if isinstance(event, BundleGated | ApprovalDecided) and event.gated is not None:
+        if event.gated.bundle.id == bundle_id:
+            return event.gated
+        assert isinstance(event, ApprovalDecided)  # noqa: S101 - only an edit judges two bundles at once
+        assert event.replaced is not None  # noqa: S101
+        return _closed_bundle(event.approval, event.replaced)
+    assert isinstance(event, ApprovalClosed)  # noqa: S101 - no other event holds a bundle
+    return _closed_bundle(event.approval, event.bundle)
+
+
+def _closed_bundle(approval: Approval, bundle: ClaimBundle) -> Gated:
+    return Gated(bundle=bundle, content_hash=approval.content_hash, results=approval.results)
+
+
+async def _card(steward: Steward, position: Position, approval_id: str) -> answers.ApprovalCard:
+    session = position.session
+    approval: Approval = session.approvals[approval_id]
+    rule = approval.rule
+    return answers.ApprovalCard(
+        approval_id=approval.approval_id,
+        session_id=session.session_id,
+        bundle_id=approval.bundle_id,
+        status=approval.status,
+        gate=approval.gate,
+        tier=approval.tier,
+        reason=approval.reason,
+        content_hash=approval.content_hash,
+        claims=await _claims(steward, session, approval),
+        gates=list(approval.results),
+        proposers=list(approval.proposers),
+        required_approvals=list(required_approvals(rule)),
+        required=rule.required,
+        allowed_decisions=list(approval.allowed),
+        approvals=list(approval.approvals),
+        on_approval=_on_approval(approval),
+        opened_at=approval.opened_at,
+        expires_at=approval.expires_at,
+        overdue=approval.overdue,
+        successor=approval.successor,
+        audit_head_event_id=position.head.event_id,
+    )
+
+
+async def _claims(steward: Steward, session: Session, approval: Approval) -> list[Claim]:
+    """What the approval is about: from the state while it is open, from the ledger afterwards."""
+    if approval.bundle is not None:
+        return list(approval.bundle.claims)
+    seq = await steward.store.seq_of(session.session_id, approval.approval_id.removeprefix("apr-"))
+    entries = await steward.store.entries(session.session_id, (seq or 1) - 1, 1)
+    entry = read(entries[0].record)
+    event = entry.delta
+    if isinstance(event, BundleGated | ApprovalDecided) and event.gated is not None:
+        return list(event.gated.bundle.claims)
+    if isinstance(event, ApprovalClosed):
+        return list(event.bundle.claims)
+    command = command_of(entry)
+    return list(command.bundle.claims) if isinstance(command, SubmitClaims) else []
+
+
+def _on_approval(approval: Approval) -> str:
+    if approval.status != "pending":
+        return "nothing: it is not waiting any more"
+    missing = approval.rule.required - len(approval.approvals)
+    if missing > 1:
+        return f"{missing - 1} more approvals are needed, then all gates are asked again"
+    return "all gates are asked again under today's policy; unless one refuses, the bundle is published"
+
+
+def _fields(answer: answers.JudgedBundle) -> dict[str, Any]:
+    return {name: getattr(answer, name) for name in answer.__struct_fields__}
