@@ -64,9 +64,7 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
         query=(
             CURSOR,
             LIMIT,
-            Parameter(
-                name="status", kind=STATUSES, default="pending", summary="Only approvals that are this"
-            ),
+            Parameter(name="status", kind=STATUSES, default="pending", summary="Only what is this"),
         ),
         summary="The inbox: what waits for a person, over all sessions",
     ),

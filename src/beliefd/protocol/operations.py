@@ -23,48 +23,6 @@ class AskCounterfactual(Value, frozen=True):
     without: Without
 
 
-S: Final = EVERYONE
-OPERATORS: Final = frozenset({Role.ADMIN})
-
-
-class Without(Value, frozen=True):
-    """What to imagine away."""
-
-    source_ids: tuple[Id, ...]
-
-
-class AskCounterfactual(Value, frozen=True):
-    without: Without
-
-
-class Parameter(Struct, frozen=True, kw_only=True):
-    """A query parameter: `kind` bounds it, for the parser and for the document alike."""
-
-    name: str
-    kind: Any
-    summary: str
-    default: Any = None
-
-
-class Operation(Struct, frozen=True, kw_only=True):
-    """One row of the surface. `body` is a command or a question; None means there is no JSON body."""
-
-    name: str
-    method: str
-    path: str
-    answer: Any
-    summary: str
-    body: Any = None
-    status: int = 200
-    query: tuple[Parameter, ...] = ()
-    if_match: bool = False
-    idempotency_key: bool = False
-    roles: frozenset[Role] = EVERYONE
-    max_body: int = 16 * MIB
-    media: str = "application/json"
-    body_media: str = "application/json"
-
-
 S: Final = SESSION_PATH
 
 BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
