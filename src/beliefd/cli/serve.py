@@ -6,22 +6,24 @@ import ipaddress
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from beliefd.cli.output import Exit, fail
+from beliefd.cli.output import Exit, errors_exit, fail
 from beliefd.cli.target import prepare_data, store_name, store_options
 
 if TYPE_CHECKING:
     import uvicorn
 
     from beliefd.kernel.policy import Policy
+    from beliefd.steward.handle import Steward
 
 SHUTDOWN_SECONDS = 2
-"""How long open answers may take to finish; live feeds never finish by themselves."""
+"""How long answers under way may take to finish; live feeds are ended at once."""
 BACKLOG = 2048
 
 
@@ -34,15 +36,16 @@ BACKLOG = 2048
 )
 def serve(port: int, host: str, data: Path, store: str | None, policy_file: Path | None) -> None:
     """Run the server until it is told to stop."""
-    from beliefd.cli.output import errors_exit
-
     with errors_exit():
         policy = None if policy_file is None else read_policy(policy_file)
         listener = bind(host, port)
         if store is None:
             prepare_data(data)
+        line = f"beliefd is listening on {url_of(listener, host)}"
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(run_server(listener, host, store_name(data, store), policy))
+            runner.run(
+                run_server(listener, host, store_name(data, store), policy, lambda _: click.echo(line))
+            )
 
 
 def read_policy(path: Path) -> "Policy":
@@ -92,8 +95,13 @@ def loop_factory() -> type[asyncio.AbstractEventLoop] | None:
     return uvloop.Loop
 
 
-async def run_server(listener: socket.socket, host: str, target: str, policy: "Policy | None") -> None:
-    from beliefd.http.app import create_app
+Started = Callable[["uvicorn.Server"], None]
+
+
+async def run_server(
+    listener: socket.socket, host: str, target: str, policy: "Policy | None", started: Started
+) -> None:
+    """Serve the store on the socket until told to stop; `started` is called once requests are answered."""
     from beliefd.kernel.errors import BeliefdError, Code
     from beliefd.steward.handle import Steward
     from beliefd.steward.tokens import Authenticator
@@ -111,35 +119,38 @@ async def run_server(listener: socket.socket, host: str, target: str, policy: "P
             "make one with `beliefd token create --name me --role admin` on the same store",
             Exit.BAD_INPUT,
         )
-    server = make_server(
-        create_app(Steward(store, policy)), f"beliefd is listening on {url_of(listener, host)}"
-    )
-    await server.serve(sockets=[listener])
+    await _server(Steward(store, policy), started).serve(sockets=[listener])
 
 
-def make_server(app: object, announcement: str) -> "uvicorn.Server":
+def _server(steward: "Steward", started: Started) -> "uvicorn.Server":
     import uvicorn
+
+    from beliefd.http.app import create_app
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            click.echo(announcement)
+            started(self)
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            steward.end_feeds()
+            await super().shutdown(sockets)
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
             # uvicorn raises the signal again after its shutdown; being told to stop is not a failure here.
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, self.handle_exit, number, None)
+            if threading.current_thread() is threading.main_thread():
+                loop = asyncio.get_running_loop()
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    loop.add_signal_handler(number, self.handle_exit, number, None)
             yield
 
-    return Server(
-        uvicorn.Config(
-            app,  # type: ignore[arg-type]
-            access_log=False,
-            log_level="error",
-            server_header=False,
-            lifespan="on",
-            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        )
+    config = uvicorn.Config(
+        create_app(steward),
+        access_log=False,
+        log_level="error",
+        server_header=False,
+        lifespan="on",
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
+    return Server(config)

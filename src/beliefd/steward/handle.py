@@ -95,6 +95,8 @@ class Steward:
         self.decided: Counter[tuple[str, str]] = Counter()
         self.retries = 0
         self._lanes: dict[str, _Lane] = {}
+        self.feeds: set[asyncio.Event] = set()
+        self.feeds_ended = False
 
     def adopt(self, policy: Policy) -> None:
         """Decide under `policy` from the next command on. One assignment each: no command sees half of it."""
@@ -126,6 +128,12 @@ class Steward:
         self, command: DeclareSession, principal: Principal, *, key: str | None = None
     ) -> Outcome:
         return await self.submit(self.outside.new_id(), command, principal, key=key)
+
+    def end_feeds(self) -> None:
+        """Wake every live feed for the last time: a server that stops must not wait for its listeners."""
+        self.feeds_ended = True
+        for grown in self.feeds:
+            grown.set()
 
     async def close(self) -> None:
         """Let what was accepted finish, then close the store."""

@@ -201,8 +201,9 @@ async def feed(steward: Steward, session_id: str, after: int) -> AsyncIterator[l
     """Entries past `after` as they come; None now and then, so that callers can show they are alive."""
     grown = asyncio.Event()
     unsubscribe = steward.store.subscribe(lambda sid: grown.set() if sid in ("", session_id) else None)
+    steward.feeds.add(grown)
     try:
-        while True:
+        while not steward.feeds_ended:
             grown.clear()
             async for chunk in steward.store.stream(session_id, after):
                 yield chunk
@@ -212,6 +213,7 @@ async def feed(steward: Steward, session_id: str, after: int) -> AsyncIterator[l
             except TimeoutError:
                 yield None
     finally:
+        steward.feeds.discard(grown)
         unsubscribe()
 
 

@@ -1,0 +1,345 @@
+#!/usr/bin/env node
+// Verifies an exported ledger with nothing but BELIEF_PROTOCOL.md in hand: every hash is recomputed here.
+//
+//   node conformance/verify.mjs ledger.jsonl        (or: ... < ledger.jsonl)
+//
+// Prints `ok <n> events, head <hash>` and exits 0, or names the first bad event (or line) and exits 5.
+import { createHash } from "node:crypto";
+import { readFileSync, realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const FORMAT = "beliefd-ledger/1";
+const PROTOCOL = "belief/1";
+const MAX_DEPTH = 64;
+const STATE_HASH_EVERY = 256;
+const HEX = /^[0-9a-f]{64}$/;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+const REQUIRED = [
+  "actor", "delta", "event_id", "payload", "policy_hash", "prev_hash", "protocol", "seq", "session_id",
+  "survivors_after_hash", "survivors_before_hash", "ts", "verb",
+];
+const OPTIONAL = ["notes", "state_hash"];
+const OBJECTS = ["actor", "delta", "payload"];
+
+export const sha256 = (...chunks) => {
+  const hash = createHash("sha256");
+  for (const chunk of chunks) hash.update(chunk);
+  return hash.digest();
+};
+const hex = (value) => sha256(canonical(value)).toString("hex");
+
+// ---- protocol section 2: strict JSON in, canonical JSON out ------------------------------------
+// Objects become Maps: no key is special, and a key that comes twice can be refused.
+
+export function parse(text) {
+  let at = 0;
+  const fail = (reason) => {
+    throw new Error(`not strict JSON at character ${at}: ${reason}`);
+  };
+  const space = () => {
+    while (" \t\n\r".includes(text[at]) && at < text.length) at++;
+  };
+  const take = (token) => {
+    space();
+    if (!text.startsWith(token, at)) fail(`expected ${token}`);
+    at += token.length;
+  };
+  const string = () => {
+    const start = at++;
+    while (text[at] !== '"') {
+      if (at >= text.length) fail("unfinished text");
+      at += text[at] === "\\" ? 2 : 1;
+    }
+    let value;
+    try {
+      value = JSON.parse(text.slice(start, ++at)); // refuses raw control characters and bad escapes
+    } catch {
+      fail("bad text");
+    }
+    if (LONE_SURROGATE.test(value)) fail("lone surrogate");
+    return value;
+  };
+  const number = () => {
+    const token = /-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+    token.lastIndex = at;
+    const match = token.exec(text);
+    if (!match) fail("expected a value");
+    const value = Number(match[0]);
+    const whole = !match[2] && !match[3];
+    if (!Number.isFinite(value)) fail("number out of range");
+    if (Math.abs(value) > Number.MAX_SAFE_INTEGER && (whole || Math.abs(value) < 1e21)) {
+      fail("number past 2^53 - 1");
+    }
+    at += match[0].length;
+    return value;
+  };
+  const object = (depth) => {
+    const members = new Map();
+    take("{");
+    space();
+    while (text[at] !== "}") {
+      if (members.size) take(",");
+      space();
+      if (text[at] !== '"') fail("expected a key");
+      const key = string();
+      if (members.has(key)) fail(`key ${JSON.stringify(key)} appears twice`);
+      take(":");
+      members.set(key, value(depth + 1));
+      space();
+    }
+    at++;
+    return members;
+  };
+  const array = (depth) => {
+    const items = [];
+    take("[");
+    space();
+    while (text[at] !== "]") {
+      if (items.length) take(",");
+      items.push(value(depth + 1));
+      space();
+    }
+    at++;
+    return items;
+  };
+  const value = (depth) => {
+    if (depth > MAX_DEPTH) fail(`nested deeper than ${MAX_DEPTH} levels`);
+    space();
+    switch (text[at]) {
+      case "{": return object(depth);
+      case "[": return array(depth);
+      case '"': return string();
+      case "t": take("true"); return true;
+      case "f": take("false"); return false;
+      case "n": take("null"); return null;
+      default: return number();
+    }
+  };
+  const result = value(0);
+  space();
+  if (at < text.length) fail("something follows the value");
+  return result;
+}
+
+export function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (value instanceof Map) {
+    // `sort` without a comparator orders by UTF-16 code units, as RFC 8785 asks.
+    const keys = [...value.keys()].sort();
+    return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value.get(key))}`).join(",")}}`;
+  }
+  return JSON.stringify(value); // texts, numbers, true, false, null: ECMAScript's form is the canonical one
+}
+
+const record = (members) => new Map(Object.entries(members));
+
+// ---- protocol section 3: the hashes ------------------------------------------------------------
+
+export class Universe {
+  constructor(hypotheses) {
+    this.ids = [...new Set(hypotheses)].map((id) => Buffer.from(id)).sort(Buffer.compare);
+    this.places = new Map(this.ids.map((id, place) => [id.toString(), place]));
+    const framed = this.ids.flatMap((id) => {
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(id.length);
+      return [length, id];
+    });
+    this.hash = sha256("belief/1 universe\0", ...framed);
+  }
+}
+
+export class Survivors {
+  constructor(universe) {
+    this.universe = universe;
+    this.bitmap = Buffer.alloc(Math.ceil(universe.ids.length / 8));
+    for (let place = 0; place < universe.ids.length; place++) this.bitmap[place >> 3] |= 0x80 >> (place & 7);
+  }
+  remove(id) {
+    const place = this.universe.places.get(id);
+    const mask = 0x80 >> (place & 7);
+    if (place === undefined || !(this.bitmap[place >> 3] & mask)) return false;
+    this.bitmap[place >> 3] &= ~mask;
+    return true;
+  }
+  get hash() {
+    return sha256("belief/1 survivors\0", this.universe.hash, this.bitmap).toString("hex");
+  }
+}
+
+export const genesisHash = (sessionId, ontology, universe) =>
+  hex(record({
+    ontology, protocol: PROTOCOL, session_id: sessionId, universe_hash: universe.hash.toString("hex"),
+  }));
+
+export const stateHash = (session) => {
+  const full = {
+    session_id: session.id,
+    survivors_hash: session.survivors.hash,
+    eliminations: session.eliminations,
+    obligations: [...session.obligations].map(([id, kept]) => [id, record(kept)]),
+    conclusions: session.conclusions,
+    last_conclusion: session.lastConclusion,
+    conclusion_streak: session.streak,
+    terminated: session.terminated,
+  };
+  const empty = (value) => !value || value.length === 0 || value.size === 0;
+  return hex(new Map(Object.entries(full).filter(([, value]) => !empty(value))));
+};
+
+// ---- protocol section 4: what each kind of event does to the state -----------------------------
+
+const begin = (id, payload) => ({
+  id,
+  survivors: new Survivors(new Universe(payload.get("hypotheses"))),
+  eliminations: 0,
+  obligations: new Map(),
+  conclusions: new Map(),
+  lastConclusion: null,
+  streak: 0,
+  terminated: false,
+});
+
+const FOLDS = {
+  declared() {},
+  refused() {},
+  eliminated(session, delta) {
+    for (const id of delta.get("eliminated")) {
+      if (!session.survivors.remove(id)) throw new Error(`its delta eliminates \`${id}\`, which was no survivor`);
+      session.eliminations++;
+    }
+  },
+  merged: (session, delta) => FOLDS.eliminated(session, delta),
+  obligation_entered(session, delta) {
+    session.obligations.delete(delta.get("obligation_id")); // entering again moves it to the end
+    session.obligations.set(delta.get("obligation_id"), {
+      active: true,
+      entered_at: session.eliminations,
+      min_total_eliminations: delta.get("min_total_eliminations"),
+    });
+  },
+  exit_ruled(session, delta) {
+    const kept = session.obligations.get(delta.get("obligation_id"));
+    if (!kept) throw new Error("its delta rules on an obligation that was never entered");
+    if (delta.get("approved")) kept.active = false;
+  },
+  conclusion_ruled(session, delta) {
+    if (!delta.get("accepted")) return;
+    const id = delta.get("conclusion_id");
+    session.conclusions.set(id, (session.conclusions.get(id) ?? 0) + 1);
+    session.streak = id === session.lastConclusion ? session.streak + 1 : 1;
+    session.lastConclusion = id;
+  },
+  termination_ruled(session, delta) {
+    session.terminated = delta.get("approved");
+  },
+};
+
+// ---- protocol section 9: verification ----------------------------------------------------------
+
+const must = (holds, reason) => {
+  if (!holds) throw new Error(reason);
+};
+
+const texts = (value) => Array.isArray(value) && value.every((item) => typeof item === "string");
+
+function readHeader(header) {
+  must(header instanceof Map && header.get("format") === FORMAT, `not the header of a ${FORMAT} export`);
+  must(header.get("protocol") === PROTOCOL, `protocol is not ${PROTOCOL}`);
+  must(header.get("policies") instanceof Map, "the header has no policies");
+  must(header.get("head") instanceof Map && Number.isInteger(header.get("head").get("seq")), "the header has no head");
+  for (const [name, policy] of header.get("policies")) {
+    must(hex(policy) === name, `policy \`${name}\` does not hash to its name`);
+  }
+  return header;
+}
+
+function checkEntry(entry, place, previous, header, session) {
+  must(entry instanceof Map, "it is not an object");
+  const claimed = entry.get("hash");
+  entry.delete("hash");
+  must(typeof claimed === "string" && HEX.test(claimed) && hex(entry) === claimed, "its hash does not match its bytes");
+  must(REQUIRED.every((name) => entry.has(name)), "a field is missing");
+  must([...entry.keys()].every((name) => REQUIRED.includes(name) || OPTIONAL.includes(name)), "a field is unknown");
+  must(OBJECTS.every((name) => entry.get(name) instanceof Map), "actor, delta or payload is not an object");
+  must(texts(entry.get("delta").get("eliminated")), "its delta does not list what it eliminated");
+  must(entry.get("protocol") === PROTOCOL, `its protocol is not ${PROTOCOL}`);
+  must(entry.get("session_id") === header.get("session_id"), "it belongs to another session");
+  must(entry.get("seq") === place, `it stands at place ${place} but says ${entry.get("seq")}`);
+  must(header.get("policies").has(entry.get("policy_hash")), "its policy is not in the header");
+
+  const payload = entry.get("payload");
+  const delta = entry.get("delta");
+  if (!session) {
+    must(entry.get("verb") === "DECLARE_SESSION" && delta.get("kind") === "declared", "it does not declare a session");
+    must(texts(payload.get("hypotheses")) && payload.get("hypotheses").length > 0, "it declares no hypotheses");
+    session = begin(entry.get("session_id"), payload);
+    previous = genesisHash(session.id, payload.get("ontology"), session.survivors.universe);
+  }
+  must(entry.get("prev_hash") === previous, "its `prev_hash` is not the hash of what comes before it");
+  must(entry.get("survivors_before_hash") === session.survivors.hash, "its `survivors_before_hash` does not hold");
+  must(Object.hasOwn(FOLDS, delta.get("kind")), `its kind of event is unknown: ${delta.get("kind")}`);
+  FOLDS[delta.get("kind")](session, delta);
+  must(entry.get("survivors_after_hash") === session.survivors.hash, "its `survivors_after_hash` does not hold");
+  must(entry.has("state_hash") === (place % STATE_HASH_EVERY === 0), "`state_hash` stands in every 256th event");
+  must(!entry.has("state_hash") || entry.get("state_hash") === stateHash(session), "its `state_hash` does not hold");
+  return { session, hash: claimed, eventId: entry.get("event_id") };
+}
+
+function checkHead(reached, count, header) {
+  const [seq, id, hash] = ["seq", "event_id", "hash"].map((name) => header.get("head").get(name));
+  must(count > 0 && count >= seq, `the ledger ends here, but its head is event ${seq}`);
+  must(count <= seq, `the ledger goes on past its head, event ${seq}`);
+  must(reached.eventId === id && reached.hash === hash, "it is not the head that was promised");
+}
+
+/** The verdict on an export's bytes: `{ok, text}`, with the line to print. */
+export function verify(bytes) {
+  let where = "line 1";
+  try {
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    let header;
+    let reached = { session: null, hash: null };
+    let count = 0;
+    let line = 0;
+    for (let start = 0, end; start < bytes.length; start = end + 1) {
+      end = bytes.indexOf(10, start);
+      if (end < 0) end = bytes.length;
+      where = `line ${++line}`;
+      const text = decoder.decode(bytes.subarray(start, end));
+      if (!text.trim()) continue;
+      const value = parse(text);
+      if (!header) {
+        header = readHeader(value);
+        continue;
+      }
+      where = `event ${count + 1}`;
+      reached = checkEntry(value, count + 1, reached.hash, header, reached.session);
+      count++;
+    }
+    must(header, "the file is empty");
+    const promised = header.get("head").get("seq");
+    where = `event ${count === promised && count > 0 ? count : Math.min(count, promised) + 1}`;
+    checkHead(reached, count, header);
+    return { ok: true, text: `ok ${count} events, head ${reached.hash}` };
+  } catch (error) {
+    return { ok: false, text: `bad ${where}: ${error.message}` };
+  }
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  const [name, ...surplus] = process.argv.slice(2);
+  if (surplus.length || name === "-h" || name === "--help") {
+    console.error("usage: node verify.mjs [ledger.jsonl]");
+    process.exit(2);
+  }
+  let bytes;
+  try {
+    bytes = readFileSync(name === undefined || name === "-" ? 0 : name);
+  } catch (error) {
+    console.error(`cannot read the ledger: ${error.message}`);
+    process.exit(2);
+  }
+  const verdict = verify(bytes);
+  console.log(verdict.text);
+  process.exit(verdict.ok ? 0 : 5);
+}
