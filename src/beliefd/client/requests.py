@@ -48,12 +48,12 @@ class Request(Struct, frozen=True):
         return msgspec.json.encode(self.body)
 
 
-def _request(name: str, session_id: str | None = None, **rest: Any) -> Request:
+def request(name: str, session_id: str | None = None, **rest: Any) -> Request:
     path = {} if session_id is None else {"session_id": session_id}
     return Request(BY_NAME[name], {**path, **rest.pop("path", {})}, **rest)
 
 
-def _query(**values: Any) -> dict[str, str]:
+def query(**values: Any) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if value is not None}
 
 
@@ -70,18 +70,18 @@ def declare_session(
         "options": options or {},
         "metadata": metadata or {},
     }
-    return _request("declare_session", body=body, key=key)
+    return request("declare_session", body=body, key=key)
 
 
 def list_sessions(cursor: str | None, limit: int | None) -> Request:
-    return _request("list_sessions", query=_query(cursor=cursor, limit=limit))
+    return request("list_sessions", query=query(cursor=cursor, limit=limit))
 
 
 def query_belief(
     session_id: str, at: int | None, survivors_limit: int | None, survivors_after: str | None
 ) -> Request:
-    query = _query(at=at, survivors_limit=survivors_limit, survivors_after=survivors_after)
-    return _request("query_belief", session_id, query=query)
+    asked = query(at=at, survivors_limit=survivors_limit, survivors_after=survivors_after)
+    return request("query_belief", session_id, query=asked)
 
 
 def eliminate(
@@ -99,20 +99,20 @@ def eliminate(
         "eliminated": list(eliminated),
         "justification": justification or {},
     }
-    return _request("eliminate", session_id, body=body, if_match=if_match, key=key)
+    return request("eliminate", session_id, body=body, if_match=if_match, key=key)
 
 
 def enter_obligation(
     session_id: str, obligation_id: str, minimum: int, if_match: str | None, key: str | None
 ) -> Request:
     body = {"obligation_id": obligation_id, "min_total_eliminations": minimum}
-    return _request("enter_obligation", session_id, body=body, if_match=if_match, key=key)
+    return request("enter_obligation", session_id, body=body, if_match=if_match, key=key)
 
 
 def request_exit(
     session_id: str, obligation_id: str, context: Object | None, if_match: str | None, key: str | None
 ) -> Request:
-    return _request(
+    return request(
         "request_exit",
         session_id,
         path={"obligation_id": obligation_id},
@@ -126,49 +126,47 @@ def declare_conclusion(
     session_id: str, conclusion_id: str, context: Object | None, if_match: str | None, key: str | None
 ) -> Request:
     body = {"conclusion_id": conclusion_id, "context": context or {}}
-    return _request("declare_conclusion", session_id, body=body, if_match=if_match, key=key)
+    return request("declare_conclusion", session_id, body=body, if_match=if_match, key=key)
 
 
 def request_termination(
     session_id: str, context: Object | None, if_match: str | None, key: str | None
 ) -> Request:
-    return _request(
+    return request(
         "request_termination", session_id, body={"context": context or {}}, if_match=if_match, key=key
     )
 
 
 def batch(session_id: str, commands: Sequence[Object]) -> Request:
-    return _request(
-        "batch", session_id, body=b"".join(msgspec.json.encode(item) + b"\n" for item in commands)
-    )
+    return request("batch", session_id, body=b"".join(msgspec.json.encode(item) + b"\n" for item in commands))
 
 
 def audit_trace(session_id: str, since_event_id: str | None, limit: int | None) -> Request:
-    return _request("audit_trace", session_id, query=_query(since_event_id=since_event_id, limit=limit))
+    return request("audit_trace", session_id, query=query(since_event_id=since_event_id, limit=limit))
 
 
 def verify(session_id: str) -> Request:
-    return _request("verify", session_id)
+    return request("verify", session_id)
 
 
 def export(session_id: str) -> Request:
-    return _request("export", session_id)
+    return request("export", session_id)
 
 
 def why(session_id: str, hypothesis: str) -> Request:
-    return _request("why", session_id, path={"hypothesis": hypothesis})
+    return request("why", session_id, path={"hypothesis": hypothesis})
 
 
 def counterfactual(session_id: str, source_ids: Iterable[str]) -> Request:
-    return _request("counterfactual", session_id, body={"without": {"source_ids": list(source_ids)}})
+    return request("counterfactual", session_id, body={"without": {"source_ids": list(source_ids)}})
 
 
 def merge(session_id: str, ledger: bytes) -> Request:
-    return _request("merge", session_id, body=ledger)
+    return request("merge", session_id, body=ledger)
 
 
 def import_ledger(ledger: bytes) -> Request:
-    return _request("import_ledger", body=ledger)
+    return request("import_ledger", body=ledger)
 
 
 def decoded(request: Request, status: int, data: bytes) -> Any:

@@ -1,12 +1,13 @@
 """Synchronous calls, and the HTTP client that makes them."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import httpx
 
 from beliefd.client import requests
+from beliefd.client.claim_calls import ClaimCalls
 from beliefd.client.requests import Ontology, Request
 from beliefd.kernel.values import Object
 from beliefd.protocol.answers import (
@@ -27,7 +28,7 @@ from beliefd.protocol.answers import (
 TIMEOUT_SECONDS = 30.0
 
 
-class Calls(ABC):
+class Calls(ClaimCalls):
     """Every operation as a method. Errors are raised as `BeliefdError`."""
 
     @abstractmethod

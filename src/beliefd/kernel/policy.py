@@ -55,6 +55,10 @@ class ApproverRule(Value, frozen=True):
     principals: tuple[Id, ...] = ()
     required: Annotated[int, msgspec.Meta(ge=1, le=10)] = 1
 
+    def __post_init__(self) -> None:
+        if self.principals and not self.roles and self.required > len(set(self.principals)):
+            raise ValueError(f"`required` is {self.required}, but only {len(self.principals)} may approve")
+
 
 class ApprovalPolicy(Value, frozen=True):
     """When a person must decide, who that is, and what follows when nobody does."""
@@ -71,6 +75,8 @@ class ApprovalPolicy(Value, frozen=True):
         missing = [tier for tier in HUMAN_ALWAYS if tier not in self.require_human]
         if missing:
             raise ValueError(f"`require_human` must name {missing[0]}: it always needs a person")
+        if self.on_expiry == "escalate" and not (self.escalate_to.roles or self.escalate_to.principals):
+            raise ValueError("`on_expiry: escalate` needs somebody in `escalate_to`")
 
     def rule_for(self, tier: str) -> ApproverRule:
         return self.approvers.get(tier, self.otherwise)  # type: ignore[call-overload, no-any-return]

@@ -1,0 +1,39 @@
+"""Hot reload: a changed policy file is adopted whole, or the old policy stays and the log says why."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from beliefd.kernel.policy import Policy
+from beliefd.policy.files import BadPolicy, load_policy
+
+log = logging.getLogger("beliefd.policy")
+POLL_SECONDS: Final = 1.0
+
+
+async def watch_policy(path: Path, adopt: Callable[[Policy], None], every: float = POLL_SECONDS) -> None:
+    """Adopt the file again whenever it changes; never returns."""
+    seen = _stamp(path)
+    while True:
+        await asyncio.sleep(every)
+        stamp = _stamp(path)
+        if stamp == seen or stamp is None:
+            continue
+        seen = stamp
+        try:
+            adopt(load_policy(path))
+        except BadPolicy as error:
+            log.error("policy file `%s` is not adopted, the old one stays in force: %s", path, error)
+        else:
+            log.info("policy file `%s` is in force", path)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """Editors replace files: the inode changes even where time and size do not."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

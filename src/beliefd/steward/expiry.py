@@ -1,0 +1,37 @@
+"""Time-outs: approvals that nobody decided are brought before the kernel, which does what policy says."""
+
+import asyncio
+import logging
+from typing import Final
+
+from beliefd.kernel.commands import ExpireApproval
+from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.values import Principal, Role, Tier
+from beliefd.steward.handle import Steward
+from beliefd.stores.base import StorageUnavailable
+
+log = logging.getLogger("beliefd.expiry")
+CLOCKWORK: Final = Principal(id="steward://expiry", role=Role.TOOL, tier=Tier.READ_ONLY.name)
+EVERY_SECONDS: Final = 1.0
+AT_ONCE: Final = 100
+
+
+async def expire_due(steward: Steward) -> int:
+    """Expire what is due now; returns how many. Another process may be doing the same: the kernel sorts it out."""
+    rows = await steward.store.inbox_due(steward.outside.now(), AT_ONCE)
+    for row in rows:
+        try:
+            await steward.submit(row.session_id, ExpireApproval(approval_id=row.approval_id), CLOCKWORK)
+        except BeliefdError as error:
+            log.warning("approval `%s` could not be expired: %s", row.approval_id, error)
+    return len(rows)
+
+
+async def expire_for_ever(steward: Steward) -> None:
+    while True:
+        try:
+            while await expire_due(steward) == AT_ONCE:
+                pass
+        except StorageUnavailable as error:
+            log.warning("approvals are not being expired: %s", error)
+        await asyncio.sleep(EVERY_SECONDS)
