@@ -99,7 +99,7 @@ class Surface:
     async def _call(self, operation: Operation, request: Request) -> Call:
         principal = await principal_of(request, self.authenticator)
         body: Any = None
-        if operation.method == "POST":
+        if operation.method in ("POST", "PUT"):
             data = await _read(request, operation.max_body)
             if operation.body is None:
                 body = data

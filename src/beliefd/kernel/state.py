@@ -34,7 +34,7 @@ class Session(Struct, frozen=True):
     """Everything that is known of a session.
 
     Maps that stay small are replaced whole; those that grow with the ledger are persistent tries, so that an
-    event costs the same in a long session. `trail` is who asked for which tier lately.
+    event costs the same in a long session (quoted: they cannot be subscripted at run time). `trail` is who asked for which tier lately.
     """
 
     session_id: str
@@ -48,9 +48,9 @@ class Session(Struct, frozen=True):
     last_conclusion: str | None = None
     conclusion_streak: int = 0
     terminated: bool = False
-    bundles: HashTrieMap[str, BundleState] = HashTrieMap()
-    approvals: HashTrieMap[str, Approval] = HashTrieMap()
-    grants: HashTrieMap[str, Grant] = HashTrieMap()
+    bundles: "HashTrieMap[str, BundleState]" = HashTrieMap()
+    approvals: "HashTrieMap[str, Approval]" = HashTrieMap()
+    grants: "HashTrieMap[str, Grant]" = HashTrieMap()
     trail: tuple[tuple[str, int], ...] = ()
 
     @property

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
+from beliefd.kernel.claims.bundle import DIGEST_PATTERN, TIMESTAMP_PATTERN
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.values import ID_PATTERN, MAX_ID_LENGTH, Id
 from beliefd.ledger.strict_json import Unreadable, loads, shown
@@ -18,6 +19,10 @@ _PATTERN = re.compile(r" matching regex .*", re.DOTALL)
 _ID = re.compile(ID_PATTERN)
 _WHOLE = re.compile(r"(0|[1-9][0-9]{0,15})")
 MESSAGE_LENGTH: Final = 200
+_IN_WORDS: Final = {
+    DIGEST_PATTERN: " of hexadecimal digits",
+    TIMESTAMP_PATTERN: " that is an ISO-8601 time with `Z` or an offset",
+}
 
 
 def parse(data: bytes) -> Any:
@@ -78,12 +83,24 @@ def query_values(parameters: Sequence[Parameter], given: dict[str, str]) -> dict
 def _query_value(parameter: Parameter, text: str) -> Any:
     if parameter.kind is Id:
         return identifier(text, parameter.name)
+    if get_origin(parameter.kind) is Literal:
+        choices = get_args(parameter.kind)
+        if text not in choices:
+            raise invalid(f"`{parameter.name}` must be one of {', '.join(choices)}", parameter.name)
+        return text
     if not _WHOLE.fullmatch(text):
         raise invalid(f"`{parameter.name}` must be a whole number", parameter.name)
     try:
         return msgspec.convert(int(text), parameter.kind)
     except msgspec.ValidationError as error:
         raise invalid(f"`{parameter.name}`: {_located(str(error))[0]}", parameter.name) from None
+
+
+def _pattern_in_words(found: re.Match[str]) -> str:
+    for pattern, words in _IN_WORDS.items():
+        if pattern in found[0] or repr(pattern) in found[0]:
+            return words
+    return " on one line, without control characters"
 
 
 def _located(text: str) -> tuple[str, str]:
@@ -94,5 +111,5 @@ def _located(text: str) -> tuple[str, str]:
     if named:
         path = f"{path}.{shown(named['name'])}"
         message = f"{message[: named.start()]}field `{shown(named['name'])}`"
-    message = _PATTERN.sub(" on one line, without control characters", message)[:MESSAGE_LENGTH]
+    message = _PATTERN.sub(_pattern_in_words, message)[:MESSAGE_LENGTH]
     return message[0].lower() + message[1:], path

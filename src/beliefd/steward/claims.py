@@ -34,6 +34,7 @@ from beliefd.protocol import claim_answers as answers
 from beliefd.protocol.claim_answers import judged
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
+from beliefd.steward.expiry import expire_due
 from beliefd.steward.handle import Outcome, Steward, refusal
 
 
@@ -88,6 +89,7 @@ async def show_claims(steward: Steward, call: Call) -> answers.JudgedBundle:
 
 async def list_approvals(steward: Steward, call: Call) -> answers.Inbox:
     cursor, limit = call.query["cursor"], call.query["limit"]
+    await expire_due(steward)
     rows = await steward.store.inbox(call.query["status"], cursor, limit + 1)
     cards = []
     for row in rows[:limit]:

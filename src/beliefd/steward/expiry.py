@@ -17,7 +17,7 @@ AT_ONCE: Final = 100
 
 
 async def expire_due(steward: Steward) -> int:
-    """Expire what is due now; returns how many. Another process may be doing the same: the kernel sorts it out."""
+    """Expire what is due now; returns how many. Two processes may do it at once: the second is refused."""
     rows = await steward.store.inbox_due(steward.outside.now(), AT_ONCE)
     for row in rows:
         try:

@@ -16,14 +16,12 @@ Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 Note = Annotated[str, msgspec.Meta(max_length=20_000)]
 Unit = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 # MD5 to SHA-512: other digests than SHA-256 are taken with a caveat, anything else is not a digest.
-Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-fA-F]+$(?!\\n)", min_length=32, max_length=128)]
-Timestamp = Annotated[
-    str,
-    msgspec.Meta(
-        pattern="^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?(Z|[+-]\\d{2}:\\d{2})$(?!\\n)",
-        max_length=40,
-    ),
-]
+DIGEST_PATTERN: Final = "^[0-9a-fA-F]+$(?!\\n)"
+TIMESTAMP_PATTERN: Final = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$(?!\\n)"
+)
+Digest = Annotated[str, msgspec.Meta(pattern=DIGEST_PATTERN, min_length=32, max_length=128)]
+Timestamp = Annotated[str, msgspec.Meta(pattern=TIMESTAMP_PATTERN, max_length=40)]
 
 ClaimType = Literal["FACT", "INFERENCE", "DECISION"]
 Method = Literal["semantic_entropy", "model_disagreement", "confidence_score", "conformal_set"]
