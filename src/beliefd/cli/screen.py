@@ -1,7 +1,7 @@
 """The stage of the demo: a live board in a terminal, plain lines anywhere else."""
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from beliefd.cli.output import console, visible
 from beliefd.cli.views import STATUS_STYLE, measure
@@ -9,10 +9,13 @@ from beliefd.cli.views import STATUS_STYLE, measure
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
+    from rich.text import Text
 
     from beliefd.protocol.answers import BeliefSnapshot
 
 PACE_SECONDS = 0.7
+INDENT = 3
+Verdict = Literal["allowed", "refused", "verified"]
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
@@ -47,26 +50,32 @@ class Screen:
     def say(self, text: str, style: str = "") -> None:
         from rich.text import Text
 
-        self._print(Text(f"   {visible(text)}", style))
+        self._print(Text(visible(text), style), indent=INDENT)
 
-    def verdict(self, allowed: bool, text: str) -> None:
+    def verdict(self, verdict: Verdict, text: str) -> None:
         from rich.text import Text
 
-        mark = ("allowed ", "bold green") if allowed else ("refused ", "bold red")
-        self._print(Text.assemble("   ", mark, visible(text)))
+        style = "bold red" if verdict == "refused" else "bold green"
+        self._print(Text.assemble((verdict, style), f" {visible(text)}"), indent=INDENT)
         self._rest()
 
     def board(self, snapshot: "BeliefSnapshot", fell: dict[str, str], hypotheses: list[str]) -> None:
         """Who still stands, who fell to what, and how little is left to find out."""
         self._entropies.append(snapshot.entropy_proxy)
         if self._live is None:
-            self._print(measure(snapshot))
+            self._print(measure(snapshot), indent=INDENT)
             return
         self._live.update(_board(snapshot, fell, hypotheses, self._entropies), refresh=True)
         self._rest()
 
-    def _print(self, text: "RenderableType") -> None:
-        self.console.print(text, soft_wrap=not self.is_live)
+    def _print(self, text: "Text", indent: int = 0) -> None:
+        from rich.padding import Padding
+        from rich.text import Text
+
+        if self.is_live:
+            self.console.print(Padding(text, (0, 0, 0, indent)))
+        else:
+            self.console.print(Text.assemble(" " * indent, text), soft_wrap=True)
 
     def _rest(self) -> None:
         if self.is_live:

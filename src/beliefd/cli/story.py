@@ -50,9 +50,7 @@ class Stage:
         )
         self.fell.update(dict.fromkeys(answer.applied_eliminated, probe.id))
         self.screen.say(f"{probe.source} was asked to {probe.ask}: {because}")
-        self.screen.say(
-            f"{len(answer.applied_eliminated)} fall: {', '.join(answer.applied_eliminated)}", "red"
-        )
+        self.screen.say(f"gone: {', '.join(answer.applied_eliminated)}", "red")
         self.draw(answer.snapshot)
 
 
@@ -78,7 +76,7 @@ def _open(stage: Stage) -> None:
 def _promise(stage: Stage) -> None:
     obligation = stage.kit.obligation
     stage.approver.enter_obligation(stage.session_id, obligation.id, obligation.min_total_eliminations)
-    stage.screen.verdict(True, f"obligation {obligation.id}: {obligation.why}")
+    stage.screen.verdict("allowed", f"obligation {obligation.id}: {obligation.why}")
 
 
 def _first_probes(stage: Stage) -> None:
@@ -90,10 +88,10 @@ def _jump(stage: Stage) -> None:
     hasty = stage.kit.concluded(stage.kit.tempting)
     conclusion = stage.agent.declare_conclusion(stage.session_id, hasty)
     _must(not conclusion.accepted, "the hasty conclusion was accepted")
-    stage.screen.verdict(False, f"{hasty}: {conclusion.reason}")
+    stage.screen.verdict("refused", f"{hasty}: {conclusion.reason}")
     release = stage.agent.request_exit(stage.session_id, stage.kit.obligation.id)
     _must(not release.approved, "the obligation was left before it was met")
-    stage.screen.verdict(False, f"to leave {stage.kit.obligation.id}: {release.reason}")
+    stage.screen.verdict("refused", f"to leave {stage.kit.obligation.id}: {release.reason}")
 
 
 def _other_probes(stage: Stage) -> None:
@@ -106,30 +104,27 @@ def _other_probes(stage: Stage) -> None:
 def _release(stage: Stage) -> None:
     answer = stage.agent.request_exit(stage.session_id, stage.kit.obligation.id)
     _must(answer.approved, answer.reason)
-    stage.screen.verdict(True, f"to leave {stage.kit.obligation.id}: {answer.reason}")
+    stage.screen.verdict("allowed", f"to leave {stage.kit.obligation.id}: {answer.reason}")
 
 
 def _conclude(stage: Stage) -> None:
     found = stage.kit.concluded(stage.kit.truth)
     answer = stage.agent.declare_conclusion(stage.session_id, found)
     _must(answer.accepted, answer.reason)
-    stage.screen.verdict(True, f"{found}: {answer.reason}")
+    stage.screen.verdict("allowed", f"{found}: {answer.reason}")
 
 
 def _end(stage: Stage) -> None:
     answer = stage.approver.request_termination(stage.session_id)
     _must(answer.approved, answer.reason)
-    stage.screen.verdict(True, f"to close the session: {answer.reason}")
+    stage.screen.verdict("allowed", f"to close the session: {answer.reason}")
     stage.draw(answer.snapshot)
 
 
 def _verify(stage: Stage) -> None:
     answer = stage.agent.verify(stage.session_id)
-    _must(answer.ok and answer.head is not None, f"the ledger is broken: {answer.first_bad}")
-    head = answer.head.hash if answer.head else ""
-    stage.screen.verdict(
-        True, f"{answer.checked} events, every hash, link and decision recomputed, head {head[:16]}"
-    )
+    _must(answer.ok, f"the ledger is broken: {answer.first_bad}")
+    stage.screen.verdict("verified", f"{answer.checked} events: every hash, link and decision recomputed")
 
 
 def _why(stage: Stage) -> None:
