@@ -4,6 +4,7 @@ import click
 
 from beliefd import __version__
 from beliefd.cli.audit import audit
+from beliefd.cli.demo import demo
 from beliefd.cli.doctor import doctor
 from beliefd.cli.serve import serve
 from beliefd.cli.session import session
@@ -18,7 +19,7 @@ def main() -> None:
     """A belief server for AI agents: they propose, beliefd decides, one ledger remembers why."""
 
 
-for command in (serve, session, audit, token, doctor):
+for command in (demo, serve, session, audit, token, doctor):
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -1,0 +1,165 @@
+"""The story that `beliefd demo` plays through the public API. A new capability adds its act to ACTS.
+
+Every act checks what it shows: if the server ruled otherwise than the story says, the demo fails.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from beliefd.kits import Kit, Probe
+
+if TYPE_CHECKING:
+    from beliefd.cli.screen import Screen
+    from beliefd.client import Client
+    from beliefd.protocol.answers import BeliefSnapshot
+
+FIRST_PROBES = 2
+"""So many come back before the agent loses patience."""
+
+
+class StoryBroken(Exception):
+    """The server ruled otherwise than the story promises."""
+
+
+class Stage:
+    """Who takes part, and what has happened so far."""
+
+    def __init__(self, kit: Kit, agent: "Client", approver: "Client", screen: "Screen") -> None:
+        self.kit = kit
+        self.agent = agent
+        self.approver = approver
+        self.screen = screen
+        self.session_id = ""
+        self.fell: dict[str, str] = {}
+
+    def draw(self, snapshot: "BeliefSnapshot") -> None:
+        self.screen.board(snapshot, self.fell, list(self.kit.hypotheses))
+
+    def probe(self, probe: Probe) -> None:
+        """Ask the world, and let beliefd know what the outcome rules out."""
+        outcome = self.kit.seen(probe, self.kit.truth)
+        because = probe.outcomes[outcome].because
+        answer = self.agent.eliminate(
+            self.session_id,
+            source_id=probe.source,
+            observation_id=f"{probe.id}={outcome}",
+            eliminated=self.kit.eliminated(probe, outcome),
+            justification={"because": because},
+        )
+        self.fell.update(dict.fromkeys(answer.applied_eliminated, probe.id))
+        self.screen.say(f"{probe.source} was asked to {probe.ask}: {because}")
+        self.screen.say(f"gone: {', '.join(answer.applied_eliminated)}", "red")
+        self.draw(answer.snapshot)
+
+
+class Act(Struct, frozen=True):
+    title: str
+    play: Callable[[Stage], None]
+
+
+def play(stage: Stage) -> None:
+    for act in ACTS:
+        stage.screen.act(act.title)
+        act.play(stage)
+
+
+def _open(stage: Stage) -> None:
+    kit = stage.kit
+    stage.screen.say(kit.story)
+    answer = stage.agent.declare_session(kit.hypotheses, kit.ontology, metadata={"title": kit.title})
+    stage.session_id = answer.session_id
+    stage.draw(answer.snapshot)
+
+
+def _promise(stage: Stage) -> None:
+    obligation = stage.kit.obligation
+    stage.approver.enter_obligation(stage.session_id, obligation.id, obligation.min_total_eliminations)
+    stage.screen.verdict("allowed", f"obligation {obligation.id}: {obligation.why}")
+
+
+def _first_probes(stage: Stage) -> None:
+    for probe in stage.kit.probes[:FIRST_PROBES]:
+        stage.probe(probe)
+
+
+def _jump(stage: Stage) -> None:
+    hasty = stage.kit.concluded(stage.kit.tempting)
+    conclusion = stage.agent.declare_conclusion(stage.session_id, hasty)
+    _must(not conclusion.accepted, "the hasty conclusion was accepted")
+    stage.screen.verdict("refused", f"{hasty}: {conclusion.reason}")
+    release = stage.agent.request_exit(stage.session_id, stage.kit.obligation.id)
+    _must(not release.approved, "the obligation was left before it was met")
+    stage.screen.verdict("refused", f"to leave {stage.kit.obligation.id}: {release.reason}")
+
+
+def _other_probes(stage: Stage) -> None:
+    for probe in stage.kit.probes[FIRST_PROBES:]:
+        stage.probe(probe)
+    left = stage.agent.query_belief(stage.session_id).survivors
+    _must(left == [stage.kit.truth], f"the probes left {left}")
+
+
+def _release(stage: Stage) -> None:
+    answer = stage.agent.request_exit(stage.session_id, stage.kit.obligation.id)
+    _must(answer.approved, answer.reason)
+    stage.screen.verdict("allowed", f"to leave {stage.kit.obligation.id}: {answer.reason}")
+
+
+def _conclude(stage: Stage) -> None:
+    found = stage.kit.concluded(stage.kit.truth)
+    answer = stage.agent.declare_conclusion(stage.session_id, found)
+    _must(answer.accepted, answer.reason)
+    stage.screen.verdict("allowed", f"{found}: {answer.reason}")
+
+
+def _end(stage: Stage) -> None:
+    answer = stage.approver.request_termination(stage.session_id)
+    _must(answer.approved, answer.reason)
+    stage.screen.verdict("allowed", f"to close the session: {answer.reason}")
+    stage.draw(answer.snapshot)
+
+
+def _verify(stage: Stage) -> None:
+    answer = stage.agent.verify(stage.session_id)
+    _must(answer.ok, f"the ledger is broken: {answer.first_bad}")
+    stage.screen.verdict("verified", f"{answer.checked} events: every hash, link and decision recomputed")
+
+
+def _why(stage: Stage) -> None:
+    answer = stage.agent.why(stage.session_id, stage.kit.tempting)
+    _must(not answer.survives and bool(answer.events), f"nobody spoke against {stage.kit.tempting}")
+    for item in answer.events:
+        said = item.justification["because"]
+        stage.screen.say(f"{stage.kit.tempting} fell at event {item.seq} to {item.source_id}: {said}")
+
+
+def _what_if(stage: Stage) -> None:
+    silent = stage.kit.probes[-1].source
+    answer = stage.agent.counterfactual(stage.session_id, without_source_ids=[silent])
+    _must(bool(answer.restored), f"nothing rests on {silent}")
+    stage.screen.say(f"had {silent} never spoken, {', '.join(answer.restored)} would still stand")
+    for item in answer.conclusions:
+        rests = "rests" if item.rests_on_removed else "does not rest"
+        stage.screen.say(f"so {item.conclusion_id} {rests} on its word")
+
+
+def _must(kept: bool, otherwise: str) -> None:
+    if not kept:
+        raise StoryBroken(otherwise)
+
+
+ACTS: tuple[Act, ...] = (
+    Act("An incident: every cause is still possible", _open),
+    Act("The on-call engineer sets a condition", _promise),
+    Act("The agent probes", _first_probes),
+    Act("The agent jumps to a conclusion", _jump),
+    Act("The agent probes on", _other_probes),
+    Act("The condition is met", _release),
+    Act("The conclusion is accepted", _conclude),
+    Act("The on-call engineer closes the session", _end),
+    Act("The ledger is verified", _verify),
+    Act("Why was it not the release?", _why),
+    Act("What if one source had been silent?", _what_if),
+)
