@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from beliefd.cli.output import errors_exit, fail
-from beliefd.cli.serve import bind, loop_factory, run_server, url_of
+from beliefd.cli.serve import House, bind, loop_factory, run_server, url_of
 from beliefd.cli.target import prepare_data, store_name, store_options
 from beliefd.kernel.values import Role
 
@@ -87,7 +87,7 @@ def serving(listener: socket.socket, target: str) -> Iterator[str]:
     def serve() -> None:
         try:
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
-                runner.run(run_server(listener, HOST, target, None, started))
+                runner.run(run_server(listener, HOST, target, House(), started))
         finally:
             ready.set()
 

@@ -4,8 +4,11 @@ import click
 
 from beliefd import __version__
 from beliefd.cli.audit import audit
+from beliefd.cli.claim import claim
 from beliefd.cli.demo import demo
 from beliefd.cli.doctor import doctor
+from beliefd.cli.inbox import inbox
+from beliefd.cli.policy import policy
 from beliefd.cli.serve import serve
 from beliefd.cli.session import session
 from beliefd.cli.token import token
@@ -19,7 +22,7 @@ def main() -> None:
     """A belief server for AI agents: they propose, beliefd decides, one ledger remembers why."""
 
 
-for command in (demo, serve, session, audit, token, doctor):
+for command in (demo, serve, session, claim, inbox, audit, policy, token, doctor):
     main.add_command(command)
 
 if __name__ == "__main__":

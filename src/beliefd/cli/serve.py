@@ -7,11 +7,12 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from beliefd.cli.output import Exit, errors_exit, fail
 from beliefd.cli.target import prepare_data, store_name, store_options
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 SHUTDOWN_SECONDS = 2
 """How long answers under way may take to finish; live feeds are ended at once."""
 BACKLOG = 2048
+WEBHOOK_SECRET = "webhook.secret"
 
 
 @click.command()
@@ -34,27 +36,45 @@ BACKLOG = 2048
 @click.option(
     "--policy", "policy_file", type=click.Path(dir_okay=False, path_type=Path), help="YAML or JSON."
 )
-def serve(port: int, host: str, data: Path, store: str | None, policy_file: Path | None) -> None:
+@click.option("--webhook", metavar="URL", help="Told, signed, of every new approval.")
+def serve(
+    port: int, host: str, data: Path, store: str | None, policy_file: Path | None, webhook: str | None
+) -> None:
     """Run the server until it is told to stop."""
     with errors_exit():
-        policy = None if policy_file is None else read_policy(policy_file)
+        house = House(policy_file, webhook, data / WEBHOOK_SECRET)
         listener = bind(host, port)
         if store is None:
             prepare_data(data)
         line = f"beliefd is listening on {url_of(listener, host)}"
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(
-                run_server(listener, host, store_name(data, store), policy, lambda _: click.echo(line))
-            )
+            runner.run(run_server(listener, host, store_name(data, store), house, lambda _: click.echo(line)))
 
 
-def read_policy(path: Path) -> "Policy":
-    from beliefd.documents import read_document
-    from beliefd.kernel.policy import Policy
-    from beliefd.protocol.wire import convert
+class House(Struct, frozen=True):
+    """What a server runs under besides its store: a policy file, and whom to tell of new approvals."""
 
-    value = read_document(path)
-    return convert({} if value is None else value, Policy)
+    policy_file: Path | None = None
+    webhook: str | None = None
+    secret_file: Path = Path(WEBHOOK_SECRET)
+
+    def policy(self) -> "Policy | None":
+        from beliefd.policy.files import load_policy
+
+        return None if self.policy_file is None else load_policy(self.policy_file)
+
+    def chores(self, steward: "Steward") -> list[Callable[[], Awaitable[None]]]:
+        """What goes on beside answering requests, for as long as the server is up."""
+        from beliefd.policy.watch import watch_policy
+        from beliefd.steward.expiry import expire_for_ever
+        from beliefd.steward.webhook import Webhook, secret_from
+
+        chores: list[Callable[[], Awaitable[None]]] = [lambda: expire_for_ever(steward)]
+        if (file := self.policy_file) is not None:
+            chores.append(lambda: watch_policy(file, steward.adopt))
+        if self.webhook is not None:
+            chores.append(Webhook(steward, self.webhook, secret_from(self.secret_file)).run)
+        return chores
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -98,9 +118,7 @@ def loop_factory() -> type[asyncio.AbstractEventLoop] | None:
 Started = Callable[["uvicorn.Server"], None]
 
 
-async def run_server(
-    listener: socket.socket, host: str, target: str, policy: "Policy | None", started: Started
-) -> None:
+async def run_server(listener: socket.socket, host: str, target: str, house: House, started: Started) -> None:
     """Serve the store on the socket until told to stop; `started` is called once requests are answered."""
     from beliefd.kernel.errors import BeliefdError, Code
     from beliefd.steward.handle import Steward
@@ -108,6 +126,7 @@ async def run_server(
     from beliefd.stores.base import StorageUnavailable
     from beliefd.stores.opening import open_store
 
+    policy = house.policy()
     try:
         store = await open_store(target)
     except StorageUnavailable as error:
@@ -119,10 +138,13 @@ async def run_server(
             "make one with `beliefd token create --name me --role admin` on the same store",
             Exit.BAD_INPUT,
         )
-    await _server(Steward(store, policy), started).serve(sockets=[listener])
+    steward = Steward(store, policy)
+    await _server(steward, house.chores(steward), started).serve(sockets=[listener])
 
 
-def _server(steward: "Steward", started: Started) -> "uvicorn.Server":
+def _server(
+    steward: "Steward", chores: list[Callable[[], Awaitable[None]]], started: Started
+) -> "uvicorn.Server":
     import uvicorn
 
     from beliefd.http.app import create_app
@@ -146,7 +168,7 @@ def _server(steward: "Steward", started: Started) -> "uvicorn.Server":
             yield
 
     config = uvicorn.Config(
-        create_app(steward),
+        create_app(steward, chores),
         access_log=False,
         log_level="error",
         server_header=False,

@@ -25,6 +25,7 @@ from beliefd.protocol.answers import (
 
 SHOWN_NAMES = 120
 BAR = 30
+CLAIM_KINDS = ("bundle_gated", "approval_decided", "approval_closed", "grant_given", "grant_revoked")
 STATUS_STYLE = {"open": "cyan", "singleton": "green", "exhausted": "bold red", "terminated": "dim"}
 
 
@@ -204,11 +205,34 @@ def _what(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
         return Text(
             f"{visible(delta['obligation_id'])}: {delta['min_total_eliminations']} eliminations first"
         )
+    if kind in CLAIM_KINDS:
+        return _claim_event(delta)
     granted = delta.get("approved", delta.get("accepted"))
     about = visible(str(delta.get("obligation_id") or delta.get("conclusion_id") or ""))
     verdict = ("granted ", "green") if granted else ("refused ", "bold red")
     return Text.assemble(
         verdict, f"{about}: " if about else "", (visible(str(delta.get("reason", ""))), "dim")
+    )
+
+
+def _claim_event(delta: dict[str, Any]) -> Text:
+    """Claims and approvals: what was decided, on which bundle, and who said so."""
+    kind = delta["kind"]
+    if kind in ("grant_given", "grant_revoked"):
+        grant = delta["grant"]
+        word = "granted" if kind == "grant_given" else "revoked"
+        return Text(f"{word} {', '.join(grant['tiers'])} to {visible(grant['principal'])}")
+    bundle = (delta.get("gated") or {}).get("bundle") or delta.get("bundle")
+    text = Text()
+    if kind == "approval_decided":
+        text.append(f"{delta['decision']} {delta['approval_id']}  ", "bold")
+    elif kind == "approval_closed":
+        text.append(f"{delta['outcome']} {delta['approval_id']}  ", "bold")
+    if bundle is None:
+        return text.append("more people must agree", "dim")
+    style = "green" if bundle["decision"] == "PUBLISH" else "bold red"
+    return text.append(bundle["decision"], style).append(
+        f" {visible(bundle['id'])}: {visible(bundle['reason'])}", "dim"
     )
 
 

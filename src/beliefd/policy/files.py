@@ -2,88 +2,47 @@
 
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 import yaml
 
+from beliefd.documents import parse_document
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.policy import Policy
+from beliefd.protocol.wire import convert
 
 MAX_BYTES: Final = 1024 * 1024
-_AT = re.compile(r" - at `(?P<path>[^`]*)`$")
-_FIELD = re.compile(r"field `(?P<name>[^`]*)`$")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[\.\.\.\]")
-
-
-class BadPolicy(ValueError):
-    """A policy that cannot be used; `line` counts from one."""
-
-    def __init__(self, message: str, line: int, path: str = "$") -> None:
-        super().__init__(f"line {line}: {message} (at `{path}`)")
-        self.message = message
-        self.line = line
-        self.path = path
 
 
 def load_policy(path: Path) -> Policy:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise BadPolicy(f"cannot read `{path}`: {error.strerror}", 1) from None
-    return parse_policy(data)
+        raise invalid(f"cannot read `{path}`: {error.strerror}", str(path)) from None
+    return parse_policy(data, str(path))
 
 
-def parse_policy(data: bytes) -> Policy:
-    """A policy from the bytes of a file; JSON is YAML, so one reader does for both."""
+def parse_policy(data: bytes, name: str = "policy") -> Policy:
+    """A policy from the bytes of a file; `name` leads every error, `details.line` counts from one."""
     if len(data) > MAX_BYTES:
-        raise BadPolicy(f"a policy file may hold {MAX_BYTES} bytes at most", 1)
+        raise invalid(f"`{name}`: a policy file may hold {MAX_BYTES} bytes at most", "$")
+    value = parse_document(data, name)
     try:
-        tree = yaml.compose(data.decode(), Loader=yaml.SafeLoader)
-        if tree is None:
-            return Policy()
-        _refuse_repeated_keys(tree, "$")
-        value = yaml.safe_load(data)
-    except UnicodeDecodeError:
-        raise BadPolicy("the file is not UTF-8", 1) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "not YAML"
-        raise BadPolicy(str(problem), 1 if mark is None else mark.line + 1) from None
-    except RecursionError:
-        raise BadPolicy("nested too deeply", 1) from None
-    try:
-        return msgspec.convert(value, Policy)
-    except msgspec.ValidationError as error:
-        message, at = _located(str(error))
-        raise BadPolicy(message, _line(tree, at), at) from None
+        return convert({} if value is None else value, Policy)
+    except BeliefdError as error:
+        path = str((error.details or {}).get("path", "$"))
+        line = line_of(data, path)
+        raise BeliefdError(
+            Code.INVALID_REQUEST, f"`{name}` line {line}: {error.message}", {"path": path, "line": line}
+        ) from None
 
 
-def _refuse_repeated_keys(node: yaml.Node, path: str) -> None:
-    """YAML readers let the last of two equal keys win in silence; a policy must not depend on that."""
-    if isinstance(node, yaml.MappingNode):
-        seen: set[Any] = set()
-        for key, value in node.value:
-            if key.value in seen:
-                raise BadPolicy(
-                    f"`{key.value}` is given twice", key.start_mark.line + 1, f"{path}.{key.value}"
-                )
-            seen.add(key.value)
-            _refuse_repeated_keys(value, f"{path}.{key.value}")
-    elif isinstance(node, yaml.SequenceNode):
-        for index, item in enumerate(node.value):
-            _refuse_repeated_keys(item, f"{path}[{index}]")
-
-
-def _located(text: str) -> tuple[str, str]:
-    at = _AT.search(text)
-    path = at["path"] if at else "$"
-    message = text[: at.start()] if at else text
-    named = _FIELD.search(message)
-    return message, f"{path}.{named['name']}" if named else path
-
-
-def _line(tree: yaml.Node, path: str) -> int:
-    """The line of the deepest node on the path that the file has."""
+def line_of(data: bytes, path: str) -> int:
+    """The line of the deepest node on a path that the file has. JSON is YAML, so one reader does for both."""
+    tree = yaml.compose(data.decode(), Loader=yaml.SafeLoader)
+    if tree is None:
+        return 1
     node, line = tree, tree.start_mark.line
     for name, index in _STEP.findall(path):
         step = _key(node, name) if name else _item(node, index)

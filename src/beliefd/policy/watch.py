@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
-from beliefd.policy.files import BadPolicy, load_policy
+from beliefd.policy.files import load_policy
 
 log = logging.getLogger("beliefd.policy")
 POLL_SECONDS: Final = 1.0
@@ -24,8 +25,8 @@ async def watch_policy(path: Path, adopt: Callable[[Policy], None], every: float
         seen = stamp
         try:
             adopt(load_policy(path))
-        except BadPolicy as error:
-            log.error("policy file `%s` is not adopted, the old one stays in force: %s", path, error)
+        except BeliefdError as error:
+            log.error("the policy file is not adopted, the old one stays in force: %s", error.message)
         else:
             log.info("policy file `%s` is in force", path)
 

@@ -1,0 +1,144 @@
+"""Bundles and approvals drawn for people. What agents wrote goes through `visible` first."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from beliefd.cli.output import visible
+from beliefd.kernel.claims.bundle import Claim
+from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.protocol.claim_answers import ApprovalCard, BundlePage, DecidedApproval, Inbox, JudgedBundle
+
+DECISION_STYLE = {
+    "PUBLISH": "bold green",
+    "DEFER": "bold yellow",
+    "ESCALATE": "bold yellow",
+    "REFUSE": "bold red",
+}
+OUTCOME_STYLE = {
+    "EXECUTE": "green",
+    "EXPLAIN": "cyan",
+    "DEFER": "yellow",
+    "ESCALATE": "yellow",
+    "REFUSE": "red",
+}
+
+
+def bundle(answer: JudgedBundle) -> RenderableType:
+    lines: list[RenderableType] = [
+        Text.assemble(
+            (answer.decision, DECISION_STYLE[answer.decision]),
+            f"  {visible(answer.reason)}  ",
+            ("bundle ", "dim"),
+            visible(answer.id),
+        ),
+        *(_claim(claim) for claim in answer.claims),
+        _gates(answer.gates),
+    ]
+    lines += [Text.assemble(("caveat ", "cyan"), visible(text)) for text in answer.caveats]
+    for word in answer.audit_trail.human_approvals:
+        lines.append(Text(f"{word.decision} by {visible(word.approver)}: {visible(word.reason)}"))
+    if answer.approval_id is not None:
+        who = ", ".join(visible(name) for name in answer.required_approvals)
+        lines.append(Text.assemble(("waits for ", "yellow"), who, ("  approval ", "dim"), answer.approval_id))
+    return Group(*lines)
+
+
+def bundles(page: BundlePage) -> RenderableType:
+    if not page.claims:
+        return Text("no claims", "dim")
+    lines = [
+        Text.assemble(
+            (f"{item.decision:<9}", DECISION_STYLE[item.decision]),
+            f"{visible(item.id)}  {len(item.claims)} claims  ",
+            (visible(item.reason), "dim"),
+        )
+        for item in page.claims
+    ]
+    return Group(*lines, *([Text(f"more: --cursor {page.next}", "dim")] if page.next else []))
+
+
+def inbox(page: Inbox) -> RenderableType:
+    if not page.approvals:
+        return Text("nothing waits", "dim")
+    return Group(
+        *(row(card) for card in page.approvals),
+        *([Text(f"more: --cursor {page.next}", "dim")] if page.next else []),
+    )
+
+
+def row(card: ApprovalCard) -> Text:
+    first = visible(card.claims[0].statement) if card.claims else ""
+    return Text.assemble(
+        (f"{card.approval_id}  ", "bold"),
+        (f"{card.tier:<13} ", "yellow"),
+        (f"{card.status:<9} " if card.status != "pending" else "", "dim"),
+        first[:80],
+        (f"  {visible(card.reason)}", "dim"),
+    )
+
+
+def card(answer: ApprovalCard) -> RenderableType:
+    """Claim, gates with limits, evidence, cost if wrong, what changes on approval."""
+    lines: list[RenderableType] = [
+        Text.assemble(
+            (answer.approval_id, "bold"), f"  {answer.status}  ", (visible(answer.reason), "yellow")
+        ),
+        *(_claim(claim) for claim in answer.claims),
+        _gates(answer.gates),
+        Text(
+            f"proposed by {', '.join(visible(name) for name in answer.proposers)}, open until {answer.expires_at}"
+        ),
+    ]
+    for word in answer.approvals:
+        lines.append(Text(f"{word.decision} by {visible(word.approver)}: {visible(word.reason)}"))
+    if answer.allowed_decisions:
+        able = ", ".join(visible(name) for name in answer.required_approvals)
+        lines.append(Text(f"may be decided by {able}: {', '.join(answer.allowed_decisions)}"))
+        lines.append(Text(f"on approval: {answer.on_approval}"))
+    if answer.successor is not None:
+        lines.append(Text(f"goes on as {answer.successor}", "dim"))
+    lines.append(Text.assemble(("content ", "dim"), answer.content_hash))
+    return Group(*lines)
+
+
+def decided(answer: DecidedApproval) -> RenderableType:
+    head = Text.assemble((f"{answer.status}  ", "bold"), visible(answer.approval.reason))
+    if answer.bundle is None:
+        missing = answer.approval.required - len(answer.approval.approvals)
+        return Group(head, Text(f"{missing} more must approve", "yellow"))
+    return Group(head, bundle(answer.bundle))
+
+
+def _claim(claim: Claim) -> RenderableType:
+    sure = claim.uncertainty
+    lines: list[RenderableType] = [
+        Text.assemble(
+            (f"  {claim.claim_type} ", "bold"),
+            (f"{claim.risk_tier} ", "yellow"),
+            visible(claim.statement),
+        ),
+        Text(f"    uncertainty {sure.value} by {sure.method} {visible(sure.interpretation)}", "dim"),
+    ]
+    for pointer in claim.evidence_pointers:
+        lines.append(
+            Text(
+                f"    evidence {visible(pointer.source)} ({pointer.source_confidence}) {pointer.retrieved_at}",
+                "dim",
+            )
+        )
+    if claim.if_wrong_cost:
+        lines.append(Text.assemble(("    if wrong: ", "dim"), visible(claim.if_wrong_cost)))
+    return Group(*lines)
+
+
+def _gates(results: list[GateResult]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    for result in results:
+        table.add_row(
+            Text(f"  {result.gate}"),
+            Text(result.outcome, OUTCOME_STYLE[result.outcome]),
+            Text(f"limit {visible(str(result.limit))}, observed {visible(str(result.observed))}", "dim"),
+            Text(visible(result.reason), "dim"),
+        )
+    return table
