@@ -42,6 +42,14 @@ class KitObligation(Value, frozen=True):
     why: str
 
 
+class KitRemedy(Value, frozen=True):
+    """What the agent wants to do about the truth, and what it costs if that is wrong."""
+
+    finding: str
+    action: str
+    if_wrong_cost: str
+
+
 class Kit(Value, frozen=True):
     """`truth` is what the kit's own story hides; `conclusion` names a finding by its `{hypothesis}`."""
 
@@ -57,6 +65,7 @@ class Kit(Value, frozen=True):
     tempting: Id
     truth: Id
     conclusion: str
+    remedy: KitRemedy | None = None
 
     @property
     def ontology(self) -> OntologyBundle:

@@ -15,14 +15,14 @@ import click
 from beliefd.cli.output import errors_exit, fail
 from beliefd.cli.serve import House, bind, loop_factory, run_server, url_of
 from beliefd.cli.target import prepare_data, store_name, store_options
-from beliefd.kernel.values import Role
+from beliefd.kernel.values import Role, Tier
 
 if TYPE_CHECKING:
     import uvicorn
 
 HOST = "127.0.0.1"
 KIT = "sre_incident"
-CAST = {"demo-agent": Role.AGENT, "demo-approver": Role.APPROVER}
+CAST = {"demo-agent": (Role.AGENT, Tier.DELETE), "demo-approver": (Role.APPROVER, None)}
 
 
 @click.command()
@@ -67,7 +67,7 @@ async def make_tokens(target: str) -> dict[str, str]:
             for token in await store.tokens():
                 if token.name in CAST and token.revoked_at is None:
                     await store.revoke_token(token.token_id, now())
-            return {name: await create_token(store, name, role) for name, role in CAST.items()}
+            return {name: await create_token(store, name, *cast) for name, cast in CAST.items()}
         finally:
             await store.close()
     except StorageUnavailable as error:

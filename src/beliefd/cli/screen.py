@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 PACE_SECONDS = 0.7
 INDENT = 3
-Verdict = Literal["allowed", "refused", "verified"]
+Verdict = Literal["allowed", "refused", "verified", "waits"]
+VERDICT_STYLE = {"refused": "bold red", "waits": "bold yellow"}
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
@@ -55,7 +56,7 @@ class Screen:
     def verdict(self, verdict: Verdict, text: str) -> None:
         from rich.text import Text
 
-        style = "bold red" if verdict == "refused" else "bold green"
+        style = VERDICT_STYLE.get(verdict, "bold green")
         self._print(Text.assemble((verdict, style), f" {visible(text)}"), indent=INDENT)
         self._rest()
 

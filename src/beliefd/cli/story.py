@@ -114,6 +114,63 @@ def _conclude(stage: Stage) -> None:
     stage.screen.verdict("allowed", f"{found}: {answer.reason}")
 
 
+def _propose_remedy(stage: Stage) -> None:
+    """A fact with evidence that can be hashed again, and an act that cannot be undone."""
+    remedy = stage.kit.remedy
+    if remedy is None:
+        return
+    evidence = stage.agent.store_content(f"{stage.kit.truth}: {remedy.finding}\n".encode())
+    pointer = {
+        "source": f"content://{evidence.sha256}",
+        "source_confidence": 0.95,
+        "evidence_hash": evidence.sha256,
+        "retrieved_at": stage.agent.audit_trace(stage.session_id).events[-1]["ts"],
+    }
+    sure = {"method": "confidence_score", "value": 0.1}
+    answer = stage.agent.submit_claims(
+        stage.session_id,
+        {
+            "id": "remedy",
+            "origin_agent": "agent://demo-agent",
+            "claims": [
+                {
+                    "statement": remedy.finding,
+                    "claim_type": "FACT",
+                    "evidence_pointers": [pointer],
+                    "uncertainty": sure,
+                    "risk_tier": "READ_ONLY",
+                },
+                {
+                    "statement": remedy.action,
+                    "claim_type": "DECISION",
+                    "uncertainty": sure,
+                    "risk_tier": "DELETE",
+                    "if_wrong_cost": remedy.if_wrong_cost,
+                },
+            ],
+        },
+    )
+    _must(answer.decision == "ESCALATE", f"the remedy was not held back: {answer.reason}")
+    stage.screen.say(remedy.action)
+    stage.screen.verdict(
+        "waits", f"{answer.reason}; gates passed: {', '.join(answer.audit_trail.gates_passed)}"
+    )
+
+
+def _approve_remedy(stage: Stage) -> None:
+    if stage.kit.remedy is None:
+        return
+    card = next(
+        item for item in stage.approver.list_approvals().approvals if item.session_id == stage.session_id
+    )
+    stage.screen.say(f"the inbox shows {card.tier}, if wrong: {card.claims[-1].if_wrong_cost}")
+    answer = stage.approver.decide_approval(
+        card.approval_id, "APPROVED", content_hash=card.content_hash, reason="customers were told"
+    )
+    _must(answer.outcome == "PUBLISH", f"the approved remedy did not get out: {answer.outcome}")
+    stage.screen.verdict("allowed", f"approved as shown, content {card.content_hash[:16]}, and published")
+
+
 def _end(stage: Stage) -> None:
     answer = stage.approver.request_termination(stage.session_id)
     _must(answer.approved, answer.reason)
@@ -158,6 +215,8 @@ ACTS: tuple[Act, ...] = (
     Act("The agent probes on", _other_probes),
     Act("The condition is met", _release),
     Act("The conclusion is accepted", _conclude),
+    Act("The agent proposes what cannot be undone", _propose_remedy),
+    Act("A person approves exactly that", _approve_remedy),
     Act("The on-call engineer closes the session", _end),
     Act("The ledger is verified", _verify),
     Act("Why was it not the release?", _why),
