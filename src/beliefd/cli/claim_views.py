@@ -39,7 +39,7 @@ def bundle(answer: JudgedBundle) -> RenderableType:
     for word in answer.audit_trail.human_approvals:
         lines.append(Text(f"{word.decision} by {visible(word.approver)}: {visible(word.reason)}"))
     if answer.approval_id is not None:
-        who = ", ".join(visible(name) for name in answer.required_approvals)
+        who = _names(answer.required_approvals)
         lines.append(Text.assemble(("waits for ", "yellow"), who, ("  approval ", "dim"), answer.approval_id))
     return Group(*lines)
 
@@ -86,15 +86,13 @@ def card(answer: ApprovalCard) -> RenderableType:
         ),
         *(_claim(claim) for claim in answer.claims),
         _gates(answer.gates),
-        Text(
-            f"proposed by {', '.join(visible(name) for name in answer.proposers)}, open until {answer.expires_at}"
-        ),
+        Text(f"proposed by {_names(answer.proposers)}, open until {answer.expires_at}"),
     ]
     for word in answer.approvals:
         lines.append(Text(f"{word.decision} by {visible(word.approver)}: {visible(word.reason)}"))
     if answer.allowed_decisions:
-        able = ", ".join(visible(name) for name in answer.required_approvals)
-        lines.append(Text(f"may be decided by {able}: {', '.join(answer.allowed_decisions)}"))
+        able, verdicts = _names(answer.required_approvals), ", ".join(answer.allowed_decisions)
+        lines.append(Text(f"may be decided by {able}: {verdicts}"))
         lines.append(Text(f"on approval: {answer.on_approval}"))
     if answer.successor is not None:
         lines.append(Text(f"goes on as {answer.successor}", "dim"))
@@ -121,15 +119,14 @@ def _claim(claim: Claim) -> RenderableType:
         Text(f"    uncertainty {sure.value} by {sure.method} {visible(sure.interpretation)}", "dim"),
     ]
     for pointer in claim.evidence_pointers:
-        lines.append(
-            Text(
-                f"    evidence {visible(pointer.source)} ({pointer.source_confidence}) {pointer.retrieved_at}",
-                "dim",
-            )
-        )
+        lines.append(Text(f"    evidence {visible(pointer.source)} ({pointer.source_confidence})", "dim"))
     if claim.if_wrong_cost:
         lines.append(Text.assemble(("    if wrong: ", "dim"), visible(claim.if_wrong_cost)))
     return Group(*lines)
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(visible(name) for name in names)
 
 
 def _gates(results: list[GateResult]) -> RenderableType:

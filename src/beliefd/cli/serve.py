@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHUTDOWN_SECONDS = 2
 """How long answers under way may take to finish; live feeds are ended at once."""
 BACKLOG = 2048
-WEBHOOK_SECRET = "webhook.secret"
+WEBHOOK_KEY = "webhook.key"
 
 
 @click.command()
@@ -42,7 +42,7 @@ def serve(
 ) -> None:
     """Run the server until it is told to stop."""
     with errors_exit():
-        house = House(policy_file, webhook, data / WEBHOOK_SECRET)
+        house = House(policy_file, webhook, data / WEBHOOK_KEY)
         listener = bind(host, port)
         if store is None:
             prepare_data(data)
@@ -56,7 +56,7 @@ class House(Struct, frozen=True):
 
     policy_file: Path | None = None
     webhook: str | None = None
-    secret_file: Path = Path(WEBHOOK_SECRET)
+    secret_file: Path = Path(WEBHOOK_KEY)
 
     def policy(self) -> "Policy | None":
         from beliefd.policy.files import load_policy

@@ -34,7 +34,7 @@ class Session(Struct, frozen=True):
     """Everything that is known of a session.
 
     Maps that stay small are replaced whole; those that grow with the ledger are persistent tries, so that an
-    event costs the same in a long session. (Their types are quoted: a trie cannot be subscripted at run time.)
+    event costs the same in a long session. (Their types are quoted: tries have none at run time.)
     `trail` is who asked for which tier lately.
     """
 

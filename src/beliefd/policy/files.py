@@ -49,7 +49,7 @@ def line_of(data: bytes, path: str) -> int:
         if step is None:
             break
         line, node = step
-    return line + 1
+    return int(line) + 1
 
 
 def _key(node: yaml.Node, name: str) -> tuple[int, yaml.Node] | None:
