@@ -4,7 +4,14 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from beliefd.kernel.claims.bundle import MAX_CLAIMS, Claim, ClaimBundle, Note, TierName
+from beliefd.kernel.claims.bundle import (
+    MAX_CLAIMS,
+    Claim,
+    ClaimBundle,
+    Note,
+    TierName,
+    refuse_shared_ids,
+)
 from beliefd.kernel.values import Id, Object, OntologyBundle, Value
 
 MAX_SAFE_INTEGER = 2**53 - 1
@@ -102,6 +109,9 @@ class DecideApproval(Value, frozen=True, tag_field="verb", tag="DECIDE_APPROVAL"
     content_hash: Id
     reason: Note = ""
     claims: Annotated[tuple[Claim, ...], msgspec.Meta(max_length=MAX_CLAIMS)] = ()
+
+    def __post_init__(self) -> None:
+        refuse_shared_ids(self.claims)
 
 
 class WithdrawApproval(Value, frozen=True, tag_field="verb", tag="WITHDRAW_APPROVAL"):

@@ -10,15 +10,18 @@ from beliefd.kernel.claims.bundle import DIGEST_PATTERN, TIMESTAMP_PATTERN
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.values import ID_PATTERN, MAX_ID_LENGTH, Id
 from beliefd.ledger.strict_json import Unreadable, loads, shown
+from beliefd.protocol.choices import choices
 from beliefd.protocol.operations import Parameter
 
 T = TypeVar("T")
-_AT = re.compile(r" - at `(?P<path>[^`]*)`$")
+_AT = re.compile(r" - at (?:`(?P<key>key)` in )?`(?P<path>[^`]*)`$")
+_ENUM = re.compile(r"Invalid enum value (?P<value>.*)$", re.DOTALL)
 _FIELD = re.compile(r"field `(?P<name>.*)`$", re.DOTALL)
 _PATTERN = re.compile(r" matching regex .*", re.DOTALL)
 _ID = re.compile(ID_PATTERN)
 _WHOLE = re.compile(r"(0|[1-9][0-9]{0,15})")
 MESSAGE_LENGTH: Final = 200
+_QUOTE: Final = "'"
 _IN_WORDS: Final = {
     DIGEST_PATTERN: " of hexadecimal digits",
     TIMESTAMP_PATTERN: " that is an ISO-8601 time with `Z` or an offset",
@@ -45,7 +48,7 @@ def convert(value: Any, kind: type[T]) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        message, path = _located(str(error))
+        message, path = _located(str(error), kind)
         raise invalid(message, path) from None
 
 
@@ -103,10 +106,13 @@ def _pattern_in_words(found: re.Match[str]) -> str:
     return " on one line, without control characters"
 
 
-def _located(text: str) -> tuple[str, str]:
+def _located(text: str, kind: Any = None) -> tuple[str, str]:
     at = _AT.search(text)
     path = at["path"] if at else "$"
     message = text[: at.start()] if at else text
+    if enum := _ENUM.match(message):
+        allowed = ", ".join(choices(kind, path, at is not None and at["key"] is not None))
+        return f"`{shown(enum['value'].strip(_QUOTE))}` is not one of {allowed}", path
     named = _FIELD.search(message)
     if named:
         path = f"{path}.{shown(named['name'])}"

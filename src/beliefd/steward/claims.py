@@ -4,7 +4,14 @@ import hashlib
 from typing import Any
 
 from beliefd.kernel.claims.approvals import Approval, required_approvals
-from beliefd.kernel.claims.bundle import Claim, ClaimBundle, filled, snake_keys
+from beliefd.kernel.claims.bundle import (
+    Claim,
+    ClaimBundle,
+    SpeltTwice,
+    filled,
+    snake_keys,
+    spelt_twice,
+)
 from beliefd.kernel.claims.events import (
     ApprovalClosed,
     ApprovalDecided,
@@ -40,10 +47,14 @@ from beliefd.steward.handle import Outcome, Steward, refusal
 
 def read_bundle(body: Any) -> ClaimBundle:
     """A bundle from parsed JSON, in either spelling of its keys."""
+    return convert(_snake(body), ClaimBundle)
+
+
+def _snake(body: Any) -> Any:
     try:
-        return convert(snake_keys(body), ClaimBundle)
-    except ValueError as error:
-        raise invalid(str(error), "$") from None
+        return snake_keys(body)
+    except SpeltTwice:
+        raise invalid("given in both snake_case and kebab-case; keep one", spelt_twice(body)) from None
 
 
 async def submit_claims(steward: Steward, call: Call) -> answers.JudgedBundle:
@@ -105,8 +116,8 @@ async def show_approval(steward: Steward, call: Call) -> answers.ApprovalCard:
 
 async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApproval:
     position = await _holding(steward, call.path["approval_id"])
-    body = snake_keys(bind(call.body, call.path))
-    outcome = await _submit(steward, position.session.session_id, convert(body, DecideApproval), call)
+    command = convert(bind(_snake(call.body), call.path), DecideApproval)
+    outcome = await _submit(steward, position.session.session_id, command, call)
     event = outcome.event
     assert isinstance(event, ApprovalDecided)  # noqa: S101 - what is not refused was decided
     resumed = None if event.gated is None else judged(event.gated, outcome.head.event_id)

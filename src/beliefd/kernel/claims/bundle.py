@@ -45,6 +45,14 @@ def seconds(timestamp: str) -> float:
     return datetime.fromisoformat(timestamp).timestamp()
 
 
+def _refuse_impossible(timestamp: str, field: str) -> None:
+    """What looks like a time may still name a thirteenth month."""
+    try:
+        seconds(timestamp)
+    except ValueError as error:
+        raise ValueError(f"{error}, in field `{field}`") from None
+
+
 class EvidencePointer(Value, frozen=True):
     """Where a claim's evidence is, how good its source is, and what its content hashes to."""
 
@@ -55,8 +63,8 @@ class EvidencePointer(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if len(self.evidence_hash) % 2:
-            raise ValueError("`evidence_hash` has an odd number of hex digits")
-        seconds(self.retrieved_at)
+            raise ValueError("an odd number of hex digits in field `evidence_hash`")
+        _refuse_impossible(self.retrieved_at, "retrieved_at")
 
 
 class Uncertainty(Value, frozen=True):
@@ -69,7 +77,7 @@ class Uncertainty(Value, frozen=True):
 
 
 class Claim(Value, frozen=True):
-    """One typed statement. Without an id it gets one from its bundle's."""
+    """One typed statement. Without an id it is named after its place in the bundle."""
 
     statement: Text
     claim_type: ClaimType
@@ -109,10 +117,8 @@ class ClaimBundle(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if self.timestamp is not None:
-            seconds(self.timestamp)
-        ids = [claim.id for claim in self.claims if claim.id is not None]
-        if len(set(ids)) != len(ids):
-            raise ValueError("two claims of the bundle have the same `id`")
+            _refuse_impossible(self.timestamp, "timestamp")
+        refuse_shared_ids(self.claims)
 
     @property
     def tier(self) -> Tier:
@@ -120,12 +126,26 @@ class ClaimBundle(Value, frozen=True):
         return max(Tier[claim.risk_tier] for claim in self.claims)
 
 
+def claim_id(claim: Claim, place: int) -> str:
+    """What a claim is called in its bundle. It must be known before the bundle has an id of its own."""
+    return claim.id or f"claim-{place}"
+
+
+def refuse_shared_ids(claims: tuple[Claim, ...]) -> None:
+    """INVARIANT: within a bundle an id names one claim, whether the agent chose it or the place did."""
+    seen: set[str] = set()
+    for place, claim in enumerate(claims, 1):
+        if (name := claim_id(claim, place)) in seen:
+            raise ValueError(f"`{name[:64]}` names two claims, in field `claims[{place - 1}].id`")
+        seen.add(name)
+
+
 def filled(bundle: ClaimBundle, new_id: str, now: str) -> ClaimBundle:
     """The bundle with ids and time in place, and nothing left of what only the server may say."""
     bundle_id = bundle.id or new_id
     claims = tuple(
-        claim if claim.id is not None else msgspec.structs.replace(claim, id=f"{bundle_id}.{index}")
-        for index, claim in enumerate(bundle.claims, 1)
+        claim if claim.id is not None else msgspec.structs.replace(claim, id=claim_id(claim, place))
+        for place, claim in enumerate(bundle.claims, 1)
     )
     return ClaimBundle(
         origin_agent=bundle.origin_agent, claims=claims, id=bundle_id, timestamp=bundle.timestamp or now
@@ -144,13 +164,38 @@ def content_hash(bundle: ClaimBundle) -> str:
     )
 
 
+class SpeltTwice(ValueError):
+    """A field is given in both snake_case and kebab-case; `spelt_twice` says which."""
+
+
 def snake_keys(value: Any) -> Any:
-    """Kebab-case keys as snake_case, at every level; a key given in both spellings is an error."""
+    """Kebab-case keys as snake_case, at every level; a field given in both spellings is an error."""
     if isinstance(value, dict):
-        renamed = {key.replace("-", "_"): snake_keys(item) for key, item in value.items()}
+        renamed = {_snake(key): snake_keys(item) for key, item in value.items()}
         if len(renamed) != len(value):
-            raise ValueError("a key is given in both snake_case and kebab-case")
+            raise SpeltTwice
         return renamed
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [snake_keys(item) for item in value]
     return value
+
+
+def spelt_twice(value: Any, path: str = "$") -> str | None:
+    """Where `snake_keys` stumbles. A walk of its own, so that good bundles do not pay for paths."""
+    if isinstance(value, dict):
+        seen: set[Any] = set()
+        for key, item in value.items():
+            here = f"{path}.{key}"
+            if _snake(key) in seen:
+                return here
+            seen.add(_snake(key))
+            if (found := spelt_twice(item, here)) is not None:
+                return found
+    if isinstance(value, list | tuple):
+        places = (spelt_twice(item, f"{path}[{place}]") for place, item in enumerate(value))
+        return next((found for found in places if found is not None), None)
+    return None
+
+
+def _snake(key: Any) -> Any:
+    return key.replace("-", "_") if isinstance(key, str) else key
