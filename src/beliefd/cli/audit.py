@@ -79,8 +79,11 @@ def export(target: Target, session_id: str, output: Path | None) -> None:
         output.write_bytes(data)
     except OSError as error:
         raise invalid(f"cannot write `{output}`: {error.strerror}") from None
-    if not target.as_json:
-        click.echo(f"wrote {len(data.splitlines()) - 1} events to {output}")
+    events = len(data.splitlines()) - 1
+    if target.as_json:
+        print_json({"events": events, "output": str(output)})
+    else:
+        click.echo(f"wrote {events} events to {output}")
 
 
 @audit.command("import")
