@@ -3,7 +3,8 @@
 import asyncio
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import httpx
@@ -75,7 +76,7 @@ class Log:
         self.unanswered.discard(request)
 
     def check(self, session_id: str, events: Sequence[dict[str, Any]]) -> None:
-        """INVARIANT: what was acknowledged is there once, as acknowledged; nothing is there that nobody sent."""
+        """What was acknowledged is there once, as acknowledged; nothing is there that nobody sent."""
         kept: dict[str, dict[str, Any]] = {}
         for event in events:
             if event["verb"] != "ELIMINATE":
@@ -175,3 +176,28 @@ async def write_through_failures(http: httpx.AsyncClient, log: Log, todo: Iterat
                 if request.key is not None:
                     continue
             break
+
+
+@asynccontextmanager
+async def writing(
+    http: httpx.AsyncClient, log: Log, streams: Sequence[Iterator[Request]]
+) -> AsyncIterator[None]:
+    """Writers that go on through all failures while the block runs, and finish what they have begun."""
+    stop = asyncio.Event()
+    tasks = [
+        asyncio.create_task(
+            write_through_failures(http, log, itertools.takewhile(lambda _: not stop.is_set(), stream))
+        )
+        for stream in streams
+    ]
+    try:
+        yield
+    finally:
+        stop.set()
+        await asyncio.gather(*tasks)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that must happen; the test's own time limit ends a wait for what does not."""
+    while not condition():  # noqa: ASYNC110 - the condition is a plain value of the log
+        await asyncio.sleep(0.01)

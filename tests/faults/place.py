@@ -49,8 +49,11 @@ class Place:
 
     @contextmanager
     def server(self) -> Iterator[ServerProcess]:
+        """A server process; whatever is done to it, it must not stumble over a defect of its own."""
         with server_process(self.data, self.store) as server:
             yield server
+            server.stop()
+            assert "Traceback" not in server.output, server.output
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         if self.store is not None:
