@@ -64,7 +64,9 @@ def test_the_timeline_starts_where_it_is_told_to(data: Path, worked: str) -> Non
     second = page["events"][1]["event_id"]
     assert answer("audit", "show", worked, "--since", second, "--data", data)["events"] == page["events"][2:]
     assert beliefd("audit", "show", worked, "--since", second, "--data", data).stdout.startswith("#3")
-    assert beliefd("audit", "show", worked, "--since", "unheard-of", "--data", data).exit_code == 2
+    for more in ((), ("--json",), ("--follow",)):
+        refused = beliefd("audit", "show", worked, "--since", "unheard-of", *more, "--data", data)
+        assert refused.exit_code == 2
 
 
 def test_a_sound_ledger_verifies_from_store_and_file(data: Path, worked: str, exported: Path) -> None:

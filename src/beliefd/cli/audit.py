@@ -37,12 +37,14 @@ def audit() -> None:
 @target_options
 def show(target: Target, session_id: str, since: str | None, follow: bool) -> None:
     """Print the ledger as a timeline; with --json, one event a line when following."""
-    from beliefd.cli.feed import show_entries
+    from beliefd.cli.feed import follow_entries, show_entries
 
-    if target.as_json and not follow:
+    if follow:
+        follow_entries(target, session_id, since)
+    elif target.as_json:
         print_json(target.ask(lambda calls: calls.audit_trace(session_id, since_event_id=since)))
-        return
-    show_entries(target, session_id, since, follow)
+    else:
+        show_entries(target, session_id, since)
 
 
 @audit.command()
