@@ -126,6 +126,7 @@ def _server(steward: "Steward", started: Started) -> "uvicorn.Server":
     import uvicorn
 
     from beliefd.http.app import create_app
+    from beliefd.http.protocol import Protocol
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -147,6 +148,9 @@ def _server(steward: "Steward", started: Started) -> "uvicorn.Server":
 
     config = uvicorn.Config(
         create_app(steward),
+        http=Protocol,
+        ws="none",
+        proxy_headers=False,
         access_log=False,
         log_level="error",
         server_header=False,

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 from msgspec import Raw, Struct
@@ -198,7 +198,7 @@ def _witness(
     )
 
 
-async def feed(steward: Steward, session_id: str, after: int) -> AsyncIterator[list[Sealed] | None]:
+async def feed(steward: Steward, session_id: str, after: int) -> AsyncGenerator[list[Sealed] | None, None]:
     """Entries past `after` as they come; None now and then, so that callers can show they are alive."""
     grown = asyncio.Event()
     unsubscribe = steward.store.subscribe(lambda sid: grown.set() if sid in ("", session_id) else None)
