@@ -63,7 +63,9 @@ def _streamed(target: Target, session_id: str, last: Entry | None) -> Generator[
             for line in response.iter_lines():
                 if line.startswith("data: "):
                     yield msgspec.json.decode(line.removeprefix("data: "))
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except httpx.InvalidURL as error:
+        raise invalid(f"`{target.url}` is no address: {error}", "--url") from None
+    except httpx.HTTPError as error:
         raise unreachable(target.url, error) from None
     raise BeliefdError(Code.STORAGE_UNAVAILABLE, f"`{target.url}` has ended the feed")
 
