@@ -37,12 +37,14 @@ def audit() -> None:
 @target_options
 def show(target: Target, session_id: str, since: str | None, follow: bool) -> None:
     """Print the ledger as a timeline; with --json, one event a line when following."""
-    from beliefd.cli.feed import show_entries
+    from beliefd.cli.feed import follow_entries, show_entries
 
-    if target.as_json and not follow:
+    if follow:
+        follow_entries(target, session_id, since)
+    elif target.as_json:
         print_json(target.ask(lambda calls: calls.audit_trace(session_id, since_event_id=since)))
-        return
-    show_entries(target, session_id, since, follow)
+    else:
+        show_entries(target, session_id, since)
 
 
 @audit.command()
@@ -79,8 +81,11 @@ def export(target: Target, session_id: str, output: Path | None) -> None:
         output.write_bytes(data)
     except OSError as error:
         raise invalid(f"cannot write `{output}`: {error.strerror}") from None
-    if not target.as_json:
-        click.echo(f"wrote {len(data.splitlines()) - 1} events to {output}")
+    events = len(data.splitlines()) - 1
+    if target.as_json:
+        print_json({"events": events, "output": str(output)})
+    else:
+        click.echo(f"wrote {events} events to {output}")
 
 
 @audit.command("import")

@@ -29,7 +29,8 @@ CAST = {"demo-agent": (Role.AGENT, Tier.DELETE), "demo-approver": (Role.APPROVER
 @click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes any.")
 @store_options
 @click.option("--once", is_flag=True, help="Stop after the story instead of staying up.")
-def demo(port: int, data: Path, store: str | None, once: bool) -> None:
+@click.option("--pace", type=click.FloatRange(0, 60), default=0.7, show_default=True, help="Seconds a step.")
+def demo(port: int, data: Path, store: str | None, once: bool, pace: float) -> None:
     """Start the server, play an incident through it, and leave it running to try out."""
     from beliefd.cli.story import StoryBroken
 
@@ -43,7 +44,7 @@ def demo(port: int, data: Path, store: str | None, once: bool) -> None:
         try:
             tokens = asyncio.run(make_tokens(target))
             with serving(listener, target) as url:
-                session_id = perform(url, tokens)
+                session_id = perform(url, tokens, pace)
                 _invite(url, session_id, tokens, stays=not once)
                 while not once:
                     signal.pause()
@@ -104,7 +105,7 @@ def serving(listener: socket.socket, target: str) -> Iterator[str]:
             served.result()
 
 
-def perform(url: str, tokens: dict[str, str]) -> str:
+def perform(url: str, tokens: dict[str, str], pace: float) -> str:
     """Play the story over HTTP and return the session that it leaves behind."""
     from beliefd import kits
     from beliefd.cli.screen import Screen
@@ -113,7 +114,7 @@ def perform(url: str, tokens: dict[str, str]) -> str:
 
     click.echo(f"beliefd is listening on {url}")
     agent, approver = (Client(url, tokens[name]) for name in CAST)
-    with agent, approver, Screen() as screen:
+    with agent, approver, Screen(pace) as screen:
         stage = Stage(kits.load(KIT), agent, approver, screen)
         play(stage)
         return stage.session_id

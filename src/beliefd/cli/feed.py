@@ -1,17 +1,16 @@
 """Following a ledger while it grows: the server's event stream, or a look at the store now and then."""
 
 import time
-from collections.abc import Generator, Iterator
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, suppress
 from typing import Any
 from urllib.parse import quote
 
-import click
 import msgspec
 
-from beliefd.cli.output import console
+from beliefd.cli.output import console, print_json
 from beliefd.cli.target import Target
-from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 POLL_SECONDS = 0.25
 SILENCE_SECONDS = 60.0
@@ -64,66 +63,72 @@ def _streamed(target: Target, session_id: str, last: Entry | None) -> Generator[
             for line in response.iter_lines():
                 if line.startswith("data: "):
                     yield msgspec.json.decode(line.removeprefix("data: "))
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except httpx.InvalidURL as error:
+        raise invalid(f"`{target.url}` is no address: {error}", "--url") from None
+    except httpx.HTTPError as error:
         raise unreachable(target.url, error) from None
     raise BeliefdError(Code.STORAGE_UNAVAILABLE, f"`{target.url}` has ended the feed")
 
 
-def print_entry(target: Target, entry: Entry) -> None:
+def printer(target: Target) -> Callable[[Entry], None]:
+    """How an entry is printed: as one line of JSON, or of the timeline."""
     if target.as_json:
-        click.echo(msgspec.json.encode(entry))
-        return
+        return print_json
     from beliefd.cli.views import event
 
-    console().print(event(entry), soft_wrap=True)
+    shown = console()
+    return lambda entry: shown.print(event(entry), soft_wrap=True)
 
 
-def show_entries(target: Target, session_id: str, since: str | None, go_on: bool) -> None:
-    """The timeline so far and, if asked, all that is still to come."""
-    last: Entry | None = None
+def show_entries(target: Target, session_id: str, since: str | None) -> None:
+    show = printer(target)
     for entry in entries(target, session_id, since):
-        print_entry(target, entry)
-        last = entry
-    if not go_on:
-        return
-    if last is None and since is not None:
-        last = next(entry for entry in entries(target, session_id) if entry["event_id"] == since)
-    with suppress(KeyboardInterrupt), closing(follow(target, session_id, last)) as coming:
-        for entry in coming:
-            print_entry(target, entry)
+        show(entry)
+
+
+def follow_entries(target: Target, session_id: str, since: str | None) -> None:
+    """What there is past `since`, and then all that is still to come."""
+    show = printer(target)
+    with suppress(KeyboardInterrupt):
+        last = None if since is None else _entry(target, session_id, since)
+        with closing(follow(target, session_id, last)) as coming:
+            for entry in coming:
+                show(entry)
+
+
+def _entry(target: Target, session_id: str, event_id: str) -> Entry:
+    for entry in entries(target, session_id):
+        if entry["event_id"] == event_id:
+            return entry
+    raise invalid(f"no event `{event_id}` in this session", "--since")
 
 
 def watch_session(target: Target, session_id: str) -> None:
     """Each event as it is recorded, and in a terminal the board below it, until the session is closed."""
-    with suppress(KeyboardInterrupt), target.calls() as calls, closing(follow(target, session_id)) as coming:
-        screen = None if target.as_json or not console().is_terminal else _Screen()
-        with screen or nullcontext():
-            for entry in coming:
-                if screen is None:
-                    print_entry(target, entry)
-                else:
-                    screen.add(entry, calls.query_belief(session_id, at=entry["seq"]))
-                if entry["delta"]["kind"] == "termination_ruled" and entry["delta"]["approved"]:
-                    return
+    with suppress(KeyboardInterrupt), closing(follow(target, session_id)) as coming:
+        until_closed = _until_closed(coming)
+        if target.as_json or not console().is_terminal:
+            show = printer(target)
+            for entry in until_closed:
+                show(entry)
+        else:
+            _draw(target, session_id, until_closed)
 
 
-class _Screen:
+def _until_closed(coming: Iterator[Entry]) -> Iterator[Entry]:
+    for entry in coming:
+        yield entry
+        if entry["delta"]["kind"] == "termination_ruled" and entry["delta"]["approved"]:
+            return
+
+
+def _draw(target: Target, session_id: str, coming: Iterator[Entry]) -> None:
     """The session as it stands, redrawn below the events that led there."""
+    from rich.live import Live
 
-    def __init__(self) -> None:
-        from rich.live import Live
+    from beliefd.cli import views
 
-        self._live = Live(console=console(), auto_refresh=False)
-
-    def __enter__(self) -> "_Screen":
-        self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._live.stop()
-
-    def add(self, entry: Entry, snapshot: Any) -> None:
-        from beliefd.cli import views
-
-        self._live.console.print(views.event(entry))
-        self._live.update(views.snapshot(snapshot), refresh=True)
+    with target.calls() as calls, Live(console=console(), auto_refresh=False) as live:
+        for entry in coming:
+            live.console.print(views.event(entry))
+            live.update(views.snapshot(calls.query_belief(session_id, at=entry["seq"])), refresh=True)

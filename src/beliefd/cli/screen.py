@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from beliefd.protocol.answers import BeliefSnapshot
 
-PACE_SECONDS = 0.7
 INDENT = 3
 Verdict = Literal["allowed", "refused", "verified", "waits"]
 VERDICT_STYLE = {"refused": "bold red", "waits": "bold yellow"}
@@ -23,7 +22,8 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 class Screen:
     """What the audience sees. Without a terminal there is no waiting and no redrawing."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: float) -> None:
+        self._pace = pace
         self.console = console()
         self.is_live = self.console.is_terminal
         self._live: Live | None = None
@@ -80,7 +80,7 @@ class Screen:
 
     def _rest(self) -> None:
         if self.is_live:
-            time.sleep(PACE_SECONDS)
+            time.sleep(self._pace)
 
 
 def _board(

@@ -148,6 +148,7 @@ def _server(
     import uvicorn
 
     from beliefd.http.app import create_app
+    from beliefd.http.protocol import Protocol
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -169,6 +170,9 @@ def _server(
 
     config = uvicorn.Config(
         create_app(steward, chores),
+        http=Protocol,
+        ws="none",
+        proxy_headers=False,
         access_log=False,
         log_level="error",
         server_header=False,

@@ -10,7 +10,7 @@ import click
 from msgspec import Struct
 
 from beliefd.cli.output import Exit, console, errors_exit, print_json
-from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -88,9 +88,15 @@ class Target(Struct, frozen=True):
             with self.embedded(create) as embedded:
                 yield embedded
             return
+        import httpx
+
         from beliefd.client import Client
 
-        with Client(self.url, self.token) as client:
+        try:
+            client = Client(self.url, self.token)
+        except httpx.InvalidURL as error:
+            raise invalid(f"`{self.url}` is no address: {error}", "--url") from None
+        with client:
             yield client
 
     @contextmanager
@@ -136,6 +142,8 @@ def target_options(command: F) -> F:
         if target.is_embedded and explicit:
             raise click.UsageError("give `--url` or `--data`/`--store`, not both")
         with errors_exit(target.as_json):
+            if target.token is not None and not (target.token.isascii() and target.token.isprintable()):
+                raise invalid("a token is one line of plain letters and digits", "--token")
             return command(target, **given)
 
     return wrapped  # type: ignore[return-value]

@@ -1,11 +1,19 @@
 """One error shape on the wire, and the status that goes with each code."""
 
+import logging
+from collections.abc import Awaitable, Iterable
 from typing import Final
 
 import msgspec
-from starlette.responses import Response
+from starlette.requests import ClientDisconnect
 
+from beliefd.http.replies import Answered, RawHeaders, Reply
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.ledger.chain import LedgerBroken
+from beliefd.steward.handle import ledger_broken
+from beliefd.stores.base import StorageUnavailable
+
+log = logging.getLogger("beliefd.http")
 
 STATUS: Final[dict[Code, int]] = {
     Code.INVALID_REQUEST: 400,
@@ -21,19 +29,50 @@ STATUS: Final[dict[Code, int]] = {
     Code.CONFLICT: 409,
     Code.SESSION_TERMINATED: 409,
     Code.PAYLOAD_TOO_LARGE: 413,
+    Code.UNSUPPORTED_MEDIA_TYPE: 415,
     Code.LEDGER_BROKEN: 422,
     Code.INTERNAL: 500,
     Code.STORAGE_UNAVAILABLE: 503,
 }
+CLIENT_GONE: Final = 499
 
 
-def error_response(error: BeliefdError, headers: dict[str, str] | None = None) -> Response:
-    headers = dict(headers or {})
+def error_reply(error: BeliefdError, headers: RawHeaders | None = None) -> Reply:
+    headers = list(headers or [])
     if error.code is Code.UNAUTHORIZED:
-        headers["WWW-Authenticate"] = "Bearer"
-    return Response(
-        msgspec.json.encode(error.body),
-        status_code=STATUS[error.code],
-        media_type="application/json",
-        headers=headers,
-    )
+        headers.append((b"www-authenticate", b"Bearer"))
+    return Reply(STATUS[error.code], msgspec.json.encode(error.body), headers=headers)
+
+
+def not_offered(method: str, offered: Iterable[str]) -> Reply:
+    allowed = set(offered)
+    if "GET" in allowed:
+        allowed.add("HEAD")
+    listed = ", ".join(sorted(allowed))
+    error = BeliefdError(Code.METHOD_NOT_ALLOWED, f"`{method}` is not offered here; there is {listed}")
+    return error_reply(error, [(b"allow", listed.encode())])
+
+
+def no_such_path() -> Reply:
+    return error_reply(BeliefdError(Code.NOT_FOUND, "no such path; GET /openapi.json lists them all"))
+
+
+def defect() -> Reply:
+    return error_reply(BeliefdError(Code.INTERNAL, "an unexpected error; it has been logged"))
+
+
+async def guarded(work: Awaitable[Answered]) -> Answered:
+    """INVARIANT: whatever happens inside, the caller sees one error shape and never a stack trace."""
+    try:
+        return await work
+    except BeliefdError as error:
+        return error_reply(error)
+    except StorageUnavailable as error:
+        return error_reply(BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)))
+    except LedgerBroken as error:
+        return error_reply(ledger_broken(error))
+    except ClientDisconnect:
+        return Reply(CLIENT_GONE)  # nobody reads it; the metrics count it
+    except Exception:
+        log.exception("defect while answering a request")
+        return defect()

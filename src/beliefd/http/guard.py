@@ -1,10 +1,11 @@
 """Who may speak at all: tokens, and on a laptop without tokens, only this machine's own programs."""
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
-from starlette.requests import Request
-
+from beliefd.http.headers import Headers
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Principal
 from beliefd.steward.tokens import Authenticator
@@ -12,23 +13,38 @@ from beliefd.steward.tokens import Authenticator
 LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-async def principal_of(request: Request, authenticator: Authenticator) -> Principal:
-    _refuse_foreign_pages(request)
-    header = request.headers.get("authorization")
-    if header is None and _host(request) not in LOOPBACK_NAMES and not await authenticator.configured():
+async def principal_of(headers: Headers, authenticator: Authenticator, origins: Sequence[str]) -> Principal:
+    """The speaker, unless a web page speaks that neither this server nor policy (`origins`) knows."""
+    if foreign_origin(headers) not in origins:
+        _refuse_foreign_pages(headers)
+    authorization = headers.get("Authorization")
+    foreign = authorization is None and not _is_loopback(headers.get("Host", ""))
+    if foreign and not await authenticator.configured():
         # A web page can point its own name at 127.0.0.1; the Host header still carries that name.
-        raise BeliefdError(Code.FORBIDDEN, "without tokens this server answers to loopback names only")
-    return await authenticator.authenticate(header)
+        message = "without tokens this server answers to loopback names only"
+        raise BeliefdError(Code.FORBIDDEN, message, {"path": "Host"})
+    return await authenticator.authenticate(authorization)
 
 
-def _refuse_foreign_pages(request: Request) -> None:
+def foreign_origin(headers: Headers) -> str | None:
+    """The web origin of the request, if it is another than this server's own."""
+    origin = headers.get("Origin")
+    return None if origin is None or origin.partition("://")[2] == headers.get("Host") else origin
+
+
+def _refuse_foreign_pages(headers: Headers) -> None:
     """A browser says where a request comes from; pages of other sites have no business here."""
-    origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
-        raise BeliefdError(Code.FORBIDDEN, f"requests from `{origin[:64]}` are not accepted")
-    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-        raise BeliefdError(Code.FORBIDDEN, "requests from other sites are not accepted")
+    if (origin := foreign_origin(headers)) is not None:
+        message = f"requests from `{origin[:64]}` are not accepted"
+        raise BeliefdError(Code.FORBIDDEN, message, {"path": "Origin"})
+    if headers.get("Sec-Fetch-Site") in ("cross-site", "same-site"):
+        message = "requests from other sites are not accepted"
+        raise BeliefdError(Code.FORBIDDEN, message, {"path": "Sec-Fetch-Site"})
 
 
-def _host(request: Request) -> str | None:
-    return urlsplit(f"//{request.headers.get('host', '')}").hostname
+@lru_cache(64)
+def _is_loopback(host: str) -> bool:
+    try:
+        return urlsplit(f"//{host}").hostname in LOOPBACK_NAMES
+    except ValueError:
+        return False

@@ -1,6 +1,6 @@
 """evolve(state, event) -> state: folds what was decided. It never decides and never fails."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -44,13 +44,29 @@ def evolve(session: Session, event: Event) -> Session:
     return session if fold is None else fold(session, event)
 
 
+def evolve_all(session: Session, events: Iterable[Event]) -> Session:
+    """Evolve through many events. Eliminations between two other events are one union, applied at once."""
+    gone: list[str] = []
+    for event in events:
+        if type(event) is Eliminated or type(event) is Merged:
+            gone += event.eliminated
+        else:
+            session = evolve(_without(session, gone), event)
+            gone = []
+    return _without(session, gone)
+
+
 def _eliminated(session: Session, event: Eliminated | Merged) -> Session:
-    if not event.eliminated:
+    return _without(session, event.eliminated)
+
+
+def _without(session: Session, gone: Sequence[str]) -> Session:
+    if not gone:
         return session
     return replace(
         session,
-        survivors=session.survivors.without(event.eliminated),
-        eliminations=session.eliminations + len(event.eliminated),
+        survivors=session.survivors.without(gone),
+        eliminations=session.eliminations + len(gone),
     )
 
 

@@ -63,13 +63,26 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     state_hash: str | None = None
 
 
+class Link(Struct, frozen=True, gc=False):
+    """What folding needs of an envelope. The rest is scanned but not built: half the work of reading it."""
+
+    delta: Event
+    prev_hash: str
+    seq: int
+
+
 _entry_decoder = msgspec.json.Decoder(Entry)
+_link_decoder = msgspec.json.Decoder(Link)
 _declare_decoder = msgspec.json.Decoder(DeclareSession)
 _command_types: dict[str, type] = {str(kind.__struct_config__.tag): kind for kind in Command.__args__}
 
 
 def read(record: bytes) -> Entry:
     return _entry_decoder.decode(record)
+
+
+def read_link(record: bytes) -> Link:
+    return _link_decoder.decode(record)
 
 
 def declaration(entry: Entry) -> DeclareSession:

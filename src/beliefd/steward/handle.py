@@ -175,8 +175,7 @@ class Steward:
         _fail(calls, BeliefdError(Code.CONFLICT, "too many writers on this session; try again"))
 
     async def _process(self, session_id: str, calls: list[_Call]) -> None:
-        position = self.positions.cached(session_id) or await self.positions.reload(session_id)
-        turn = _Turn(self, session_id, position)
+        turn = _Turn(self, session_id, await self._position(session_id, calls))
         for call in calls:
             await turn.take(call)
         if turn.entries:
@@ -184,6 +183,12 @@ class Steward:
             self.positions.keep(turn.position)
             self._stored_policies.add(self.policy_hash)
         turn.answer()
+
+    async def _position(self, session_id: str, calls: list[_Call]) -> Position | None:
+        """Where to decide from. The cache may be old: an append finds that out, If-Match must ask before."""
+        if any(call.if_match not in (None, "*") for call in calls):
+            return await self.positions.fresh(session_id)
+        return self.positions.cached(session_id) or await self.positions.reload(session_id)
 
     def unstored_policy(self) -> list[tuple[str, bytes]]:
         """The policy in force, if no append of this process has stored it yet."""

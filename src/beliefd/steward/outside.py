@@ -14,11 +14,13 @@ def now() -> str:
 
 
 def uuid7() -> str:
-    """A time-ordered id (RFC 9562): 48 bits of milliseconds, then chance."""
-    millis = time.time_ns() // 1_000_000 & 0xFFFF_FFFF_FFFF
-    digits = f"{millis:012x}{os.urandom(10).hex()}"
-    variant = "89ab"[int(digits[16], 16) & 0x3]
-    return f"{digits[:8]}-{digits[8:12]}-7{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+    """A time-ordered id (RFC 9562, method 3): milliseconds, twelve bits of fractions of one, then chance."""
+    millis, nanos = divmod(time.time_ns(), 1_000_000)
+    stamp = f"{millis & 0xFFFF_FFFF_FFFF:012x}"
+    # Without the fraction, sessions declared within one millisecond would be listed in any order.
+    digits = os.urandom(8).hex()
+    variant = "89ab"[int(digits[0], 16) & 0x3]
+    return f"{stamp[:8]}-{stamp[8:]}-7{nanos * 4096 // 1_000_000:03x}-{variant}{digits[1:4]}-{digits[4:]}"
 
 
 class Outside(Struct, frozen=True):

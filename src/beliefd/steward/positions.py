@@ -43,8 +43,11 @@ class Positions:
 
     def keep(self, position: Position) -> None:
         session_id = position.session.session_id
-        if session_id not in self._cache:
+        known = self._cache.get(session_id)
+        if known is None:
             self._weight += len(position.session.survivors.universe)
+        elif known.head.seq > position.head.seq:
+            return  # a slow reader does not take back what a writer has put here since
         self._cache[session_id] = position
         while len(self._cache) > 1 and (len(self._cache) > MAX_SESSIONS or self._weight > MAX_HYPOTHESES):
             _, dropped = self._cache.popitem(last=False)

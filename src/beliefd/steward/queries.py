@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 from msgspec import Raw, Struct
@@ -26,6 +26,7 @@ from beliefd.protocol.answers import (
 )
 from beliefd.steward.handle import Steward
 from beliefd.steward.positions import session_not_found
+from beliefd.stores.base import StorageUnavailable
 
 
 class RawAuditPage(Struct, frozen=True):
@@ -197,7 +198,7 @@ def _witness(
     )
 
 
-async def feed(steward: Steward, session_id: str, after: int) -> AsyncIterator[list[Sealed] | None]:
+async def feed(steward: Steward, session_id: str, after: int) -> AsyncGenerator[list[Sealed] | None, None]:
     """Entries past `after` as they come; None now and then, so that callers can show they are alive."""
     grown = asyncio.Event()
     unsubscribe = steward.store.subscribe(lambda sid: grown.set() if sid in ("", session_id) else None)
@@ -205,11 +206,16 @@ async def feed(steward: Steward, session_id: str, after: int) -> AsyncIterator[l
     try:
         while not steward.feeds_ended:
             grown.clear()
-            async for chunk in steward.store.stream(session_id, after):
-                yield chunk
-                after = chunk[-1].seq
+            pause = HEARTBEAT_SECONDS
             try:
-                await asyncio.wait_for(grown.wait(), HEARTBEAT_SECONDS)
+                async for chunk in steward.store.stream(session_id, after):
+                    yield chunk
+                    after = chunk[-1].seq
+            except StorageUnavailable:
+                # Who is sent away now finds a closed door when he comes back: let him wait here instead.
+                pause = RETRY_SECONDS
+            try:
+                await asyncio.wait_for(grown.wait(), pause)
             except TimeoutError:
                 yield None
     finally:
@@ -218,3 +224,4 @@ async def feed(steward: Steward, session_id: str, after: int) -> AsyncIterator[l
 
 
 HEARTBEAT_SECONDS = 15.0
+RETRY_SECONDS = 1.0

@@ -1,7 +1,7 @@
 """Ledgers that come and go: export, import, and the merge of replicas that were apart."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 
 from beliefd.kernel.commands import Eliminate, Merge, ReplicaElimination
 from beliefd.kernel.errors import BeliefdError, Code, invalid
@@ -21,7 +21,7 @@ from beliefd.stores.base import Append, HeadMoved
 MERGE_ATTEMPTS = 50
 
 
-async def export(steward: Steward, session_id: str) -> AsyncIterator[bytes]:
+async def export(steward: Steward, session_id: str) -> AsyncGenerator[bytes, None]:
     head = await steward.store.head(session_id)
     if head is None:
         raise session_not_found(session_id)

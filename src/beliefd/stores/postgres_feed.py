@@ -60,7 +60,7 @@ class Feed:
     async def _serve(self, connection: Any) -> None:
         try:
             connection.add_termination_listener(lambda _: self._wake.set())
-            await connection.add_listener(CHANNEL, self._heard)
+            await connection.add_listener(CHANNEL, self._ears(connection.get_server_pid()))
             # Whatever was said before we listened went unheard.
             self._listeners.tell(ANYTHING)
             while not connection.is_closed():
@@ -82,11 +82,14 @@ class Feed:
             self._wake.set()
             raise
 
-    def _heard(self, connection: Any, sender: int, _channel: str, text: str) -> None:
-        if sender == connection.get_server_pid():
-            return  # our own words: the listeners here were told at the commit
-        for session_id in session_ids(text):
-            self._listeners.tell(session_id)
+    def _ears(self, own: int) -> Callable[[Any, int, str, str], None]:
+        def heard(_connection: Any, sender: int, _channel: str, text: str) -> None:
+            if sender == own:
+                return  # our own words: the listeners here were told at the commit
+            for session_id in session_ids(text):
+                self._listeners.tell(session_id)
+
+        return heard
 
 
 def payload(grown: set[str]) -> str:

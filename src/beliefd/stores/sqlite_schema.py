@@ -29,6 +29,11 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END;
     CREATE TRIGGER audit_events_keep_delete BEFORE DELETE ON audit_events
     BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END;
+    -- INSERT OR REPLACE deletes without asking the trigger above.
+    CREATE TRIGGER audit_events_keep_replace BEFORE INSERT ON audit_events
+    WHEN EXISTS (SELECT 1 FROM audit_events WHERE session_id = NEW.session_id AND seq = NEW.seq)
+        OR EXISTS (SELECT 1 FROM audit_events WHERE rowid = NEW.rowid)
+    BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END;
     CREATE TRIGGER sessions_keep_delete BEFORE DELETE ON sessions
     BEGIN SELECT RAISE(ABORT, 'sessions are never deleted'); END;
 

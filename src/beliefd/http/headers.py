@@ -1,0 +1,91 @@
+"""The headers that mean something here, each read once and strictly."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+
+HEEDED: Final = {
+    name.lower().encode(): name
+    for name in (
+        "Authorization",
+        "Content-Encoding",
+        "Content-Length",
+        "Content-Type",
+        "Expect",
+        "Host",
+        "Idempotency-Key",
+        "If-Match",
+        "If-None-Match",
+        "Last-Event-ID",
+        "Origin",
+        "Sec-Fetch-Site",
+    )
+}
+LISTS: Final = frozenset({"If-Match", "If-None-Match"})
+JSON: Final = "application/json"
+LINES: Final = frozenset(
+    {"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"}
+)
+
+Headers = dict[str, str]
+
+
+def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers:
+    headers: Headers = {}
+    for name, value in raw:
+        known = HEEDED.get(name)
+        if known is None:
+            continue
+        if known not in headers:
+            headers[known] = value.decode("latin-1")
+        elif known in LISTS:
+            headers[known] += f", {value.decode('latin-1')}"
+        else:
+            # Which of the two counts is a matter of taste, and a proxy may have another taste.
+            raise invalid(f"header {known} is given twice", known)
+    return headers
+
+
+def expected_heads(if_match: str) -> list[str]:
+    """The event ids that If-Match names. A weak tag never matches, so it stays as it is, prefix included."""
+    tags = [tag for tag in (item.strip() for item in if_match.split(",")) if tag]
+    if not tags:
+        raise invalid(
+            'If-Match needs `*` or the event id of the head, as in `If-Match: "<event id>"`', "If-Match"
+        )
+    return [tag if tag.startswith("W/") else tag.strip('"') for tag in tags]
+
+
+def is_known(if_none_match: str | None, etag: str) -> bool:
+    """Does the caller hold this version already? Here weak tags are as good as strong ones."""
+    if if_none_match is None:
+        return False
+    tags = [item.strip() for item in if_none_match.split(",")]
+    return "*" in tags or any(tag.removeprefix("W/") == etag for tag in tags)
+
+
+def check_content(headers: Headers, media: str) -> None:
+    """Refuse a body that says it is something else; one that says nothing is taken at its word."""
+    _check_content(headers.get("Content-Type"), headers.get("Content-Encoding"), media)
+
+
+@lru_cache(256)
+def _check_content(given: str | None, encoding: str | None, media: str) -> None:
+    if encoding is not None and encoding.strip().lower() != "identity":
+        message = f"Content-Encoding `{encoding[:64]}` is not supported; send the body as it is"
+        raise BeliefdError(Code.UNSUPPORTED_MEDIA_TYPE, message, {"path": "Content-Encoding"})
+    if given is None:
+        return
+    essence, *parameters = (part.strip().lower() for part in given.split(";"))
+    charsets = {part.partition("=")[2].strip('"') for part in parameters if part.startswith("charset=")}
+    if not _fits(essence, media) or charsets - {"utf-8", "utf8"}:
+        message = f"expected Content-Type `{media}` in UTF-8, got `{given[:64]}`"
+        raise BeliefdError(Code.UNSUPPORTED_MEDIA_TYPE, message, {"path": "Content-Type"})
+
+
+def _fits(essence: str, media: str) -> bool:
+    if media == JSON:
+        return essence == JSON or (essence.startswith("application/") and essence.endswith("+json"))
+    return essence in LINES

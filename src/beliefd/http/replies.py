@@ -1,0 +1,66 @@
+"""What goes back over the wire: an answer in one piece, or a stream of chunks."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Final
+
+from msgspec import Struct
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+RawHeaders = list[tuple[bytes, bytes]]
+NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
+"""Agents write HTML into their texts; no browser may take an answer for a page."""
+
+
+class Reply(Struct, frozen=True):
+    """An answer in one piece, usable wherever Starlette expects a response. No media type means no body."""
+
+    status_code: int
+    body: bytes = b""
+    media: str | None = "application/json"
+    headers: RawHeaders = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [*self.headers, NO_SNIFFING]
+        if self.media is not None:
+            headers.append((b"content-type", self.media.encode()))
+            headers.append((b"content-length", b"%d" % len(self.body)))
+        await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+class Stream(Struct, frozen=True):
+    """An answer that comes bit by bit. Whatever way it ends, `rest` is closed."""
+
+    first: bytes
+    rest: AsyncGenerator[bytes, None]
+    media: str
+    headers: RawHeaders
+    status_code: int = 200
+
+    @classmethod
+    async def start(
+        cls, chunks: AsyncGenerator[bytes, None], media: str, headers: RawHeaders | None = None
+    ) -> "Stream":
+        """Take the first chunk before answering, so that its error still has a status to travel in."""
+        return cls(await anext(chunks, b""), chunks, media, headers or [])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [*self.headers, NO_SNIFFING, (b"content-type", self.media.encode())]
+        async with aclosing(self.rest):
+            if scope["method"] == "HEAD":
+                await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+                await send({"type": "http.response.body"})
+                return
+            response = StreamingResponse(self._chunks(), self.status_code)
+            response.raw_headers = headers
+            await response(scope, receive, send)
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
+        yield self.first
+        async for chunk in self.rest:
+            yield chunk
+
+
+Answered = Reply | Stream

@@ -1,0 +1,357 @@
+"""What every store promises, as tests that anybody can run against a store of his own.
+
+Subclass `StoreContract`, or `DurableStoreContract` if the data outlives the object, say in `open` how to get
+a store, and let pytest (or unittest-like runners that collect `test_*` methods) find the class.
+"""
+# ruff: noqa: S101
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from beliefd.kernel.commands import Head
+from beliefd.ledger.chain import Sealed, head_of
+from beliefd.stores.base import (
+    Append,
+    HeadMoved,
+    Remembered,
+    SessionRow,
+    Snapshot,
+    StorageUnavailable,
+    Store,
+    Token,
+)
+from beliefd.testing.appends import (
+    CREATED,
+    batch,
+    chain,
+    entry,
+    eventually,
+    eventually_hears,
+    full_batch,
+    nothing_of,
+    outcomes_of,
+    race,
+    raises,
+)
+
+AWKWARD_TEXTS = (
+    "plain",
+    "NUL \x00 and \x1f \x7f \x85",
+    'quote " backslash \\ slash / newline \n tab \t',
+    "Grüße, γνῶσις, 信念, ব\u09bf\u09b6\u09cd\u09ac\u09be\u09b8",
+    "line \u2028 paragraph \u2029 zero width \u200b bidi \u202e",
+    "astral \U0001d11e \U0001f9ea, noncharacter \uffff, e\u0301 and \u00e9",
+)
+IDS_IN_BYTE_ORDER = ("0", "A", "B", "Z", "_", "a", "a b", "ab", "b", "é", "ﬀ", "\U0001d11e")
+
+
+def promise(
+    check: "Callable[[Any, Store], Coroutine[Any, Any, None]]",
+) -> "Callable[[StoreContract], None]":
+    """Make a test of a coroutine that takes an open store; the store is closed afterwards."""
+
+    def test(self: "StoreContract") -> None:
+        async def run() -> None:
+            store = await self.open()
+            try:
+                await check(self, store)
+            finally:
+                await store.close()
+
+        asyncio.run(run())
+
+    test.__name__, test.__qualname__, test.__doc__ = check.__name__, check.__qualname__, check.__doc__
+    return test
+
+
+class StoreContract:
+    """The promises of `beliefd.stores.base.Store`."""
+
+    async def open(self) -> Store:
+        """A store; empty when a test begins."""
+        raise NotImplementedError("say how to open the store")
+
+    # -- what was appended is there ----------------------------------------------------------------
+
+    @promise
+    async def test_a_new_store_is_empty_and_ready(self, store: Store) -> None:
+        await store.ping()
+        assert await store.head("s") is None
+        assert await store.entries("s") == []
+        assert await store.snapshot("s") is None
+        assert await store.sessions(None, 10) == []
+        assert await store.remembered("agent://a", "key") is None
+        assert await store.policy("p") is None
+        assert await store.tokens() == []
+
+    @promise
+    async def test_records_come_back_byte_for_byte(self, store: Store) -> None:
+        written = [entry("s", seq, text) for seq, text in enumerate(AWKWARD_TEXTS, 1)]
+        await store.append(batch("s", None, written))
+        assert await store.entries("s") == written
+        assert await store.head("s") == head_of(written[-1])
+
+    @promise
+    async def test_records_of_several_megabytes_come_back_byte_for_byte(self, store: Store) -> None:
+        written = [entry("s", 1, "ä\x00" * 1_000_000), entry("s", 2, "x" * 4_000_000), entry("s", 3)]
+        await store.append(batch("s", None, written, snapshot=Snapshot(3, b"\x00\xff" * 2_000_000)))
+        assert await store.entries("s") == written
+        assert await store.snapshot("s") == Snapshot(3, b"\x00\xff" * 2_000_000)
+
+    @promise
+    async def test_everything_in_one_append_is_stored_with_it(self, store: Store) -> None:
+        used = Remembered("agent://a", "key ✓", "request", "s", 1)
+        full = batch(
+            "s",
+            None,
+            chain("s", 3),
+            policies=[("p", b'{"a":1}'), ("q", b"\x00\xff")],
+            remembered=[used],
+            snapshot=Snapshot(3, b"state"),
+        )
+        await store.append(full)
+        assert await store.policy("p") == b'{"a":1}'
+        assert await store.policy("q") == b"\x00\xff"
+        assert await store.remembered("agent://a", "key ✓") == used
+        assert await store.snapshot("s") == Snapshot(3, b"state")
+
+    @promise
+    async def test_a_later_snapshot_replaces_the_earlier_one(self, store: Store) -> None:
+        first, second = chain("s", 2)
+        await store.append(batch("s", None, [first], snapshot=Snapshot(1, b"one")))
+        await store.append(batch("s", head_of(first), [second], snapshot=Snapshot(2, b"two")))
+        assert await store.snapshot("s") == Snapshot(2, b"two")
+
+    @promise
+    async def test_a_policy_that_is_known_already_stays_as_it_is(self, store: Store) -> None:
+        await store.append(batch("s", None, chain("s", 1), policies=[("p", b"first")]))
+        await store.append(batch("t", None, chain("t", 1), policies=[("p", b"first"), ("q", b"second")]))
+        assert await store.policy("p") == b"first"
+        assert await store.policy("q") == b"second"
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    @promise
+    async def test_entries_are_paged_in_order(self, store: Store) -> None:
+        written = chain("s", 25)
+        await store.append(batch("s", None, written[:10]))
+        await store.append(batch("s", head_of(written[9]), written[10:]))
+        assert await store.entries("s") == written
+        assert await store.entries("s", 20) == written[20:]
+        assert await store.entries("s", 5, 7) == written[5:12]
+        assert await store.entries("s", 24, 100) == written[24:]
+        assert await store.entries("s", 25) == []
+        assert await store.entries("s", 0, 0) == []
+        assert await store.entries("other") == []
+
+    @promise
+    async def test_a_stream_is_the_entries_in_chunks_and_none_is_empty(self, store: Store) -> None:
+        written = chain("s", 5_000)
+        await store.append(batch("s", None, written))
+        chunks = [chunk async for chunk in store.stream("s", 3)]
+        assert [one for chunk in chunks for one in chunk] == written[3:]
+        assert all(chunks)
+        assert [chunk async for chunk in store.stream("s", 5_000)] == []
+        assert [chunk async for chunk in store.stream("other")] == []
+
+    @promise
+    async def test_an_event_is_found_in_its_own_session_only(self, store: Store) -> None:
+        await store.append(batch("s", None, chain("s", 3)))
+        shared = Sealed(1, "s-2", b"{}", "another hash")
+        await store.append(batch("t", None, [shared]))
+        assert await store.seq_of("s", "s-2") == 2
+        assert await store.seq_of("t", "s-2") == 1
+        assert await store.seq_of("t", "s-3") is None
+        assert await store.seq_of("s", "nothing") is None
+        assert await store.seq_of("nowhere", "s-1") is None
+
+    @promise
+    async def test_sessions_are_paged_in_the_order_of_their_bytes(self, store: Store) -> None:
+        for session_id in reversed(IDS_IN_BYTE_ORDER):
+            await store.append(batch(session_id, None, chain(session_id, 1), created_at=f"at {session_id}"))
+        moved = chain("a", 2)[1]
+        await store.append(batch("a", head_of(chain("a", 1)[0]), [moved], created_at="later"))
+        rows = await store.sessions(None, 100)
+        assert [row.session_id for row in rows] == list(IDS_IN_BYTE_ORDER)
+        assert SessionRow("a", "at a", head_of(moved)) in rows
+        assert await store.sessions("B", 3) == rows[3:6]
+        assert await store.sessions("aa", 2) == rows[7:9]
+        assert await store.sessions(IDS_IN_BYTE_ORDER[-1], 5) == []
+
+    @promise
+    async def test_ids_that_nobody_could_have_stored_name_nothing(self, store: Store) -> None:
+        await store.append(batch("s", None, chain("s", 1)))
+        for odd in ("\x00", "s\x00", "\ud800", "s" * 1_000_000, "' OR 1=1 --", "%", ""):
+            assert await store.head(odd) is None
+            assert await store.entries(odd) == []
+            assert await store.seq_of("s", odd) is None
+            assert await store.remembered(odd, odd) is None
+
+    # -- the expected head ---------------------------------------------------------------------------
+
+    @promise
+    async def test_an_append_elsewhere_than_at_the_head_is_refused_whole(self, store: Store) -> None:
+        written = chain("s", 3)
+        await store.append(batch("s", None, written[:2]))
+        wrong = [
+            None,
+            head_of(written[0]),
+            head_of(written[2]),
+            Head(seq=2, event_id="s-2", hash="another hash"),
+        ]
+        for expected in wrong:
+            await self._refused(store, full_batch("s", expected, written[2:]))
+        await self._refused(store, full_batch("unknown", head_of(written[1]), chain("unknown", 3)[2:]))
+        assert await store.entries("s") == written[:2]
+        assert await store.head("s") == head_of(written[1])
+        assert [row.session_id for row in await store.sessions(None, 10)] == ["s"]
+        await store.append(full_batch("s", head_of(written[1]), written[2:]))
+
+    @promise
+    async def test_of_many_appends_at_one_head_exactly_one_wins(self, store: Store) -> None:
+        await race(store, None)
+        await race(store, await store.head("s"))
+
+    @promise
+    async def test_a_used_key_refuses_the_whole_append(self, store: Store) -> None:
+        used = Remembered("agent://a", "key", "request", "s", 1)
+        await store.append(batch("s", None, chain("s", 1), remembered=[used]))
+        again = Remembered("agent://a", "key", "another request", "t", 1)
+        fresh = Remembered("agent://a", "fresh", "request", "t", 1)
+        conflicting = batch(
+            "t",
+            None,
+            chain("t", 1),
+            policies=[("p", b"policy")],
+            remembered=[fresh, again],
+            snapshot=Snapshot(1, b"state"),
+        )
+        with raises(HeadMoved):
+            await store.append(conflicting)
+        await nothing_of(store, conflicting, keys=[fresh])
+        assert await store.remembered("agent://a", "key") == used
+        assert await store.head("t") is None
+        other = Remembered("agent://b", "key", "another request", "t", 1)
+        await store.append(batch("t", None, chain("t", 1), remembered=[other]))
+        assert await store.remembered("agent://b", "key") == other
+
+    @promise
+    async def test_a_key_used_by_many_at_once_is_given_to_one(self, store: Store) -> None:
+        sessions = [f"s{n}" for n in range(12)]
+        outcomes = await outcomes_of(
+            store.append(
+                batch(sid, None, chain(sid, 1), remembered=[Remembered("agent://a", "k", "r", sid, 1)])
+            )
+            for sid in sessions
+        )
+        assert sorted(map(str, map(type, outcomes))) == sorted(map(str, [type(None)] + [HeadMoved] * 11))
+        winner = sessions[outcomes.index(None)]
+        used = await store.remembered("agent://a", "k")
+        assert used is not None
+        assert used.session_id == winner
+        assert [row.session_id for row in await store.sessions(None, 100)] == [winner]
+
+    @promise
+    async def test_an_append_whose_caller_went_away_is_whole_or_absent(self, store: Store) -> None:
+        for turn in range(20):
+            session_id = f"s{turn:02}"
+            task = asyncio.ensure_future(store.append(full_batch(session_id, None, chain(session_id, 50))))
+            for _ in range(turn):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        await store.append(batch("after", None, chain("after", 1)))
+        for row in await store.sessions(None, 100):
+            whole = chain(row.session_id, 1 if row.session_id == "after" else 50)
+            assert await store.entries(row.session_id) == whole
+            assert row.head == head_of(whole[-1])
+
+    # -- tokens, notices, end ------------------------------------------------------------------------
+
+    @promise
+    async def test_tokens_are_kept_and_revoked_once(self, store: Store) -> None:
+        first = Token("aa", "Zoë", "agent", "WRITE_LIMITED", "hash a", CREATED)
+        second = Token("bb", "bob", "admin", "PRIVILEGE", "hash b", CREATED)
+        await store.add_token(second)
+        await store.add_token(first)
+        assert await store.tokens() == [first, second]
+        assert await store.revoke_token("bb", "2026-02-01") is True
+        assert await store.revoke_token("bb", "2026-03-01") is False
+        assert await store.revoke_token("unknown", "2026-02-01") is False
+        assert [token.revoked_at for token in await store.tokens()] == [None, "2026-02-01"]
+
+    @promise
+    async def test_listeners_hear_of_appends_until_they_unsubscribe(self, store: Store) -> None:
+        heard: list[str] = []
+        alone: list[str] = []
+        unsubscribe = store.subscribe(heard.append)
+        store.subscribe(alone.append)
+        await store.append(batch("s", None, chain("s", 1)))
+        await eventually(lambda: "s" in heard and "s" in alone)
+        unsubscribe()
+        unsubscribe()
+        heard.clear()
+        await store.append(batch("t", None, chain("t", 1)))
+        await eventually(lambda: "t" in alone)
+        assert heard == []
+
+    @promise
+    async def test_a_closed_store_refuses_appends(self, store: Store) -> None:
+        unsubscribe = store.subscribe(lambda _: None)
+        await store.close()
+        with raises(StorageUnavailable):
+            await store.append(batch("s", None, chain("s", 1)))
+        unsubscribe()
+        await store.close()
+
+    async def _refused(self, store: Store, refused: Append) -> None:
+        with raises(HeadMoved):
+            await store.append(refused)
+        await nothing_of(store, refused, keys=refused.remembered)
+
+
+class DurableStoreContract(StoreContract):
+    """And of stores whose data outlives them: every `open` within a test opens the same data."""
+
+    @promise
+    async def test_everything_is_there_after_reopening(self, store: Store) -> None:
+        full = full_batch("s", None, [entry("s", seq, text) for seq, text in enumerate(AWKWARD_TEXTS, 1)])
+        token = Token("aa", "alice", "approver", "MODIFY", "hash", CREATED)
+        await store.append(full)
+        await store.add_token(token)
+        await store.close()
+        again = await self.open()
+        try:
+            assert await again.entries("s") == full.entries
+            assert await again.sessions(None, 9) == [SessionRow("s", CREATED, head_of(full.entries[-1]))]
+            assert await again.snapshot("s") == full.snapshot
+            assert await again.policy("s policy") == b"policy"
+            assert await again.remembered("agent://a", "s key") == full.remembered[0]
+            assert await again.tokens() == [token]
+            with raises(HeadMoved):
+                await again.append(full)
+        finally:
+            await again.close()
+
+    @promise
+    async def test_two_stores_on_the_same_data_agree_on_one_order(self, store: Store) -> None:
+        other = await self.open()
+        try:
+            await race(store, None, other)
+            for _ in range(5):
+                await race(store, await store.head("s"), other)
+            assert await store.entries("s") == await other.entries("s")
+            assert await store.head("s") == await other.head("s")
+        finally:
+            await other.close()
+
+    @promise
+    async def test_listeners_hear_of_appends_through_another_store(self, store: Store) -> None:
+        other = await self.open()
+        try:
+            heard: list[str] = []
+            store.subscribe(heard.append)
+            await eventually_hears(heard, other)
+        finally:
+            await other.close()

@@ -1,0 +1,101 @@
+"""`beliefd demo`: the story is true, the invitation works, and it ends cleanly."""
+
+import os
+import pty
+import re
+import shlex
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from beliefd.cli import story
+from beliefd.cli.demo import demo
+from tests.cli.runner import CLEAN, COMMAND, answer, finished, process
+
+STOP_SECONDS = 60
+
+
+def test_the_story_is_told_in_plain_lines_and_twice_on_one_directory(data: Path) -> None:
+    for run in (1, 2):
+        told = finished("demo", "--port", "0", "--data", data, "--once")
+        assert (told.returncode, told.stderr) == (0, "")
+        assert "\x1b" not in told.stdout
+        for number, act in enumerate(story.ACTS, 1):
+            assert f"\n{number}. {act.title}\n" in told.stdout
+        left = [int(found) for found in re.findall(r"(\d+) of 12 left", told.stdout)]
+        assert left == sorted(left, reverse=True)
+        assert (left[0], left[-1]) == (12, 1)
+        assert "refused root_cause:bad_deploy" in told.stdout
+        assert "allowed root_cause:db_connection_exhaustion" in told.stdout
+        assert "verified 13 events" in told.stdout
+        assert len(answer("session", "list", "--data", data)["sessions"]) == run
+    tokens = answer("token", "list", "--data", data)["tokens"]
+    assert sum(item["revoked_at"] is None for item in tokens) == 2
+    assert answer("audit", "verify", "--all", "--data", data)["ok"] is True
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_it_stays_up_with_a_curl_line_that_works_until_told_to_stop(data: Path, how: signal.Signals) -> None:
+    running = process("demo", "--port", "0", "--data", data)
+    try:
+        assert running.stdout is not None
+        lines: list[str] = []
+        while not lines or "until Ctrl-C" not in lines[-1]:
+            lines.append(running.stdout.readline())
+            assert lines[-1], "".join(lines)
+        curl = next(line for line in lines if line.strip().startswith("curl "))
+        fetched = subprocess.run(shlex.split(curl), capture_output=True, text=True, check=True)
+        assert '"status":"terminated"' in fetched.stdout
+        assert any(
+            line.strip().endswith(shlex.split(curl)[3].removeprefix("Authorization: Bearer "))
+            for line in lines
+        )
+    finally:
+        running.send_signal(how)
+        _, errors = running.communicate(timeout=STOP_SECONDS)
+    assert (running.returncode, errors) == (0, "")
+
+
+def test_in_a_terminal_the_board_is_redrawn(data: Path) -> None:
+    main, terminal = pty.openpty()
+    environment = {**CLEAN, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "50"}
+    command = [*COMMAND, "demo", "--port", "0", "--data", str(data), "--once", "--pace", "0"]
+    with subprocess.Popen(
+        command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment
+    ) as running:
+        os.close(terminal)
+        shown = b""
+        while chunk := _read(main):
+            shown += chunk
+    os.close(main)
+    text = shown.decode(errors="replace")
+    assert running.returncode == 0
+    assert text.count("of 12 left") > 8
+    assert "✗" in text
+    assert "\x1b[" in text
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # how Linux says that nobody holds the other end any more
+        return b""
+
+
+def test_a_story_that_turns_out_otherwise_fails(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.testing import CliRunner
+
+    def lie(stage: story.Stage) -> None:
+        raise story.StoryBroken("the server ruled otherwise")
+
+    monkeypatch.setattr(story, "ACTS", (story.Act("A lie", lie),))
+    kept = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        result = CliRunner().invoke(demo, ["--port", "0", "--data", str(data), "--once"])
+    finally:
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), kept, strict=True):
+            signal.signal(number, handler)
+    assert result.exit_code == 1
+    assert "the server ruled otherwise" in result.stderr

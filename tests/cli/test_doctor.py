@@ -1,0 +1,90 @@
+"""`beliefd doctor` finds what is wrong and says what to do."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beliefd.cli import doctor
+from tests.cli.runner import answer, beliefd
+from tests.cli.test_audit import tamper
+
+BY = ("--source", "human://alice", "--observation", "o1")
+
+
+def level(findings: dict[str, Any], check: str) -> str:
+    found = {item["level"] for item in findings["findings"] if item["check"] == check}
+    return "wrong" if "wrong" in found else "/".join(sorted(found))
+
+
+def test_a_healthy_store_passes_every_check(data: Path, session: str) -> None:
+    findings = answer("doctor", "--data", data)
+    assert findings["ok"] is True
+    checks = ("python", "sqlite", "permissions", "schema", "store", "tokens", "ledgers", "clock")
+    assert {check: level(findings, check) for check in checks} == dict.fromkeys(checks, "ok")
+    assert "1 verified" in beliefd("doctor", "--data", data).stdout
+
+
+def test_no_store_yet_is_no_illness(data: Path) -> None:
+    findings = answer("doctor", "--data", data)
+    assert (findings["ok"], level(findings, "store")) == (True, "note")
+    assert not data.exists()
+
+
+@pytest.mark.parametrize("inside", ["", "beliefd.db"])
+def test_doors_that_stand_open_are_reported(data: Path, session: str, inside: str) -> None:
+    (data / inside).chmod(0o755)
+    findings = answer("doctor", "--data", data, code=1)
+    assert level(findings, "permissions") == "wrong"
+    assert "chmod" in beliefd("doctor", "--data", data).stdout
+
+
+def test_a_broken_ledger_is_named_and_exits_with_5(data: Path, session: str) -> None:
+    answer("session", "eliminate", session, "a", *BY, "--data", data)
+    tamper(data, 2)
+    findings = answer("doctor", "--data", data, code=5)
+    assert level(findings, "ledgers") == "wrong"
+    assert level(findings, "schema") == "wrong"
+    told = beliefd("doctor", "--data", data).stdout
+    assert f"session {session}, event 2 (" in told
+    assert "audit_events_keep_delete` is gone" in told
+
+
+def test_a_file_from_the_future_is_reported(data: Path, session: str) -> None:
+    connection = sqlite3.connect(data / "beliefd.db")
+    connection.execute("PRAGMA user_version = 999")
+    connection.close()
+    findings = answer("doctor", "--data", data, code=1)
+    assert level(findings, "schema") == "wrong"
+    assert level(findings, "store") == "wrong"
+
+
+def test_a_file_that_is_no_database_is_reported(data: Path, session: str) -> None:
+    (data / "beliefd.db").write_bytes(b"nothing of the kind " * 500)
+    assert level(answer("doctor", "--data", data, code=1), "store") == "wrong"
+
+
+def test_a_clock_that_went_back_is_noticed(data: Path, session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beliefd.steward.outside.now", lambda: "2025-06-01T00:00:00.000000Z")
+    findings = answer("doctor", "--data", data, code=1)
+    assert level(findings, "clock") == "wrong"
+    monkeypatch.setattr("beliefd.steward.outside.now", lambda: "1970-01-01T00:00:00.000000Z")
+    assert level(answer("doctor", "--data", data, code=1), "clock") == "wrong"
+
+
+def test_an_old_sqlite_is_reported(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "OLDEST_SQLITE", (99, 0, 0))
+    assert level(answer("doctor", "--data", data, code=1), "sqlite") == "wrong"
+
+
+def test_a_missing_extra_is_a_note(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "EXTRAS", {"no_such_module": "nothing"})
+    assert level(answer("doctor", "--data", data), "extras") == "note"
+
+
+def test_revoking_every_token_is_worth_a_note(data: Path, session: str) -> None:
+    secret = beliefd("token", "create", "--name", "a", "--role", "agent", "--data", data).stdout
+    assert level(answer("doctor", "--data", data), "tokens") == "ok"
+    beliefd("token", "revoke", secret.split("_")[1], "--data", data)
+    assert level(answer("doctor", "--data", data), "tokens") == "note"

@@ -1,0 +1,207 @@
+"""`beliefd session` on a store of its own: verbs, questions, exit codes, and text that cannot deceive."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runner import answer, beliefd
+
+BY = ("--source", "human://alice", "--observation", "o1")
+ONTOLOGY = {
+    "hypothesis_space_id": "s",
+    "hypothesis_version": "1",
+    "causal_graph_ref": "g",
+    "causal_graph_version": "1",
+}
+
+
+def test_a_session_from_declaration_to_termination(data: Path, session: str) -> None:
+    at = ("--data", data)
+    entered = answer("session", "obligation", session, "look", "2", *at)
+    assert entered["snapshot"]["active_obligation_id"] == "look"
+    assert answer("session", "exit", session, "look", *at, code=4)["approved"] is False
+    assert answer("session", "conclude", session, "it_is:c", *at, code=4)["accepted"] is False
+    fallen = answer("session", "eliminate", session, "a", "b", *BY, "--because", "seen", *at)
+    assert fallen["applied_eliminated"] == ["a", "b"]
+    assert answer("session", "terminate", session, *at, code=4)["approved"] is False
+    assert answer("session", "exit", session, "look", *at)["approved"] is True
+    assert answer("session", "conclude", session, "it_is:c", *at)["accepted"] is True
+    assert answer("session", "terminate", session, *at)["approved"] is True
+    refused = answer("session", "eliminate", session, "c", *BY, *at, code=4)
+    assert refused["error"]["code"] == "SESSION_TERMINATED"
+    assert answer("session", "show", session, *at)["status"] == "terminated"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "named"),
+    [
+        (("eliminate", "{session}", "zebra", *BY), 4, "INVALID_HYPOTHESIS_ID"),
+        (("exit", "{session}", "nothing"), 4, "OBLIGATION_NOT_FOUND"),
+        (("eliminate", "{session}", "a", *BY, "--if-match", "stale"), 4, "CONFLICT"),
+        (("obligation", "{session}", "look", "99"), 4, "INVALID_REQUEST"),
+        (("show", "nowhere"), 2, "SESSION_NOT_FOUND"),
+        (("show", "{session}", "--at", "99"), 2, "INVALID_REQUEST"),
+        (("why", "{session}", "zebra"), 2, "INVALID_HYPOTHESIS_ID"),
+        (("eliminate", "{session}", "a", "--source", "x\ny", "--observation", "o"), 2, "INVALID_REQUEST"),
+    ],
+)
+def test_exit_codes_tell_refusals_from_bad_input(
+    data: Path, session: str, arguments: tuple[str, ...], code: int, named: str
+) -> None:
+    given = [argument.replace("{session}", session) for argument in arguments]
+    told = beliefd("session", *given, "--data", data)
+    assert told.exit_code == code
+    assert named in told.stderr
+    assert answer("session", *given, "--data", data, code=code)["error"]["code"] == named
+
+
+def test_a_store_that_is_not_there_is_not_made_by_asking(data: Path) -> None:
+    result = beliefd("session", "list", "--data", data)
+    assert result.exit_code == 1
+    assert str(data) in result.stderr
+    assert not data.exists()
+
+
+def test_json_is_the_answer_and_nothing_else(data: Path, session: str) -> None:
+    import beliefd as library
+
+    printed = answer("session", "show", session, "--data", data)
+    with library.open(data / "beliefd.db") as embedded:
+        import msgspec
+
+        assert printed == msgspec.to_builtins(embedded.query_belief(session))
+
+
+@pytest.mark.parametrize("name", ["body.json", "body.yaml"])
+def test_a_session_is_declared_from_a_file(data: Path, tmp_path: Path, name: str) -> None:
+    body = {"hypotheses": ["x", "y"], "ontology": ONTOLOGY, "metadata": {"ticket": 7}}
+    path = tmp_path / name
+    path.write_text(json.dumps(body))
+    snapshot = answer("session", "declare", "--file", path, "--data", data)["snapshot"]
+    assert (snapshot["survivors"], snapshot["metadata"]) == (["x", "y"], {"ticket": 7})
+    assert snapshot["ontology"] == ONTOLOGY
+
+
+@pytest.mark.parametrize("text", ["- x\n- y\n", '["x", "y"]'])
+def test_a_session_is_declared_from_stdin(data: Path, text: str) -> None:
+    snapshot = answer("session", "declare", "--space", "pets", "--data", data, stdin=text)["snapshot"]
+    assert snapshot["survivors"] == ["x", "y"]
+    assert snapshot["ontology"]["hypothesis_space_id"] == "pets"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "expected `object`, got `null`"),
+        ('{"hypotheses": ["x"], "hypotheses": ["y"]}', "hypotheses"),
+        ("hypotheses: [x]\nhypotheses: [y]\n", "key `hypotheses` appears twice"),
+        (json.dumps({"hypotheses": ["x"]}), "$.ontology"),
+        (json.dumps({"hypotheses": ["x"], "ontology": ONTOLOGY, "hue": 1}), "$.hue"),
+        ('{"hypotheses": [1]}', "$.hypotheses[0]"),
+        ("a: [1", "not YAML"),
+        ("!!python/object/apply:os.getcwd []", "not YAML"),
+    ],
+)
+def test_a_bad_body_is_named_with_its_place(data: Path, text: str, complaint: str) -> None:
+    result = beliefd("session", "declare", "--data", data, stdin=text)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_hypotheses_come_from_one_place(data: Path) -> None:
+    assert beliefd("session", "declare", "a", "--file", "x.json", "--data", data).exit_code == 2
+
+
+def test_a_server_and_a_store_are_not_asked_at_once(data: Path, session: str) -> None:
+    result = beliefd("session", "show", session, "--data", data, "--url", "http://127.0.0.1:1")
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["[1]", "{", '{"a": NaN}', '{"a": 1, "a": 2}'])
+def test_an_option_that_holds_json_is_read_strictly(data: Path, session: str, text: str) -> None:
+    result = beliefd("session", "terminate", session, "--context", text, "--data", data)
+    assert result.exit_code == 2
+    assert "--context" in result.stderr
+
+
+def test_force_is_granted_to_the_local_operator(data: Path, session: str) -> None:
+    ruling = answer("session", "terminate", session, "--force", "--data", data)
+    assert (ruling["approved"], ruling["reason"]) == (True, "forced by role `admin`")
+
+
+def test_a_key_makes_a_retry_harmless(data: Path, session: str) -> None:
+    call = ("session", "eliminate", session, "a", *BY, "--key", "k1", "--data", data)
+    assert answer(*call) == answer(*call)
+    assert answer("session", "show", session, "--data", data)["seq"] == 2
+
+
+def test_the_past_can_be_shown(data: Path, session: str) -> None:
+    answer("session", "eliminate", session, "a", *BY, "--data", data)
+    assert answer("session", "show", session, "--at", "1", "--data", data)["n_survivors"] == 3
+
+
+def test_the_list_is_paged(data: Path) -> None:
+    made = [answer("session", "declare", "a", "--data", data)["session_id"] for _ in range(3)]
+    first = answer("session", "list", "--limit", "2", "--data", data)
+    rest = answer("session", "list", "--cursor", first["next"], "--data", data)
+    listed = [item["session_id"] for item in first["sessions"] + rest["sessions"]]
+    assert (listed, rest["next"]) == (sorted(made), None)
+    drawn = beliefd("session", "list", "--limit", "2", "--data", data).stdout
+    assert made[0] in drawn
+    assert f"--cursor {made[1]}" in drawn
+
+
+def test_why_names_source_and_reason(data: Path, session: str) -> None:
+    answer("session", "eliminate", session, "a", *BY, "--because", "disk is flat", "--data", data)
+    told = beliefd("session", "why", session, "a", "--data", data).stdout
+    assert "a: eliminated" in told
+    assert "human://alice on o1" in told
+    assert "disk is flat" in told
+    assert "nobody has spoken" in beliefd("session", "why", session, "b", "--data", data).stdout
+
+
+def test_a_counterfactual_says_what_would_stand_again(data: Path, session: str) -> None:
+    answer("session", "eliminate", session, "a", "b", *BY, "--data", data)
+    answer("session", "conclude", session, "it_is:c", "--data", data)
+    call = ("session", "counterfactual", session, "--without", "human://alice", "--data", data)
+    assert answer(*call)["restored"] == ["a", "b"]
+    told = beliefd(*call).stdout
+    assert "would stand again: a, b" in told
+    assert "it_is:c rests on them" in told
+    assert "only human://alice spoke against a, b" in told
+
+
+def test_no_survivors_are_never_shown_as_certainty(data: Path, session: str) -> None:
+    answer("session", "eliminate", session, "a", "b", "c", *BY, "--data", data)
+    assert "0 of 3 left, 0.00 bits, exhausted" in beliefd("session", "show", session, "--data", data).stdout
+
+
+def test_obligations_are_drawn_with_their_progress(data: Path, session: str) -> None:
+    answer("session", "obligation", session, "look", "2", "--data", data)
+    answer("session", "eliminate", session, "a", *BY, "--data", data)
+    drawn = beliefd("session", "show", session, "--data", data).stdout
+    assert "look  █████░░░░░ 1 of 2 eliminations, active" in drawn
+
+
+def test_what_agents_write_cannot_paint_the_screen(data: Path) -> None:
+    tricks = ["[bold red]sure[/]", ":smile:", "left\u202eright", "zero\u200bwidth"]
+    made = answer("session", "declare", *tricks, "--data", data)["session_id"]
+    shown = beliefd("session", "show", made, "--data", data).stdout
+    assert "[bold red]sure[/]" in shown
+    assert ":smile:" in shown
+    assert "left\\u{202e}right" in shown
+    assert "zero\\u{200b}width" in shown
+    reason = "\x1b[2Jgone \x07"
+    said = beliefd("session", "eliminate", made, ":smile:", *BY, "--because", reason, "--data", data)
+    assert said.exit_code == 0
+    told = beliefd("session", "why", made, ":smile:", "--data", data).stdout
+    assert "\\x1b[2Jgone \\x07" in told
+    assert "\x1b" not in told
+
+
+def test_a_long_list_of_survivors_says_how_many_it_leaves_out(data: Path) -> None:
+    names = [f"h{number:04}" for number in range(300)]
+    made = answer("session", "declare", *names, "--data", data)["session_id"]
+    assert "and 180 more" in beliefd("session", "show", made, "--data", data).stdout

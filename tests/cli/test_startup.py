@@ -1,0 +1,97 @@
+"""The command line as a whole: it is quick to start, complete, and the same everywhere."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from beliefd import __version__
+from beliefd.cli.main import main
+from tests.cli.runner import beliefd, finished
+
+HEAVY = ("rich", "httpx", "uvicorn", "starlette", "uvloop", "asyncpg", "yaml")
+EXPECTED = {
+    "demo": set(),
+    "serve": set(),
+    "doctor": set(),
+    "token": {"create", "list", "revoke"},
+    "session": {
+        "declare", "eliminate", "show", "obligation", "exit", "conclude", "terminate", "list", "why",
+        "counterfactual", "watch",
+    },
+    "audit": {"show", "verify", "export", "import", "replay", "merge"},
+}  # fmt: skip
+
+
+def leaves(
+    command: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from leaves(inner, (*path, name))
+    else:
+        yield path, command
+
+
+LEAVES = dict(leaves(main))
+
+
+def test_help_lists_every_command() -> None:
+    listed = finished("--help")
+    assert listed.returncode == 0
+    assert all(f"\n  {name}" in listed.stdout for name in EXPECTED)
+    for group, commands in EXPECTED.items():
+        shown = beliefd(group, "--help")
+        assert shown.exit_code == 0
+        assert all(f"\n  {name}" in shown.stdout for name in commands)
+
+
+def test_no_command_is_missing_or_unknown() -> None:
+    found: dict[str, set[str]] = {name: set() for name in main.commands}
+    for path in LEAVES:
+        found[path[0]] |= set(path[1:])
+    assert found == EXPECTED
+
+
+def test_help_does_not_import_what_it_does_not_need() -> None:
+    script = (
+        "import json, sys\n"
+        "from beliefd.cli.main import main\n"
+        "try:\n    main(['--help'])\n"
+        "except SystemExit:\n    pass\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in json.loads(ran.stdout.splitlines()[-1])}
+    assert loaded.isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize("path", [path for path in LEAVES if path[0] not in ("serve", "demo")], ids=" ".join)
+def test_every_command_that_answers_can_answer_in_json(path: tuple[str, ...]) -> None:
+    options = {option for parameter in LEAVES[path].params for option in parameter.opts}
+    assert "--json" in options
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
+def test_every_command_says_what_it_does(path: tuple[str, ...]) -> None:
+    shown = beliefd(*path, "--help")
+    assert shown.exit_code == 0
+    summary = (LEAVES[path].help or "").partition("\n")[0]
+    assert summary.endswith(".")
+    assert summary in " ".join(shown.stdout.split())
+
+
+def test_version_is_the_package_s() -> None:
+    assert finished("--version").stdout == f"beliefd, version {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["session", "show"], ["serve", "--port", "99999"], ["audit", "verify"]]
+)
+def test_usage_errors_exit_with_2(arguments: list[str]) -> None:
+    result = beliefd(*arguments)
+    assert result.exit_code == 2
+    assert "Usage:" in result.stderr

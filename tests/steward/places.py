@@ -1,0 +1,85 @@
+"""Where the steward's tests keep their ledgers, and the few commands they speak."""
+
+import os
+from collections.abc import Iterable
+
+from beliefd.kernel.commands import DeclareSession, Eliminate, EnterObligation
+from beliefd.kernel.values import OntologyBundle, Principal, Role
+from beliefd.ledger.chain import Sealed, state_hash
+from beliefd.ledger.replay import Position
+from beliefd.protocol.answers import snapshot_of
+from beliefd.steward.handle import Outcome, Steward
+from beliefd.steward.queries import verify_session
+from beliefd.stores.base import Store
+from beliefd.stores.memory import MemoryStore
+from beliefd.stores.opening import MEMORY, open_store
+
+ALICE = Principal(id="agent://alice", role=Role.AGENT)
+BOB = Principal(id="agent://bob", role=Role.AGENT)
+ONTOLOGY = OntologyBundle(
+    hypothesis_space_id="causes",
+    hypothesis_version="1",
+    causal_graph_ref="graphstore://causes",
+    causal_graph_version="v1",
+)
+
+
+class Place:
+    """One set of ledgers. Each `steward` has a store of its own on it, as another process would have."""
+
+    def __init__(self, target: str | os.PathLike[str]) -> None:
+        self._target = target
+        self._memory = MemoryStore()
+        self._stewards: list[Steward] = []
+
+    async def store(self) -> Store:
+        return self._memory if self._target == MEMORY else await open_store(self._target)
+
+    async def steward(self) -> Steward:
+        steward = Steward(await self.store())
+        self._stewards.append(steward)
+        return steward
+
+    async def close(self) -> None:
+        for steward in self._stewards:
+            await steward.close()
+
+
+def names(count: int) -> tuple[str, ...]:
+    return tuple(f"h{n:04}" for n in range(count))
+
+
+def declaration(count: int = 8) -> DeclareSession:
+    return DeclareSession(ontology=ONTOLOGY, hypotheses=names(count))
+
+
+def eliminate(*eliminated: str, source: str = "oracle://x", observation: str = "o") -> Eliminate:
+    return Eliminate(source_id=source, observation_id=observation, eliminated=eliminated, justification={})
+
+
+def obligation(name: str, minimum: int = 1) -> EnterObligation:
+    return EnterObligation(obligation_id=name, min_total_eliminations=minimum)
+
+
+async def declared(steward: Steward, count: int = 8) -> str:
+    return (await steward.declare(declaration(count), ALICE)).session.session_id
+
+
+async def ledger_of(steward: Steward, session_id: str) -> list[Sealed]:
+    """The stored entries, after the whole chain up to the promised head has been verified."""
+    verified = await verify_session(steward, session_id)
+    assert verified.ok, verified.first_bad
+    entries = await steward.store.entries(session_id)
+    assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
+    assert verified.checked == len(entries)
+    return entries
+
+
+def applied(outcomes: Iterable[Outcome]) -> list[str]:
+    return sorted(name for outcome in outcomes for name in outcome.event.eliminated)
+
+
+def seen(it: Outcome | Position) -> tuple[object, ...]:
+    """All that a caller can see of an outcome or a position, in a form that compares."""
+    event = it.event if isinstance(it, Outcome) else None
+    return event, it.head, state_hash(it.session), snapshot_of(it.session, it.head)

@@ -1,0 +1,90 @@
+"""Every example runs, against its own store and against a server, and notices when it is wrong."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.server import server_process
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+LIMIT_SECONDS = 120
+
+
+def run(name: str, *arguments: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, EXAMPLES / name, *arguments],
+        input=stdin if stdin is not None else "",
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+
+
+def test_every_example_is_tested_here() -> None:
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {
+        "replay_demo.py",
+        "sre_incident.py",
+        "twenty_questions.py",
+    }
+
+
+def test_replaying_the_log_gives_the_snapshot_back() -> None:
+    ran = run("replay_demo.py")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.count("['bad_deploy', 'replication_lag']") == 3
+    assert ran.stdout.endswith("replay reproduces the snapshot\n")
+
+
+def test_a_replay_that_differs_is_a_failure(tmp_path: Path) -> None:
+    source = (EXAMPLES / "replay_demo.py").read_text()
+    wrong = source.replace('survivors -= set(event["delta"]["eliminated"])', "pass")
+    assert wrong != source
+    path = tmp_path / "replay_demo.py"
+    path.write_text(wrong)
+    assert run(str(path)).returncode == 1
+
+
+def test_the_incident_comes_down_to_its_cause() -> None:
+    ran = run("sre_incident.py")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "root_cause:bad_deploy: refused" in ran.stdout
+    assert "root_cause:db_connection_exhaustion; closed: True" in ran.stdout
+
+
+def test_every_cause_of_the_incident_is_found() -> None:
+    ran = run("sre_incident.py", "--all")
+    assert ran.returncode == 0
+    assert ran.stdout.count("verified: True") == 12
+
+
+def test_every_animal_is_found_within_twenty_questions() -> None:
+    ran = run("twenty_questions.py", "--all")
+    assert ran.returncode == 0
+    lines = ran.stdout.splitlines()
+    assert len(lines) == 30
+    assert all(int(line.split(": ")[1].split()[0]) <= 20 for line in lines)
+
+
+def test_twenty_questions_can_be_played() -> None:
+    ran = run("twenty_questions.py", stdin="maybe\nno\n" + "no\n" * 20)
+    assert ran.returncode == 0
+    assert "please answer" in ran.stdout
+    assert ran.stdout.splitlines()[-1].rpartition("] ")[2].startswith("after ")
+
+
+def test_an_unfinished_game_is_no_success() -> None:
+    assert run("twenty_questions.py", stdin="no\n").returncode == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [("replay_demo.py",), ("sre_incident.py",), ("twenty_questions.py", "--secret", "octopus")]
+)
+def test_examples_run_against_a_server(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    with server_process(tmp_path) as server:
+        ran = run(*arguments, "--url", server.url)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        with server.client() as client:
+            assert len(client.list_sessions().sessions) == 1

@@ -1,0 +1,168 @@
+"""The contract is worth something: stores with a plausible defect do not pass it."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from beliefd.ledger.chain import Sealed
+from beliefd.stores.base import Append, HeadMoved, Listener, SessionRow, Snapshot, Store
+from beliefd.stores.memory import MemoryStore
+from beliefd.testing.store_contract import StoreContract
+
+
+class IgnoresTheExpectedHead(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        await super().append(replace(batch, expected=await self.head(batch.session_id)))
+
+
+class WritesKeysBeforeTheHeadIsChecked(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        if not any((used.principal, used.key) in self._remembered for used in batch.remembered):
+            self._remembered.update({(used.principal, used.key): used for used in batch.remembered})
+            batch = replace(batch, remembered=())
+        await super().append(batch)
+
+
+class WritesPoliciesOfRefusedAppends(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        self._policies.update(batch.policies)
+        await super().append(batch)
+
+
+class WritesHalfOfARefusedAppend(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        try:
+            await super().append(batch)
+        except HeadMoved:
+            self._entries.setdefault(batch.session_id, []).append(batch.entries[0])
+            raise
+
+
+class LetsKeysBeUsedTwice(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        self._remembered.clear()
+        await super().append(batch)
+
+
+class ForgetsWhoseKeyItIs(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        if any(key == used.key for used in batch.remembered for _, key in self._remembered):
+            raise HeadMoved(batch.session_id)
+        await super().append(batch)
+
+
+class TidiesRecordsUp(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        tidy = [replace(one, record=json.dumps(json.loads(one.record)).encode()) for one in batch.entries]
+        await super().append(replace(batch, entries=tidy))
+
+
+class CutsLongRecords(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        cut = [replace(one, record=one.record[:1_000_000]) for one in batch.entries]
+        await super().append(replace(batch, entries=cut))
+
+
+class FindsEventsOfOtherSessions(MemoryStore):
+    async def seq_of(self, session_id: str, event_id: str) -> int | None:
+        return next((seq for (_, known), seq in self._places.items() if known == event_id), None)
+
+
+class OrdersSessionsLikeAPhoneBook(MemoryStore):
+    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
+        rows = sorted(await super().sessions(None, 1000), key=lambda row: row.session_id.casefold())
+        return [row for row in rows if after is None or row.session_id > after][:limit]
+
+
+class ListsSessionsFromAndIncludingTheCursor(MemoryStore):
+    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
+        rows = await super().sessions(None, 1000)
+        return [row for row in rows if after is None or row.session_id >= after][:limit]
+
+
+class PagesFromAndIncludingTheCursor(MemoryStore):
+    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
+        return await super().entries(session_id, max(after - 1, 0), limit)
+
+
+class StreamsAnEmptyChunkAtTheEnd(MemoryStore):
+    async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
+        async for chunk in super().stream(session_id, after):
+            yield chunk
+        yield []
+
+
+class KeepsTheFirstSnapshot(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        known = self._snapshots.get(batch.session_id)
+        await super().append(batch)
+        if known is not None:
+            self._snapshots[batch.session_id] = known
+
+
+class LosesSnapshots(MemoryStore):
+    async def snapshot(self, session_id: str) -> Snapshot | None:
+        return None
+
+
+class RevokesAgain(MemoryStore):
+    async def revoke_token(self, token_id: str, at: str) -> bool:
+        await super().revoke_token(token_id, at)
+        return token_id in self._tokens
+
+
+class TellsNobody(MemoryStore):
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        return lambda: None
+
+
+class TellsForEver(MemoryStore):
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        super().subscribe(listener)
+        return lambda: None
+
+
+class TakesAppendsWhenClosed(MemoryStore):
+    async def close(self) -> None:
+        return None
+
+
+DEFECTS = [
+    kind for kind in dict(globals()).values() if isinstance(kind, type) and MemoryStore in kind.__bases__
+]
+
+
+def failures(kind: type[MemoryStore]) -> list[str]:
+    """The promises that a store of this kind breaks."""
+
+    class Contract(StoreContract):
+        async def open(self) -> Store:
+            return kind()
+
+    broken: list[str] = []
+    for name in dir(Contract):
+        if name.startswith("test_"):
+            check: Callable[[], Any] = partial(getattr(Contract, name), Contract())
+            try:
+                check()
+            except Exception:
+                broken.append(name)
+    return broken
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beliefd.testing.appends.PATIENCE_SECONDS", 0.2)
+
+
+def test_a_sound_store_breaks_no_promise() -> None:
+    assert failures(MemoryStore) == []
+
+
+@pytest.mark.parametrize("kind", DEFECTS, ids=lambda kind: kind.__name__)
+def test_a_defect_breaks_a_promise(kind: type[MemoryStore]) -> None:
+    assert failures(kind) != []
