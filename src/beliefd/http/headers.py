@@ -71,6 +71,10 @@ def check_content(headers: Headers, media: str) -> None:
     _check_content(headers.get("Content-Type"), headers.get("Content-Encoding"), media)
 
 
+UNSAID = "application/x-www-form-urlencoded"
+"""What curl and Python's urllib put on every body when nobody said anything."""
+
+
 @lru_cache(256)
 def _check_content(given: str | None, encoding: str | None, media: str) -> None:
     if encoding is not None and encoding.strip().lower() != "identity":
@@ -86,6 +90,8 @@ def _check_content(given: str | None, encoding: str | None, media: str) -> None:
 
 
 def _fits(essence: str, media: str) -> bool:
+    if essence in (media, UNSAID):
+        return True
     if media == JSON:
         return essence == JSON or (essence.startswith("application/") and essence.endswith("+json"))
     return essence in LINES
