@@ -69,7 +69,9 @@ def pointer(**changes: Any) -> dict[str, Any]:
     return {**given, **changes}
 
 
-def claim(tier: str = "READ_ONLY", kind: str = "DECISION", value: float = 0.1, **changes: Any) -> dict[str, Any]:
+def claim(
+    tier: str = "READ_ONLY", kind: str = "DECISION", value: float = 0.1, **changes: Any
+) -> dict[str, Any]:
     """One claim as an agent writes it. A FACT gets the evidence that it needs."""
     given = {
         "id": "c1",
@@ -166,9 +168,7 @@ class House:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self.steward = self.run(lambda: self._open(rules))
-        self.agent, self.ann, self.bob, self.root = (
-            self.person(one) for one in (AGENT, ANN, BOB, ROOT)
-        )
+        self.agent, self.ann, self.bob, self.root = (self.person(one) for one in (AGENT, ANN, BOB, ROOT))
 
     async def _open(self, rules: Policy | None) -> Steward:
         store = await open_store(self._target)

@@ -185,7 +185,7 @@ def spelt_twice(value: Any, path: str = "$") -> str | None:
     if isinstance(value, dict):
         seen: set[Any] = set()
         for key, item in value.items():
-            here = f"{path}.{key}"
+            here = f"{path}.{str(key)[:64]}"
             if _snake(key) in seen:
                 return here
             seen.add(_snake(key))
