@@ -61,6 +61,7 @@ class _Call(Struct):
     key: str | None
     origin: str | None
     done: "asyncio.Future[Outcome]"
+    recent: int | None = None
 
     @property
     def request_hash(self) -> str:
@@ -91,7 +92,7 @@ class Steward:
         self.positions = Positions(store)
         self.outside = outside or Outside()
         self.adopt(policy or Policy())
-        self._stored_policies: set[str] = set()
+        self.stored_policies: set[str] = set()
         self.decided: Counter[tuple[str, str]] = Counter()
         self.retries = 0
         self._lanes: dict[str, _Lane] = {}
@@ -181,7 +182,7 @@ class Steward:
         if turn.entries:
             await self.store.append(turn.append())
             self.positions.keep(turn.position)
-            self._stored_policies.add(self.policy_hash)
+            self.stored_policies.update(turn.policies)
         turn.answer()
 
     async def _position(self, session_id: str, calls: list[_Call]) -> Position | None:
@@ -189,12 +190,6 @@ class Steward:
         if any(call.if_match not in (None, "*") for call in calls):
             return await self.positions.fresh(session_id)
         return self.positions.cached(session_id) or await self.positions.reload(session_id)
-
-    def unstored_policy(self) -> list[tuple[str, bytes]]:
-        """The policy in force, if no append of this process has stored it yet."""
-        if self.policy_hash in self._stored_policies:
-            return []
-        return [(self.policy_hash, canonical(msgspec.to_builtins(self.policy)))]
 
     async def recall(self, used: Remembered) -> Outcome:
         """The answer a remembered request got: a function of its entry and the state after it."""
@@ -221,6 +216,8 @@ class _Turn:
         self._now = ""
         self._snapshot: Snapshot | None = None
         self._inbox: dict[str, InboxRow] = {}
+        # Another policy may come into force while a turn waits for a detector or for the disk.
+        self.policies: dict[str, Policy] = {}
 
     async def take(self, call: _Call) -> None:
         try:
@@ -229,8 +226,10 @@ class _Turn:
                 steward, command = self._steward, call.command
                 findings = None
                 if isinstance(command, EXAMINED):
+                    if call.recent is None:  # a call that is decided again has still been made once
+                        call.recent = steward.lookout.count(command, call.principal, steward.policy)
                     findings = await steward.lookout.findings(
-                        self.session, command, call.principal, steward.policy, call.origin
+                        self.session, command, call.principal, steward.policy, call.recent, call.origin
                     )
                 outcome = self._decide(call, findings)
             self._outcomes.append((call, outcome))
@@ -278,6 +277,7 @@ class _Turn:
             policy_hash=steward.policy_hash,
             findings=findings,
         )
+        self.policies[facts.policy_hash] = facts.policy
         event = decide(before, call.command, facts)
         if before is None:
             assert isinstance(call.command, DeclareSession)  # noqa: S101 - checked above
@@ -304,7 +304,11 @@ class _Turn:
             expected=self._expected,
             entries=self.entries,
             created_at=self._now,
-            policies=self._steward.unstored_policy(),
+            policies=[
+                (name, canonical(msgspec.to_builtins(policy)))
+                for name, policy in self.policies.items()
+                if name not in self._steward.stored_policies
+            ],
             remembered=[used for used, _ in self._used.values()],
             snapshot=self._snapshot,
             inbox=list(self._inbox.values()),
