@@ -48,6 +48,7 @@ class ApprovalCard(Answer, frozen=True):
     required: int
     allowed_decisions: list[str]
     approvals: list[HumanApproval]
+    decided_by: str | None
     on_approval: str
     opened_at: str
     expires_at: str

@@ -6,6 +6,7 @@ from typing import Final
 
 from beliefd.kernel.commands import ExpireApproval
 from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.events import Refused
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.handle import Steward
 from beliefd.stores.base import StorageUnavailable
@@ -19,12 +20,16 @@ AT_ONCE: Final = 100
 async def expire_due(steward: Steward) -> int:
     """Expire what is due now; returns how many. Two processes may do it at once: the second is refused."""
     rows = await steward.store.inbox_due(steward.outside.now(), AT_ONCE)
+    expired = 0
     for row in rows:
+        command = ExpireApproval(approval_id=row.approval_id)
         try:
-            await steward.submit(row.session_id, ExpireApproval(approval_id=row.approval_id), CLOCKWORK)
+            outcome = await steward.submit(row.session_id, command, CLOCKWORK)
         except BeliefdError as error:
             log.warning("approval `%s` could not be expired: %s", row.approval_id, error)
-    return len(rows)
+        else:
+            expired += not isinstance(outcome.event, Refused)
+    return expired
 
 
 async def expire_for_ever(steward: Steward) -> None:

@@ -2,14 +2,14 @@
 
 from beliefd.kernel.claims.approvals import OPEN, Approval
 from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided, BundleGated
-from beliefd.kernel.events import Event
+from beliefd.kernel.events import Event, TerminationRuled
 from beliefd.kernel.state import Session
 from beliefd.stores.base import InboxRow
 
 
 def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     """The rows that an event changes, as they stand in the state after it."""
-    return [_row(session, session.approvals[approval_id]) for approval_id in _touched(event)]
+    return [_row(session, session.approvals[approval_id]) for approval_id in _touched(event, session)]
 
 
 def all_rows(session: Session) -> list[InboxRow]:
@@ -17,9 +17,11 @@ def all_rows(session: Session) -> list[InboxRow]:
     return [_row(session, session.approvals[approval_id]) for approval_id in sorted(session.approvals)]
 
 
-def _touched(event: Event) -> list[str]:
+def _touched(event: Event, session: Session) -> list[str]:
     found: list[str | None] = []
-    if isinstance(event, BundleGated):
+    if isinstance(event, TerminationRuled) and event.approved:
+        found = [*sorted(session.approvals)]
+    elif isinstance(event, BundleGated):
         found = [event.superseded, _opened(event.gated.approval)]
     elif isinstance(event, ApprovalDecided):
         found = [event.approval_id, None if event.gated is None else _opened(event.gated.approval)]
@@ -33,7 +35,8 @@ def _opened(approval: Approval | None) -> str | None:
 
 
 def _row(session: Session, approval: Approval) -> InboxRow:
-    waits = approval.status in OPEN and not approval.overdue
+    # A terminated session records nothing more: what is still there for information stays as it is.
+    waits = approval.status in OPEN and not approval.overdue and not session.terminated
     return InboxRow(
         approval_id=approval.approval_id,
         session_id=session.session_id,
