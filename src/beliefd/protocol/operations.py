@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 from msgspec import Meta, Struct
 
 from beliefd.kernel import commands
+from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Role, Value
 from beliefd.protocol import answers
 
@@ -13,6 +14,7 @@ MIB: Final = 1024 * KIB
 EVERYONE: Final = frozenset(Role)
 PROPOSERS: Final = EVERYONE
 OPERATORS: Final = frozenset({Role.ADMIN})
+ON_WRITING: Final = (Code.CONFLICT, Code.SESSION_TERMINATED)
 
 
 class Without(Value, frozen=True):
@@ -35,7 +37,11 @@ class Parameter(Struct, frozen=True, kw_only=True):
 
 
 class Operation(Struct, frozen=True, kw_only=True):
-    """One row of the surface. `body` is a command or a question; None means there is no JSON body."""
+    """One row of the surface. `body` is a command or a question; None means there is no JSON body.
+
+    `errors` are those that only some operations know; bad input, missing rights and a broken store are
+    everybody's.
+    """
 
     name: str
     method: str
@@ -47,6 +53,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     query: tuple[Parameter, ...] = ()
     if_match: bool = False
     idempotency_key: bool = False
+    errors: tuple[Code, ...] = ()
+    tag: str = "sessions"
     roles: frozenset[Role] = EVERYONE
     max_body: int = 16 * MIB
     media: str = "application/json"
@@ -66,6 +74,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         max_body=64 * MIB,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=(Code.CONFLICT,),
         summary="Open a session over a fixed set of hypotheses",
     ),
     Operation(
@@ -111,6 +120,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=(Code.INVALID_HYPOTHESIS_ID, *ON_WRITING),
         summary="Remove hypotheses that an observation contradicts",
     ),
     Operation(
@@ -122,6 +132,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=ON_WRITING,
         summary="Promise eliminations before concluding",
     ),
     Operation(
@@ -133,6 +144,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=(Code.OBLIGATION_NOT_FOUND, *ON_WRITING),
         summary="Ask to be released from an obligation",
     ),
     Operation(
@@ -144,6 +156,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=ON_WRITING,
         summary="State what the session has come to",
     ),
     Operation(
@@ -155,6 +168,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=ON_WRITING,
         summary="Ask to close the session for good",
     ),
     Operation(
@@ -182,6 +196,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
             ),
             Parameter(name="since_event_id", kind=Id, summary="Only entries after this one"),
         ),
+        tag="ledger",
         summary="The ledger, entry by entry",
     ),
     Operation(
@@ -189,6 +204,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         method="GET",
         path=f"{S}/audit/verify",
         answer=answers.Verified,
+        tag="ledger",
         summary="Recompute the whole chain and name the first bad event",
     ),
     Operation(
@@ -197,6 +213,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/audit/export",
         answer=None,
         media="application/x-ndjson",
+        tag="ledger",
         summary="The ledger as JSON Lines, ready for any verifier",
     ),
     Operation(
@@ -205,6 +222,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/events",
         answer=None,
         media="text/event-stream",
+        tag="ledger",
         summary="Live feed of entries; resumes from Last-Event-ID",
     ),
     Operation(
@@ -212,6 +230,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         method="GET",
         path=f"{S}/why/{{hypothesis}}",
         answer=answers.Why,
+        errors=(Code.INVALID_HYPOTHESIS_ID,),
+        tag="ledger",
         summary="Which observations spoke against a hypothesis",
     ),
     Operation(
@@ -220,6 +240,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/counterfactual",
         body=AskCounterfactual,
         answer=answers.Counterfactual,
+        tag="ledger",
         summary="What would survive had some sources never spoken",
     ),
     Operation(
@@ -230,6 +251,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         roles=OPERATORS,
         body_media="application/x-ndjson",
         max_body=256 * MIB,
+        errors=ON_WRITING,
+        tag="ledger",
         summary="Take over the eliminations of a replica that was apart",
     ),
     Operation(
@@ -241,6 +264,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         roles=OPERATORS,
         body_media="application/x-ndjson",
         max_body=256 * MIB,
+        errors=(Code.CONFLICT,),
+        tag="ledger",
         summary="Verify an exported ledger and take it in",
     ),
 )
