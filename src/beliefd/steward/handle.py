@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
-from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
+from beliefd.kernel.commands import Command, DeclareSession, Eliminate, Head, Merge, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Event
@@ -34,6 +34,7 @@ from beliefd.ledger.chain import (
     seal,
 )
 from beliefd.ledger.replay import Position
+from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.outside import Outside
 from beliefd.steward.positions import Positions, pack, session_not_found
 from beliefd.stores.base import Append, HeadMoved, Remembered, Snapshot, StorageUnavailable, Store
@@ -208,7 +209,10 @@ class _Turn:
     async def take(self, call: _Call) -> None:
         try:
             outcome = await self._remembered(call) if call.key is not None else None
-            self._outcomes.append((call, outcome or self._decide(call)))
+            if outcome is None:
+                heavy = _is_heavy(call.command)
+                outcome = await asyncio.to_thread(self._decide, call) if heavy else self._decide(call)
+            self._outcomes.append((call, outcome))
         except BeliefdError as error:
             self._outcomes.append((call, error))
         except NotCanonical as error:
@@ -297,6 +301,14 @@ class _Turn:
                 call.done.set_exception(outcome)
             else:
                 call.done.set_result(outcome)
+
+
+def _is_heavy(command: Command) -> bool:
+    if isinstance(command, Eliminate):
+        return len(command.eliminated) > HEAVY_ITEMS
+    if isinstance(command, DeclareSession):
+        return len(command.hypotheses) > HEAVY_ITEMS
+    return isinstance(command, Merge)
 
 
 def ledger_broken(error: LedgerBroken) -> BeliefdError:

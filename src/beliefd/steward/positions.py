@@ -12,8 +12,9 @@ from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.state import Obligation, Session
-from beliefd.ledger.chain import LedgerBroken, declaration, head_of, read, state_document
+from beliefd.ledger.chain import LedgerBroken, Sealed, declaration, head_of, read, state_document
 from beliefd.ledger.replay import Position, fold
+from beliefd.steward.offload import is_heavy, offload
 from beliefd.stores.base import Snapshot, Store
 
 MAX_SESSIONS = 10_000
@@ -61,7 +62,7 @@ class Positions:
         """Fold what the store holds past what is known here."""
         start = self.cached(session_id) or await self._from_snapshot(session_id)
         tail = await self._store.entries(session_id, start.head.seq if start else 0)
-        position = fold(tail, start)
+        position = await offload(is_heavy(tail), fold, tail, start)
         if position is not None:
             self.keep(position)
         return position
@@ -71,7 +72,8 @@ class Positions:
         known = self.cached(session_id)
         if known is not None and known.head.seq == seq:
             return known
-        return fold(await self._store.entries(session_id, 0, seq))
+        entries = await self._store.entries(session_id, 0, seq)
+        return await offload(is_heavy(entries), fold, entries)
 
     async def existing(self, session_id: str) -> Position:
         position = await self.fresh(session_id)
@@ -87,12 +89,16 @@ class Positions:
         at = await self._store.entries(session_id, snapshot.seq - 1, 1)
         if not first or not at:
             return None
-        sealed = at[0]
-        if hashlib.sha256(sealed.record).hexdigest() != sealed.hash:
-            raise LedgerBroken(sealed.seq, sealed.event_id, "its hash does not match its bytes")
-        universe = begin(session_id, declaration(read(first[0].record)))
-        session = unpack(snapshot, universe, read(sealed.record).state_hash)
-        return None if session is None else Position(session, head_of(sealed))
+        return await offload(is_heavy(first), _restored, snapshot, first[0], at[0])
+
+
+def _restored(snapshot: Snapshot, first: Sealed, sealed: Sealed) -> Position | None:
+    if hashlib.sha256(sealed.record).hexdigest() != sealed.hash:
+        raise LedgerBroken(sealed.seq, sealed.event_id, "its hash does not match its bytes")
+    declared = read(first.record)
+    begun = begin(declared.session_id, declaration(declared))
+    session = unpack(snapshot, begun, read(sealed.record).state_hash)
+    return None if session is None else Position(session, head_of(sealed))
 
 
 def pack(session: Session, seq: int) -> Snapshot:
