@@ -148,6 +148,7 @@ class Steward:
                 return
             except HeadMoved:
                 self.retries += 1
+                self._stored_policies.clear()  # if a backup was restored under us, they may be gone
                 # Losing once is news; losing often means contention, and a little chance keeps it fair.
                 await asyncio.sleep(random.uniform(0, 0.002) * min(attempt, 10))  # noqa: S311
                 await self.positions.reload(session_id)

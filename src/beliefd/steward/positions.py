@@ -54,18 +54,34 @@ class Positions:
         """The position at the store's head."""
         known = self.cached(session_id)
         head = await self._store.head(session_id)
-        if head is None or (known is not None and known.head == head):
+        if known is not None and known.head == head:
             return known
         return await self.reload(session_id)
 
     async def reload(self, session_id: str) -> Position | None:
         """Fold what the store holds past what is known here."""
-        start = self.cached(session_id) or await self._from_snapshot(session_id)
-        tail = await self._store.entries(session_id, start.head.seq if start else 0)
+        start = self.cached(session_id)
+        if start is not None:
+            tail = await self._store.entries(session_id, start.head.seq - 1)
+            if tail and head_of(tail[0]) == start.head:
+                del tail[0]
+            else:
+                # Somebody restored a backup under us: what is known here never happened there.
+                self._forget(start)
+                start = None
+        if start is None:
+            start = await self._from_snapshot(session_id)
+            tail = await self._store.entries(session_id, start.head.seq if start else 0)
         position = await offload(is_heavy(tail), fold, tail, start)
         if position is not None:
             self.keep(position)
         return position
+
+    def _forget(self, position: Position) -> None:
+        session_id = position.session.session_id
+        if self._cache.get(session_id) is position:
+            del self._cache[session_id]
+            self._weight -= len(position.session.survivors.universe)
 
     async def at(self, session_id: str, seq: int) -> Position | None:
         """The position right after event `seq`, folded from the beginning: time travel needs no cache."""
