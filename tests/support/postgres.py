@@ -69,6 +69,9 @@ class PostgresServer:
     # -- life ------------------------------------------------------------------------------------
 
     def start(self) -> None:
+        """Start, unless it runs; after a kill this includes recovery."""
+        if self._process is not None and self._process.poll() is None:
+            return
         deadline = time.monotonic() + START_SECONDS
         while True:
             self._process = self._spawn("postgres", *self._settings())
