@@ -1,5 +1,6 @@
 """Where a session stands: from memory if fresh, else from a checked snapshot and the tail of the ledger."""
 
+import asyncio
 import hashlib
 from collections import OrderedDict
 from typing import Any
@@ -13,7 +14,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.state import Obligation, Session
 from beliefd.ledger.chain import LedgerBroken, Sealed, declaration, head_of, read, state_document
-from beliefd.ledger.replay import Position, fold
+from beliefd.ledger.replay import Folding, Position, fold
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.stores.base import Snapshot, Store
 
@@ -61,21 +62,36 @@ class Positions:
     async def reload(self, session_id: str) -> Position | None:
         """Fold what the store holds past what is known here."""
         start = self.cached(session_id)
-        if start is not None:
-            tail = await self._store.entries(session_id, start.head.seq - 1)
-            if tail and head_of(tail[0]) == start.head:
-                del tail[0]
-            else:
-                # Somebody restored a backup under us: what is known here never happened there.
-                self._forget(start)
-                start = None
         if start is None:
-            start = await self._from_snapshot(session_id)
-            tail = await self._store.entries(session_id, start.head.seq if start else 0)
-        position = await offload(is_heavy(tail), fold, tail, start)
+            return await self._load(session_id)
+        tail = await self._store.entries(session_id, start.head.seq - 1)
+        if not tail or head_of(tail[0]) != start.head:
+            # Somebody restored a backup under us: what is known here never happened there.
+            self._forget(start)
+            return await self._load(session_id)
+        position = await offload(is_heavy(tail), fold, tail[1:], start)
         if position is not None:
             self.keep(position)
         return position
+
+    async def _load(self, session_id: str) -> Position | None:
+        """Fold a session that is not known here, from its snapshot or its beginning to its head."""
+        start = await self._from_snapshot(session_id)
+        head = await self._store.head(session_id)
+        if head is None:
+            return None
+        after = 0 if start is None else start.head.seq
+        folding = Folding(start)
+        try:
+            await self._store.replay(session_id, after, head.seq, folding.take)
+            if folding.position is None or folding.position.head != head:
+                raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
+        except LedgerBroken:
+            # Whole entries say more precisely what does not hold, and where.
+            await asyncio.to_thread(fold, await self._store.entries(session_id, after), start)
+            raise
+        self.keep(folding.position)
+        return folding.position
 
     def _forget(self, position: Position) -> None:
         session_id = position.session.session_id
