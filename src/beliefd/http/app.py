@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Final
 
 import msgspec
 from starlette.applications import Starlette
@@ -20,6 +21,10 @@ from beliefd.protocol.answers import Health
 from beliefd.steward.handle import Steward
 
 _HEALTH = msgspec.json.encode(Health(version=__version__, protocol=PROTOCOL))
+
+
+CLOSE_SECONDS: Final = 5.0
+"""How long a store that does not answer may delay the end of the server."""
 
 
 class Application(Starlette):
@@ -78,7 +83,7 @@ def create_app(steward: Steward, *, close_steward: bool = True) -> Application:
 async def _lifespan(steward: Steward | None) -> AsyncIterator[None]:
     yield
     if steward is not None:
-        await steward.close()
+        await steward.close(CLOSE_SECONDS)
 
 
 async def _defect(_: Request, __: Exception) -> Reply:

@@ -120,10 +120,16 @@ class Steward:
         for grown in self.feeds:
             grown.set()
 
-    async def close(self) -> None:
-        """Let what was accepted finish, then close the store."""
-        while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
-            await asyncio.gather(*tasks, return_exceptions=True)
+    async def close(self, patience: float | None = None) -> None:
+        """Let what was accepted finish, but wait no longer than told for a store that hangs; then close it."""
+        try:
+            async with asyncio.timeout(patience):
+                while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
+                    await asyncio.wait(tasks)
+        except TimeoutError:
+            for lane in self._lanes.values():
+                if lane.task is not None:
+                    lane.task.cancel()
         await self.store.close()
 
     async def _drain(self, session_id: str, waiting: list[_Call]) -> None:
