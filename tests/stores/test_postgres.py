@@ -144,8 +144,9 @@ async def test_the_store_outlives_restarts_of_its_server(
     await asyncio.gather(*(store.head("s") for _ in range(40)))  # several connections, all about to die
     for turn, interrupt in enumerate((postgres_server.stop, postgres_server.kill), 4):
         interrupt()
-        for work in (store.ping(), store.head("s"), store.append(_next(turn))):
-            await _unavailable(work)
+        await _unavailable(store.ping())
+        await _unavailable(store.head("s"))
+        await _unavailable(store.append(_next(turn)))
         postgres_server.start()
         assert await store.entries("s") == chain("s", turn - 1)
         await store.append(_next(turn))
@@ -242,6 +243,18 @@ async def test_a_notice_that_could_not_be_sent_is_sent_later(
     await eventually(lambda: "s" in heard)
     await listener.close()
     await store.close()
+
+
+async def test_a_process_that_appends_and_leaves_is_heard_of(ledger: str) -> None:
+    here = await PostgresStore.open(ledger)
+    heard: list[str] = []
+    here.subscribe(heard.append)
+    await _until(ledger, LISTENING, 1)
+    guest = await PostgresStore.open(ledger)
+    await guest.append(_next(4))
+    await guest.close()
+    await eventually(lambda: "s" in heard)
+    await here.close()
 
 
 def test_a_payload_that_postgresql_would_refuse_becomes_anything() -> None:

@@ -5,12 +5,14 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from beliefd.kernel import commands
+from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Value
 from beliefd.protocol import answers
 from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
 from beliefd.protocol.operation import MIB, OPERATORS, PROPOSERS, SESSION_PATH, Operation, Parameter
 
 __all__ = ["BY_NAME", "OPERATIONS", "AskCounterfactual", "Operation", "Parameter"]
+ON_WRITING: Final = (Code.CONFLICT, Code.SESSION_TERMINATED)
 
 
 class Without(Value, frozen=True):
@@ -36,6 +38,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         max_body=64 * MIB,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=(Code.CONFLICT,),
         summary="Open a session over a fixed set of hypotheses",
     ),
     Operation(
@@ -81,6 +84,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=(Code.INVALID_HYPOTHESIS_ID, *ON_WRITING),
         summary="Remove hypotheses that an observation contradicts",
     ),
     Operation(
@@ -92,6 +96,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=ON_WRITING,
         summary="Promise eliminations before concluding",
     ),
     Operation(
@@ -103,6 +108,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=(Code.OBLIGATION_NOT_FOUND, *ON_WRITING),
         summary="Ask to be released from an obligation",
     ),
     Operation(
@@ -114,6 +120,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=ON_WRITING,
         summary="State what the session has come to",
     ),
     Operation(
@@ -125,6 +132,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=ON_WRITING,
         summary="Ask to close the session for good",
     ),
     Operation(
@@ -152,6 +160,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
             ),
             Parameter(name="since_event_id", kind=Id, summary="Only entries after this one"),
         ),
+        tag="ledger",
         summary="The ledger, entry by entry",
     ),
     Operation(
@@ -159,6 +168,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         method="GET",
         path=f"{S}/audit/verify",
         answer=answers.Verified,
+        tag="ledger",
         summary="Recompute the whole chain and name the first bad event",
     ),
     Operation(
@@ -167,6 +177,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/audit/export",
         answer=None,
         media="application/x-ndjson",
+        tag="ledger",
         summary="The ledger as JSON Lines, ready for any verifier",
     ),
     Operation(
@@ -175,6 +186,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/events",
         answer=None,
         media="text/event-stream",
+        tag="ledger",
         summary="Live feed of entries; resumes from Last-Event-ID",
     ),
     Operation(
@@ -182,6 +194,8 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         method="GET",
         path=f"{S}/why/{{hypothesis}}",
         answer=answers.Why,
+        errors=(Code.INVALID_HYPOTHESIS_ID,),
+        tag="ledger",
         summary="Which observations spoke against a hypothesis",
     ),
     Operation(
@@ -190,6 +204,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/counterfactual",
         body=AskCounterfactual,
         answer=answers.Counterfactual,
+        tag="ledger",
         summary="What would survive had some sources never spoken",
     ),
     Operation(
@@ -200,6 +215,8 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         roles=OPERATORS,
         body_media="application/x-ndjson",
         max_body=256 * MIB,
+        errors=ON_WRITING,
+        tag="ledger",
         summary="Take over the eliminations of a replica that was apart",
     ),
     Operation(
@@ -211,6 +228,8 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         roles=OPERATORS,
         body_media="application/x-ndjson",
         max_body=256 * MIB,
+        errors=(Code.CONFLICT,),
+        tag="ledger",
         summary="Verify an exported ledger and take it in",
     ),
 )

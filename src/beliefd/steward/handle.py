@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.kernel.claims.findings import ClaimFindings
-from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
+from beliefd.kernel.commands import Command, DeclareSession, Eliminate, Head, Merge, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Event, Refused
@@ -37,6 +37,7 @@ from beliefd.ledger.chain import (
 from beliefd.ledger.replay import Position
 from beliefd.steward.inbox import inbox_rows
 from beliefd.steward.lookout import EXAMINED, Detector, Lookout
+from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.outside import Outside
 from beliefd.steward.positions import Positions, pack, session_not_found
 from beliefd.stores.base import Append, HeadMoved, InboxRow, Remembered, Snapshot, StorageUnavailable, Store
@@ -136,10 +137,16 @@ class Steward:
         for grown in self.feeds:
             grown.set()
 
-    async def close(self) -> None:
-        """Let what was accepted finish, then close the store."""
-        while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
-            await asyncio.gather(*tasks, return_exceptions=True)
+    async def close(self, patience: float | None = None) -> None:
+        """Let what was accepted finish, waiting no longer than told for a store that hangs; then close it."""
+        try:
+            async with asyncio.timeout(patience):
+                while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
+                    await asyncio.wait(tasks)
+        except TimeoutError:
+            for lane in self._lanes.values():
+                if lane.task is not None:
+                    lane.task.cancel()
         await self.store.close()
 
     async def _drain(self, session_id: str, waiting: list[_Call]) -> None:
@@ -164,6 +171,7 @@ class Steward:
                 return
             except HeadMoved:
                 self.retries += 1
+                self.stored_policies.clear()  # if a backup was restored under us, they may be gone
                 # Losing once is news; losing often means contention, and a little chance keeps it fair.
                 await asyncio.sleep(random.uniform(0, 0.002) * min(attempt, 10))  # noqa: S311
                 await self.positions.reload(session_id)
@@ -231,7 +239,10 @@ class _Turn:
                     findings = await steward.lookout.findings(
                         self.session, command, call.principal, steward.policy, call.recent, call.origin
                     )
-                outcome = self._decide(call, findings)
+                if _is_heavy(command):
+                    outcome = await asyncio.to_thread(self._decide, call, findings)
+                else:
+                    outcome = self._decide(call, findings)
             self._outcomes.append((call, outcome))
         except BeliefdError as error:
             self._outcomes.append((call, error))
@@ -338,6 +349,14 @@ def refusal(outcome: Outcome) -> BeliefdError | None:
     if not isinstance(event, Refused):
         return None
     return BeliefdError(event.code, event.message, {**event.details, "audit_event_id": outcome.head.event_id})
+
+
+def _is_heavy(command: Command) -> bool:
+    if isinstance(command, Eliminate):
+        return len(command.eliminated) > HEAVY_ITEMS
+    if isinstance(command, DeclareSession):
+        return len(command.hypotheses) > HEAVY_ITEMS
+    return isinstance(command, Merge)
 
 
 def ledger_broken(error: LedgerBroken) -> BeliefdError:

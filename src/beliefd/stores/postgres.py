@@ -5,6 +5,7 @@ from the expected place, and writes everything else only if the head moved. Of t
 second waits for the row, finds it changed and writes nothing.
 """
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
@@ -178,6 +179,23 @@ class PostgresStore:
         while chunk := await self.entries(session_id, after, CHUNK):
             yield chunk
             after = chunk[-1].seq
+
+    async def replay(
+        self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
+    ) -> None:
+        while after < upto:
+            rows = await self._all(
+                "SELECT record FROM audit_events WHERE session_id = $1 AND seq > $2 AND seq <= $3"
+                " ORDER BY seq LIMIT $4",
+                session_id,
+                after,
+                upto,
+                CHUNK,
+            )
+            if not rows:
+                return
+            await asyncio.to_thread(take, [record.encode() for (record,) in rows])
+            after += len(rows)
 
     async def seq_of(self, session_id: str, event_id: str) -> int | None:
         row = await self._one(

@@ -28,11 +28,13 @@ from beliefd.stores.base import (
     Token,
 )
 from beliefd.stores.listeners import Listeners
+from beliefd.stores.sqlite_bulk import CHUNK, RECORDS, ROWS, BulkReader, sealed
 from beliefd.stores.sqlite_group import GroupCommit
 from beliefd.stores.sqlite_schema import migrate
 
 BUSY_MS = 30_000
-CHUNK = 2_000
+FEW = 256
+"""So many entries are read on the event loop itself; a thread would cost more than it spares."""
 MAX_GROUP = 1_024
 POLL_SECONDS = 0.25
 
@@ -49,8 +51,8 @@ class SqliteStore:
         self._listeners = Listeners()
         self._writer_connection = _connect(path)
         self._reader = _connect(path)
-        # Reads that may take long run in threads; the lock keeps them off each other's statements.
         self._reading = threading.Lock()
+        self._bulk = BulkReader(_connect(path))
         self._writer = threading.Thread(target=self._write_loop, name="beliefd-writer", daemon=True)
         self._poller: asyncio.Task[None] | None = None
         self._closed = False
@@ -118,26 +120,33 @@ class SqliteStore:
         return None if row is None else Head(seq=row[0], event_id=row[1].decode(), hash=row[2].decode())
 
     async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
-        if limit is not None and limit <= CHUNK:
-            return self._entries(session_id, after, limit)
-        return await asyncio.to_thread(self._entries, session_id, after, -1 if limit is None else limit)
+        if limit is not None and limit <= FEW:
+            return sealed(self._all(ROWS, session_id, after, limit))
+        try:
+            return await asyncio.to_thread(self._bulk.entries, session_id, after, limit)
+        except UnicodeEncodeError:
+            return []  # lone surrogates are not text: they name nothing that is here
+        except sqlite3.Error as error:
+            raise StorageUnavailable(str(error)) from None
 
     async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
         while chunk := await self.entries(session_id, after, CHUNK):
             yield chunk
             after = chunk[-1].seq
 
-    def _entries(self, session_id: str, after: int, limit: int) -> list[Sealed]:
-        rows = self._all(
-            "SELECT seq, event_id, record, hash FROM audit_events"
-            " WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-            session_id,
-            after,
-            limit,
-        )
-        return [
-            Sealed(seq, event_id.decode(), record, hash_.decode()) for seq, event_id, record, hash_ in rows
-        ]
+    async def replay(
+        self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
+    ) -> None:
+        if after > 0 and upto - after <= FEW:
+            if rows := self._all(RECORDS, session_id, after, upto, FEW):
+                take([record for (record,) in rows])
+            return
+        try:
+            await asyncio.to_thread(self._bulk.replay, session_id, after, upto, take)
+        except UnicodeEncodeError:
+            return
+        except sqlite3.Error as error:
+            raise StorageUnavailable(str(error)) from None
 
     async def seq_of(self, session_id: str, event_id: str) -> int | None:
         row = self._one(
@@ -300,6 +309,7 @@ class SqliteStore:
         await asyncio.to_thread(self._writer.join)
         self._writer_connection.close()
         self._reader.close()
+        await asyncio.to_thread(self._bulk.close)
 
     def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
         rows = self._all(statement, *values)
