@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import msgspec
 import pytest
 
 from beliefd.kernel.claims.events import ApprovalDecided
@@ -89,8 +90,6 @@ def test_the_whole_way_is_readable_in_the_ledger(house: House) -> None:
 
 
 def as_dicts(events: Any) -> list[dict[str, Any]]:
-    import msgspec
-
     return [msgspec.json.decode(msgspec.json.encode(entry)) for entry in events]
 
 

@@ -193,8 +193,8 @@ def test_one_bundle_that_the_detector_chokes_on_does_not_hold_up_the_next() -> N
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
 def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
-    targets = {"memory": ":memory:", "sqlite": tmp_path / "beliefd.db"}
-    target = targets.get(request.param) or request.getfixturevalue("postgres_url")
+    targets: dict[str, str | Path] = {"memory": ":memory:", "sqlite": tmp_path / "beliefd.db"}
+    target: str | Path = targets.get(request.param) or request.getfixturevalue("postgres_url")
     with House(target) as house:
         yield house
 

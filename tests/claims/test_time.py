@@ -1,4 +1,4 @@
-"""What time does to approvals: nothing is denied by it, nothing is allowed by it, and policy says what follows."""
+"""What time does to approvals: it denies nothing, it allows nothing, and policy says what follows."""
 
 from functools import partial
 from typing import Any
