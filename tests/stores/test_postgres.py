@@ -90,7 +90,7 @@ async def test_a_role_that_may_only_read_and_append_can_use_the_store(
         f"CREATE ROLE {role} LOGIN",
         "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
         f"GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO {role}",
-        f"GRANT UPDATE ON sessions, snapshots, tokens TO {role}",
+        f"GRANT UPDATE ON sessions, snapshots, tokens, inbox TO {role}",
     ):
         await _value(ledger, statement)
     store = await PostgresStore.open(ledger.replace("//beliefd@", f"//{role}@"))
