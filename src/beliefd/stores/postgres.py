@@ -31,6 +31,7 @@ from beliefd.stores.postgres_schema import migrate
 CHUNK: Final = 1_000
 CONNECTIONS: Final = 16
 CONNECT_SECONDS: Final = 10.0
+CLOSE_SECONDS: Final = 2.0
 COMMAND_SECONDS: Final = 60.0
 
 _WRITE: Final = """
@@ -273,7 +274,11 @@ class PostgresStore:
         self._closed = True
         self._listeners.clear()
         await self._feed.close()
-        await self._pool.close()
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._pool.close()
+        except FAILURES:
+            self._pool.terminate()
 
     async def _one(self, statement: str, *values: object) -> Any:
         rows = await self._all(statement, *values)
