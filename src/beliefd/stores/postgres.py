@@ -136,7 +136,7 @@ class PostgresStore:
     async def _write(self, statement: str, *values: object) -> Any:
         """Run one writing statement; say of a failure whether something may have been written."""
         try:
-            connection = await self._pool.acquire(timeout=CONNECT_SECONDS)
+            connection = await self._pool.acquire(timeout=COMMAND_SECONDS)
         except FAILURES as error:
             raise StorageUnavailable(f"nothing was written: {_words(error)}") from None
         try:
@@ -300,7 +300,7 @@ class PostgresStore:
             raise StorageUnavailable(_words(error)) from None
 
     async def _fetch(self, statement: str, values: tuple[object, ...]) -> list[Any]:
-        async with self._pool.acquire(timeout=CONNECT_SECONDS) as connection:
+        async with self._pool.acquire(timeout=COMMAND_SECONDS) as connection:
             rows: list[Any] = await connection.fetch(statement, *values)
             return rows
 
