@@ -1,12 +1,15 @@
 """SIGTERM under load: what was acknowledged is kept, and the server is gone soon, whoever is listening."""
 
 import asyncio
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
+import asyncpg
 import pytest
 
 from tests.faults.feed import following
-from tests.faults.load import Log, audit, client, declare, requests, send, write_until_cut_off
+from tests.faults.load import Failure, Log, audit, client, declare, requests, send, write_until_cut_off
 from tests.faults.place import Place
 from tests.support.server import ServerProcess
 
@@ -47,3 +50,45 @@ def test_a_server_told_to_stop_keeps_what_it_acknowledged_and_ends_well_with_fee
     with place.server() as server:
         asyncio.run(compare(server, session_id))
     place.check_whole()
+
+
+def test_a_store_that_hangs_does_not_keep_the_server_from_ending(tmp_path: Path, postgres_url: str) -> None:
+    place = Place(tmp_path, postgres_url)
+
+    async def story(server: ServerProcess) -> None:
+        async with client(server.url) as http:
+            session_id = await declare(http, {})
+            async with locked(postgres_url):
+                request = next(requests("writer", [session_id], SEED))
+                waiting = asyncio.create_task(send(http, request))
+                await blocked(postgres_url)
+                assert await asyncio.to_thread(server.stop, STOP_SECONDS) == 0
+                with pytest.raises(Failure, match="503 STORAGE_UNAVAILABLE: the server is stopping"):
+                    await waiting
+
+    with place.server() as server:
+        asyncio.run(story(server))
+    place.check_whole()
+
+
+@asynccontextmanager
+async def locked(url: str) -> AsyncIterator[None]:
+    """Nobody else can read or write the sessions."""
+    connection = await asyncpg.connect(url)
+    try:
+        async with connection.transaction():
+            await connection.execute("LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE")
+            yield
+    finally:
+        await connection.close()
+
+
+async def blocked(url: str) -> None:
+    """Wait until somebody waits for a lock."""
+    connection = await asyncpg.connect(url)
+    try:
+        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+        while not await connection.fetchval(waiting):  # noqa: ASYNC110 - only PostgreSQL knows
+            await asyncio.sleep(0.01)
+    finally:
+        await connection.close()

@@ -139,6 +139,7 @@ class Steward:
 
     async def close(self, patience: float | None = None) -> None:
         """Let what was accepted finish, waiting no longer than told for a store that hangs; then close it."""
+        """Let what was accepted finish, but wait no longer than told for a hanging store; then close it."""
         try:
             async with asyncio.timeout(patience):
                 while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:

@@ -32,6 +32,7 @@ from beliefd.stores.postgres_schema import migrate
 CHUNK: Final = 1_000
 CONNECTIONS: Final = 16
 CONNECT_SECONDS: Final = 10.0
+CLOSE_SECONDS: Final = 2.0
 COMMAND_SECONDS: Final = 60.0
 
 _WRITE: Final = """
@@ -141,7 +142,7 @@ class PostgresStore:
     async def _write(self, statement: str, *values: object) -> Any:
         """Run one writing statement; say of a failure whether something may have been written."""
         try:
-            connection = await self._pool.acquire(timeout=CONNECT_SECONDS)
+            connection = await self._pool.acquire(timeout=COMMAND_SECONDS)
         except FAILURES as error:
             raise StorageUnavailable(f"nothing was written: {_words(error)}") from None
         try:
@@ -324,7 +325,11 @@ class PostgresStore:
         self._closed = True
         self._listeners.clear()
         await self._feed.close()
-        await self._pool.close()
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._pool.close()
+        except FAILURES:
+            self._pool.terminate()
 
     async def _one(self, statement: str, *values: object) -> Any:
         rows = await self._all(statement, *values)
@@ -346,7 +351,7 @@ class PostgresStore:
             raise StorageUnavailable(_words(error)) from None
 
     async def _fetch(self, statement: str, values: tuple[object, ...]) -> list[Any]:
-        async with self._pool.acquire(timeout=CONNECT_SECONDS) as connection:
+        async with self._pool.acquire(timeout=COMMAND_SECONDS) as connection:
             rows: list[Any] = await connection.fetch(statement, *values)
             return rows
 
