@@ -60,9 +60,7 @@ def _threat(signals: list[Signal]) -> Threat:
     harmless = 1.0
     for weight in sorted(strongest.values()):  # sorted, so that the order of texts cannot move the last digit
         harmless *= 1.0 - weight
-    listed = sorted(
-        {signal for signal in signals if signal.weight}, key=lambda s: (-s.weight, s.kind, s.path, s.excerpt)
-    )
+    listed = sorted({signal for signal in signals if signal.weight}, key=lambda s: (-s.weight, s.kind, s.path, s.excerpt))
     return Threat(detector=DETECTOR, score=round(1.0 - harmless, 4), signals=tuple(listed[:MAX_SIGNALS]))
 
 
@@ -72,9 +70,7 @@ def _read_closely(path: str, text: str, plain: str) -> Iterator[Signal]:
         yield _signal(UNREAD, _UNREAD, path, f"{len(text)} characters, {MAX_READ} read")
         text, plain = text[:MAX_READ], plain[:MAX_READ]
     if unseen := characters.UNSEEN.search(text):
-        yield _signal(
-            characters.INVISIBLE, characters.unseen_weight(text), path, text[max(0, unseen.start() - 20) :]
-        )
+        yield _signal(characters.INVISIBLE, characters.unseen_weight(text), path, text[max(0, unseen.start() - 20) :])
     if mixed := characters.mixed_words(text):
         yield _signal(characters.LOOK_ALIKE, _MIXED[min(len(mixed), 2)], path, " ".join(mixed[:8]))
     yield from _read(path, text, plain, look(plain))

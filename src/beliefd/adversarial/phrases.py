@@ -25,55 +25,8 @@ class Rule(NamedTuple):
 
 
 # Words that are everywhere tell nothing: a set that holds one is not asked for. Common ones tell little.
-_EVERYWHERE = frozenset(
-    [
-        "the",
-        "to",
-        "in",
-        "at",
-        "a",
-        "an",
-        "with",
-        "from",
-        "that",
-        "is",
-        "are",
-        "as",
-        "it",
-        "so",
-        "for",
-        "and",
-        "of",
-        "on",
-        "be",
-    ]
-)
-_COMMON = _EVERYWHERE | frozenset(
-    [
-        "not",
-        "no",
-        "all",
-        "any",
-        "this",
-        "file",
-        "numbers",
-        "system",
-        "longer",
-        "status",
-        "text",
-        "message",
-        "next",
-        "new",
-        "one",
-        "have",
-        "has",
-        "do",
-        "set",
-        "leave",
-        "sure",
-        "make",
-    ]
-)
+_EVERYWHERE = frozenset("the to in at a an with from that is are as it so for and of on be".split())
+_COMMON = _EVERYWHERE | frozenset("not no all any this file numbers system longer status text message next new one have has do set leave sure make".split())
 
 
 def _telling(phrase: str) -> str:

@@ -27,10 +27,7 @@ _LETTERS: Final = frozenset(bytes([c]) for c in b"bcdefghjklmnopqruvwxyz")
 _PAIRS: Final = frozenset(f"{c:02x}".encode() for c in b"etaoinrs")
 _ROLES: Final = frozenset({b"system", b"assistant", b"developer", b"human"})
 _KNOWN: Final = frozenset(_BY_WORD).union(
-    *(need for entries in _BY_WORD.values() for _, needs in entries for need in needs),
-    _LETTERS,
-    _PAIRS,
-    _ROLES,
+    *(need for entries in _BY_WORD.values() for _, needs in entries for need in needs), _LETTERS, _PAIRS, _ROLES
 )
 
 
@@ -169,9 +166,7 @@ def hits(low: str, here: Look, *, may_report: bool) -> Iterator[Hit]:
 def _match(rule: Rule, text: str, may_report: bool) -> Iterator[Hit]:
     reported = None
     for match in rule.pattern.finditer(text):
-        hit = Hit(
-            rule, text[match.start() : match.start() + 120], may_report and _is_report(text, match.start())
-        )
+        hit = Hit(rule, text[match.start() : match.start() + 120], may_report and _is_report(text, match.start()))
         if not hit.reported:
             yield hit
             return
