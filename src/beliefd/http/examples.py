@@ -2,6 +2,19 @@
 
 from typing import Any, Final
 
+CLAIMS: Final[dict[str, Any]] = {
+    "origin_agent": "agent://triage",
+    "claims": [
+        {
+            "statement": "terminate the 163 sessions that sit idle inside a transaction",
+            "claim_type": "DECISION",
+            "uncertainty": {"method": "confidence_score", "value": 0.12},
+            "risk_tier": "DELETE",
+            "if_wrong_cost": "work in progress of up to 163 customers is lost",
+        }
+    ],
+}
+
 EXAMPLES: Final[dict[str, Any]] = {
     "declare_session": {
         "ontology": {
@@ -30,6 +43,22 @@ EXAMPLES: Final[dict[str, Any]] = {
     "declare_conclusion": {"conclusion_id": "db_connection_exhaustion"},
     "counterfactual": {"without": {"source_ids": ["human://ana"]}},
     "request_termination": {"context": {"ticket": "INC-2041"}},
+    "store_content": "pg_stat_activity: 163 of 200 connections are idle in transaction\n",
+    "check_claims": CLAIMS,
+    "submit_claims": CLAIMS,
+    "decide_approval": {
+        "decision": "APPROVED",
+        "content_hash": "<content_hash of the item in the inbox>",
+        "reason": "customers were told",
+    },
+    "withdraw_approval": {"reason": "the pool has recovered by itself"},
+    "give_grant": {
+        "principal": "agent://triage",
+        "tiers": ["MODIFY"],
+        "expires_in_seconds": 3600,
+        "max_uses": 10,
+    },
+    "adopt_policy": {"uncertainty": {"explain_above": 0.4, "defer_above": 0.7}},
     "merge": "<the lines of an exported replica of this session>\n",
     "import_ledger": "<the lines of an exported ledger>\n",
 }

@@ -16,6 +16,7 @@ from beliefd.protocol.operations import OPERATIONS, Operation, Parameter
 from beliefd.steward.usecases import KEY_PATTERN
 
 Json = dict[str, Any]
+WITH_BODY: Final = ("POST", "PUT")
 
 DESCRIPTION: Final = """\
 Agents propose, beliefd decides, and one append-only ledger a session remembers why.
@@ -30,6 +31,8 @@ parser reads alike: no repeated keys, no integers past 2^53 - 1, at most 60 leve
 TAGS: Final = {
     "sessions": "Declare hypotheses, eliminate them, come to an end",
     "ledger": "What happened, why, and whether it can be believed",
+    "claims": "What agents say, the gates it must pass, and the people who decide",
+    "policy": "The rules in force",
     "server": "Is it well?",
 }
 TEXT: Final[Json] = {"type": "string"}
@@ -61,6 +64,7 @@ LAST_EVENT_ID: Final[Json] = {
     "description": "The `id` of the last event that arrived; the feed goes on after it",
     "schema": {"type": "integer", "minimum": 0},
 }
+BYTES: Final = {"application/octet-stream": "Evidence, byte for byte"}
 STREAMS: Final = {
     "batch": "One answer or error a line, in the order of the lines",
     "export": "A header line, then one entry a line",
@@ -130,7 +134,7 @@ def _with_short_names(refs: tuple[Json, ...], schemas: Json) -> tuple[list[Json]
 def _relax(body: Json, operation: Operation) -> None:
     """A body may leave out the verb and what the path says, or repeat them."""
     known = {"verb", *_path_names(operation)}
-    body["required"] = [name for name in body["required"] if name not in known]
+    body["required"] = [name for name in body.get("required", ()) if name not in known]
     if "session_id" in known:
         body["properties"]["session_id"] = {"type": "string", "description": "The one in the path, if any"}
 
@@ -142,7 +146,7 @@ def _operation(operation: Operation, refs: dict[Any, Json], schemas: Json, respo
         "tags": [operation.tag],
         "parameters": _parameters(operation),
     }
-    if operation.method == "POST":
+    if operation.method in WITH_BODY:
         described["requestBody"] = _request_body(operation, refs, schemas)
     described["responses"] = {
         str(operation.status): _success(operation, refs),
@@ -181,11 +185,11 @@ def _path_names(operation: Operation) -> list[str]:
 
 def _request_body(operation: Operation, refs: dict[Any, Json], schemas: Json) -> Json:
     if operation.body is None:
-        schema: Json = {"type": "string", "description": "JSON Lines"}
+        schema: Json = {"type": "string", "description": BYTES.get(operation.body_media, "JSON Lines")}
         required = operation.answer is not None  # a batch without lines is answered without lines
     else:
         schema = refs[operation.body]
-        required = bool(schemas[operation.body.__name__]["required"])
+        required = bool(schemas[operation.body.__name__].get("required"))
     media = {"schema": schema, "example": EXAMPLES[operation.name]}
     return {"required": required, "content": {operation.body_media: media}}
 
@@ -211,7 +215,7 @@ def _failures(operation: Operation, refs: dict[Any, Json], responses: Json) -> J
     codes = [Code.INVALID_REQUEST, Code.UNAUTHORIZED, Code.FORBIDDEN, *operation.errors]
     if "{session_id}" in operation.path:
         codes.append(Code.SESSION_NOT_FOUND)
-    if operation.method == "POST":
+    if operation.method in WITH_BODY:
         codes += [Code.PAYLOAD_TOO_LARGE, Code.UNSUPPORTED_MEDIA_TYPE]
     codes += [Code.LEDGER_BROKEN, Code.INTERNAL, Code.STORAGE_UNAVAILABLE]
     found = _errors(codes, refs, responses)

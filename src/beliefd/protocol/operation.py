@@ -12,6 +12,7 @@ MIB: Final = 1024 * KIB
 EVERYONE: Final = frozenset(Role)
 PROPOSERS: Final = EVERYONE
 OPERATORS: Final = frozenset({Role.ADMIN})
+ON_WRITING: Final = (Code.CONFLICT, Code.SESSION_TERMINATED)
 SESSION_PATH: Final = "/v1/sessions/{session_id}"
 
 

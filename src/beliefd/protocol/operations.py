@@ -9,10 +9,17 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Value
 from beliefd.protocol import answers
 from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
-from beliefd.protocol.operation import MIB, OPERATORS, PROPOSERS, SESSION_PATH, Operation, Parameter
+from beliefd.protocol.operation import (
+    MIB,
+    ON_WRITING,
+    OPERATORS,
+    PROPOSERS,
+    SESSION_PATH,
+    Operation,
+    Parameter,
+)
 
 __all__ = ["BY_NAME", "OPERATIONS", "AskCounterfactual", "Operation", "Parameter"]
-ON_WRITING: Final = (Code.CONFLICT, Code.SESSION_TERMINATED)
 
 
 class Without(Value, frozen=True):
