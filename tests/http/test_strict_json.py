@@ -32,12 +32,19 @@ def test_it_reads_exactly_what_has_a_canonical_form(value: Any, ascii_only: bool
     except UnicodeEncodeError:  # a lone surrogate, raw: it cannot even be sent
         return
     try:
-        canonical(value)
+        expected = canonical(value)
     except NotCanonical:
         with pytest.raises(Unreadable):
             loads(data)
     else:
-        assert repr(loads(data)) == repr(value)
+        assert canonical(loads(data)) == expected
+
+
+@pytest.mark.parametrize("text", ["2.0", "2e0", "20e-1", "-0.0", "-0", "9007199254740991.0"])
+def test_whole_numbers_are_whole_however_they_are_written(text: str) -> None:
+    for data in (text, f'{{"x": {text}, "big": 1e300}}'):
+        value = loads(data.encode())
+        assert type(value["x"] if isinstance(value, dict) else value) is int
 
 
 @given(st.binary(max_size=40))
