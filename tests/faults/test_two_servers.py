@@ -80,6 +80,22 @@ def test_a_write_on_one_server_is_read_at_once_on_the_other(place: Place) -> Non
         asyncio.run(story(first.url, second.url))
 
 
+def test_a_feed_is_woken_by_what_only_the_other_server_writes(place: Place) -> None:
+    async def story(first: str, second: str) -> None:
+        async with client(first) as one, client(second) as two:
+            session_id = await declare(one, {})
+            async with following(two, session_id) as feed:
+                for number in range(5):
+                    await feed.reach(1 + number)
+                    await send(one, Request(session_id, f"o{number}", ()))
+                await feed.reach(6)
+                assert feed.ids == [1, 2, 3, 4, 5, 6]
+                assert feed.silences == 0, "it looked by itself, because nobody told it"
+
+    with place.server() as first, place.server() as second:
+        asyncio.run(story(first.url, second.url))
+
+
 def test_of_writers_that_name_the_same_head_exactly_one_wins(place: Place) -> None:
     rounds = 12
 
