@@ -1,14 +1,20 @@
 """The inbox: a read model over all ledgers of what waits for a person, written with the events it shows."""
 
+from typing import Final
+
 from beliefd.kernel.claims.approvals import OPEN, Approval
 from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided, BundleGated
 from beliefd.kernel.events import Event, TerminationRuled
 from beliefd.kernel.state import Session
 from beliefd.stores.base import InboxRow
 
+TOUCHING: Final = (TerminationRuled, BundleGated, ApprovalDecided, ApprovalClosed)
+
 
 def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     """The rows that an event changes, as they stand in the state after it."""
+    if not isinstance(event, TOUCHING):
+        return []
     return [_row(session, session.approvals[approval_id]) for approval_id in _touched(event, session)]
 
 

@@ -79,8 +79,9 @@ class SqliteStore:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         self._jobs.append((batch, loop, done))
-        # Not at once: whoever else is about to append in this turn of the loop shares the commit.
-        loop.call_soon(self._bell.set)
+        if len(self._jobs) == 1:
+            # Not at once: whoever else is about to append in this turn of the loop shares the commit.
+            loop.call_soon(self._bell.set)
         await done
 
     def _write_loop(self) -> None:
