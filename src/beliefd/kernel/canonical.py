@@ -33,10 +33,12 @@ def canonical(value: Any) -> bytes:
 
 def canonical_envelope(envelope: dict[str, Any], foreign: Iterable[str]) -> bytes:
     """The same for an object of our own making, in which only the `foreign` members can surprise."""
+    plain = True
     for name in foreign:
         if not is_plain(envelope[name], 1):
-            return _written(envelope, False)
-    return _written(envelope, True)
+            envelope = {**envelope, name: _with_integers(envelope[name], 1)}
+            plain = plain and is_plain(envelope[name], 1)
+    return _written(envelope, plain)
 
 
 def _written(value: Any, plain: bool) -> bytes:
