@@ -1,7 +1,7 @@
 """Schemathesis against running servers: it finds no difference between the document and what they do.
 
-All its checks are on. `filter_failure` names what looks like a failure and is none. Its chains of calls are not
-used: they need a world that starts over, and a ledger does not. The model in tests/kernel makes such chains.
+All its checks are on. `filter_failure` names what looks like a failure and is none. Its chains of calls are
+not used: they need a world that starts over, and a ledger does not. The model in tests/kernel makes such.
 """
 
 import asyncio
