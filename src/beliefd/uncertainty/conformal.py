@@ -1,0 +1,227 @@
+"""Split conformal prediction sets, with coverage that holds for finite samples (Vovk et al., 2005).
+
+If calibration data and new data are exchangeable, the set contains the truth with probability of at least
+1 - alpha: over the draw of both, not for each question, and no longer once the world has drifted.
+"""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from beliefd.kernel.errors import invalid
+from beliefd.kernel.policy import UncertaintyPolicy
+from beliefd.uncertainty.result import DEFAULT_POLICY, Measured, stated
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+METHOD: Final = "conformal_set"
+Score = Literal["lac", "aps"]
+SUM_TOLERANCE: Final = 1e-3
+DRIFT_LEVEL: Final = 0.01
+_ROUNDING: Final = 1e-9
+"""(n + 1)(1 - alpha) is often a whole number but for rounding; the rank must not jump for that."""
+
+
+class Calibrated(Struct, frozen=True, kw_only=True):
+    """A quantile for everybody, or one a group (Mondrian). It is a file's worth: keep it per model."""
+
+    model: str
+    score: Score
+    alpha: float
+    count: int
+    quantile: float
+    groups: dict[str, float] = {}
+    sketch: tuple[float, ...] = ()
+    """The scores at 101 evenly spaced ranks, to notice drift with."""
+
+
+def minimum_size(alpha: float) -> int:
+    """The fewest scores with a finite quantile: below it only the set of all labels has the coverage."""
+    return math.ceil(1 / alpha - _ROUNDING) - 1
+
+
+def rank(count: int, alpha: float) -> int:
+    return math.ceil((count + 1) * (1 - alpha) - _ROUNDING)
+
+
+def quantile(scores: "Floats | Sequence[float]", alpha: float) -> float:
+    """The ceil((n + 1)(1 - alpha))-th smallest score. Fewer than the minimum are refused, not answered."""
+    import numpy as np
+
+    if not 0 < alpha < 1:
+        raise invalid(f"`alpha` of {alpha} is not between 0 and 1", "$.alpha")
+    values = np.asarray(scores, dtype=np.float64)
+    place = rank(len(values), alpha)
+    if place > len(values):
+        raise invalid(
+            f"{len(values)} scores are too few for alpha {alpha}; give at least {minimum_size(alpha)}",
+            "$.calibration",
+        )
+    if not np.isfinite(values).all():
+        raise invalid("a calibration score is not finite", "$.calibration")
+    return float(np.partition(values, place - 1)[place - 1])
+
+
+def scores_of(
+    probabilities: "Floats | Sequence[Sequence[float]]", labels: Sequence[int], score: Score = "lac"
+) -> "Floats":
+    """How badly each row fits its true label: one minus its probability, or the mass down to it."""
+    import numpy as np
+
+    rows = checked_rows(probabilities)
+    truth = np.asarray(labels, dtype=np.int64)
+    if len(truth) != len(rows):
+        raise invalid(f"{len(rows)} rows, but {len(truth)} labels", "$.calibration.labels")
+    if len(rows) and (truth.min() < 0 or truth.max() >= rows.shape[1]):
+        raise invalid("a label is no column of the probabilities", "$.calibration.labels")
+    own = rows[np.arange(len(rows)), truth]
+    if score == "lac":
+        return np.asarray(1 - own)
+    # APS: the mass of all labels that are at least as likely as the true one.
+    return np.asarray((rows * (rows >= own[:, None])).sum(axis=1))
+
+
+def calibrate(
+    scores: "Floats | Sequence[float]",
+    alpha: float,
+    score: Score = "lac",
+    model: str = "",
+    groups: Sequence[str] | None = None,
+) -> Calibrated:
+    import numpy as np
+
+    values = np.asarray(scores, dtype=np.float64)
+    whole = quantile(values, alpha)
+    per_group: dict[str, float] = {}
+    if groups is not None:
+        if len(groups) != len(values):
+            raise invalid(f"{len(values)} scores, but {len(groups)} groups", "$.calibration.groups")
+        names = np.asarray(groups)
+        for name in sorted(set(groups)):
+            members = values[names == name]
+            if rank(len(members), alpha) > len(members):
+                raise invalid(
+                    f"group `{name[:64]}` has {len(members)} scores, not {minimum_size(alpha)}",
+                    "$.calibration.groups",
+                )
+            per_group[name] = quantile(members, alpha)
+    return Calibrated(
+        model=model,
+        score=score,
+        alpha=alpha,
+        count=len(values),
+        quantile=whole,
+        groups=per_group,
+        sketch=tuple(float(value) for value in np.quantile(values, np.linspace(0, 1, 101))),
+    )
+
+
+def predict(
+    calibrated: Calibrated,
+    probabilities: "Floats | Sequence[Sequence[float]]",
+    groups: Sequence[str] | None = None,
+) -> "NDArray[np.bool_]":
+    """One row of labels in or out for each row of probabilities. An unknown group gets all labels."""
+    import numpy as np
+
+    rows = checked_rows(probabilities)
+    limit = np.full(len(rows), calibrated.quantile)
+    if calibrated.groups:
+        if groups is None or len(groups) != len(rows):
+            raise invalid("the calibration is per group; name a group for each row", "$.group")
+        limit = np.asarray([calibrated.groups.get(name, math.inf) for name in groups])
+    if calibrated.score == "lac":
+        return np.asarray(1 - rows <= limit[:, None] + _ROUNDING)
+    order = np.argsort(-rows, axis=1, kind="stable")
+    mass = np.cumsum(np.take_along_axis(rows, order, axis=1), axis=1)
+    inside = np.zeros(rows.shape, dtype=bool)
+    np.put_along_axis(inside, order, mass <= limit[:, None] + _ROUNDING, axis=1)
+    return inside
+
+
+def conformal_set(
+    calibrated: Calibrated,
+    probabilities: Sequence[float],
+    labels: Sequence[str] | None = None,
+    group: str | None = None,
+    policy: UncertaintyPolicy = DEFAULT_POLICY,
+) -> tuple[Measured, tuple[str, ...]]:
+    """The labels that cannot be ruled out, and their number as an uncertainty: one is 0, all are 1."""
+    names = [str(place) for place in range(len(probabilities))] if labels is None else list(labels)
+    if len(names) != len(probabilities):
+        raise invalid(f"{len(probabilities)} probabilities, but {len(names)} labels", "$.labels")
+    inside = predict(calibrated, [list(probabilities)], None if group is None else [group])[0]
+    found = tuple(name for name, kept in zip(names, inside, strict=True) if kept)
+    level = f"{1 - calibrated.alpha:.0%} coverage, {calibrated.count} calibration scores"
+    if not found:
+        said = f"no label fits: unlike anything in the calibration set ({level})"
+        return Measured(uncertainty=stated(METHOD, 1.0, said, policy)), found
+    value = (len(found) - 1) / (len(names) - 1)
+    said = f"{len(found)} of {len(names)} labels cannot be ruled out ({level})"
+    return Measured(uncertainty=stated(METHOD, value, said, policy)), found
+
+
+def drift(calibrated: Calibrated, recent: Sequence[float]) -> str | None:
+    """A warning if recent scores do not look like those of the calibration (Kolmogorov-Smirnov)."""
+    import numpy as np
+
+    if not len(recent) or not calibrated.sketch:
+        return None
+    new = np.sort(np.asarray(recent, dtype=np.float64))
+    grid = np.asarray(calibrated.sketch)
+    ours = np.linspace(0, 1, len(grid))
+    theirs = np.searchsorted(new, grid, side="right") / len(new)
+    before = np.searchsorted(new, grid, side="left") / len(new)
+    # A share counts as far off only past the step that ties or the sketch itself can explain.
+    gap = float(np.max(np.minimum(np.abs(theirs - ours), np.abs(before - ours))))
+    size = len(new) * calibrated.count / (len(new) + calibrated.count)
+    chance = min(1.0, 2 * math.exp(-2 * size * gap * gap))
+    if chance >= DRIFT_LEVEL:
+        return None
+    return (
+        f"{len(new)} recent scores differ from the {calibrated.count} of the calibration "
+        f"(distance {gap:.2f}, chance {chance:.1g}): its coverage is not to be relied on"
+    )
+
+
+def save(calibrated: Calibrated, path: Path) -> None:
+    """Written beside and moved into place, so that a reader finds the old set or the new one."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_bytes(msgspec.json.encode(calibrated))
+    beside.replace(path)
+
+
+def load(path: Path) -> Calibrated:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Calibrated)
+    except OSError as error:
+        raise invalid(f"cannot read `{path}`: {error.strerror}", str(path)) from None
+    except msgspec.DecodeError as error:
+        raise invalid(f"`{path}` is no calibration: {error}", str(path)) from None
+
+
+def checked_rows(probabilities: Any) -> "Floats":
+    """Rows of probabilities as an array, or the reason why they are none."""
+    import numpy as np
+
+    try:
+        rows = np.asarray(probabilities, dtype=np.float64)
+    except ValueError:
+        raise invalid("the rows of probabilities have different lengths", "$.probabilities") from None
+    if rows.ndim != 2 or rows.shape[1] < 2:
+        raise invalid("probabilities are rows of at least 2 numbers", "$.probabilities")
+    if not np.isfinite(rows).all() or (rows < 0).any():
+        raise invalid("a probability is finite and not negative", "$.probabilities")
+    off = np.abs(rows.sum(axis=1) - 1)
+    if len(rows) and off.max() > SUM_TOLERANCE:
+        place = int(off.argmax())
+        raise invalid(f"row {place} sums to {rows[place].sum():.4g}, not to 1", f"$.probabilities[{place}]")
+    return rows

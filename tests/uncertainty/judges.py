@@ -1,0 +1,51 @@
+"""Judges for tests: by a table, failing, slow, or of two minds."""
+
+from collections.abc import Sequence
+
+from beliefd.uncertainty.equivalence.port import Pair
+
+
+class Same:
+    """Answers mean the same if they begin with the same letter."""
+
+    name, batch = "same", 1
+
+    def __init__(self, batch: int = 1) -> None:
+        self.batch = batch
+        self.asked: list[Pair] = []
+
+    def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
+        self.asked += pairs
+        return [a[:1] == b[:1] for a, b in pairs]
+
+
+class Fails:
+    name, batch = "fails", 4
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
+        raise self.error
+
+
+class Fickle:
+    """Says yes and no in turns."""
+
+    name, batch = "fickle", 1
+
+    def __init__(self) -> None:
+        self.last = False
+
+    def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
+        self.last = not self.last
+        return [self.last for _ in pairs]
+
+
+class Short:
+    """Forgets to answer."""
+
+    name, batch = "short", 4
+
+    def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
+        return []

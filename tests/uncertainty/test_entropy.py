@@ -1,0 +1,227 @@
+"""Laws of semantic entropy and disagreement, and what they say when there is nothing to say."""
+
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beliefd.kernel.errors import BeliefdError
+from beliefd.uncertainty.equivalence.llm import LLMJudge
+from beliefd.uncertainty.equivalence.nli import NLIJudge, entailment_label
+from beliefd.uncertainty.equivalence.port import Bench, JudgeFailed
+from beliefd.uncertainty.model_disagreement import model_disagreement
+from beliefd.uncertainty.result import Measured
+from beliefd.uncertainty.rouge import rouge_l, words
+from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
+from tests.uncertainty.judges import Fails, Fickle, Same, Short
+
+ANSWERS = st.lists(
+    st.sampled_from(
+        ["Paris", "It is Paris", "Lyon", "yes", "no", "maybe", "10 km", "10,000 m", "12 km", "", "Rome"]
+    ),
+    min_size=2,
+    max_size=12,
+).filter(any)
+METHODS: list[Callable[[list[str]], Measured]] = [
+    semantic_entropy,
+    model_disagreement,
+    nearest_neighbour_entropy,
+]
+
+
+@given(ANSWERS, st.randoms(use_true_random=False))
+def test_the_order_of_answers_does_not_matter(answers: list[str], shuffler: random.Random) -> None:
+    shuffled = answers.copy()
+    shuffler.shuffle(shuffled)
+    for method in METHODS:
+        before, after = method(answers).uncertainty.value, method(shuffled).uncertainty.value
+        assert after == pytest.approx(before, abs=1e-12)
+
+
+@given(ANSWERS)
+def test_doubling_all_answers_does_not_change_the_entropy_in_nats(answers: list[str]) -> None:
+    once, twice = semantic_entropy(answers), semantic_entropy(answers * 2)
+    assert once.nats == pytest.approx(twice.nats, abs=1e-12)
+    assert len(once.clusters) == len(twice.clusters)
+
+
+@given(ANSWERS)
+def test_it_is_zero_for_one_meaning_and_one_if_all_differ(answers: list[str]) -> None:
+    found = semantic_entropy(answers)
+    assert 0 <= found.uncertainty.value <= 1
+    assert (found.uncertainty.value == 0) == (len(found.clusters) == 1)
+    assert (found.uncertainty.value > 1 - 1e-12) == (len(found.clusters) == len(answers))
+    assert sorted(at for members in found.clusters for at in members) == list(range(len(answers)))
+
+
+@given(
+    st.lists(st.text(max_size=40), min_size=2, max_size=6).filter(lambda found: any(map(str.strip, found)))
+)
+def test_whatever_the_text_every_value_is_between_0_and_1(answers: list[str]) -> None:
+    for method in METHODS:
+        assert 0 <= method(answers).uncertainty.value <= 1
+
+
+@given(ANSWERS, st.lists(st.floats(-20, 0), min_size=12, max_size=12))
+def test_weighted_entropy_is_zero_for_one_meaning_and_never_above_log_k(
+    answers: list[str], weights: list[float]
+) -> None:
+    found = semantic_entropy(answers, log_probabilities=weights[: len(answers)])
+    assert found.nats is not None
+    assert -1e-12 <= found.nats <= math.log(len(found.clusters)) + 1e-9
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_yes_no_and_maybe_are_as_far_apart_as_can_be(method: Callable[[list[str]], Measured]) -> None:
+    found = method(["yes", "no", "maybe"])
+    assert found.uncertainty.value == pytest.approx(1)
+    assert found.uncertainty.gate_recommendation == "DEFER"
+
+
+def test_paraphrases_are_near_zero_and_a_dissenting_city_is_not() -> None:
+    same = [
+        "The drug lowers blood pressure",
+        "Blood pressure is reduced by the drug",
+        "It decreases blood pressure",
+    ]
+    cities = [
+        "The capital of France is Paris.",
+        "France's capital is Paris.",
+        "The capital of France is Lyon.",
+    ]
+    assert semantic_entropy(same).uncertainty.value < 0.05
+    assert model_disagreement(same).uncertainty.value < 0.2
+    assert semantic_entropy(cities).uncertainty.value > 0.4
+    assert model_disagreement(cities).uncertainty.value > 0.4
+
+
+def test_the_judge_is_asked_less_than_for_all_pairs() -> None:
+    for count in (5, 10, 100):
+        judge = Same()
+        answers = [f"{'abcde'[place % 5]}{place}" for place in range(count)]
+        found = semantic_entropy(answers, judge)
+        assert found.judge_calls == len(judge.asked) < count * (count - 1)
+        assert len(found.clusters) == 5
+
+
+def test_batches_change_how_a_judge_is_asked_and_not_what_comes_out() -> None:
+    answers = [f"{letter}{number}" for number in range(6) for letter in "abcd"]
+    assert semantic_entropy(answers, Same(1)).clusters == semantic_entropy(answers, Same(8)).clusters
+
+
+def test_a_pair_is_asked_once() -> None:
+    judge = Same()
+    bench = Bench(judge)
+    assert [bench.entails("a1", "a2"), bench.entails("a1", "a2"), bench.entails("x", "x")] == [True] * 3
+    assert judge.asked == [("a1", "a2")]
+
+
+@pytest.mark.parametrize(
+    ("judge", "reason"),
+    [
+        (Fails(RuntimeError("out of memory")), "judge `fails` raised RuntimeError"),
+        (Fails(TimeoutError()), "judge `fails` did not answer in time"),
+        (Short(), "judge `short` did not answer every pair with true or false"),
+    ],
+)
+def test_a_judge_that_fails_makes_the_highest_value_with_the_reason(
+    judge: Fails | Short, reason: str
+) -> None:
+    for found in (semantic_entropy(["a", "b"], judge), model_disagreement(["a", "b"], judge)):
+        assert not found.measured
+        assert found.uncertainty.value == 1
+        assert found.uncertainty.gate_recommendation == "DEFER"
+        assert found.uncertainty.interpretation == f"not measured: {reason}"
+
+
+def test_a_judge_that_contradicts_itself_is_not_believed() -> None:
+    found = semantic_entropy(["a", "b"], Fickle(), recheck=1)
+    assert found.measured is False or found.uncertainty.value == 1
+    bench = Bench(Fickle(), recheck=1)
+    bench.entails("a", "b")
+    with pytest.raises(JudgeFailed, match="contradicts itself on `a`"):
+        bench.adjourn()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([], "0 answers say nothing"),
+        (["Paris"], "1 answers say nothing"),
+        (["", "  "], "all answers are empty"),
+        (["x"] * 1001, "1001 answers are more than 1000"),
+    ],
+)
+def test_too_little_or_too_much_is_refused(
+    method: Callable[[list[str]], Measured], answers: list[str], message: str
+) -> None:
+    with pytest.raises(BeliefdError, match=message):
+        method(answers)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([-0.1, math.nan], "finite and not above 0"),
+        ([-0.1, 0.2], "finite and not above 0"),
+        ([[-0.1], []], "no tokens"),
+        ([-0.1], "1 log-probabilities for 2 answers"),
+    ],
+)
+def test_log_probabilities_that_are_none_are_refused(weights: list[float], message: str) -> None:
+    with pytest.raises(BeliefdError, match=message):
+        semantic_entropy(["a", "b"], log_probabilities=weights)
+
+
+def test_token_log_probabilities_are_normalised_by_length() -> None:
+    by_tokens = semantic_entropy(["Paris", "Lyon"], log_probabilities=[[-0.2, -0.4], [-0.6]])
+    by_mean = semantic_entropy(["Paris", "Lyon"], log_probabilities=[-0.3, -0.6])
+    assert by_tokens.nats == pytest.approx(by_mean.nats)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("the cat sat", "the cat sat", 1),
+        ("the cat sat", "the cat ran", 2 / 3),
+        ("a b c d", "b d", 2 / 3),
+        ("a", "b", 0),
+    ],
+)
+def test_rouge_l_is_the_f1_of_the_longest_common_subsequence(a: str, b: str, expected: float) -> None:
+    assert rouge_l(words(a), words(b)) == pytest.approx(expected)
+
+
+def replying(content: str, status: int = 200) -> LLMJudge:
+    body = {"choices": [{"message": {"content": content}}]}
+    transport = httpx.MockTransport(lambda _: httpx.Response(status, json=body))
+    return LLMJudge("http://127.0.0.1:1/v1", "tiny", transport=transport)
+
+
+def test_an_llm_judges_pairs_with_yes_and_no() -> None:
+    assert semantic_entropy(["Paris", "the French capital"], replying("Yes.")).uncertainty.value == 0
+    assert semantic_entropy(["Paris", "the French capital"], replying("no")).uncertainty.value == 1
+
+
+@pytest.mark.parametrize(
+    ("judge", "reason"),
+    [(replying("It depends"), "cannot be understood"), (replying("yes", 500), "answered 500")],
+)
+def test_an_llm_that_says_neither_is_a_failure_and_not_a_no(judge: LLMJudge, reason: str) -> None:
+    found = semantic_entropy(["a", "b"], judge)
+    assert not found.measured
+    assert reason in found.uncertainty.interpretation
+
+
+def test_an_nli_judge_names_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(BeliefdError, match="no model in"):
+        NLIJudge(tmp_path / "nowhere")
+    assert entailment_label({0: "contradiction", 1: "Entailment", 2: "neutral"}) == 1
+    with pytest.raises(BeliefdError, match="no label called `entailment`"):
+        entailment_label({0: "a", 1: "b"})
