@@ -23,6 +23,7 @@ EXPECTED = {
         "counterfactual", "watch",
     },
     "audit": {"show", "verify", "export", "import", "replay", "merge"},
+    "uncertainty": {"measure", "evaluate", "examples"},
 }  # fmt: skip
 
 

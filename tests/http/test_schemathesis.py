@@ -34,6 +34,8 @@ BEYOND_SCHEMA = {
     r"^line 1$": "a text that is not an exported ledger",
     r"^(at|hypothesis|since_event_id)$": "an event or a hypothesis that the session does not have",
     r"^\$\.(approvals|uncertainty)\b": "a policy whose parts contradict each other",
+    r"^\$\.(answers|confidence|token_logprobs)\b": "answers that all are empty, two confidences or none",
+    r"^\$\.(calibration|probabilities|labels|group)\b": "too small a set, rows that do not sum to 1",
 }
 """What no schema can forbid, by the path of what is refused for it."""
 Case = schemathesis.Case[Any]

@@ -12,6 +12,7 @@ from beliefd.cli.policy import policy
 from beliefd.cli.serve import serve
 from beliefd.cli.session import session
 from beliefd.cli.token import token
+from beliefd.cli.uncertainty import uncertainty
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -22,7 +23,7 @@ def main() -> None:
     """A belief server for AI agents: they propose, beliefd decides, one ledger remembers why."""
 
 
-for command in (demo, serve, session, claim, inbox, audit, policy, token, doctor):
+for command in (demo, serve, session, claim, inbox, audit, policy, uncertainty, token, doctor):
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -61,6 +61,18 @@ EXAMPLES: Final[dict[str, Any]] = {
         "max_uses": 10,
     },
     "adopt_policy": {"uncertainty": {"explain_above": 0.4, "defer_above": 0.7}},
+    "measure_semantic_entropy": {"answers": ["Paris", "It is Paris", "Lyon"], "judge": "lexical"},
+    "measure_model_disagreement": {"answers": ["yes", "no", "maybe"]},
+    "measure_confidence": {"token_logprobs": [-0.02, -0.4, -0.11]},
+    "measure_conformal_set": {
+        "probabilities": [0.7, 0.2, 0.1],
+        "labels": ["bad_deploy", "disk_full", "replication_lag"],
+        "alpha": 0.2,
+        "calibration": {
+            "probabilities": [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.3, 0.1, 0.6], [0.4, 0.5, 0.1]],
+            "labels": [0, 1, 2, 0],
+        },
+    },
     "request_termination": {"context": {"ticket": "INC-2041"}},
     "merge": "<the lines of an exported replica of this session>\n",
     "import_ledger": "<the lines of an exported ledger>\n",

@@ -32,6 +32,7 @@ TAGS: Final = {
     "ledger": "What happened, why, and whether it can be believed",
     "claims": "What agents say, the gates it must pass, and the people who decide",
     "policy": "The rules in force",
+    "uncertainty": "How sure one may be, measured instead of declared",
     "server": "Is it well?",
 }
 TEXT: Final[Json] = {"type": "string"}

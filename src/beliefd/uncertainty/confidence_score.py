@@ -65,7 +65,7 @@ def confidence_score(
 ) -> Measured:
     """One minus a confidence: a stated one, or the geometric mean of the tokens' probabilities."""
     if (confidence is None) == (token_logprobs is None):
-        raise invalid("give either `confidence` or `token_logprobs`", "$")
+        raise invalid("give either `confidence` or `token_logprobs`", "$.confidence")
     if token_logprobs is not None:
         raw, source = from_tokens(token_logprobs), f"{len(token_logprobs)} token log-probabilities"
     else:

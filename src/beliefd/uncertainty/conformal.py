@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 METHOD: Final = "conformal_set"
 Score = Literal["lac", "aps"]
+LEAST_ALPHA: Final = 0.0001
 SUM_TOLERANCE: Final = 1e-3
 DRIFT_LEVEL: Final = 0.01
 _ROUNDING: Final = 1e-9
@@ -56,8 +57,8 @@ def quantile(scores: "Floats | Sequence[float]", alpha: float) -> float:
     """The ceil((n + 1)(1 - alpha))-th smallest score. Fewer than the minimum are refused, not answered."""
     import numpy as np
 
-    if not 0 < alpha < 1:
-        raise invalid(f"`alpha` of {alpha} is not between 0 and 1", "$.alpha")
+    if not LEAST_ALPHA <= alpha <= 1 - LEAST_ALPHA:
+        raise invalid(f"`alpha` of {alpha} is not between {LEAST_ALPHA} and {1 - LEAST_ALPHA}", "$.alpha")
     values = np.asarray(scores, dtype=np.float64)
     place = rank(len(values), alpha)
     if place > len(values):

@@ -1,7 +1,6 @@
 """Methods measured on labelled answers: discrimination, calibration, and thresholds that are certified."""
 
 import json
-import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +20,13 @@ from beliefd.uncertainty.model_disagreement import graded, outside_majority
 from beliefd.uncertainty.result import check_answers
 from beliefd.uncertainty.rouge import rouge_l, words
 from beliefd.uncertainty.scoring import Interval, aurac, auroc, risk_coverage, with_interval
-from beliefd.uncertainty.semantic_entropy import Clusters, discrete_entropy, meanings, neighbour_entropy
+from beliefd.uncertainty.semantic_entropy import (
+    Clusters,
+    discrete_entropy,
+    meanings,
+    neighbour_entropy,
+    normalised,
+)
 from beliefd.uncertainty.thresholds import Threshold, learn_then_test
 
 RIGHT_ABOVE: Final = 0.3
@@ -98,7 +103,7 @@ def _item(row: Any, place: int, k: int) -> Item | None:
 
 
 METHODS: Final[dict[str, Callable[[Sequence[str], Clusters], float]]] = {
-    "semantic_entropy": lambda answers, clusters: discrete_entropy(clusters) / math.log(len(answers)),
+    "semantic_entropy": lambda answers, clusters: normalised(discrete_entropy(clusters), len(answers)),
     "nearest_neighbour_entropy": lambda answers, _: neighbour_entropy([words(text) for text in answers]),
     "model_disagreement": lambda answers, _: graded(answers),
     "majority_share": lambda _, clusters: outside_majority(clusters),

@@ -18,20 +18,20 @@ from beliefd.uncertainty.rouge import rouge_l, words
 
 METHOD: Final = "semantic_entropy"
 Clusters = tuple[tuple[int, ...], ...]
-LogProbabilities = Sequence[float | Sequence[float]]
+TokenLogprobs = Sequence[float | Sequence[float]]
 """For each answer its length-normalised log-likelihood, or the log-probability of each of its tokens."""
 
 
 def semantic_entropy(
     answers: Sequence[str],
     judge: Judge | None = None,
-    log_probabilities: LogProbabilities | None = None,
+    token_logprobs: TokenLogprobs | None = None,
     policy: UncertaintyPolicy = DEFAULT_POLICY,
     recheck: int = 0,
 ) -> Measured:
     """How many meanings the answers have, as an entropy between 0 (one meaning) and 1 (all differ)."""
     check_answers(list(answers))
-    weights = None if log_probabilities is None else likelihoods(log_probabilities, len(answers))
+    weights = None if token_logprobs is None else likelihoods(token_logprobs, len(answers))
     judge = judge or LexicalJudge()
     bench = Bench(judge, recheck)
     try:
@@ -40,7 +40,7 @@ def semantic_entropy(
     except JudgeFailed as failure:
         return unmeasured(METHOD, str(failure), judge.name)
     nats = discrete_entropy(clusters) if weights is None else weighted_entropy(clusters, weights)
-    value = nats / math.log(len(answers))
+    value = normalised(nats, len(answers))
     kind = "" if weights is None else ", weighted by likelihood"
     said = f"{len(clusters)} meanings in {len(answers)} answers ({judge.name} judge{kind})"
     return Measured(
@@ -91,6 +91,12 @@ def cluster(wordings: Sequence[str], bench: Bench) -> Clusters:
     return tuple(tuple(places) for places in members)
 
 
+def normalised(nats: float, count: int) -> float:
+    """Nats as a share of the most that `count` answers can have, which is exactly 1 if all differ."""
+    most = math.log(count)
+    return 1.0 if math.isclose(nats, most, rel_tol=1e-12) else nats / most
+
+
 def discrete_entropy(clusters: Clusters) -> float:
     """Shannon entropy of the shares of answers, in nats."""
     total = sum(len(members) for members in clusters)
@@ -105,13 +111,13 @@ def weighted_entropy(clusters: Clusters, log_likelihoods: Sequence[float]) -> fl
     return -math.fsum(p * math.log(p) for mass in masses if 0 < (p := mass / total) < 1)
 
 
-def likelihoods(given: LogProbabilities, count: int) -> list[float]:
+def likelihoods(given: TokenLogprobs, count: int) -> list[float]:
     """Length-normalised log-likelihoods: a long answer is not less likely for being long."""
     if len(given) != count:
-        raise invalid(f"{len(given)} log-probabilities for {count} answers", "$.log_probabilities")
+        raise invalid(f"{len(given)} log-probabilities for {count} answers", "$.token_logprobs")
     found: list[float] = []
     for place, one in enumerate(given):
-        path = f"$.log_probabilities[{place}]"
+        path = f"$.token_logprobs[{place}]"
         tokens = [one] if isinstance(one, int | float) else list(one)
         if not tokens:
             raise invalid("an answer has no tokens", path)

@@ -32,7 +32,7 @@ class Threshold(Struct, frozen=True, kw_only=True):
         return self.accepted / self.count
 
     def __str__(self) -> str:
-        promise = f"at most {self.risk:.0%} wrong with {1 - self.delta:.0%} confidence"
+        promise = f"at most {self.risk:.3g} wrong with confidence {1 - self.delta:.3g}"
         if self.value is None:
             return f"no threshold certifies this: {promise}, from {self.count} labelled answers"
         seen = f"{self.wrong} of {self.accepted} accepted were wrong, {self.coverage:.0%} accepted"

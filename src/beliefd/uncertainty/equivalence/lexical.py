@@ -22,6 +22,7 @@ from beliefd.uncertainty.equivalence.words import (
     NON_ANSWERS,
     OPPOSITE_STEMS,
     ORDERED,
+    PRONOUNS,
     QUALIFIERS,
     STOP,
     VERBS,
@@ -90,7 +91,7 @@ def agreement(a: str, b: str) -> float:
         return 0.0
     if not (one.amounts <= other.amounts or other.amounts <= one.amounts):
         return 0.0
-    if one.names - other.content and other.names - one.content:
+    if (one.names - other.content and other.names - one.content) or _turned_round(one, other):
         return 0.0
     size = min(len(one.content) + len(one.amounts), len(other.content) + len(other.amounts))
     if not size:
@@ -148,7 +149,7 @@ def _turned_round(one: Reading, other: Reading) -> bool:
         return False
     if one.is_ordered and other.is_ordered and one.amounts == other.amounts and one.counted != other.counted:
         return True
-    if len(one.stems) < 3 and not (one.is_ordered and other.is_ordered):
+    if len(one.stems) < 2 or (len(one.stems) == 2 and not (one.is_ordered and other.is_ordered)):
         return False
     if _may_swap(one) or _may_swap(other):
         return False
@@ -162,7 +163,8 @@ def _may_swap(reading: Reading) -> bool:
 @lru_cache(16_384)
 def read(text: str) -> Reading:
     text = unicodedata.normalize("NFKC", text[:MAX_LENGTH]).strip()
-    lowered = split_units(text.casefold().replace("n't", " not").replace("’", "'").replace("n't", " not"))
+    plainly = text.casefold().replace("’", "'").replace("n't", " not").replace("'s", "")
+    lowered = split_units(plainly)
     tokens: list[str] = _TOKEN.findall(lowered)
     plain = " ".join(token for token in tokens if token not in ("a", "an", "the"))
     if plain in NON_ANSWERS:
@@ -174,7 +176,8 @@ def read(text: str) -> Reading:
     dropped = STOP | NEGATIONS | YES | NO | MAYBE
     stems = tuple(stem(token) for token in passive if token not in dropped)
     content = frozenset(stems)
-    is_sentence = any(token in VERBS for token in tokens) or len(stems) > SHORT
+    pointing = len(tokens) > 1 and tokens[0] in PRONOUNS and (tokens[1] in BE or "'s" in text)
+    is_sentence = (not pointing and any(token in VERBS for token in tokens)) or len(stems) > SHORT
     return Reading(
         plain=plain,
         stance=stance,

@@ -14,6 +14,7 @@ STOP: Final = _set(
     "me us answer called known named located think believe say says said"
 )
 BE: Final = _set("is are was were be been am")
+PRONOUNS: Final = _set("it this that he she they")
 VERBS: Final = BE | _set(
     "has have had does do did will can became becomes made makes won wrote invented born died"
 )

@@ -1,0 +1,70 @@
+"""Asynchronous calls that measure uncertainty."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from beliefd.client import uncertainty_requests as requests
+from beliefd.client.requests import Request
+from beliefd.kernel.values import Object
+from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
+
+
+class AsyncUncertaintyCalls(ABC):
+    """The uncertainty operations as methods. Nothing is recorded."""
+
+    @abstractmethod
+    async def _send(self, request: Request) -> Any:
+        """Carry a request out and return its typed answer."""
+
+    async def measure_semantic_entropy(
+        self,
+        answers: Sequence[str],
+        *,
+        judge: str = "lexical",
+        kind: str = "clusters",
+        token_logprobs: Sequence[Sequence[float]] | None = None,
+    ) -> MeasuredUncertainty:
+        """How many meanings sampled answers have."""
+        answer: MeasuredUncertainty = await self._send(
+            requests.measure_semantic_entropy(answers, judge, kind, token_logprobs)
+        )
+        return answer
+
+    async def measure_model_disagreement(
+        self, answers: Sequence[str], *, judge: str = "lexical"
+    ) -> MeasuredUncertainty:
+        """How far the answers of several models are apart."""
+        answer: MeasuredUncertainty = await self._send(requests.measure_model_disagreement(answers, judge))
+        return answer
+
+    async def measure_confidence(
+        self,
+        confidence: float | None = None,
+        *,
+        token_logprobs: Sequence[float] | None = None,
+        calibration: Object | None = None,
+    ) -> MeasuredUncertainty:
+        """What a confidence is worth, calibrated if labelled answers are given."""
+        answer: MeasuredUncertainty = await self._send(
+            requests.measure_confidence(confidence, token_logprobs, calibration)
+        )
+        return answer
+
+    async def measure_conformal_set(
+        self,
+        probabilities: Sequence[float],
+        calibration: Object,
+        *,
+        alpha: float | None = None,
+        score: str | None = None,
+        labels: Sequence[str] | None = None,
+        group: str | None = None,
+        recent: Sequence[float] | None = None,
+    ) -> MeasuredUncertainty:
+        """Which labels cannot be ruled out."""
+        rest = {"alpha": alpha, "score": score, "labels": labels, "group": group, "recent": recent}
+        answer: MeasuredUncertainty = await self._send(
+            requests.measure_conformal_set(probabilities, calibration, rest)
+        )
+        return answer

@@ -1,0 +1,109 @@
+"""Handlers that measure uncertainty, under the limits of the policy in force."""
+
+from typing import Any, Final
+
+from beliefd.kernel.errors import invalid
+from beliefd.kernel.policy import UncertaintyPolicy
+from beliefd.protocol import uncertainty_messages as messages
+from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
+from beliefd.protocol.wire import convert
+from beliefd.steward.call import Call
+from beliefd.steward.handle import Steward
+from beliefd.steward.offload import HEAVY_ITEMS, offload
+from beliefd.uncertainty.confidence_score import confidence_score, fit_isotonic, fit_temperature
+from beliefd.uncertainty.model_disagreement import model_disagreement
+from beliefd.uncertainty.result import Measured
+from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
+
+LIGHT_ANSWERS: Final = 10
+LIGHT_LENGTH: Final = 2_000
+"""Answers up to this number and total length are compared in place; more of them go to a thread."""
+
+
+async def measure_semantic_entropy(steward: Steward, call: Call) -> MeasuredUncertainty:
+    asked = convert(call.body, messages.MeasureSemanticEntropy)
+    return await offload(_many(asked.answers), _entropy, asked, steward.policy.uncertainty)
+
+
+async def measure_model_disagreement(steward: Steward, call: Call) -> MeasuredUncertainty:
+    asked = convert(call.body, messages.MeasureModelDisagreement)
+    found = await offload(
+        _many(asked.answers), model_disagreement, asked.answers, None, steward.policy.uncertainty
+    )
+    return answered(found)
+
+
+async def measure_confidence(steward: Steward, call: Call) -> MeasuredUncertainty:
+    asked = convert(call.body, messages.MeasureConfidence)
+    return await offload(asked.calibration is not None, _confidence, asked, steward.policy.uncertainty)
+
+
+async def measure_conformal_set(steward: Steward, call: Call) -> MeasuredUncertainty:
+    asked = await offload(_rows(call.body) > HEAVY_ITEMS, convert, call.body, messages.MeasureConformalSet)
+    return await offload(True, _conformal, asked, steward.policy.uncertainty)
+
+
+def _entropy(asked: messages.MeasureSemanticEntropy, policy: UncertaintyPolicy) -> MeasuredUncertainty:
+    if asked.kind == "nearest_neighbour":
+        if asked.token_logprobs is not None:
+            raise invalid("nearest-neighbour entropy weighs no answers; leave it out", "$.token_logprobs")
+        return answered(nearest_neighbour_entropy(asked.answers, policy))
+    return answered(semantic_entropy(asked.answers, None, asked.token_logprobs, policy))
+
+
+def _confidence(asked: messages.MeasureConfidence, policy: UncertaintyPolicy) -> MeasuredUncertainty:
+    calibration = None
+    if (given := asked.calibration) is not None:
+        fit = fit_temperature if given.kind == "temperature" else fit_isotonic
+        calibration = fit(given.confidences, given.correct)
+    return answered(confidence_score(asked.confidence, asked.token_logprobs, calibration, policy))
+
+
+def _conformal(asked: messages.MeasureConformalSet, policy: UncertaintyPolicy) -> MeasuredUncertainty:
+    from beliefd.uncertainty.conformal import calibrate, conformal_set, drift, scores_of
+
+    given = asked.calibration
+    if given.probabilities and len(given.probabilities[0]) != len(asked.probabilities):
+        raise invalid(
+            f"{len(asked.probabilities)} labels, but {len(given.probabilities[0])} in the calibration",
+            "$.probabilities",
+        )
+    if len(given.labels) != len(given.probabilities):
+        raise invalid(
+            f"{len(given.probabilities)} rows, but {len(given.labels)} labels", "$.calibration.labels"
+        )
+    if not given.probabilities:
+        raise invalid("the calibration set is empty", "$.calibration")
+    scores = scores_of(given.probabilities, given.labels, asked.score)
+    calibrated = calibrate(scores, asked.alpha, asked.score, groups=given.groups)
+    found, labels = conformal_set(calibrated, asked.probabilities, asked.labels, asked.group, policy)
+    return answered(found, list(labels), drift(calibrated, asked.recent))
+
+
+def answered(
+    found: Measured, labels: list[str] | None = None, warning: str | None = None
+) -> MeasuredUncertainty:
+    told = found.uncertainty
+    return MeasuredUncertainty(
+        method=told.method,
+        value=told.value,
+        interpretation=told.interpretation,
+        gate_recommendation=told.gate_recommendation,
+        measured=found.measured,
+        clusters=[list(members) for members in found.clusters],
+        nats=found.nats,
+        judge=found.judge,
+        judge_calls=found.judge_calls,
+        labels=labels,
+        warning=warning,
+    )
+
+
+def _many(answers: tuple[str, ...]) -> bool:
+    return len(answers) > LIGHT_ANSWERS or sum(map(len, answers)) > LIGHT_LENGTH
+
+
+def _rows(body: Any) -> int:
+    given = body.get("calibration")
+    rows = given.get("probabilities") if isinstance(given, dict) else None
+    return len(rows) if isinstance(rows, list) else 0
