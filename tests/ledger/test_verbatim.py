@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from beliefd.ledger import strict_json
 from beliefd.ledger.strict_json import UNSURE, Unreadable, loads
-from tests.kernel.strategies import json_values
+from beliefd.testing.strategies import json_values
 
-CAREFUL = mock.patch.object(strict_json, "_verbatim", lambda _: UNSURE)
+CAREFUL = mock.patch.object(strict_json, "_verbatim", return_value=UNSURE)
 
 
 def compact(value: Any) -> bytes:
