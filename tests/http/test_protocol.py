@@ -87,6 +87,8 @@ def test_a_caller_that_waits_for_an_endless_answer_is_not_and_hears_a_heartbeat(
     session_id = declare(near)
     connection = Connection(place.port)
     connection.request("GET", f"/v1/sessions/{session_id}/events")
+    assert connection.line() == b"HTTP/1.1 200 OK\r\n"
+    eliminate(near, session_id, "a")  # the feed rests again after it has told this
     beats = 0
     while beats < 2 * SILENCE / HEARTBEAT:
         line = connection.line()
