@@ -24,14 +24,11 @@ from tests.claims.support import (
     House,
     bundle,
     claim,
+    delete,
     inbox_is_the_fold_of_all_ledgers,
     policy,
     refused,
 )
-
-
-def delete(**changes: Any) -> dict[str, Any]:
-    return bundle(claim("DELETE"), **changes)
 
 
 def publications(house: House, session: str, bundle_id: str) -> int:

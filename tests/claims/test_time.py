@@ -18,6 +18,7 @@ from tests.claims.support import (
     House,
     bundle,
     claim,
+    delete,
     inbox_is_the_fold_of_all_ledgers,
     policy,
     refused,
@@ -32,10 +33,6 @@ def expiring(on_expiry: str, **more: Any) -> dict[str, Any]:
 
 def last_event(house: House, session: str) -> Any:
     return read(house.run(lambda: house.store.entries(session))[-1].record).delta
-
-
-def delete(**changes: Any) -> dict[str, Any]:
-    return bundle(claim("DELETE"), **changes)
 
 
 @pytest.mark.parametrize("on_expiry", ["refuse", "escalate", "keep"])
