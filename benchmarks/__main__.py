@@ -18,6 +18,7 @@ from benchmarks.http import http
 from benchmarks.length import length
 from benchmarks.million import million
 from benchmarks.replay import replay
+from benchmarks.uncertainty import uncertainty
 
 BENCHMARKS: Final[dict[str, Benchmark]] = {
     "append": append,
@@ -26,6 +27,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "million": million,
     "length": length,
     "canonical": canonical,
+    "uncertainty": uncertainty,
 }
 
 

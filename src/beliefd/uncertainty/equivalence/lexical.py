@@ -35,6 +35,7 @@ SHORT: Final = 4
 COVERAGE: Final = 0.6
 """So much of a sentence's content another must have to say the same."""
 MAX_LENGTH: Final = 20_000
+_DROPPED: Final = STOP | NEGATIONS | YES | NO | MAYBE
 _TOKEN = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?|°[cf]|%|[^\W_]+(?:\.[^\W_])*", re.UNICODE)
 
 
@@ -173,8 +174,7 @@ def read(text: str) -> Reading:
     rest, counted = quantities([token.rstrip(",") for token in tokens])
     passive = _active(rest)
     negations = sum(token in NEGATIONS for token in (rest if stance != "no" else rest[1:]))
-    dropped = STOP | NEGATIONS | YES | NO | MAYBE
-    stems = tuple(stem(token) for token in passive if token not in dropped)
+    stems = tuple(stem(token) for token in passive if token not in _DROPPED)
     content = frozenset(stems)
     pointing = len(tokens) > 1 and tokens[0] in PRONOUNS and (tokens[1] in BE or "'s" in text)
     is_sentence = (not pointing and any(token in VERBS for token in tokens)) or len(stems) > SHORT

@@ -29,7 +29,14 @@ class Bench:
         self.calls = 0
 
     def entails(self, a: str, b: str) -> bool:
-        return self.entails_all([(a, b)])[0]
+        return a == b or self._entails(a, b)
+
+    def _entails(self, a: str, b: str) -> bool:
+        pair = (a, b)
+        known = self._answers.get(pair)
+        if known is None:
+            known = self._answers[pair] = self._asked([pair])[0]
+        return known
 
     def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
         new = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1] and pair not in self._answers]
@@ -43,6 +50,11 @@ class Bench:
 
         The way back is only asked where the way there held, so most pairs cost one call instead of two.
         """
+        if self._judge.batch == 1:
+            for place, other in enumerate(others):
+                if self._entails(text, other) and self._entails(other, text):
+                    return place
+            return None
         for start in range(0, len(others), self._judge.batch):
             some = others[start : start + self._judge.batch]
             there = self.entails_all([(text, other) for other in some])

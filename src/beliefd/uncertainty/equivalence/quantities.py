@@ -45,6 +45,9 @@ _CELSIUS: Final = frozenset({"c", "°c", "celsius", "centigrade"})
 _FAHRENHEIT: Final = frozenset({"f", "°f", "fahrenheit"})
 
 Quantity = tuple[str, float]
+_DIGIT = re.compile(r"\d")
+_ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b")
+_UNIT = re.compile(r"(?<=\d)\s*(°\s?[cf]|%|[a-z]+)(?![\w])")
 NUMBER_TOKEN: Final = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?$")
 
 
@@ -59,14 +62,15 @@ def number(token: str) -> float | None:
 
 def split_units(text: str) -> str:
     """`10km` and `50%` as two tokens each; ordinals lose their ending."""
-    text = re.sub(r"\b(\d+)(?:st|nd|rd|th)\b", r"\1", text)
-    return re.sub(
-        r"(?<=\d)\s*(°\s?[cf]|%|[a-z]+)(?![\w])", lambda found: f" {found[1].replace(' ', '')}", text
-    )
+    if not _DIGIT.search(text):
+        return text
+    return _UNIT.sub(lambda found: f" {found[1].replace(' ', '')}", _ORDINAL.sub(r"\1", text))
 
 
 def quantities(tokens: list[str]) -> tuple[list[str], tuple[Quantity, ...]]:
     """The tokens without numbers and their units, and the numbers as (dimension, value), in their order."""
+    if WORDS.keys().isdisjoint(tokens) and not any(map(NUMBER_TOKEN.match, tokens)):
+        return tokens, ()
     rest: list[str] = []
     found: list[Quantity] = []
     place = 0

@@ -1,5 +1,6 @@
 """The small vocabulary of the lexical judge: what says nothing, what turns round, what is the same."""
 
+from functools import lru_cache
 from typing import Final
 
 
@@ -76,6 +77,7 @@ _IRREGULAR: Final = {"fell": "fall", "fallen": "fall", "rose": "rise", "risen": 
                      "shown": "show"}  # fmt: skip
 
 
+@lru_cache(16_384)
 def stem(word: str) -> str:
     """A word without its ending; rough, and the same for every form of a word most of the time."""
     if word in _IRREGULAR:

@@ -1,0 +1,124 @@
+"""Semantic entropy with a judge that costs nothing, the gate without a model, and conformal calibration.
+
+The peer of clustering asks about all ordered pairs first, as LM-Polygraph does. That of calibration sorts all
+scores in numpy. Figures against the packages themselves are in docs/explanation/uncertainty.md.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from beliefd.uncertainty.conformal import calibrate, predict
+from beliefd.uncertainty.equivalence.lexical import read
+from beliefd.uncertainty.equivalence.port import Bench, Pair
+from beliefd.uncertainty.semantic_entropy import discrete_entropy, meanings, semantic_entropy
+from benchmarks.figures import TIMES_FASTER, Figure, Run, Target, alternate
+
+NAME: Final = "uncertainty"
+ALL_PAIRS: Final = "all pairs"
+SENTENCES: Final = (
+    "The drug lowers blood pressure by 10 mg.",
+    "Blood pressure is reduced by the drug.",
+    "It does not reduce blood pressure.",
+    "The medication decreases blood pressure, they say.",
+    "It increases blood pressure.",
+)
+
+
+class Free:
+    """Two answers mean the same if they end with the same digit."""
+
+    name, batch = "free", 1
+
+    def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
+        return [a[-1] == b[-1] for a, b in pairs]
+
+
+def uncertainty(run: Run) -> list[Figure]:
+    return [
+        *(_entropy(run, k) for k in (5, 10, 100)),
+        _calls(),
+        _gate(run),
+        _calibration(run),
+        _prediction(run),
+    ]
+
+
+def _answers(k: int) -> list[str]:
+    return [f"answer {place} {place % 5}" for place in range(k)]
+
+
+def _entropy(run: Run, k: int) -> Figure:
+    answers, turns = _answers(k), run.size(max(20, 2_000 // k), 1)
+    own, other = alternate(
+        run.size(9, 1),
+        lambda: _timed(lambda: discrete_entropy(meanings(answers, Bench(Free()))), turns),
+        lambda: _timed(lambda: _all_pairs(answers), turns),
+    )
+    return Figure(
+        benchmark=NAME, what=f"semantic entropy of {k} answers, judge for free", unit="us",
+        ours=own, peer=other, peer_is=ALL_PAIRS, ratio=other / own, ratio_is=TIMES_FASTER,
+    )  # fmt: skip
+
+
+def _all_pairs(answers: list[str]) -> float:
+    judge = Free()
+    table = [[judge.entails_all([(a, b)])[0] for b in answers] for a in answers]
+    clusters: list[list[int]] = []
+    for place in range(len(answers)):
+        home = next((one for one in clusters if table[place][one[0]] and table[one[0]][place]), None)
+        if home is None:
+            clusters.append([place])
+        else:
+            home.append(place)
+    return discrete_entropy(tuple(map(tuple, clusters)))
+
+
+def _calls() -> Figure:
+    bench = Bench(Free())
+    meanings(_answers(100), bench)
+    return Figure(
+        benchmark=NAME, what="questions to the judge for 100 answers", unit="calls", ours=bench.calls,
+        peer=100 * 100, peer_is=ALL_PAIRS, ratio=100 * 100 / bench.calls, ratio_is="peer's calls : ours",
+        target=Target(at_least=5),
+    )  # fmt: skip
+
+
+def _gate(run: Run) -> Figure:
+    def once() -> None:
+        read.cache_clear()  # answers that nobody has seen before
+        semantic_entropy(SENTENCES)
+
+    return Figure(
+        benchmark=NAME, what="gate value of 5 sentences, lexical judge", unit="us",
+        ours=min(_timed(once, run.size(200, 1)) for _ in range(run.size(5, 1))), target=Target(at_most=200),
+    )  # fmt: skip
+
+
+def _calibration(run: Run) -> Figure:
+    scores = np.random.default_rng(1).random(run.size(1_000_000, 1_000))
+    own, other = alternate(
+        run.size(5, 1),
+        lambda: _timed(lambda: calibrate(scores, 0.1), 1) / 1000,
+        lambda: _timed(lambda: np.sort(scores), 1) / 1000,
+    )
+    return Figure(
+        benchmark=NAME, what=f"conformal calibration of {len(scores):,} scores", unit="ms",
+        ours=own, peer=other, peer_is="numpy.sort", ratio=other / own, ratio_is=TIMES_FASTER,
+    )  # fmt: skip
+
+
+def _prediction(run: Run) -> Figure:
+    rows = np.random.default_rng(2).dirichlet(np.ones(10), run.size(10_000, 100))
+    calibrated = calibrate(np.random.default_rng(1).random(1_000), 0.1)
+    took = min(_timed(lambda: predict(calibrated, rows), 1) for _ in range(run.size(5, 1)))
+    return Figure(benchmark=NAME, what=f"conformal sets of {len(rows):,} rows", unit="ms", ours=took / 1000)
+
+
+def _timed(work: Callable[[], object], turns: int) -> float:
+    started = time.perf_counter()
+    for _ in range(turns):
+        work()
+    return (time.perf_counter() - started) / turns * 1e6
