@@ -51,6 +51,8 @@ def struct(kind: type) -> inspect.StructType:
 def default(field: inspect.Field) -> str:
     if field.required:
         return "required"
+    if field.default is msgspec.NODEFAULT and field.default_factory is msgspec.NODEFAULT:
+        return "left out"
     value = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
     if isinstance(value, msgspec.Struct):
         return "see there"

@@ -31,6 +31,7 @@ BEYOND_SCHEMA = {
     r"\.(timestamp|retrieved_at)$": "a day that the calendar does not have",
     r"\.evidence_hash$": "half a byte",
     r"\.id$": "one name for two claims of a bundle",
+    r"\.uncertainty\.(samples|value)$": "neither a number nor answers, or answers that are all empty",
     r"^line 1$": "a text that is not an exported ledger",
     r"^(at|hypothesis|since_event_id)$": "an event or a hypothesis that the session does not have",
     r"^\$\.(approvals|uncertainty)\b": "a policy whose parts contradict each other",

@@ -9,6 +9,7 @@ from beliefd.kernel.claims.bundle import (
     Claim,
     ClaimBundle,
     Note,
+    Samples,
     TierName,
     refuse_shared_ids,
 )
@@ -96,9 +97,10 @@ class Merge(Value, frozen=True, tag_field="verb", tag="MERGE"):
 
 
 class SubmitClaims(Value, frozen=True, tag_field="verb", tag="SUBMIT_CLAIMS"):
-    """Put a bundle of claims before the gates."""
+    """Put a bundle of claims before the gates. `samples` are raw answers, by the id of their claim."""
 
     bundle: ClaimBundle
+    samples: dict[Id, Samples] | msgspec.UnsetType = msgspec.UNSET
 
 
 class DecideApproval(Value, frozen=True, tag_field="verb", tag="DECIDE_APPROVAL"):

@@ -5,7 +5,6 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from beliefd.kernel import commands
-from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Id
@@ -19,6 +18,7 @@ from beliefd.protocol.operation import (
     Operation,
     Parameter,
 )
+from beliefd.protocol.submitted import SubmittedBundle
 
 S: Final = SESSION_PATH
 A: Final = "/v1/approvals/{approval_id}"
@@ -37,7 +37,7 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
         errors=ON_WRITING,
         method="POST",
         path=f"{S}/claims",
-        body=ClaimBundle,
+        body=SubmittedBundle,
         answer=answers.JudgedBundle,
         if_match=True,
         idempotency_key=True,
@@ -67,7 +67,7 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
         tag="claims",
         method="POST",
         path="/v1/claims/check",
-        body=ClaimBundle,
+        body=SubmittedBundle,
         answer=answers.JudgedBundle,
         summary="What the gates would say, without a session and without a record",
     ),

@@ -24,6 +24,7 @@ from beliefd.kernel.claims.events import (
 )
 from beliefd.kernel.claims.gates import caveats, run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
+from beliefd.kernel.claims.measured import as_measured
 from beliefd.kernel.commands import (
     Command,
     DecideApproval,
@@ -41,6 +42,7 @@ from beliefd.ledger.chain import command_of, read
 from beliefd.ledger.replay import Position
 from beliefd.protocol import claim_answers as answers
 from beliefd.protocol.claim_answers import judged
+from beliefd.protocol.submitted import SubmittedBundle
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.expiry import expire_due
@@ -55,6 +57,25 @@ def read_bundle(body: Any) -> ClaimBundle:
         return convert(_snake(body), ClaimBundle)
 
 
+def read_submission(body: Any) -> SubmitClaims:
+    """A bundle as the contract has it, and apart from it the raw answers that came with its claims."""
+    if not _is_sampled(body):
+        return SubmitClaims(bundle=read_bundle(body))
+    submitted = convert(_snake(body), SubmittedBundle)
+    try:
+        return SubmitClaims(bundle=submitted.bundle, samples=submitted.samples)
+    except ValueError as error:  # what only the contract's own bundle refuses, such as one id for two claims
+        raise invalid(str(error), "$") from None
+
+
+def _is_sampled(body: Any) -> bool:
+    claims = body.get("claims") if isinstance(body, dict) else None
+    if not isinstance(claims, list):
+        return False
+    told = (claim.get("uncertainty") for claim in claims if isinstance(claim, dict))
+    return any(isinstance(one, dict) and "samples" in one for one in told)
+
+
 def _snake(body: Any) -> Any:
     try:
         return snake_keys(body)
@@ -63,28 +84,29 @@ def _snake(body: Any) -> Any:
 
 
 async def submit_claims(steward: Steward, call: Call) -> answers.JudgedBundle:
-    outcome = await _submit(steward, call.session_id, SubmitClaims(bundle=read_bundle(call.body)), call)
+    outcome = await _submit(steward, call.session_id, read_submission(call.body), call)
     assert isinstance(outcome.event, BundleGated)  # noqa: S101 - what is not refused was gated
     return judged(outcome.event.gated, outcome.head.event_id)
 
 
 async def check_claims(steward: Steward, call: Call) -> answers.JudgedBundle:
-    return await check_bundle(steward, read_bundle(call.body), call.principal, call.origin)
+    return await check_bundle(steward, read_submission(call.body), call.principal, call.origin)
 
 
 async def check_bundle(
-    steward: Steward, bundle: ClaimBundle, principal: Principal, origin: str | None = None
+    steward: Steward, command: SubmitClaims, principal: Principal, origin: str | None = None
 ) -> answers.JudgedBundle:
     """Run the gates as a submission would, and write nothing."""
+    found = await steward.lookout.findings(None, command, principal, steward.policy, 0, origin)
     facts = Facts(
         now=steward.outside.now(),
         event_id=steward.outside.new_id(),
         principal=principal,
         policy=steward.policy,
         policy_hash=steward.policy_hash,
-        findings=await steward.lookout.examine(bundle, None, principal.id, steward.policy, 0, origin),
+        findings=found,
     )
-    complete = filled(bundle, facts.event_id, facts.now)
+    complete = as_measured(filled(command.bundle, facts.event_id, facts.now), found)
     chain = run_gates(gate_input(complete, principal, facts, None))
     answer = judged(gated(chain, complete, facts, (principal.id,), principal), None)
     return answers.JudgedBundle(**{**_fields(answer), "approval_id": None})

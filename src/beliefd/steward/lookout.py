@@ -20,6 +20,7 @@ from beliefd.kernel.commands import DecideApproval, SubmitClaims
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
+from beliefd.steward.measuring import with_standings
 from beliefd.stores.base import Store
 
 Detector = Callable[[Sequence[tuple[str, str]], int, Sequence[int]], Threat]
@@ -54,7 +55,8 @@ class Lookout:
     ) -> ClaimFindings | None:
         """Facts for a command that the gates will judge; None where there is nothing to judge."""
         if isinstance(command, SubmitClaims):
-            return await self.examine(command.bundle, session, principal.id, policy, recent, origin)
+            found = await self.examine(command.bundle, session, principal.id, policy, recent, origin)
+            return await with_standings(found, command)
         approval = None if session is None else session.approvals.get(command.approval_id)
         if approval is None or approval.bundle is None or command.decision == "REJECTED":
             return None

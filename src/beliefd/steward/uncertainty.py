@@ -1,6 +1,6 @@
 """Handlers that measure uncertainty, under the limits of the policy in force."""
 
-from typing import Any, Final
+from typing import Any
 
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import UncertaintyPolicy
@@ -9,26 +9,23 @@ from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
 from beliefd.protocol.wire import convert
 from beliefd.steward.call import Call
 from beliefd.steward.handle import Steward
+from beliefd.steward.measuring import many
 from beliefd.steward.offload import HEAVY_ITEMS, offload
 from beliefd.uncertainty.confidence_score import confidence_score, fit_isotonic, fit_temperature
 from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.result import Measured
 from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
 
-LIGHT_ANSWERS: Final = 10
-LIGHT_LENGTH: Final = 2_000
-"""Answers up to this number and total length are compared in place; more of them go to a thread."""
-
 
 async def measure_semantic_entropy(steward: Steward, call: Call) -> MeasuredUncertainty:
     asked = convert(call.body, messages.MeasureSemanticEntropy)
-    return await offload(_many(asked.answers), _entropy, asked, steward.policy.uncertainty)
+    return await offload(many(asked.answers), _entropy, asked, steward.policy.uncertainty)
 
 
 async def measure_model_disagreement(steward: Steward, call: Call) -> MeasuredUncertainty:
     asked = convert(call.body, messages.MeasureModelDisagreement)
     found = await offload(
-        _many(asked.answers), model_disagreement, asked.answers, None, steward.policy.uncertainty
+        many(asked.answers), model_disagreement, asked.answers, None, steward.policy.uncertainty
     )
     return answered(found)
 
@@ -97,10 +94,6 @@ def answered(
         labels=labels,
         warning=warning,
     )
-
-
-def _many(answers: tuple[str, ...]) -> bool:
-    return len(answers) > LIGHT_ANSWERS or sum(map(len, answers)) > LIGHT_LENGTH
 
 
 def _rows(body: Any) -> int:

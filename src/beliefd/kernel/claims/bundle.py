@@ -24,6 +24,10 @@ TIMESTAMP_PATTERN: Final = (
 Digest = Annotated[str, msgspec.Meta(pattern=DIGEST_PATTERN, min_length=32, max_length=128)]
 Timestamp = Annotated[str, msgspec.Meta(pattern=TIMESTAMP_PATTERN, max_length=40)]
 
+MAX_SAMPLES: Final = 200
+Samples = Annotated[tuple[Note, ...], msgspec.Meta(min_length=2, max_length=MAX_SAMPLES)]
+"""Answers to one question, as a model gave them when it was asked several times."""
+
 ClaimType = Literal["FACT", "INFERENCE", "DECISION"]
 Method = Literal["semantic_entropy", "model_disagreement", "confidence_score", "conformal_set"]
 Recommendation = Literal["EXECUTE", "DEFER", "REFUSE", "EXPLAIN"]

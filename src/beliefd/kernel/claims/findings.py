@@ -2,14 +2,29 @@
 
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
+from beliefd.kernel.claims.bundle import Note, Unit
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.values import Value
 
 
+class Standing(Value, frozen=True):
+    """Where a claim's uncertainty comes from, and what was measured if anything was."""
+
+    source: Literal["measured", "self-declared"]
+    value: Unit
+    interpretation: Note = ""
+
+
 class ClaimFindings(Value, frozen=True):
-    """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match."""
+    """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match.
+
+    `uncertainty` is there if a claim of the bundle came with raw answers, and then names every claim.
+    """
 
     threat: Threat
     content: dict[str, Literal["match", "mismatch"]] = {}
     recent: int = 0
     origin: str | None = None
+    uncertainty: dict[str, Standing] | UnsetType = UNSET

@@ -9,6 +9,7 @@ from beliefd.kernel.claims.bundle import ClaimBundle, filled, seconds
 from beliefd.kernel.claims.events import BundleGated, Grant, GrantGiven, GrantRevoked
 from beliefd.kernel.claims.gates import run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
+from beliefd.kernel.claims.measured import as_measured
 from beliefd.kernel.commands import GiveGrant, RevokeGrant, SubmitClaims
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Refused
@@ -19,7 +20,7 @@ from beliefd.kernel.values import PEOPLE
 
 
 def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> BundleGated | Refused:
-    bundle = filled(command.bundle, facts.event_id, facts.now)
+    bundle = as_measured(filled(command.bundle, facts.event_id, facts.now), facts.findings)
     known = session.bundles.get(bundle.id or "")
     superseded: str | None = None
     if known is not None:

@@ -1,0 +1,27 @@
+"""A bundle with the uncertainty that was measured in place of the one that was declared."""
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.claims.findings import ClaimFindings
+
+
+def as_measured(bundle: ClaimBundle, findings: ClaimFindings | None) -> ClaimBundle:
+    """INVARIANT: what an agent declares beside raw answers can raise what was measured, never lower it."""
+    if findings is None or findings.uncertainty is UNSET:
+        return bundle
+    claims = []
+    for claim in bundle.claims:
+        standing = findings.uncertainty.get(claim.id or "")
+        if standing is not None and standing.source == "measured":
+            declared = claim.uncertainty
+            told = replace(
+                declared,
+                value=max(declared.value, standing.value),
+                interpretation=declared.interpretation or standing.interpretation,
+            )
+            claims.append(replace(claim, uncertainty=told))
+        else:
+            claims.append(claim)
+    return replace(bundle, claims=tuple(claims))

@@ -1,0 +1,108 @@
+"""A bundle as agents send it: like the contract's, but a claim may bring raw answers instead of a number."""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from beliefd.kernel.claims.bundle import (
+    MAX_CLAIMS,
+    MAX_POINTERS,
+    AuditTrail,
+    Claim,
+    ClaimBundle,
+    ClaimType,
+    Decision,
+    EvidencePointer,
+    Method,
+    Note,
+    Recommendation,
+    Samples,
+    Text,
+    TierName,
+    Timestamp,
+    Uncertainty,
+    Unit,
+    claim_id,
+)
+from beliefd.kernel.values import Id, Value
+
+MAX_SAMPLED: Final = 2_000
+FROM_SAMPLES: Final = ("semantic_entropy", "model_disagreement")
+
+
+class SubmittedUncertainty(Value, frozen=True):
+    """A value, or answers in `samples` to measure it from; a value beside them can only raise it."""
+
+    method: Method
+    value: Unit | UnsetType = UNSET
+    interpretation: Note = ""
+    gate_recommendation: Recommendation = "EXECUTE"
+    samples: Samples | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if self.value is UNSET and self.samples is UNSET:
+            raise ValueError("neither `samples` nor a number in field `value`")
+        if self.samples is UNSET:
+            return
+        if self.method not in FROM_SAMPLES:
+            raise ValueError(f"{self.method} is not measured from answers in field `samples`")
+        if not any(answer.strip() for answer in self.samples):
+            raise ValueError("all answers are empty in field `samples`")
+
+    @property
+    def declared(self) -> Uncertainty:
+        # Nothing declared is nothing to raise the measured value with.
+        return Uncertainty(
+            method=self.method,
+            value=0.0 if self.value is UNSET else self.value,
+            interpretation=self.interpretation,
+            gate_recommendation=self.gate_recommendation,
+        )
+
+
+class SubmittedClaim(Value, frozen=True):
+    """One typed statement. Without an id it is named after its place in the bundle."""
+
+    statement: Text
+    claim_type: ClaimType
+    uncertainty: SubmittedUncertainty
+    risk_tier: TierName
+    id: Id | None = None
+    evidence_pointers: Annotated[tuple[EvidencePointer, ...], msgspec.Meta(max_length=MAX_POINTERS)] = ()
+    if_wrong_cost: Note = ""
+
+    @property
+    def claim(self) -> Claim:
+        given = {name: getattr(self, name) for name in self.__struct_fields__}
+        return Claim(**{**given, "uncertainty": self.uncertainty.declared})
+
+
+class SubmittedBundle(Value, frozen=True):
+    """What an agent says in one step. `decision` and all below it are filled in by the server alone."""
+
+    origin_agent: Id
+    claims: Annotated[tuple[SubmittedClaim, ...], msgspec.Meta(min_length=1, max_length=MAX_CLAIMS)]
+    id: Id | None = None
+    timestamp: Timestamp | None = None
+    decision: Decision = "DEFER"
+    reason: Note = ""
+    required_approvals: tuple[str, ...] = ()
+    audit_trail: AuditTrail = AuditTrail()
+
+    def __post_init__(self) -> None:
+        if sum(len(one.uncertainty.samples or ()) for one in self.claims) > MAX_SAMPLED:
+            raise ValueError(f"more than {MAX_SAMPLED} answers in all in field `claims`")
+
+    @property
+    def bundle(self) -> ClaimBundle:
+        given = {name: getattr(self, name) for name in self.__struct_fields__}
+        return ClaimBundle(**{**given, "claims": tuple(one.claim for one in self.claims)})
+
+    @property
+    def samples(self) -> dict[str, tuple[str, ...]]:
+        return {
+            claim_id(one.claim, place): one.uncertainty.samples
+            for place, one in enumerate(self.claims, 1)
+            if one.uncertainty.samples is not UNSET
+        }
