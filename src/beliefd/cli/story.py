@@ -202,6 +202,27 @@ def _what_if(stage: Stage) -> None:
         stage.screen.say(f"so {item.conclusion_id} {rests} on its word")
 
 
+def _measure(stage: Stage) -> None:
+    """The same question three times: what the answers say counts, not how sure the agent says it is."""
+    answers = [f"It was {name}." for name in list(stage.kit.hypotheses)[:3]]
+    answer = stage.agent.check_claims(
+        {
+            "origin_agent": "agent://demo-agent",
+            "claims": [
+                {
+                    "statement": answers[0],
+                    "claim_type": "INFERENCE",
+                    "uncertainty": {"method": "semantic_entropy", "value": 0.05, "samples": answers},
+                    "risk_tier": "READ_ONLY",
+                }
+            ],
+        }
+    )
+    _must(answer.decision == "DEFER", f"three answers passed for one: {answer.reason}")
+    stage.screen.say("asked three times, the agent names three causes, and declares an uncertainty of 0.05")
+    stage.screen.verdict("waits", answer.reason)
+
+
 def _must(kept: bool, otherwise: str) -> None:
     if not kept:
         raise StoryBroken(otherwise)
@@ -221,4 +242,5 @@ ACTS: tuple[Act, ...] = (
     Act("The ledger is verified", _verify),
     Act("Why was it not the release?", _why),
     Act("What if one source had been silent?", _what_if),
+    Act("How sure is the agent? That is measured", _measure),
 )
