@@ -1,0 +1,222 @@
+"""Constraints, version 1: what they say, when they apply, and the plain reading of the truth table.
+
+`judge` here reads like the specification and is the oracle; `rules.py` gives the same answers fast.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+from beliefd.kernel.substrate.predicates import (
+    CALL,
+    Malformed,
+    Predicate,
+    SchemaCheck,
+    holds,
+    parse,
+    paths_read,
+)
+from beliefd.kernel.values import Value
+
+OnFail = Literal["block", "ask", "defer", "degrade"]
+Effect = Literal["allow", "deny"]
+INVARIANTS: Final = "constraint.invariant."
+FIELDS: Final = frozenset({"v", "effect", "subject", "when", "on_fail", "reason"})
+
+
+class Strictness(IntEnum):
+    """Of several failures the strictest wins; block and degrade deny now, ask and defer wait."""
+
+    defer = 0
+    ask = 1
+    degrade = 2
+    block = 3
+
+
+class Subject(Struct, frozen=True):
+    """Whom a constraint is about: one tool, all that need a capability, or (both None) everything."""
+
+    tool_id: str | None = None
+    capability: str | None = None
+
+
+EVERYTHING: Final = Subject()
+
+
+class Constraint(Struct, frozen=True):
+    """A constraint as read. `malformed` says why it could not be; then it denies whatever it names."""
+
+    key: str
+    effect: Effect = "deny"
+    subject: Subject = EVERYTHING
+    when: Predicate | None = None
+    on_fail: OnFail = "block"
+    reason: str = ""
+    malformed: str | None = None
+
+    def names(self, action: "Action") -> bool:
+        subject = self.subject
+        if subject.tool_id is not None:
+            return subject.tool_id == action.tool_id
+        return subject.capability is None or subject.capability in action.capabilities
+
+
+class Action(Struct, frozen=True):
+    """What is to be done: a tool call, or (without a tool) a write. `capabilities` is what it takes."""
+
+    tool_id: str | None
+    capabilities: tuple[str, ...] = ()
+    args: Any = None
+    context: dict[str, Any] = {}
+
+    def known(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The state with the call itself written into it."""
+        return _Overlay(state, {"v": 1, **self.context, "tool_id": self.tool_id, "args": self.args})
+
+
+class _Overlay(dict[str, Any]):
+    """A state that also answers for `call`; nothing is copied."""
+
+    def __init__(self, state: Mapping[str, Any], call: dict[str, Any]) -> None:
+        super().__init__({CALL: call})
+        self._state = state
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[CALL] if key == CALL else self._state.get(key, default)
+
+
+class Reason(Value, frozen=True):
+    """Why something did not pass: which constraint, what it read, and what would make it pass."""
+
+    code: str
+    text: str
+    constraint: str | None = None
+    keys: tuple[str, ...] = ()
+    remedy: str = ""
+
+
+class Failure(Struct, frozen=True):
+    """One constraint that stands in the way."""
+
+    constraint: Constraint
+    code: str
+
+
+class Judgement(Struct, frozen=True):
+    """The failures, and whether anything allows the action at all."""
+
+    allowed_by: tuple[str, ...]
+    failures: tuple[Failure, ...]
+
+    @property
+    def on_fail(self) -> OnFail | None:
+        """What follows: None if it passes; without any allow it is blocked, by default."""
+        if self.failures:
+            worst = max(self.failures, key=lambda item: Strictness[item.constraint.on_fail])
+            return worst.constraint.on_fail
+        return None if self.allowed_by else "block"
+
+
+def read_constraint(key: str, raw: Any) -> Constraint:
+    """INVARIANT: never raises; what cannot be read denies everything its subject names."""
+    subject = EVERYTHING
+    try:
+        if not isinstance(raw, dict):
+            raise Malformed("it is not an object")
+        subject = _subject(raw)
+        if unknown := sorted(set(raw) - FIELDS):
+            raise Malformed(f"`{unknown[0]}` is not a field of a constraint")
+        if raw.get("v") != 1 or isinstance(raw.get("v"), bool):
+            raise Malformed("`v` is not 1")
+        effect, on_fail, reason = raw.get("effect"), raw.get("on_fail", "block"), raw.get("reason", "")
+        if effect not in ("allow", "deny"):
+            raise Malformed("`effect` is neither allow nor deny")
+        if on_fail not in ("block", "ask", "defer", "degrade"):
+            raise Malformed("`on_fail` is none of block, ask, defer, degrade")
+        if not isinstance(reason, str):
+            raise Malformed("`reason` is not text")
+        when = None if raw.get("when") is None else parse(raw["when"])
+        return Constraint(key, effect, subject, when, on_fail, reason)
+    except Malformed as error:
+        return Constraint(key, subject=subject, malformed=str(error))
+
+
+def _subject(raw: dict[str, Any]) -> Subject:
+    value = raw.get("subject")
+    if value is None:
+        return EVERYTHING
+    if isinstance(value, dict) and len(value) == 1:
+        name, named = next(iter(value.items()))
+        if name in ("tool_id", "capability") and isinstance(named, str) and named:
+            return Subject(**{name: named})
+    raise Malformed("`subject` is neither null nor one `tool_id` or `capability`")
+
+
+def judge(
+    constraints: Iterable[Constraint], state: Mapping[str, Any], action: Action, fits: SchemaCheck
+) -> Judgement:
+    """The truth table, constraint by constraint (decisions 9 and 10)."""
+    known = action.known(state)
+    allowed_by: list[str] = []
+    failures: list[Failure] = []
+    for constraint in constraints:
+        if not constraint.names(action):
+            continue
+        code = failing(constraint, known, fits)
+        if code is not None:
+            failures.append(Failure(constraint, code))
+        elif constraint.effect == "allow":
+            allowed_by.append(constraint.key)
+    return Judgement(tuple(allowed_by), tuple(failures))
+
+
+def failing(constraint: Constraint, state: Mapping[str, Any], fits: SchemaCheck) -> str | None:
+    """The code under which an applicable constraint stands in the way, or None if it does not."""
+    if constraint.malformed is not None:
+        return "MALFORMED_CONSTRAINT"
+    try:
+        fires = constraint.when is None or holds(constraint.when, state, fits)
+    except KeyError:
+        return "UNKNOWN_SCHEMA"
+    if constraint.effect == "deny":
+        return "DENIED" if fires else None
+    return None if fires else "NOT_ALLOWED"
+
+
+def explain(failure: Failure, state: Mapping[str, Any]) -> Reason:
+    """A failure in words: the keys it read, as they stand, and what would make it pass."""
+    constraint = failure.constraint
+    keys = () if constraint.when is None else tuple(sorted(paths_read(constraint.when)))
+    if constraint.malformed is not None:
+        text, remedy = (
+            f"the constraint is malformed: {constraint.malformed}",
+            "a constraint that can be read",
+        )
+    elif failure.code == "UNKNOWN_SCHEMA":
+        text, remedy = "it names a schema that is not known", "a schema under that name"
+    elif constraint.when is None:
+        text = constraint.reason or "it is denied outright"
+        remedy = "nothing: there is no condition"
+    else:
+        wanted = "hold" if constraint.effect == "allow" else "not hold"
+        text = constraint.reason or f"its condition must {wanted}"
+        remedy = f"`when` must {wanted}: {in_words(constraint.when)}"
+    return Reason(code=failure.code, text=text, constraint=constraint.key, keys=keys, remedy=remedy)
+
+
+def in_words(predicate: Predicate) -> str:
+    op, args = predicate.op, predicate.args
+    if op in ("all", "any"):
+        joint = " and " if op == "all" else " or "
+        return f"({joint.join(in_words(item) for item in args)})" if args else str(op == "all").lower()
+    if op == "not":
+        return f"not {in_words(args[0])}"
+    words = {
+        "exists": "exists",
+        "missing": "is missing",
+        "eq": f"is {args[-1]!r}",
+        "in": f"is one of {args[-1]!r}",
+    }
+    return f"`{args[0]}` {words.get(op, 'fits its schema')}"
