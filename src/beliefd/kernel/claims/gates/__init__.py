@@ -11,7 +11,7 @@ from beliefd.kernel.claims.bundle import Decision, Severity
 from beliefd.kernel.claims.gates.adversarial import adversarial
 from beliefd.kernel.claims.gates.evidence import evidence
 from beliefd.kernel.claims.gates.human import human
-from beliefd.kernel.claims.gates.result import ChainResult, GateInput, GateResult
+from beliefd.kernel.claims.gates.result import ChainResult, GateInput, GateResult, caveats
 from beliefd.kernel.claims.gates.security import security
 from beliefd.kernel.claims.gates.uncertainty import uncertainty
 
@@ -56,14 +56,13 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
                 reason=f"{name} gate: {worst.reason}",
             )
         passed.append(name)
-    caveats = any(result.outcome == Severity.EXPLAIN.name for result in results)
     return ChainResult(
         results=tuple(results),
         passed=tuple(passed),
         stopped_by=None,
         decision="PUBLISH",
-        reason="all gates passed" + (", with caveats" if caveats else ""),
+        reason="all gates passed" + (", with caveats" if caveats(tuple(results), True) else ""),
     )
 
 
-__all__ = ["GATES", "ChainResult", "GateInput", "GateResult", "run_gates"]
+__all__ = ["GATES", "ChainResult", "GateInput", "GateResult", "caveats", "run_gates"]

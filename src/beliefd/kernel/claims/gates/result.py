@@ -49,12 +49,17 @@ class ChainResult(Struct, frozen=True):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What must be said along with the bundle when it is published."""
-        return tuple(
-            f"{result.claim_id}: {result.reason}" if result.claim_id else result.reason
-            for result in self.results
-            if result.outcome == Severity.EXPLAIN.name
-        )
+        return caveats(self.results, self.stopped_by is None)
+
+
+def caveats(results: tuple[GateResult, ...], published: bool) -> tuple[str, ...]:
+    """What must be said along with a bundle: what a gate wants explained, and what a person let pass."""
+    told = (Severity.EXPLAIN.name, Severity.DEFER.name) if published else (Severity.EXPLAIN.name,)
+    return tuple(
+        f"{result.claim_id}: {result.reason}" if result.claim_id else result.reason
+        for result in results
+        if result.outcome in told
+    )
 
 
 def passes(

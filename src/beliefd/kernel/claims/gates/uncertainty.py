@@ -18,7 +18,11 @@ def _judge(claim: Claim, policy: UncertaintyPolicy) -> GateResult | None:
     value = claim.uncertainty.value
     measured, limit, reason = Severity.EXECUTE, policy.explain_above, ""
     if value > policy.defer_above:
-        measured, limit, reason = Severity.DEFER, policy.defer_above, f"{value} is above {policy.defer_above}"
+        measured, limit, reason = (
+            Severity.DEFER,
+            policy.defer_above,
+            f"uncertainty of {value} is above {policy.defer_above}",
+        )
     elif value > policy.explain_above:
         measured, reason = Severity.EXPLAIN, f"uncertainty of {value} is above {policy.explain_above}"
     declared = Severity[claim.uncertainty.gate_recommendation]

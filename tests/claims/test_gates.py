@@ -1,0 +1,395 @@
+"""Each gate's table: under which limit, having seen what, it lets a bundle go on or holds it back."""
+
+import hashlib
+from datetime import timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+
+from beliefd.kernel.claims.bundle import Severity
+from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.gates import GATES, ChainResult, GateInput, GateResult, run_gates
+from beliefd.kernel.claims.gates.evidence import validate_fact
+from beliefd.kernel.claims.threat import Signal, Threat
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.values import Principal, Role, Tier
+from beliefd.steward.claims import read_bundle
+from tests.claims.support import AGENT, GATE_NAMES, NOW, START, TIERS, bundle, claim, pointer, policy
+
+PAPER = hashlib.sha256(b"paper").hexdigest()
+DAY = 24 * 3600
+Row = tuple[str, str | float | None, str | float | None]
+
+
+def given_to_gates(
+    *claims: dict[str, Any],
+    rules: Policy | None = None,
+    principal: Principal = AGENT,
+    granted: str | None = None,
+    **findings: Any,
+) -> GateInput:
+    found = ClaimFindings(**{"threat": Threat(detector="d"), **findings})
+    return GateInput(read_bundle(bundle(*claims)), principal, rules or Policy(), found, NOW, granted)
+
+
+def says(gate: str, *claims: dict[str, Any], **more: Any) -> list[GateResult]:
+    return GATES[gate](given_to_gates(*claims, **more))
+
+
+def said(gate: str, *claims: dict[str, Any], **more: Any) -> Row:
+    (result,) = says(gate, *claims, **more)
+    assert result.gate == gate
+    assert result.reason
+    return result.outcome, result.limit, result.observed
+
+
+def fact(*confidences: float, kind: str = "FACT", **changes: Any) -> dict[str, Any]:
+    sources = [pointer(source_confidence=one, **changes) for one in confidences]
+    return claim("READ_ONLY", kind, evidence_pointers=sources)
+
+
+def aged(seconds: float, confidence: float = 0.9) -> dict[str, Any]:
+    """A source that was looked at so many seconds before now (or after it, if negative)."""
+    moment = (START - timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return pointer(retrieved_at=moment, source_confidence=confidence)
+
+
+# -- evidence --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said_claim", "row"),
+    [
+        (fact(0.9), ("EXECUTE", 0.6, 0.9)),
+        (fact(0.6), ("EXECUTE", 0.6, 0.6)),
+        (fact(0.1, 0.6), ("EXECUTE", 0.6, 0.6)),
+        (fact(0.5999), ("DEFER", 0.6, 0.5999)),
+        (fact(0.0, 0.59, 0.3), ("DEFER", 0.6, 0.59)),
+        (fact(), ("REFUSE", 1, 0)),
+        (fact(kind="INFERENCE"), ("EXECUTE", 0.6, None)),
+        (fact(0.6, kind="INFERENCE"), ("EXECUTE", 0.6, 0.6)),
+        (fact(0.59, kind="INFERENCE"), ("DEFER", 0.6, 0.59)),
+        (fact(kind="DECISION"), ("EXECUTE", 0.6, None)),
+        (fact(0.1, kind="DECISION"), ("EXECUTE", 0.6, None)),
+    ],
+)
+def test_evidence_needs_one_good_source(said_claim: dict[str, Any], row: Row) -> None:
+    assert said("evidence", said_claim) == row
+
+
+def test_the_contract_s_rule_for_facts_stands_as_written() -> None:
+    table = [(fact(), False), (fact(0.59), False), (fact(0.6), True), (fact(0.1, 0.7), True)]
+    for one, valid in [*table, (fact(kind="INFERENCE"), True), (fact(0.1, kind="DECISION"), True)]:
+        assert validate_fact(read_bundle(bundle(one)).claims[0]) is valid
+
+
+def test_how_good_a_source_must_be_is_policy() -> None:
+    assert said("evidence", fact(0.6), rules=policy(evidence={"min_confidence": 0.8})) == ("DEFER", 0.8, 0.6)
+    assert said("evidence", fact(0.2), rules=policy(evidence={"min_confidence": 0.2})) == (
+        "EXECUTE",
+        0.2,
+        0.2,
+    )
+
+
+@pytest.mark.parametrize("kind", ["FACT", "INFERENCE"])
+@pytest.mark.parametrize(
+    ("sources", "row"),
+    [
+        ([aged(DAY)], ("EXECUTE", 0.6, 0.9)),
+        ([aged(DAY + 1)], ("DEFER", DAY, DAY + 1)),
+        ([aged(DAY + 1), aged(DAY)], ("EXECUTE", 0.6, 0.9)),
+        ([aged(2 * DAY), aged(3 * DAY)], ("DEFER", DAY, 2 * DAY)),
+        # A fresh source that is not good does not make an old one fresh.
+        ([aged(2 * DAY), aged(1, 0.1)], ("DEFER", DAY, 2 * DAY)),
+        ([aged(-300)], ("EXECUTE", 0.6, 0.9)),
+        ([aged(-301)], ("DEFER", 300, 301)),
+        ([aged(-301), aged(2 * DAY)], ("DEFER", DAY, 2 * DAY)),
+    ],
+)
+def test_evidence_grows_old_and_never_comes_from_the_future(
+    kind: str, sources: list[dict[str, Any]], row: Row
+) -> None:
+    given = claim("READ_ONLY", kind, evidence_pointers=sources)
+    assert said("evidence", given, rules=policy(evidence={"max_age_seconds": DAY})) == row
+
+
+def test_without_a_limit_evidence_may_be_old_but_not_from_the_future() -> None:
+    old, future = (claim("READ_ONLY", "FACT", evidence_pointers=[aged(age)]) for age in (9999 * DAY, -DAY))
+    assert said("evidence", old)[0] == "EXECUTE"
+    assert said("evidence", future) == ("DEFER", 300, DAY)
+
+
+@pytest.mark.parametrize("digits", [32, 40, 56, 96, 128])
+@pytest.mark.parametrize("kind", ["FACT", "INFERENCE", "DECISION"])
+def test_another_digest_than_sha256_needs_a_caveat_or_is_refused_by_strict_policy(
+    kind: str, digits: int
+) -> None:
+    given = fact(0.9, kind=kind, evidence_hash="a" * digits)
+    assert said("evidence", given) == ("EXPLAIN", 64, digits)
+    assert said("evidence", given, rules=policy(evidence={"hash": "strict"})) == ("REFUSE", 64, digits)
+
+
+def test_strict_policy_refuses_one_odd_digest_among_good_ones() -> None:
+    given = claim("READ_ONLY", "FACT", evidence_pointers=[pointer(), pointer(evidence_hash="b" * 40)])
+    assert said("evidence", given, rules=policy(evidence={"hash": "strict"})) == ("REFUSE", 64, 40)
+
+
+@pytest.mark.parametrize("kind", ["FACT", "INFERENCE", "DECISION"])
+@pytest.mark.parametrize("spelling", [PAPER, PAPER.upper()])
+def test_content_at_hand_that_hashes_otherwise_is_refused(kind: str, spelling: str) -> None:
+    given = fact(0.9, kind=kind, evidence_hash=spelling)
+    assert said("evidence", given, content={PAPER: "mismatch"}) == ("REFUSE", spelling, "mismatch")
+    assert said("evidence", given, content={PAPER: "match"})[0] == "EXECUTE"
+    assert said("evidence", given, content={})[0] == "EXECUTE"
+
+
+def test_every_claim_of_a_bundle_is_judged_and_named() -> None:
+    results = says(
+        "evidence",
+        {**fact(0.1), "id": "weak"},
+        {**fact(), "id": "bare"},
+        {**fact(0.9), "id": "good"},
+        {**fact(0.9, evidence_hash="a" * 32), "id": "odd"},
+    )
+    assert [(one.claim_id, one.outcome) for one in results] == [
+        ("weak", "DEFER"),
+        ("bare", "REFUSE"),
+        ("odd", "EXPLAIN"),
+    ]
+
+
+# -- uncertainty -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "row"),
+    [
+        (0.0, ("EXECUTE", 0.5, 0.0)),
+        (0.5, ("EXECUTE", 0.5, 0.5)),
+        (0.50001, ("EXPLAIN", 0.5, 0.50001)),
+        (0.75, ("EXPLAIN", 0.5, 0.75)),
+        (0.75001, ("DEFER", 0.75, 0.75001)),
+        (1.0, ("DEFER", 0.75, 1.0)),
+    ],
+)
+def test_uncertainty_has_two_thresholds(value: float, row: Row) -> None:
+    assert said("uncertainty", claim(value=value)) == row
+
+
+def test_both_thresholds_are_policy() -> None:
+    rules = policy(uncertainty={"explain_above": 0.1, "defer_above": 0.2})
+    assert said("uncertainty", claim(value=0.1), rules=rules)[0] == "EXECUTE"
+    assert said("uncertainty", claim(value=0.2), rules=rules) == ("EXPLAIN", 0.1, 0.2)
+    assert said("uncertainty", claim(value=0.21), rules=rules) == ("DEFER", 0.2, 0.21)
+
+
+MEASURED = {0.1: "EXECUTE", 0.6: "EXPLAIN", 0.9: "DEFER"}
+
+
+@pytest.mark.parametrize(
+    ("value", "recommended"), list(product(MEASURED, ["EXECUTE", "EXPLAIN", "DEFER", "REFUSE"]))
+)
+def test_what_an_agent_recommends_about_itself_only_tightens(value: float, recommended: str) -> None:
+    order = ["EXECUTE", "EXPLAIN", "DEFER", "ESCALATE", "REFUSE"]
+    stated = {"method": "confidence_score", "value": value, "gate_recommendation": recommended}
+    outcome, _, observed = said("uncertainty", claim(uncertainty=stated))
+    assert order.index(outcome) == max(order.index(MEASURED[value]), order.index(recommended))
+    assert observed == value
+
+
+# -- security --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("own", "needed"), list(product(Tier, Tier)))
+def test_nobody_speaks_above_the_tier_of_their_token(own: Tier, needed: Tier) -> None:
+    speaker = Principal(id="agent://a", role=Role.AGENT, tier=own.name)
+    row = said("security", claim(needed.name), principal=speaker)
+    assert row == ("EXECUTE" if needed.value <= own.value else "REFUSE", own.name, needed.name)
+
+
+def test_one_claim_above_the_tier_is_enough_and_is_named() -> None:
+    speaker = Principal(id="agent://a", role=Role.AGENT, tier="WRITE_LIMITED")
+    (result,) = says("security", claim("READ_ONLY", id="low"), claim("MODIFY", id="high"), principal=speaker)
+    assert (result.outcome, result.claim_id, result.observed) == ("REFUSE", "high", "MODIFY")
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed", "outcome"),
+    [
+        (None, [], "EXECUTE"),
+        ("https://a.example", [], "REFUSE"),
+        ("https://a.example", ["https://a.example"], "EXECUTE"),
+        ("https://a.example", ["https://a.example.org", "http://a.example"], "REFUSE"),
+        ("null", ["https://a.example"], "REFUSE"),
+    ],
+)
+def test_a_web_page_speaks_only_if_policy_names_its_origin(
+    origin: str | None, allowed: list[str], outcome: str
+) -> None:
+    rules = policy(security={"allowed_origins": allowed})
+    row = said("security", claim(), rules=rules, origin=origin)
+    assert row[0] == outcome
+    if outcome == "REFUSE":
+        assert row[1:] == (", ".join(allowed), origin)
+
+
+@pytest.mark.parametrize(("before", "outcome"), [(0, "EXECUTE"), (2, "EXECUTE"), (3, "DEFER"), (9, "DEFER")])
+def test_who_speaks_too_often_waits_for_a_person(before: int, outcome: str) -> None:
+    row = said("security", claim(), rules=policy(security={"rate_limit": 3}), recent=before)
+    assert row[0] == outcome
+    if outcome == "DEFER":
+        assert row[1:] == (3, before + 1)
+
+
+# -- adversarial -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("threat", "row"),
+    [
+        (Threat(detector="d", score=0.0), ("EXECUTE", 0.7, 0.0)),
+        (Threat(detector="d", score=0.7), ("EXECUTE", 0.7, 0.7)),
+        (Threat(detector="d", score=0.70001), ("DEFER", 0.7, 0.70001)),
+        (Threat(detector="d", score=1.0), ("DEFER", 0.7, 1.0)),
+        (Threat(detector="d", failed="it raised"), ("DEFER", 0.7, "failed")),
+    ],
+)
+def test_a_threat_or_a_detector_without_an_answer_calls_a_person(threat: Threat, row: Row) -> None:
+    assert said("adversarial", claim(), threat=threat) == row
+
+
+def test_the_kinds_of_threat_are_named() -> None:
+    signals = (Signal(kind="injection", weight=0.9, path="$.claims[0].statement", excerpt="ignore"),)
+    (result,) = says("adversarial", claim(), threat=Threat(detector="d", score=0.9, signals=signals))
+    assert "injection" in result.reason
+
+
+def test_the_limit_of_threat_is_policy() -> None:
+    rules = policy(adversarial={"defer_above": 0.2})
+    threat = Threat(detector="d", score=0.3)
+    assert said("adversarial", claim(), rules=rules, threat=threat) == ("DEFER", 0.2, 0.3)
+
+
+# -- human -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_delete_and_privilege_need_a_person(tier: str) -> None:
+    outcome = "ESCALATE" if tier in ("DELETE", "PRIVILEGE") else "EXECUTE"
+    assert said("human", claim(tier)) == (outcome, "DELETE, PRIVILEGE", tier)
+
+
+def test_policy_may_ask_for_a_person_earlier() -> None:
+    rules = policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]})
+    assert said("human", claim("MODIFY"), rules=rules)[0] == "ESCALATE"
+    assert said("human", claim("WRITE_LIMITED"), rules=rules)[0] == "EXECUTE"
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_standing_grant_never_stands_for_delete_or_privilege(tier: str) -> None:
+    """Even if a grant that names them came to the gate by mistake."""
+    rules = policy(approvals={"require_human": list(TIERS)})
+    outcome = "ESCALATE" if tier in ("DELETE", "PRIVILEGE") else "EXECUTE"
+    assert said("human", claim(tier), rules=rules, granted="grant-1")[0] == outcome
+
+
+# -- orders and the chain --------------------------------------------------------------------------
+
+
+def test_severities_are_totally_ordered() -> None:
+    order = ["EXECUTE", "EXPLAIN", "DEFER", "ESCALATE", "REFUSE"]
+    for one, two in product(order, order):
+        assert (Severity[one] < Severity[two]) is (order.index(one) < order.index(two))
+        assert max(Severity[one], Severity[two]).name == order[max(order.index(one), order.index(two))]
+
+
+def test_tiers_are_totally_ordered() -> None:
+    order = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"]
+    for one, two in product(order, order):
+        assert (Tier[one] < Tier[two]) is (order.index(one) < order.index(two))
+        highest = read_bundle(bundle(claim(one, id="1"), claim(two, id="2"))).tier
+        assert highest.name == order[max(order.index(one), order.index(two))]
+
+
+STOPPERS: dict[str, dict[str, Any]] = {
+    "evidence": {"claim": fact(0.1)},
+    "uncertainty": {"claim": claim(value=0.9)},
+    "security": {"recent": 10_000},
+    "adversarial": {"threat": Threat(detector="d", score=0.9)},
+    "human": {"claim": claim("DELETE")},
+}
+
+
+def chain(*names: str, approved: frozenset[str] = frozenset()) -> ChainResult:
+    """The chain over a bundle that each of the named gates has something against."""
+    claims = [{**STOPPERS[name]["claim"], "id": name} for name in names if "claim" in STOPPERS[name]]
+    findings = {key: value for name in names for key, value in STOPPERS[name].items() if key != "claim"}
+    return run_gates(given_to_gates(*(claims or [claim()]), **findings), approved)
+
+
+def test_the_gates_stand_in_their_order() -> None:
+    assert tuple(GATES) == GATE_NAMES
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_the_first_gate_that_objects_stops_the_chain(place: int) -> None:
+    result = chain(*GATE_NAMES[place:])
+    assert result.stopped_by == GATE_NAMES[place]
+    assert result.passed == GATE_NAMES[:place]
+    assert result.failed == (GATE_NAMES[place],)
+    assert result.decision == ("ESCALATE" if GATE_NAMES[place] == "human" else "DEFER")
+    assert result.reason.startswith(f"{GATE_NAMES[place]} gate: ")
+    # Later gates were not even asked.
+    assert {one.gate for one in result.results} == set(GATE_NAMES[: place + 1])
+
+
+def test_without_objections_all_five_pass() -> None:
+    result = chain()
+    assert (result.decision, result.passed, result.failed) == ("PUBLISH", GATE_NAMES, ())
+    assert result.caveats == ()
+
+
+def test_refuse_stops_the_chain_and_no_approval_turns_it_around() -> None:
+    everything = frozenset(GATE_NAMES)
+    for given in (
+        given_to_gates(fact()),
+        given_to_gates(
+            claim(uncertainty={"method": "confidence_score", "value": 0, "gate_recommendation": "REFUSE"})
+        ),
+        given_to_gates(claim("DELETE"), principal=Principal(id="a", role=Role.AGENT, tier="READ_ONLY")),
+    ):
+        for approved in (frozenset[str](), everything):
+            result = run_gates(given, approved)
+            assert result.decision == "REFUSE"
+            assert len(result.failed) == 1
+
+
+def test_explain_goes_on_and_leaves_its_caveat() -> None:
+    result = run_gates(
+        given_to_gates({**fact(0.9, evidence_hash="a" * 32), "id": "odd"}, claim(value=0.6, id="vague"))
+    )
+    assert (result.decision, result.passed) == ("PUBLISH", GATE_NAMES)
+    assert [one.split(":")[0] for one in result.caveats] == ["odd", "vague"]
+    assert "with caveats" in result.reason
+
+
+@pytest.mark.parametrize("answered", GATE_NAMES)
+def test_an_answered_gate_lets_go_on_and_the_others_still_object(answered: str) -> None:
+    others = [name for name in GATE_NAMES if name != answered]
+    assert chain(answered, approved=frozenset({answered})).decision == "PUBLISH"
+    assert chain(*GATE_NAMES, approved=frozenset({answered})).stopped_by == others[0]
+
+
+def test_what_a_person_let_pass_is_said_along_with_it() -> None:
+    """Uncertainty that needs a person is no smaller than one that needs a caveat."""
+    result = chain("uncertainty", approved=frozenset({"uncertainty"}))
+    assert result.decision == "PUBLISH"
+    assert any("0.9" in caveat for caveat in result.caveats)
+
+
+def test_the_most_severe_word_of_a_gate_counts() -> None:
+    result = run_gates(given_to_gates({**fact(0.1), "id": "1"}, {**fact(), "id": "2"}))
+    assert result.decision == "REFUSE"
+    assert "names none" in result.reason
