@@ -63,7 +63,7 @@ def rejecting_rule(rule: ApproverRule, policy: ApprovalPolicy) -> ApproverRule:
     return rule if rule.roles or rule.principals else policy.otherwise
 
 
-def later(now: str, by_seconds: int) -> str:
+def later(now: str, by_seconds: float) -> str:
     """The time so many seconds after `now`, in the ledger's own spelling."""
     moment = datetime.fromtimestamp(seconds(now) + by_seconds, UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,121 @@
+"""Capabilities: what an agent may do in a session, for how long and how often. They only ever narrow."""
+
+import posixpath
+from typing import Annotated, Final
+
+import msgspec
+
+from beliefd.kernel.claims.bundle import Timestamp, seconds
+from beliefd.kernel.substrate.tools import CallFinding
+from beliefd.kernel.values import Id, Value
+
+Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+ANY: Final = "*"
+
+
+class Budgets(Value, frozen=True):
+    """How much may be used up; None is no limit. Calls are counted here, the rest as tools report it."""
+
+    calls: Amount | None = None
+    tokens: Amount | None = None
+    cpu_ms: Amount | None = None
+    disk_bytes: Amount | None = None
+
+
+class Scope(Value, frozen=True):
+    """Which tools, files and hosts. `*` in `tools` or `net_allowlist` means all; roots are absolute."""
+
+    tools: tuple[Id, ...]
+    fs_read_roots: tuple[Id, ...] = ()
+    fs_write_roots: tuple[Id, ...] = ()
+    net_allowlist: tuple[Id, ...] = ()
+    budgets: Budgets = Budgets()
+
+    def __post_init__(self) -> None:
+        for root in (*self.fs_read_roots, *self.fs_write_roots):
+            if not root.startswith("/") or posixpath.normpath(root) != root:
+                raise ValueError(f"root `{root}` is not an absolute path without dots and trailing slash")
+
+
+class Used(Value, frozen=True):
+    calls: int = 0
+    tokens: int = 0
+    cpu_ms: int = 0
+    disk_bytes: int = 0
+
+
+class Capability(Value, frozen=True):
+    """A capability as recorded; of the token itself only its hash is kept."""
+
+    capability_id: str
+    agent_id: str
+    scope: Scope
+    issued_at: Timestamp
+    expires_at: Timestamp
+    issued_by: str
+    secret_hash: str
+    parent: str | None = None
+    revoked_at: Timestamp | None = None
+    used: Used = Used()
+
+
+def widened(parent: Scope, child: Scope) -> str | None:
+    """What a child scope has that its parent has not, or None: attenuation can only narrow."""
+    if ANY not in parent.tools and (extra := set(child.tools) - set(parent.tools)):
+        return f"tool `{min(extra)}`"
+    if ANY not in parent.net_allowlist and (extra := set(child.net_allowlist) - set(parent.net_allowlist)):
+        return f"host `{min(extra)}`"
+    for root in child.fs_read_roots:
+        if not within(root, (*parent.fs_read_roots, *parent.fs_write_roots)):
+            return f"read root `{root}`"
+    for root in child.fs_write_roots:
+        if not within(root, parent.fs_write_roots):
+            return f"write root `{root}`"
+    for name in Budgets.__struct_fields__:
+        limit, wanted = getattr(parent.budgets, name), getattr(child.budgets, name)
+        if limit is not None and (wanted is None or wanted > limit):
+            return f"budget `{name}`"
+    return None
+
+
+def within(path: str, roots: tuple[str, ...]) -> bool:
+    """Is a resolved path one of the roots or below one? Compared by segments: /data is not above /database."""
+    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def cannot_use(
+    capability: Capability, lineage: tuple[Capability, ...], agent_id: str, now: str
+) -> str | None:
+    """Why a token does not count at all; a child falls with any of its ancestors."""
+    if capability.agent_id != agent_id:
+        return f"it was issued to `{capability.agent_id}`"
+    for one in (capability, *lineage):
+        if one.revoked_at is not None:
+            return f"`{one.capability_id}` was revoked at {one.revoked_at}"
+        if seconds(now) >= seconds(one.expires_at):
+            return f"`{one.capability_id}` expired at {one.expires_at}"
+    return None
+
+
+def out_of_scope(scope: Scope, tool_id: str, finding: CallFinding) -> list[str]:
+    """Everything about a call that the scope does not cover."""
+    found: list[str] = []
+    if ANY not in scope.tools and tool_id not in scope.tools:
+        found.append(f"tool `{tool_id}` is not in its scope")
+    for use in finding.files:
+        roots = scope.fs_write_roots if use.writes else (*scope.fs_read_roots, *scope.fs_write_roots)
+        if not within(use.path, roots):
+            found.append(f"`{use.path}` is outside its {'write' if use.writes else 'read'} roots")
+    for host in finding.hosts:
+        if ANY not in scope.net_allowlist and host not in scope.net_allowlist:
+            found.append(f"host `{host}` is not in its allow-list")
+    return found
+
+
+def exhausted(capability: Capability) -> str | None:
+    """The budget that is used up, if one is."""
+    for name in Budgets.__struct_fields__:
+        limit, used = getattr(capability.scope.budgets, name), getattr(capability.used, name)
+        if limit is not None and used >= limit:
+            return f"budget `{name}`: {used} of {limit} used"
+    return None
