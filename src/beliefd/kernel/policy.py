@@ -1,10 +1,11 @@
 """What may be set per deployment; its hash stands in every event it governed."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from beliefd.kernel.claims.bundle import TierName, Unit
+from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import Id, Role, Value
 
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=10 * 365 * 24 * 3600)]
@@ -82,6 +83,12 @@ class ApprovalPolicy(Value, frozen=True):
         return self.approvers.get(tier, self.otherwise)  # type: ignore[call-overload, no-any-return]
 
 
+class MemoryPolicy(Value, frozen=True):
+    """How sure a sourced entry must be to count as confirmed."""
+
+    confirm_above: Unit = 0.80
+
+
 class Policy(Value, frozen=True):
     """The rules `decide` is told to apply."""
 
@@ -92,3 +99,7 @@ class Policy(Value, frozen=True):
     security: SecurityPolicy = SecurityPolicy()
     adversarial: AdversarialPolicy = AdversarialPolicy()
     approvals: ApprovalPolicy = ApprovalPolicy()
+    constraints: dict[Id, Any] = {}
+    tools: dict[Id, ToolDefinition] = {}
+    schemas: dict[Id, dict[str, Any]] = {}
+    memory: MemoryPolicy = MemoryPolicy()

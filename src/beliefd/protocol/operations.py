@@ -9,6 +9,7 @@ from beliefd.kernel.values import Id, Value
 from beliefd.protocol import answers
 from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
 from beliefd.protocol.operation import MIB, OPERATORS, PROPOSERS, SESSION_PATH, Operation, Parameter
+from beliefd.protocol.substrate_operations import SUBSTRATE_OPERATIONS
 
 __all__ = ["BY_NAME", "OPERATIONS", "AskCounterfactual", "Operation", "Parameter"]
 
@@ -215,5 +216,9 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
 )
 
-OPERATIONS: Final[tuple[Operation, ...]] = (*BELIEF_OPERATIONS, *CLAIM_OPERATIONS)
+OPERATIONS: Final[tuple[Operation, ...]] = (
+    *BELIEF_OPERATIONS,
+    *CLAIM_OPERATIONS,
+    *SUBSTRATE_OPERATIONS,
+)
 BY_NAME: Final = {operation.name: operation for operation in OPERATIONS}

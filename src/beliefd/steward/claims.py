@@ -43,6 +43,7 @@ from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.expiry import expire_due
 from beliefd.steward.handle import Outcome, Steward, refusal
+from beliefd.steward.lookout import Aside
 
 
 def read_bundle(body: Any) -> ClaimBundle:
@@ -58,7 +59,7 @@ def _snake(body: Any) -> Any:
 
 
 async def submit_claims(steward: Steward, call: Call) -> answers.JudgedBundle:
-    outcome = await _submit(steward, call.session_id, SubmitClaims(bundle=read_bundle(call.body)), call)
+    outcome = await submitted(steward, call.session_id, SubmitClaims(bundle=read_bundle(call.body)), call)
     assert isinstance(outcome.event, BundleGated)  # noqa: S101 - what is not refused was gated
     return judged(outcome.event.gated, outcome.head.event_id)
 
@@ -117,7 +118,7 @@ async def show_approval(steward: Steward, call: Call) -> answers.ApprovalCard:
 async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApproval:
     position = await _holding(steward, call.path["approval_id"])
     command = convert(bind(_snake(call.body), call.path), DecideApproval)
-    outcome = await _submit(steward, position.session.session_id, command, call)
+    outcome = await submitted(steward, position.session.session_id, command, call)
     event = outcome.event
     assert isinstance(event, ApprovalDecided)  # noqa: S101 - what is not refused was decided
     resumed = None if event.gated is None else judged(event.gated, outcome.head.event_id)
@@ -136,7 +137,7 @@ async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApprov
 async def withdraw_approval(steward: Steward, call: Call) -> answers.ApprovalCard:
     position = await _holding(steward, call.path["approval_id"])
     command = convert(bind(call.body, call.path), WithdrawApproval)
-    outcome = await _submit(steward, position.session.session_id, command, call)
+    outcome = await submitted(steward, position.session.session_id, command, call)
     return await _card(steward, Position(outcome.session, outcome.head), command.approval_id)
 
 
@@ -171,14 +172,22 @@ async def adopt_policy(steward: Steward, call: Call) -> answers.PolicyAnswer:
 
 
 async def _grant(steward: Steward, call: Call, command: Command) -> answers.GrantAnswer:
-    outcome = await _submit(steward, call.session_id, command, call)
+    outcome = await submitted(steward, call.session_id, command, call)
     assert isinstance(outcome.event, GrantGiven | GrantRevoked)  # noqa: S101
     return answers.GrantAnswer(grant=outcome.event.grant, audit_event_id=outcome.head.event_id)
 
 
-async def _submit(steward: Steward, session_id: str, command: Command, call: Call) -> Outcome:
+async def submitted(
+    steward: Steward, session_id: str, command: Command, call: Call, aside: Aside | None = None
+) -> Outcome:
+    """Submit on a caller's behalf; a refusal is raised as the error it names."""
     outcome = await steward.submit(
-        session_id, command, call.principal, if_match=call.if_match, key=call.key, origin=call.origin
+        session_id,
+        command,
+        call.principal,
+        if_match=call.if_match,
+        key=call.key,
+        aside=aside or Aside(call.origin),
     )
     if (refused := refusal(outcome)) is not None:
         raise refused
@@ -218,6 +227,7 @@ async def _judgement(steward: Steward, session_id: str, event_id: str, bundle_id
         assert event.replaced is not None  # noqa: S101
         return _closed_bundle(event.approval, event.replaced)
     assert isinstance(event, ApprovalClosed)  # noqa: S101 - no other event holds a bundle
+    assert event.bundle is not None  # noqa: S101
     return _closed_bundle(event.approval, event.bundle)
 
 
@@ -264,7 +274,7 @@ async def _claims(steward: Steward, session: Session, approval: Approval) -> lis
     event = entry.delta
     if isinstance(event, BundleGated | ApprovalDecided) and event.gated is not None:
         return list(event.gated.bundle.claims)
-    if isinstance(event, ApprovalClosed):
+    if isinstance(event, ApprovalClosed) and event.bundle is not None:
         return list(event.bundle.claims)
     command = command_of(entry)
     return list(command.bundle.claims) if isinstance(command, SubmitClaims) else []

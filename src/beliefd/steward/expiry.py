@@ -7,7 +7,9 @@ from typing import Final
 from beliefd.kernel.commands import ExpireApproval
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.values import Principal, Role, Tier
+from beliefd.steward.effects import give_up
 from beliefd.steward.handle import Steward
+from beliefd.steward.inbox import RUNNING
 from beliefd.stores.base import StorageUnavailable
 
 log = logging.getLogger("beliefd.expiry")
@@ -21,6 +23,9 @@ async def expire_due(steward: Steward) -> int:
     rows = await steward.store.inbox_due(steward.outside.now(), AT_ONCE)
     for row in rows:
         try:
+            if row.status == RUNNING:
+                await give_up(steward, row.session_id, row.approval_id)
+                continue
             await steward.submit(row.session_id, ExpireApproval(approval_id=row.approval_id), CLOCKWORK)
         except BeliefdError as error:
             log.warning("approval `%s` could not be expired: %s", row.approval_id, error)

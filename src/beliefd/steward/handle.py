@@ -14,13 +14,12 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
-from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Event, Refused
 from beliefd.kernel.evolve import begin, evolve
-from beliefd.kernel.facts import Facts
+from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
@@ -36,10 +35,11 @@ from beliefd.ledger.chain import (
 )
 from beliefd.ledger.replay import Position
 from beliefd.steward.inbox import inbox_rows
-from beliefd.steward.lookout import EXAMINED, Detector, Lookout
+from beliefd.steward.lookout import EXAMINED, NOTHING_ASIDE, Aside, Detector, Lookout
 from beliefd.steward.outside import Outside
 from beliefd.steward.positions import Positions, pack, session_not_found
 from beliefd.stores.base import Append, HeadMoved, InboxRow, Remembered, Snapshot, StorageUnavailable, Store
+from beliefd.tools.registry import Registry, default_registry
 
 LANE_BATCH: Final = 512
 MAX_ATTEMPTS: Final = 200
@@ -59,7 +59,7 @@ class _Call(Struct):
     principal: Principal
     if_match: str | None
     key: str | None
-    origin: str | None
+    aside: Aside
     done: "asyncio.Future[Outcome]"
 
     @property
@@ -85,9 +85,11 @@ class Steward:
         policy: Policy | None = None,
         outside: Outside | None = None,
         detector: Detector | None = None,
+        registry: Registry | None = None,
     ) -> None:
         self.store = store
-        self.lookout = Lookout(store, detector)
+        self.registry = registry or default_registry
+        self.lookout = Lookout(store, self.registry, detector)
         self.positions = Positions(store)
         self.outside = outside or Outside()
         self.adopt(policy or Policy())
@@ -111,11 +113,11 @@ class Steward:
         *,
         if_match: str | None = None,
         key: str | None = None,
-        origin: str | None = None,
+        aside: Aside = NOTHING_ASIDE,
     ) -> "asyncio.Future[Outcome]":
         """Queue a command; calls submitted in order are decided in order."""
         loop = asyncio.get_running_loop()
-        call = _Call(session_id, command, principal, if_match, key, origin, loop.create_future())
+        call = _Call(session_id, command, principal, if_match, key, aside, loop.create_future())
         lane = self._lanes.get(session_id)
         if lane is not None:
             lane.calls.append(call)
@@ -230,7 +232,7 @@ class _Turn:
                 findings = None
                 if isinstance(command, EXAMINED):
                     findings = await steward.lookout.findings(
-                        self.session, command, call.principal, steward.policy, call.origin
+                        self.session, command, call.principal, steward.policy, call.aside
                     )
                 outcome = self._decide(call, findings)
             self._outcomes.append((call, outcome))
@@ -258,7 +260,7 @@ class _Turn:
             )
         return here[1] if here else await self._steward.recall(used)
 
-    def _decide(self, call: _Call, findings: ClaimFindings | None) -> Outcome:
+    def _decide(self, call: _Call, findings: Findings | None) -> Outcome:
         if self.session is None and not isinstance(call.command, DeclareSession):
             raise session_not_found(self._session_id)
         head_id = None if self.head is None else self.head.event_id

@@ -8,29 +8,47 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
+from msgspec import Struct
+
 from beliefd.adversarial.builtin import assess
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.commands import DecideApproval, SubmitClaims
+from beliefd.kernel.facts import Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.proposals import Propose, Remember
+from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal
+from beliefd.steward.calls import confirmed_finding, proposal_findings
 from beliefd.stores.base import Store
+from beliefd.tools.registry import Registry
 
 Detector = Callable[[Sequence[tuple[str, str]], int, Sequence[int]], Threat]
 """(path, text) pairs, the bundle's tier, earlier tiers of the same principal -> what it found."""
 
-EXAMINED = (SubmitClaims, DecideApproval)
+EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember)
+
+
+class Aside(Struct, frozen=True):
+    """What came with a command and is no part of it: where it came from, and secrets that prove things."""
+
+    origin: str | None = None
+    secrets: tuple[str | None, ...] = ()
+
+
+NOTHING_ASIDE = Aside()
 TRAIL = 16
 SHA256_DIGITS = 64
 
 
 class Lookout:
-    """Gathers `ClaimFindings`. The built-in detector is trusted; any other runs apart, against the clock."""
+    """Gathers findings. The built-in detector is trusted; any other runs apart, against the clock."""
 
-    def __init__(self, store: Store, detector: Detector | None = None) -> None:
+    def __init__(self, store: Store, registry: Registry, detector: Detector | None = None) -> None:
         self._store = store
+        self._registry = registry
         self._detector = detector
         self._threads = ThreadPoolExecutor(4, "beliefd-detector") if detector is not None else None
         self._spoken: dict[str, deque[float]] = {}
@@ -38,17 +56,40 @@ class Lookout:
     async def findings(
         self,
         session: Session | None,
-        command: SubmitClaims | DecideApproval,
+        command: SubmitClaims | DecideApproval | Propose | Remember,
         principal: Principal,
         policy: Policy,
-        origin: str | None = None,
-    ) -> ClaimFindings | None:
-        """Facts for a command that the gates will judge; None where there is nothing to judge."""
+        aside: "Aside",
+    ) -> Findings | None:
+        """Facts for a command that needs some; None where there is nothing to find out."""
+        if session is None:
+            return None
         if isinstance(command, SubmitClaims):
             recent = self._count(principal.id, policy.security.rate_window_seconds)
-            return await self.examine(command.bundle, session, principal.id, policy, recent, origin)
-        approval = None if session is None else session.approvals.get(command.approval_id)
-        if approval is None or approval.bundle is None or command.decision == "REJECTED":
+            return await self.examine(command.bundle, session, principal.id, policy, recent, aside.origin)
+        if isinstance(command, Propose):
+            return proposal_findings(session, command.candidates, aside.secrets, policy, self._registry)
+        if isinstance(command, Remember):
+            return await self._memory(session, command)
+        return await self._for_decision(session, command, policy)
+
+    async def _memory(self, session: Session, command: Remember) -> MemoryFindings | None:
+        event_id = command.entry.confirmed_by_event_id
+        if event_id is None:
+            return None
+        seq = await self._store.seq_of(session.session_id, event_id)
+        return MemoryFindings(confirming_event_known=seq is not None)
+
+    async def _for_decision(
+        self, session: Session, command: DecideApproval, policy: Policy
+    ) -> Findings | None:
+        """Everything is looked at again before a person's yes takes effect."""
+        approval = session.approvals.get(command.approval_id)
+        if approval is None or command.decision == "REJECTED":
+            return None
+        if approval.call is not None:
+            return confirmed_finding(session, approval.call, policy, self._registry)
+        if approval.bundle is None:
             return None
         bundle = approval.bundle
         if command.decision == "MODIFIED":

@@ -8,6 +8,7 @@ from msgspec import Struct
 from beliefd.kernel.claims.bundle import ClaimBundle, HumanApproval, seconds
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.policy import ApprovalPolicy, ApproverRule
+from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.values import Principal
 
 ApprovalStatus = Literal[
@@ -23,6 +24,7 @@ class Approval(Struct, frozen=True, kw_only=True):
     approval_id: str
     bundle_id: str
     bundle: ClaimBundle | None
+    call: CallCandidate | None = None
     content_hash: str
     proposers: tuple[str, ...]
     proposer: Principal

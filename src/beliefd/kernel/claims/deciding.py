@@ -22,6 +22,8 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.arbitration import Ground, judge_call
+from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
 
 
 def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> ApprovalDecided | Refused:
@@ -31,6 +33,8 @@ def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> 
         return _no_such_approval(command.approval_id)
     if (problem := _cannot_decide(approval, command, facts)) is not None:
         return problem
+    if approval.call is not None and command.decision == "MODIFIED":
+        return refused(Code.FORBIDDEN, "an edited call is a new proposal; reject this one", "$.decision")
     if command.decision == "MODIFIED":
         return _modified(approval, command, facts)
     word = HumanApproval(
@@ -40,6 +44,8 @@ def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> 
     if command.decision == "APPROVED" and len(words) < approval.rule.required:
         waiting = replace(approval, approvals=words)
         return _decided(command, facts, waiting, None)
+    if approval.call is not None:
+        return _resumed_call(session, approval, command, facts, words)
     return _resumed(approval, command, facts, words)
 
 
@@ -57,7 +63,7 @@ def withdraw_approval(session: Session, command: WithdrawApproval, facts: Facts)
         approval_id=approval.approval_id,
         outcome="withdrawn",
         approval=_closed(approval, "withdrawn"),
-        bundle=_ended(approval, reason),
+        bundle=None if approval.call is not None else _ended(approval, reason),
     )
 
 
@@ -85,21 +91,20 @@ def expire_approval(session: Session, command: ExpireApproval, facts: Facts) -> 
             approvals=(),
         )
         outcome, closed = "escalate", _closed(approval, "timed_out", successor.approval_id)
-    if approval.status == "information":
-        bundle = approval.bundle
-    elif outcome == "refuse":
-        bundle = _ended(approval, reason)
-    else:
-        bundle = _waiting(approval, reason)
-    assert bundle is not None  # noqa: S101 - open approvals hold their bundle
     return ApprovalClosed(
         event_id=facts.event_id,
         approval_id=approval.approval_id,
         outcome=outcome,  # type: ignore[arg-type]
         approval=closed,
-        bundle=bundle,
+        bundle=_after_expiry(approval, outcome, reason),
         successor=successor,
     )
+
+
+def _after_expiry(approval: Approval, outcome: str, reason: str) -> ClaimBundle | None:
+    if approval.call is not None or approval.status == "information":
+        return approval.bundle
+    return _ended(approval, reason) if outcome == "refuse" else _waiting(approval, reason)
 
 
 def _cannot_decide(approval: Approval, command: DecideApproval, facts: Facts) -> Refused | None:
@@ -162,6 +167,26 @@ def _resumed(
     return _decided(command, facts, _closed(approval, "approved", successor, words), judged)
 
 
+def _resumed_call(
+    session: Session,
+    approval: Approval,
+    command: DecideApproval,
+    facts: Facts,
+    words: tuple[HumanApproval, ...],
+) -> ApprovalDecided:
+    """INVARIANT: a confirmed call is arbitrated again on today's state and policy, and runs once at most."""
+    assert approval.call is not None  # noqa: S101 - asked by who calls this
+    if command.decision == "REJECTED":
+        return _decided(command, facts, _closed(approval, "rejected", words=words), None)
+    findings = facts.findings.calls if isinstance(facts.findings, ProposalFindings) else ()
+    finding = (findings[0] if findings else None) or CallFinding()
+    proposer = replace(facts, principal=approval.proposer)
+    ground = Ground(session, proposer, session.sparse, frozenset(), confirmed=True)
+    result = judge_call(ground, approval.call, finding, 0)
+    closed = _closed(approval, "approved", words=words)
+    return replace(_decided(command, facts, closed, None), result=result)
+
+
 def _modified(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
     """INVARIANT: an edit is a new proposal by who edited it; somebody else must approve it."""
     assert approval.bundle is not None  # noqa: S101 - it is pending
@@ -212,6 +237,7 @@ def _closed(
         approval,
         status=status,
         bundle=None,
+        call=None,
         successor=successor,
         approvals=approval.approvals if words is None else words,
     )

@@ -6,7 +6,7 @@ from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.values import Value
 
 
-class ClaimFindings(Value, frozen=True):
+class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match."""
 
     threat: Threat

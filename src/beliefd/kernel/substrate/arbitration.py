@@ -277,7 +277,9 @@ def _with_consent(judgement: Judgement) -> Judgement:
 def _failed(judgement: Judgement, ground: Ground) -> CandidateResult:
     on_fail = judgement.on_fail or "block"
     if not judgement.failures:
-        return _denied([Reason(code="NO_ALLOW", text="no constraint allows it", remedy="an allow that applies")])
+        return _denied(
+            [Reason(code="NO_ALLOW", text="no constraint allows it", remedy="an allow that applies")]
+        )
     return _verdict(on_fail, [explain(failure, ground.sparse) for failure in judgement.failures])
 
 
@@ -298,6 +300,6 @@ def _denied(reasons: list[Reason]) -> CandidateResult:
 def _stale(overlap: frozenset[str]) -> CandidateResult:
     keys = tuple(sorted(overlap))
     text = f"changed since the snapshot it was made on: {', '.join(f'`{key}`' for key in keys)}"
-    return _denied([Reason(code="CONFLICT", text=text, keys=keys, remedy="a proposal on the newest snapshot")])
-
-
+    return _denied(
+        [Reason(code="CONFLICT", text=text, keys=keys, remedy="a proposal on the newest snapshot")]
+    )

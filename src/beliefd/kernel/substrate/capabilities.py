@@ -79,7 +79,7 @@ def widened(parent: Scope, child: Scope) -> str | None:
 
 
 def within(path: str, roots: tuple[str, ...]) -> bool:
-    """Is a resolved path one of the roots or below one? Compared by segments: /data is not above /database."""
+    """Is a resolved path one of the roots or below one? By segments: /data is not above /database."""
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
 

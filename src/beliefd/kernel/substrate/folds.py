@@ -21,10 +21,10 @@ def arbitrated(session: Session, event: Arbitrated) -> Session:
     if any(result.patch is not None for result in event.results):
         session = replace(
             session,
-            state_snapshot_id=event.event_id,
+            committed=event.event_id,
             snapshots=session.snapshots.insert(event.event_id, session.state_version),
         )
-    return session if event.mode is None else replace(session, mode=event.mode)
+    return session if event.mode is None else replace(session, lowered_mode=event.mode)
 
 
 def with_result(session: Session, result: CandidateResult) -> Session:

@@ -23,12 +23,15 @@ def remember(session: Session, command: Remember, facts: Facts) -> Remembered | 
     confirmed = is_confirmed(entry, facts.policy.memory)
     if not confirmed and entry.kind not in PROVISIONAL:
         return _refused(
-            f"it is not confirmed, so it cannot be a {entry.kind}: store it as hypothesis or derived", "$.kind"
+            f"it is not confirmed, so it cannot be a {entry.kind}: store it as hypothesis or derived",
+            "$.kind",
         )
     if entry.kind in PROVISIONAL and entry.ttl_ms is None and entry.review_at is None:
         return _refused(f"a {entry.kind} needs `ttl_ms` or `review_at`", "$.ttl_ms")
     if entry.kind == "derived" and (not entry.source_chunk_ids or entry.provenance is None):
-        return _refused("derived entries need `source_chunk_ids` and the transform's `provenance`", "$.provenance")
+        return _refused(
+            "derived entries need `source_chunk_ids` and the transform's `provenance`", "$.provenance"
+        )
     before = session.memory.get(entry.memory_id)
     if before is not None and promotes(before.entry, entry) and not _new_evidence(before.entry, entry):
         return _refused("to become a fact it needs evidence that it did not have before", "$.kind")

@@ -1,4 +1,4 @@
-"""Rules compiled from a policy, once per policy hash. A memo, not state: the same hash gives the same rules."""
+"""Rules compiled from a policy, once per hash. A memo, not state: the same hash gives the same rules."""
 
 from collections.abc import Callable
 from functools import lru_cache

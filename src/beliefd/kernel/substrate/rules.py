@@ -12,6 +12,7 @@ from msgspec import Struct
 from rpds import HashTrieMap
 
 from beliefd.kernel.substrate.constraints import (
+    EVERYTHING,
     INVARIANTS,
     Action,
     Constraint,
@@ -30,7 +31,7 @@ NO_FAILURES: "Final[HashTrieMap[str, Failure]]" = HashTrieMap()
 class Rules:
     """Constraints of one policy, ready to be asked."""
 
-    __slots__ = ("allows", "by_read", "called", "constraints", "fits", "fixed", "invariants")
+    __slots__ = ("allows", "by_read", "called", "constraints", "fits", "fixed", "invariants", "read_by")
 
     def __init__(self, raw: Mapping[str, Any], fits: SchemaCheck) -> None:
         self.fits = fits
@@ -43,8 +44,14 @@ class Rules:
         self.called: dict[Subject, list[Constraint]] = {}
         self.allows: dict[Subject, tuple[str, ...]] = {}
         self.by_read: dict[str, list[Constraint]] = {}
+        self.read_by: dict[Subject, frozenset[str]] = {}
+        read_keys: dict[Subject, set[str]] = {}
         for constraint in self.constraints.values():
             self._file(constraint)
+            if constraint.when is not None:
+                keys = (key for path in paths_read(constraint.when) for key in keys_of(path))
+                read_keys.setdefault(constraint.subject, set()).update(keys)
+        self.read_by = {subject: frozenset(keys) for subject, keys in read_keys.items()}
 
     def _file(self, constraint: Constraint) -> None:
         when = constraint.when
@@ -71,10 +78,22 @@ class Rules:
             failures[subject] = HashTrieMap(found)
         return Truths(self, HashTrieMap(failures))
 
+    def reads(self, action: Action) -> frozenset[str]:
+        """The keys that judging an action looks at."""
+        return frozenset().union(*(self.read_by.get(subject, frozenset()) for subject in subjects_of(action)))
+
     def broken_invariants(self, state: Mapping[str, Any]) -> tuple[Failure, ...]:
         """Invariants that `state` does not keep; they are about states, so the call plays no part."""
         found = ((one, failing(one, state, self.fits)) for one in self.invariants)
         return tuple(Failure(one, code) for one, code in found if code is not None)
+
+
+def subjects_of(action: Action) -> list[Subject]:
+    """Every subject that names an action."""
+    subjects = [EVERYTHING, *(Subject(capability=name) for name in action.capabilities)]
+    if action.tool_id is not None:
+        subjects.append(Subject(tool_id=action.tool_id))
+    return subjects
 
 
 class Truths(Struct, frozen=True):
@@ -103,9 +122,7 @@ class Truths(Struct, frozen=True):
 
     def judge(self, state: Mapping[str, Any], action: Action) -> Judgement:
         """The judgement on an action; the same as `constraints.judge`, in any order."""
-        subjects = [Subject(), *(Subject(capability=name) for name in action.capabilities)]
-        if action.tool_id is not None:
-            subjects.append(Subject(tool_id=action.tool_id))
+        subjects = subjects_of(action)
         rules = self.rules
         failures: list[Failure] = []
         allows: list[str] = []

@@ -1,0 +1,252 @@
+"""Handlers of the substrate operations: state, proposals, tools, capabilities, memory."""
+
+import hashlib
+import secrets
+from typing import Any
+
+from beliefd.kernel.claims.bundle import seconds
+from beliefd.kernel.claims.events import ApprovalDecided
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.state import GENESIS_SNAPSHOT, MemoryState
+from beliefd.kernel.substrate.capabilities import Capability
+from beliefd.kernel.substrate.events import (
+    Arbitrated,
+    CandidateResult,
+    CapabilityIssued,
+    CapabilityRevoked,
+    OutcomeRecorded,
+    Remembered,
+)
+from beliefd.kernel.substrate.proposals import (
+    CallCandidate,
+    IssueCapability,
+    MemoryEntry,
+    Propose,
+    Remember,
+    RevokeCapability,
+)
+from beliefd.ledger.chain import read
+from beliefd.ledger.replay import Position
+from beliefd.protocol import substrate_answers as answers
+from beliefd.protocol.substrate_operations import CallRequest, CapabilityRequest, ProposalRequest
+from beliefd.protocol.wire import bind, convert
+from beliefd.steward.call import Call
+from beliefd.steward.calls import check_token
+from beliefd.steward.claims import submitted
+from beliefd.steward.effects import carry_out
+from beliefd.steward.handle import Steward
+from beliefd.steward.lookout import Aside
+
+
+async def show_state(steward: Steward, call: Call) -> answers.StateAnswer:
+    position = await steward.positions.existing(call.session_id)
+    if (at := call.query["at"]) is not None and at != position.session.state_snapshot_id:
+        position = await _at_snapshot(steward, position, at)
+    session = position.session
+    return answers.StateAnswer(
+        state_snapshot_id=session.state_snapshot_id,
+        state_version=session.state_version,
+        f_sparse={**steward.policy.constraints, **dict(session.sparse)},
+        mode=session.mode,
+        seq=position.head.seq,
+        policy_hash=steward.policy_hash,
+    )
+
+
+async def propose(steward: Steward, call: Call) -> answers.ProposalAnswer:
+    asked = convert(bind(call.body, call.path), ProposalRequest)
+    candidates, tokens = [], []
+    for candidate in asked.candidates:
+        if isinstance(candidate, CallRequest):
+            capability_id, secret = split_token(candidate.capability_token)
+            tokens.append(secret)
+            candidates.append(
+                CallCandidate(
+                    tool_id=candidate.tool_id,
+                    args=candidate.args,
+                    capability_id=capability_id,
+                    idempotency_key=candidate.idempotency_key,
+                )
+            )
+        else:
+            tokens.append(None)
+            candidates.append(candidate)
+    command = Propose(
+        provenance=asked.provenance, candidates=tuple(candidates), state_snapshot_id=asked.state_snapshot_id
+    )
+    outcome = await submitted(steward, call.session_id, command, call, Aside(call.origin, tuple(tokens)))
+    event = outcome.event
+    assert isinstance(event, Arbitrated)  # noqa: S101 - what is not refused was arbitrated
+    results = [await candidate_answer(steward, call.session_id, result) for result in event.results]
+    return answers.ProposalAnswer(
+        state_snapshot_id=outcome.session.state_snapshot_id,
+        results=results,
+        mode=outcome.session.mode,
+        audit_event_id=outcome.head.event_id,
+    )
+
+
+async def candidate_answer(
+    steward: Steward, session_id: str, result: CandidateResult
+) -> answers.CandidateAnswer:
+    """The verdict; an allowed call is carried out first, a repeated one answered from the ledger."""
+    done: OutcomeRecorded | None = None
+    call_id = result.repeats
+    if result.call is not None:
+        call_id = result.call.call_id
+        session = (await steward.positions.existing(session_id)).session
+        if session.calls[call_id].status == "scheduled":
+            done = await carry_out(steward, steward.registry, session_id, result.call)
+    if done is None and call_id is not None:
+        done = await _recorded(steward, session_id, call_id)
+    return answers.CandidateAnswer(
+        verdict=result.verdict,
+        reason_code=result.reason_code,
+        on_fail=result.on_fail,
+        reasons=list(result.reasons),
+        result=None if done is None else done.result,
+        status=None if call_id is None else ("scheduled" if done is None else done.call.status),
+        error="" if done is None else done.error,
+        call_id=call_id,
+        approval_id=None if result.approval is None else result.approval.approval_id,
+        content_hash=None if result.approval is None else result.approval.content_hash,
+    )
+
+
+async def list_tools(steward: Steward, _: Call) -> answers.ToolList:
+    return answers.ToolList(
+        tools=[
+            answers.ToolView(
+                tool_id=tool.tool_id, definition=tool.definition, definition_hash=tool.definition_hash
+            )
+            for tool in steward.registry.all()
+        ]
+    )
+
+
+async def issue_capability(steward: Steward, call: Call) -> answers.IssuedCapability:
+    asked = convert(call.body, CapabilityRequest)
+    parent = None
+    if asked.parent_token is not None:
+        session = (await steward.positions.existing(asked.session_id)).session
+        parent_id, secret = split_token(asked.parent_token)
+        parent, problem = check_token(session, parent_id, secret)
+        if parent is None:
+            raise BeliefdError(
+                Code.FORBIDDEN, problem or "the parent token is empty", {"path": "$.parent_token"}
+            )
+    secret = secrets.token_urlsafe(32)
+    command = IssueCapability(
+        agent_id=asked.agent_id,
+        scope=asked.scope,
+        expires_in_seconds=asked.expires_in_seconds,
+        secret_hash=hashlib.sha256(secret.encode()).hexdigest(),
+        parent=parent,
+    )
+    outcome = await submitted(steward, asked.session_id, command, call)
+    assert isinstance(outcome.event, CapabilityIssued)  # noqa: S101
+    capability = outcome.event.capability
+    name = f"{asked.session_id}/{capability.capability_id}"
+    return answers.IssuedCapability(
+        token=f"{capability.capability_id}.{secret}", capability=_capability(name, capability)
+    )
+
+
+async def show_capability(steward: Steward, call: Call) -> answers.CapabilityView:
+    session = (await steward.positions.existing(call.session_id)).session
+    capability = session.capabilities.get(call.path["capability_id"])
+    if capability is None:
+        raise _no_capability(call.path["capability_id"])
+    return _capability(f"{call.session_id}/{capability.capability_id}", capability)
+
+
+async def revoke_capability(steward: Steward, call: Call) -> answers.CapabilityView:
+    """Named as `<session>/<capability>`, the way it was issued."""
+    session_id, slash, capability_id = call.path["capability_id"].partition("/")
+    if not slash:
+        raise _no_capability(session_id)
+    command = RevokeCapability(capability_id=capability_id)
+    outcome = await submitted(steward, session_id, command, call)
+    assert isinstance(outcome.event, CapabilityRevoked)  # noqa: S101
+    return _capability(call.path["capability_id"], outcome.event.capability)
+
+
+async def remember(steward: Steward, call: Call) -> answers.MemoryAnswer:
+    command = Remember(entry=convert(bind(call.body, call.path), MemoryEntry))
+    outcome = await submitted(steward, call.session_id, command, call)
+    assert isinstance(outcome.event, Remembered)  # noqa: S101
+    state = outcome.session.memory[command.entry.memory_id]
+    view = _memory(state, steward.outside.now())
+    return answers.MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
+
+
+async def list_memory(steward: Steward, call: Call) -> answers.MemoryPage:
+    """What has not expired; entries leave the view, never the ledger."""
+    session = (await steward.positions.existing(call.session_id)).session
+    now = steward.outside.now()
+    views = [_memory(session.memory[name], now) for name in sorted(session.memory)]
+    live = [view for view in views if view.expires_at is None or seconds(view.expires_at) > seconds(now)]
+    if call.query["show"] == "review":
+        live = [view for view in live if view.review_due]
+    return answers.MemoryPage(entries=live)
+
+
+async def decided_call(
+    steward: Steward, session_id: str, event: ApprovalDecided
+) -> answers.CandidateAnswer | None:
+    """What became of a call that a person decided about."""
+    return None if event.result is None else await candidate_answer(steward, session_id, event.result)
+
+
+def split_token(token: str | None) -> tuple[str | None, str | None]:
+    if token is None:
+        return None, None
+    capability_id, _, secret = token.partition(".")
+    return capability_id[:128] or "none", secret
+
+
+async def _at_snapshot(steward: Steward, position: Position, snapshot_id: str) -> Position:
+    if snapshot_id == GENESIS_SNAPSHOT:
+        seq: int | None = 1
+    elif snapshot_id in position.session.snapshots:
+        seq = await steward.store.seq_of(position.session.session_id, snapshot_id)
+    else:
+        raise invalid(f"no snapshot `{snapshot_id[:64]}` in this session", "at")
+    past = None if seq is None else await steward.positions.at(position.session.session_id, seq)
+    return past or position
+
+
+async def _recorded(steward: Steward, session_id: str, call_id: str) -> OutcomeRecorded | None:
+    """The recorded outcome of a call, newest first found: an unknown one may have been settled later."""
+    found: OutcomeRecorded | None = None
+    needle = call_id.encode()
+    async for chunk in steward.store.stream(session_id):
+        for sealed in chunk:
+            if needle in sealed.record:
+                event = read(sealed.record).delta
+                if isinstance(event, OutcomeRecorded) and event.call.call_id == call_id:
+                    found = event
+    return found
+
+
+def _capability(name: str, capability: Capability) -> answers.CapabilityView:
+    session_id = name.partition("/")[0]
+    shown: dict[str, Any] = {
+        field: getattr(capability, field) for field in capability.__struct_fields__ if field != "secret_hash"
+    }
+    return answers.CapabilityView(**{**shown, "capability_id": name}, session_id=session_id)
+
+
+def _memory(state: MemoryState, now: str) -> answers.MemoryView:
+    review_at = state.entry.review_at
+    return answers.MemoryView(
+        entry=state.entry,
+        confirmed=state.confirmed,
+        remembered_at=state.remembered_at,
+        expires_at=state.expires_at,
+        review_due=review_at is not None and seconds(review_at) <= seconds(now),
+    )
+
+
+def _no_capability(name: str) -> BeliefdError:
+    return BeliefdError(Code.NOT_FOUND, f"no capability `{name[:64]}`", {"path": "capability_id"})
