@@ -9,6 +9,7 @@ import httpx
 from beliefd.client import requests
 from beliefd.client.claim_calls import ClaimCalls
 from beliefd.client.requests import Ontology, Request
+from beliefd.client.substrate_calls import SubstrateCalls
 from beliefd.kernel.values import Object
 from beliefd.protocol.answers import (
     AuditPage,
@@ -28,7 +29,7 @@ from beliefd.protocol.answers import (
 TIMEOUT_SECONDS = 30.0
 
 
-class Calls(ClaimCalls):
+class Calls(ClaimCalls, SubstrateCalls):
     """Every operation as a method. Errors are raised as `BeliefdError`."""
 
     @abstractmethod

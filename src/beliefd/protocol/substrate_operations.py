@@ -47,9 +47,7 @@ SUBSTRATE_OPERATIONS: Final[tuple[Operation, ...]] = (
         method="GET",
         path=f"{S}/state",
         answer=answers.StateAnswer,
-        query=(
-            Parameter(name="at", kind=Id, summary="A past `state_snapshot_id`; the newest when left out"),
-        ),
+        query=(Parameter(name="at", kind=Id, summary="A past `state_snapshot_id`"),),
         summary="The symbolic state, now or at a past snapshot",
     ),
     Operation(

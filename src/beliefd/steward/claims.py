@@ -39,11 +39,13 @@ from beliefd.ledger.chain import command_of, read
 from beliefd.ledger.replay import Position
 from beliefd.protocol import claim_answers as answers
 from beliefd.protocol.claim_answers import judged
+from beliefd.protocol.substrate_answers import CandidateAnswer
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.expiry import expire_due
 from beliefd.steward.handle import Outcome, Steward, refusal
 from beliefd.steward.lookout import Aside
+from beliefd.steward.verdicts import candidate_answer
 
 
 def read_bundle(body: Any) -> ClaimBundle:
@@ -129,9 +131,15 @@ async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApprov
         decision=event.decision,
         outcome=None if resumed is None else resumed.decision,
         bundle=resumed,
+        call=await _call_result(steward, position.session.session_id, event),
         approval=await _card(steward, after, event.approval_id),
         audit_event_id=outcome.head.event_id,
     )
+
+
+async def _call_result(steward: Steward, session_id: str, event: ApprovalDecided) -> CandidateAnswer | None:
+    """A confirmed call runs now, if arbitration lets it through today."""
+    return None if event.result is None else await candidate_answer(steward, session_id, event.result)
 
 
 async def withdraw_approval(steward: Steward, call: Call) -> answers.ApprovalCard:
@@ -249,6 +257,7 @@ async def _card(steward: Steward, position: Position, approval_id: str) -> answe
         reason=approval.reason,
         content_hash=approval.content_hash,
         claims=await _claims(steward, session, approval),
+        call=approval.call,
         gates=list(approval.results),
         proposers=list(approval.proposers),
         required_approvals=list(required_approvals(rule)),
@@ -268,6 +277,8 @@ async def _claims(steward: Steward, session: Session, approval: Approval) -> lis
     """What the approval is about: from the state while it is open, from the ledger afterwards."""
     if approval.bundle is not None:
         return list(approval.bundle.claims)
+    if not approval.bundle_id:
+        return []
     seq = await steward.store.seq_of(session.session_id, approval.approval_id.removeprefix("apr-"))
     entries = await steward.store.entries(session.session_id, (seq or 1) - 1, 1)
     entry = read(entries[0].record)

@@ -1,6 +1,6 @@
 """The inbox: a read model over all ledgers of what waits for a person, written with the events it shows.
 
-Calls under way stand in it too, as `running`, so that one whose outcome nobody records is found at its deadline.
+Calls under way stand in it too, as `running`: one whose outcome nobody records is found at its deadline.
 """
 
 from collections.abc import Iterable

@@ -5,27 +5,24 @@ import secrets
 from typing import Any
 
 from beliefd.kernel.claims.bundle import seconds
-from beliefd.kernel.claims.events import ApprovalDecided
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.state import GENESIS_SNAPSHOT, MemoryState
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.events import (
     Arbitrated,
-    CandidateResult,
     CapabilityIssued,
     CapabilityRevoked,
-    OutcomeRecorded,
     Remembered,
 )
 from beliefd.kernel.substrate.proposals import (
     CallCandidate,
+    Candidate,
     IssueCapability,
     MemoryEntry,
     Propose,
     Remember,
     RevokeCapability,
 )
-from beliefd.ledger.chain import read
 from beliefd.ledger.replay import Position
 from beliefd.protocol import substrate_answers as answers
 from beliefd.protocol.substrate_operations import CallRequest, CapabilityRequest, ProposalRequest
@@ -33,9 +30,9 @@ from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.calls import check_token
 from beliefd.steward.claims import submitted
-from beliefd.steward.effects import carry_out
 from beliefd.steward.handle import Steward
 from beliefd.steward.lookout import Aside
+from beliefd.steward.verdicts import candidate_answer
 
 
 async def show_state(steward: Steward, call: Call) -> answers.StateAnswer:
@@ -55,7 +52,8 @@ async def show_state(steward: Steward, call: Call) -> answers.StateAnswer:
 
 async def propose(steward: Steward, call: Call) -> answers.ProposalAnswer:
     asked = convert(bind(call.body, call.path), ProposalRequest)
-    candidates, tokens = [], []
+    candidates: list[Candidate] = []
+    tokens: list[str | None] = []
     for candidate in asked.candidates:
         if isinstance(candidate, CallRequest):
             capability_id, secret = split_token(candidate.capability_token)
@@ -83,33 +81,6 @@ async def propose(steward: Steward, call: Call) -> answers.ProposalAnswer:
         results=results,
         mode=outcome.session.mode,
         audit_event_id=outcome.head.event_id,
-    )
-
-
-async def candidate_answer(
-    steward: Steward, session_id: str, result: CandidateResult
-) -> answers.CandidateAnswer:
-    """The verdict; an allowed call is carried out first, a repeated one answered from the ledger."""
-    done: OutcomeRecorded | None = None
-    call_id = result.repeats
-    if result.call is not None:
-        call_id = result.call.call_id
-        session = (await steward.positions.existing(session_id)).session
-        if session.calls[call_id].status == "scheduled":
-            done = await carry_out(steward, steward.registry, session_id, result.call)
-    if done is None and call_id is not None:
-        done = await _recorded(steward, session_id, call_id)
-    return answers.CandidateAnswer(
-        verdict=result.verdict,
-        reason_code=result.reason_code,
-        on_fail=result.on_fail,
-        reasons=list(result.reasons),
-        result=None if done is None else done.result,
-        status=None if call_id is None else ("scheduled" if done is None else done.call.status),
-        error="" if done is None else done.error,
-        call_id=call_id,
-        approval_id=None if result.approval is None else result.approval.approval_id,
-        content_hash=None if result.approval is None else result.approval.content_hash,
     )
 
 
@@ -191,13 +162,6 @@ async def list_memory(steward: Steward, call: Call) -> answers.MemoryPage:
     return answers.MemoryPage(entries=live)
 
 
-async def decided_call(
-    steward: Steward, session_id: str, event: ApprovalDecided
-) -> answers.CandidateAnswer | None:
-    """What became of a call that a person decided about."""
-    return None if event.result is None else await candidate_answer(steward, session_id, event.result)
-
-
 def split_token(token: str | None) -> tuple[str | None, str | None]:
     if token is None:
         return None, None
@@ -214,19 +178,6 @@ async def _at_snapshot(steward: Steward, position: Position, snapshot_id: str) -
         raise invalid(f"no snapshot `{snapshot_id[:64]}` in this session", "at")
     past = None if seq is None else await steward.positions.at(position.session.session_id, seq)
     return past or position
-
-
-async def _recorded(steward: Steward, session_id: str, call_id: str) -> OutcomeRecorded | None:
-    """The recorded outcome of a call, newest first found: an unknown one may have been settled later."""
-    found: OutcomeRecorded | None = None
-    needle = call_id.encode()
-    async for chunk in steward.store.stream(session_id):
-        for sealed in chunk:
-            if needle in sealed.record:
-                event = read(sealed.record).delta
-                if isinstance(event, OutcomeRecorded) and event.call.call_id == call_id:
-                    found = event
-    return found
 
 
 def _capability(name: str, capability: Capability) -> answers.CapabilityView:
