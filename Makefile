@@ -18,7 +18,7 @@ test: setup lint types
 
 check: setup lint types unit
 
-bench: setup .venv/bench.stamp
+bench: setup
 	$(BIN)/python -m benchmarks
 
 lint:
@@ -40,10 +40,6 @@ setup: .venv/setup.stamp
 .venv/setup.stamp: pyproject.toml scripts/venv
 	sh scripts/venv $(PYTHON)
 	$(BIN)/python -m pip install --quiet --editable ".[postgres]" --group dev
-	@touch $@
-
-.venv/bench.stamp: pyproject.toml .venv/setup.stamp
-	$(BIN)/python -m pip install --quiet --group bench
 	@touch $@
 
 clean:

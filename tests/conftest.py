@@ -6,6 +6,8 @@ import pytest
 
 from tests.support.postgres import PostgresServer
 
+pytest.register_assert_rewrite("beliefd.testing.appends", "beliefd.testing.store_contract")
+
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
@@ -16,6 +18,8 @@ def postgres_server() -> Iterator[PostgresServer]:
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     """The url of an empty database."""
+    postgres_server.start()  # a test that failed may have left it down
     url = postgres_server.create_database()
     yield url
+    postgres_server.start()
     postgres_server.drop_database(url)

@@ -1,5 +1,6 @@
 """Every example runs, against its own store and against a server, and notices when it is wrong."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -65,7 +66,11 @@ def test_every_animal_is_found_within_twenty_questions() -> None:
     assert ran.returncode == 0
     lines = ran.stdout.splitlines()
     assert len(lines) == 30
-    assert all(int(line.split(": ")[1].split()[0]) <= 20 for line in lines)
+    for line in lines:
+        found = re.fullmatch(r"(\w+): (\d+) questions, guessed (\w+)", line)
+        assert found is not None
+        assert found[1] == found[3]
+        assert int(found[2]) <= 20
 
 
 def test_twenty_questions_can_be_played() -> None:

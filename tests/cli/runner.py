@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -55,3 +56,24 @@ def finished(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
         timeout=LIMIT_SECONDS,
         check=False,
     )
+
+
+def in_terminal(*arguments: str | Path) -> tuple[int, str]:
+    """Run to the end in a terminal of 120 columns; the exit code and all that was written to it."""
+    ours, theirs = pty.openpty()
+    environment = {**CLEAN, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "50"}
+    command = [*COMMAND, *map(str, arguments)]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as running:
+        os.close(theirs)
+        shown = b""
+        while chunk := _read(ours):
+            shown += chunk
+    os.close(ours)
+    return running.returncode, shown.decode(errors="replace")
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # how Linux says that nobody holds the other end any more
+        return b""

@@ -1,7 +1,5 @@
 """`beliefd demo`: the story is true, the invitation works, and it ends cleanly."""
 
-import os
-import pty
 import re
 import shlex
 import signal
@@ -12,7 +10,7 @@ import pytest
 
 from beliefd.cli import story
 from beliefd.cli.demo import demo
-from tests.cli.runner import CLEAN, COMMAND, answer, finished, process
+from tests.cli.runner import answer, finished, in_terminal, process
 
 STOP_SECONDS = 60
 
@@ -59,29 +57,11 @@ def test_it_stays_up_with_a_curl_line_that_works_until_told_to_stop(data: Path, 
 
 
 def test_in_a_terminal_the_board_is_redrawn(data: Path) -> None:
-    main, terminal = pty.openpty()
-    environment = {**CLEAN, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "50"}
-    command = [*COMMAND, "demo", "--port", "0", "--data", str(data), "--once", "--pace", "0"]
-    with subprocess.Popen(
-        command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment
-    ) as running:
-        os.close(terminal)
-        shown = b""
-        while chunk := _read(main):
-            shown += chunk
-    os.close(main)
-    text = shown.decode(errors="replace")
-    assert running.returncode == 0
-    assert text.count("of 12 left") > 8
-    assert "✗" in text
-    assert "\x1b[" in text
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 65536)
-    except OSError:  # how Linux says that nobody holds the other end any more
-        return b""
+    code, shown = in_terminal("demo", "--port", "0", "--data", data, "--once", "--pace", "0")
+    assert code == 0
+    assert shown.count("of 12 left") > 8
+    assert "✗" in shown
+    assert "\x1b[" in shown
 
 
 def test_a_story_that_turns_out_otherwise_fails(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,15 @@
 """`beliefd session` on a store of its own: verbs, questions, exit codes, and text that cannot deceive."""
 
 import json
+import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from tests.cli.runner import answer, beliefd
+import beliefd as library
+from beliefd.cli.output import console
+from tests.cli.runner import answer, beliefd, in_terminal
 
 BY = ("--source", "human://alice", "--observation", "o1")
 ONTOLOGY = {
@@ -64,12 +68,8 @@ def test_a_store_that_is_not_there_is_not_made_by_asking(data: Path) -> None:
 
 
 def test_json_is_the_answer_and_nothing_else(data: Path, session: str) -> None:
-    import beliefd as library
-
     printed = answer("session", "show", session, "--data", data)
     with library.open(data / "beliefd.db") as embedded:
-        import msgspec
-
         assert printed == msgspec.to_builtins(embedded.query_belief(session))
 
 
@@ -199,6 +199,20 @@ def test_what_agents_write_cannot_paint_the_screen(data: Path) -> None:
     told = beliefd("session", "why", made, ":smile:", "--data", data).stdout
     assert "\\x1b[2Jgone \\x07" in told
     assert "\x1b" not in told
+
+
+def test_the_console_takes_nothing_for_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    console().print("[red]sure[/red] :smile:")
+    assert capsys.readouterr().out == "[red]sure[/red] :smile:\n"
+
+
+def test_watching_in_a_terminal_redraws_the_session(data: Path, session: str) -> None:
+    answer("session", "eliminate", session, "a", "b", *BY, "--data", data)
+    answer("session", "terminate", session, "--data", data)
+    code, shown = in_terminal("session", "watch", session, "--data", data)
+    assert code == 0
+    for measured in ("3 of 3 left, 1.58 bits", "1 of 3 left, 0.00 bits", "terminated"):
+        assert measured in re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", shown)
 
 
 def test_a_long_list_of_survivors_says_how_many_it_leaves_out(data: Path) -> None:

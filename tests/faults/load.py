@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -138,6 +139,24 @@ async def audit(
         since_event_id = page["next"]
         if since_event_id is None:
             return events
+
+
+async def write_bulk(http: httpx.AsyncClient, session_id: str) -> list[str]:
+    """Half a megabyte of events in one request; their ids, or the failure of the last."""
+    line = json.dumps(
+        {
+            "verb": "ELIMINATE",
+            "source_id": "probe://bulk",
+            "observation_id": "bulk",
+            "eliminated": [],
+            "justification": {"text": "x" * 8_000},
+        }
+    )
+    response = await http.post(f"/v1/sessions/{session_id}/batch", content="\n".join([line] * 64))
+    answers = [json.loads(one) for one in response.text.splitlines()]
+    if error := answers[-1].get("error"):
+        raise Failure(response.status_code, error["code"], error["message"])
+    return [answer["audit_event_id"] for answer in answers]
 
 
 def requests(name: str, sessions: Sequence[str], seed: int) -> Iterator[Request]:

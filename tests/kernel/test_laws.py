@@ -33,8 +33,8 @@ from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.ledger.chain import state_hash
+from beliefd.testing.strategies import claims, declarations, eliminations, facts, stories, universes
 from tests.kernel.model import Model, Said
-from tests.kernel.strategies import claims, declarations, eliminations, facts, stories, universes
 
 Story = tuple[DeclareSession, list[tuple[Command, Facts]]]
 

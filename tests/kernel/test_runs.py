@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from beliefd.kernel.beliefs.survivors import Survivors, Universe
 from beliefd.kernel.evolve import begin, evolve, evolve_all
-from tests.kernel.strategies import stories
+from beliefd.testing.strategies import stories
 from tests.kernel.test_laws import Story, told
 
 IDS = [f"h{number:02}" for number in range(60)]

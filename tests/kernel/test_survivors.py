@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beliefd.kernel.beliefs.survivors import Survivors, Universe
-from tests.kernel.strategies import ids, universes
+from beliefd.testing.strategies import ids, universes
 
 
 def naive_universe_hash(universe: set[str]) -> bytes:

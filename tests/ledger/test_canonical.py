@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from beliefd.kernel.canonical import MAX_DEPTH, MAX_SAFE_INTEGER, NotCanonical, canonical
 from beliefd.ledger.strict_json import Unreadable, loads
-from tests.kernel.strategies import json_values, keys
+from beliefd.testing.strategies import json_values, keys
 
 doubles = st.integers(0, 2**64 - 1).map(lambda bits: struct.unpack(">d", bits.to_bytes(8, "big"))[0])
 

@@ -17,7 +17,7 @@ from beliefd.ledger.transfer import entry_lines, header_line, read_export
 from beliefd.ledger.verify import verify
 from beliefd.steward.positions import pack, unpack
 from beliefd.stores.base import Snapshot
-from tests.kernel.strategies import stories
+from beliefd.testing.strategies import stories
 from tests.ledger.ledgers import every_kind, exported
 from tests.ledger.world import AGENT, ONTOLOGY, World
 

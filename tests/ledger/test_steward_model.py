@@ -26,8 +26,7 @@ from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import payload_of
 from beliefd.protocol.answers import BeliefSnapshot
 from beliefd.protocol.operations import BY_NAME
-from tests.kernel.model import Model, Said
-from tests.kernel.strategies import (
+from beliefd.testing.strategies import (
     claims,
     conclusion_ids,
     declarations,
@@ -38,6 +37,7 @@ from tests.kernel.strategies import (
     small_objects,
     sources,
 )
+from tests.kernel.model import Model, Said
 from tests.ledger.world import World
 
 OPERATIONS = {

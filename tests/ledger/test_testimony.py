@@ -12,8 +12,8 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.protocol import answers
+from beliefd.testing.strategies import commands, declarations, sources
 from tests.kernel.model import Model
-from tests.kernel.strategies import commands, declarations, sources
 from tests.ledger.world import ADMIN, ONTOLOGY, World
 
 FACTS = Facts(now="", event_id="", principal=ADMIN, policy=Policy(), policy_hash="")

@@ -18,7 +18,7 @@ from beliefd.protocol.operations import BY_NAME
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore
-from tests.kernel.strategies import stories
+from beliefd.testing.strategies import stories
 from tests.ledger.test_replay import Story
 from tests.ledger.world import ONTOLOGY, World
 

@@ -63,6 +63,12 @@ class Watched:
             self.read_after.append(after)
         return await self._store.entries(session_id, after, limit)
 
+    async def replay(
+        self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
+    ) -> None:
+        self.read_after.append(after)
+        await self._store.replay(session_id, after, upto, take)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 

@@ -90,7 +90,7 @@ async def test_a_role_that_may_only_read_and_append_can_use_the_store(
         f"CREATE ROLE {role} LOGIN",
         "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
         f"GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO {role}",
-        f"GRANT UPDATE ON sessions, snapshots, tokens TO {role}",
+        f"GRANT UPDATE ON sessions, snapshots, tokens, inbox TO {role}",
     ):
         await _value(ledger, statement)
     store = await PostgresStore.open(ledger.replace("//beliefd@", f"//{role}@"))
@@ -144,8 +144,9 @@ async def test_the_store_outlives_restarts_of_its_server(
     await asyncio.gather(*(store.head("s") for _ in range(40)))  # several connections, all about to die
     for turn, interrupt in enumerate((postgres_server.stop, postgres_server.kill), 4):
         interrupt()
-        for work in (store.ping(), store.head("s"), store.append(_next(turn))):
-            await _unavailable(work)
+        await _unavailable(store.ping())
+        await _unavailable(store.head("s"))
+        await _unavailable(store.append(_next(turn)))
         postgres_server.start()
         assert await store.entries("s") == chain("s", turn - 1)
         await store.append(_next(turn))
@@ -242,6 +243,18 @@ async def test_a_notice_that_could_not_be_sent_is_sent_later(
     await eventually(lambda: "s" in heard)
     await listener.close()
     await store.close()
+
+
+async def test_a_process_that_appends_and_leaves_is_heard_of(ledger: str) -> None:
+    here = await PostgresStore.open(ledger)
+    heard: list[str] = []
+    here.subscribe(heard.append)
+    await _until(ledger, LISTENING, 1)
+    guest = await PostgresStore.open(ledger)
+    await guest.append(_next(4))
+    await guest.close()
+    await eventually(lambda: "s" in heard)
+    await here.close()
 
 
 def test_a_payload_that_postgresql_would_refuse_becomes_anything() -> None:

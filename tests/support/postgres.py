@@ -4,6 +4,7 @@ The binaries come from the machine if it has them, else from the `pixeltable_pgs
 """
 
 import asyncio
+import contextlib
 import importlib.util
 import os
 import pwd
@@ -61,14 +62,17 @@ class PostgresServer:
     def drop_database(self, url: str) -> None:
         self.execute(f'DROP DATABASE "{url.rsplit("/", 1)[1]}" WITH (FORCE)')
 
-    def execute(self, statement: str, database: str = "postgres") -> None:
+    def execute(self, statement: str, database: str = "postgres") -> list[Any]:
         """Run one statement as the superuser; works inside and outside of an event loop."""
         with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, _execute(self.url(database), statement)).result()
+            return thread.submit(asyncio.run, _execute(self.url(database), statement)).result()
 
     # -- life ------------------------------------------------------------------------------------
 
     def start(self) -> None:
+        """Start, unless it runs; after a kill this includes recovery."""
+        if self._process is not None and self._process.poll() is None:
+            return
         deadline = time.monotonic() + START_SECONDS
         while True:
             self._process = self._spawn("postgres", *self._settings())
@@ -86,8 +90,13 @@ class PostgresServer:
         self._end(signal.SIGINT)
 
     def kill(self) -> None:
-        """kill -9: nothing is flushed; the next start recovers from the write-ahead log."""
+        """kill -9 of all its processes: nothing is flushed, the next start recovers from the log."""
+        children = [row["pid"] for row in self.execute("SELECT pid FROM pg_stat_activity")]
         self._end(signal.SIGKILL)
+        # Left alone they would end too, but not before answering for a moment.
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
 
     def restart(self) -> None:
         self.stop()
@@ -164,12 +173,13 @@ class PostgresServer:
             return self._home / folder.relative_to(packages)
 
 
-async def _execute(url: str, statement: str) -> None:
+async def _execute(url: str, statement: str) -> list[Any]:
     import asyncpg
 
     connection = await asyncpg.connect(url)
     try:
-        await connection.execute(statement)
+        rows: list[Any] = await connection.fetch(statement)
+        return rows
     finally:
         await connection.close()
 

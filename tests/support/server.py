@@ -57,13 +57,14 @@ class ServerProcess:
         """SIGKILL: no handler runs, nothing is flushed."""
         self._end(signal.SIGKILL)
 
-    def stop(self) -> None:
-        self._end(signal.SIGTERM)
+    def stop(self, seconds: float = START_SECONDS) -> int:
+        """SIGTERM; the exit code, if it comes in time."""
+        return self._end(signal.SIGTERM, seconds)
 
-    def _end(self, how: signal.Signals) -> None:
+    def _end(self, how: signal.Signals, seconds: float = START_SECONDS) -> int:
         if self._process.poll() is None:
             self._process.send_signal(how)
-            self._process.wait(START_SECONDS)
+        return self._process.wait(seconds)
 
     def forget(self) -> None:
         self._log.unlink(missing_ok=True)

@@ -96,6 +96,13 @@ class StreamsAnEmptyChunkAtTheEnd(MemoryStore):
         yield []
 
 
+class ReplaysPastTheEnd(MemoryStore):
+    async def replay(
+        self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
+    ) -> None:
+        await super().replay(session_id, after, upto + 1, take)
+
+
 class KeepsTheFirstSnapshot(MemoryStore):
     async def append(self, batch: Append) -> None:
         known = self._snapshots.get(batch.session_id)

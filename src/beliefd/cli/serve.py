@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
@@ -148,7 +148,6 @@ def _server(
     import uvicorn
 
     from beliefd.http.app import create_app
-    from beliefd.http.protocol import Protocol
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -168,15 +167,19 @@ def _server(
                     loop.add_signal_handler(number, self.handle_exit, number, None)
             yield
 
-    config = uvicorn.Config(
-        create_app(steward, chores),
-        http=Protocol,
-        ws="none",
-        proxy_headers=False,
-        access_log=False,
-        log_level="error",
-        server_header=False,
-        lifespan="on",
-        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-    )
-    return Server(config)
+    return Server(uvicorn.Config(create_app(steward, chores), **uvicorn_settings()))
+
+
+def uvicorn_settings() -> dict[str, Any]:
+    from beliefd.http.protocol import Protocol
+
+    return {
+        "http": Protocol,
+        "ws": "none",
+        "proxy_headers": False,
+        "access_log": False,
+        "log_level": "error",
+        "server_header": False,
+        "lifespan": "on",
+        "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
+    }

@@ -26,9 +26,7 @@ class Request(Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        return self.operation.path.format(
-            **{name: quote(value, safe="") for name, value in self.path.items()}
-        )
+        return self.operation.path.format(**{name: _segment(value) for name, value in self.path.items()})
 
     @property
     def headers(self) -> dict[str, str]:
@@ -46,6 +44,11 @@ class Request(Struct, frozen=True):
         if self.body is None or isinstance(self.body, bytes):
             return self.body
         return msgspec.json.encode(self.body)
+
+
+def _segment(value: str) -> str:
+    # A path of `..` would be taken for a step upwards on its way; encoded dots are just an id.
+    return quote(value, safe="").replace(".", "%2E")
 
 
 def request(name: str, session_id: str | None = None, **rest: Any) -> Request:

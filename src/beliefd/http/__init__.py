@@ -1,0 +1,1 @@
+"""The HTTP entrypoint: it parses, authenticates and answers; it decides nothing."""

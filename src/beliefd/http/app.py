@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import Final
 
 import msgspec
 from starlette.applications import Starlette
@@ -22,6 +23,10 @@ from beliefd.steward.handle import Steward
 
 Chore = Callable[[], Awaitable[None]]
 _HEALTH = msgspec.json.encode(Health(version=__version__, protocol=PROTOCOL))
+
+
+CLOSE_SECONDS: Final = 5.0
+"""How long a store that does not answer may delay the end of the server."""
 
 
 class Application(Starlette):
@@ -85,7 +90,7 @@ async def _lifespan(steward: Steward | None, chores: Sequence[Chore]) -> AsyncIt
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     if steward is not None:
-        await steward.close()
+        await steward.close(CLOSE_SECONDS)
 
 
 async def _defect(_: Request, __: Exception) -> Reply:

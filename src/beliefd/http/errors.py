@@ -1,5 +1,6 @@
 """One error shape on the wire, and the status that goes with each code."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Iterable
 from typing import Final
@@ -71,6 +72,10 @@ async def guarded(work: Awaitable[Answered]) -> Answered:
         return error_reply(BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)))
     except LedgerBroken as error:
         return error_reply(ledger_broken(error))
+    except asyncio.CancelledError:
+        # Nothing but the end of the server cancels a request. Its caller may have been about to be answered.
+        message = "the server is stopping; it is not known whether this was carried out"
+        return error_reply(BeliefdError(Code.STORAGE_UNAVAILABLE, message))
     except ClientDisconnect:
         return Reply(CLIENT_GONE)  # nobody reads it; the metrics count it
     except Exception:

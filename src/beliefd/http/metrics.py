@@ -3,6 +3,7 @@
 import time
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 from beliefd.steward.handle import Steward
@@ -11,6 +12,8 @@ BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 
 
 class Metrics:
+    """What the surface has seen; what was decided is counted by the steward."""
+
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()
         self._buckets = [0] * (len(BUCKETS) + 1)
@@ -23,25 +26,35 @@ class Metrics:
         self._seconds += seconds
 
     def render(self, steward: Steward) -> bytes:
-        lines = ["# TYPE beliefd_http_requests_total counter"]
-        for (operation, status), count in sorted(self._requests.items()):
-            lines.append(f'beliefd_http_requests_total{{operation="{operation}",status="{status}"}} {count}')
-        lines.append("# TYPE beliefd_http_request_seconds histogram")
+        requests = (
+            (f'{{operation="{operation}",status="{status}"}}', count)
+            for (operation, status), count in sorted(self._requests.items())
+        )
+        events = (
+            (f'{{verb="{verb}",kind="{kind}"}}', count)
+            for (verb, kind), count in sorted(steward.decided.items())
+        )
+        lines = [
+            *_family("beliefd_http_requests_total", "counter", "Requests by operation and status", requests),
+            *_family("beliefd_http_request_seconds", "histogram", "Time to an answer", self._histogram()),
+            *_family("beliefd_events_total", "counter", "Events decided, refusals included", events),
+            *_family("beliefd_append_retries_total", "counter", "Lost races", [("", steward.retries)]),
+            *_family("beliefd_sessions_in_memory", "gauge", "Cached states", [("", len(steward.positions))]),
+            *_family("beliefd_start_time_seconds", "gauge", "Since when", [("", round(self._started, 3))]),
+        ]
+        return "\n".join(lines).encode() + b"\n"
+
+    def _histogram(self) -> Iterable[tuple[str, float]]:
         total = 0
         for bound, count in zip((*BUCKETS, "+Inf"), self._buckets, strict=True):
             total += count
-            lines.append(f'beliefd_http_request_seconds_bucket{{le="{bound}"}} {total}')
-        lines.append(f"beliefd_http_request_seconds_sum {self._seconds:.6f}")
-        lines.append(f"beliefd_http_request_seconds_count {total}")
-        lines.append("# TYPE beliefd_events_total counter")
-        for (verb, kind), count in sorted(steward.decided.items()):
-            lines.append(f'beliefd_events_total{{verb="{verb}",kind="{kind}"}} {count}')
-        lines += [
-            "# TYPE beliefd_append_retries_total counter",
-            f"beliefd_append_retries_total {steward.retries}",
-            "# TYPE beliefd_sessions_in_memory gauge",
-            f"beliefd_sessions_in_memory {len(steward.positions)}",
-            "# TYPE beliefd_start_time_seconds gauge",
-            f"beliefd_start_time_seconds {self._started:.3f}",
-        ]
-        return "\n".join(lines).encode() + b"\n"
+            yield f'_bucket{{le="{bound}"}}', total
+        yield "_sum", round(self._seconds, 6)
+        yield "_count", total
+
+
+def _family(name: str, kind: str, help_text: str, samples: Iterable[tuple[str, float]]) -> Iterable[str]:
+    yield f"# HELP {name} {help_text}"
+    yield f"# TYPE {name} {kind}"
+    for suffix, value in samples:
+        yield f"{name}{suffix} {value}"

@@ -1,11 +1,291 @@
 """OpenAPI 3.1 from the operations table. `python -m beliefd.http.openapi` prints it as YAML."""
 
 from functools import cache
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from beliefd import __version__
+from beliefd.http.errors import STATUS
+from beliefd.http.examples import EXAMPLES
+from beliefd.kernel.errors import Code, ErrorShape
+from beliefd.kernel.values import Id
+from beliefd.ledger.chain import Entry
+from beliefd.protocol.answers import BeliefSnapshot, Health
+from beliefd.protocol.operations import OPERATIONS, Operation, Parameter
+from beliefd.steward.usecases import KEY_PATTERN
+
+Json = dict[str, Any]
+WITH_BODY: Final = ("POST", "PUT")
+
+DESCRIPTION: Final = """\
+Agents propose, beliefd decides, and one append-only ledger a session remembers why.
+
+Every error has the same shape: `error.code` never changes its meaning, `error.details.path` points at the bad
+field. A command that was understood but turned down is on record: `error.details.audit_event_id` names the
+entry.
+
+Objects that are stored and not interpreted (`metadata`, `justification`, `context`) take any JSON that every
+parser reads alike: no repeated keys, no integers past 2^53 - 1, at most 60 levels.
+"""
+TAGS: Final = {
+    "sessions": "Declare hypotheses, eliminate them, come to an end",
+    "ledger": "What happened, why, and whether it can be believed",
+    "claims": "What agents say, the gates it must pass, and the people who decide",
+    "policy": "The rules in force",
+    "server": "Is it well?",
+}
+TEXT: Final[Json] = {"type": "string"}
+ETAG: Final[Json] = {
+    "description": "The event id of the session's head; send it back as If-Match or If-None-Match",
+    "schema": TEXT,
+}
+IF_MATCH: Final[Json] = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "Act only if this event is still the head, otherwise answer `CONFLICT`",
+    "schema": {"type": "string", "pattern": '^(\\*|"[!#-~]{1,512}")$'},
+}
+IF_NONE_MATCH: Final[Json] = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "Answer 304 if the head is still this event",
+    "schema": TEXT,
+}
+IDEMPOTENCY_KEY: Final[Json] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "A retry with the same key gets the first answer and changes nothing",
+    "schema": {"type": "string", "pattern": KEY_PATTERN, "minLength": 1, "maxLength": 255},
+}
+LAST_EVENT_ID: Final[Json] = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "description": "The `id` of the last event that arrived; the feed goes on after it",
+    "schema": {"type": "integer", "minimum": 0},
+}
+BYTES: Final = {"application/octet-stream": "Evidence, byte for byte"}
+STREAMS: Final = {
+    "batch": "One answer or error a line, in the order of the lines",
+    "export": "A header line, then one entry a line",
+    "events": "Server-sent events: `id` is the entry's seq, `event` is `audit`, `data` the entry",
+}
 
 
 @cache
-def openapi_document() -> dict[str, Any]:
-    return {"openapi": "3.1.0", "info": {"title": "beliefd", "version": __version__}, "paths": {}}
+def openapi_document() -> Json:
+    refs, schemas = _schemas()
+    responses: Json = {}
+    paths: Json = {}
+    for operation in OPERATIONS:
+        described = _operation(operation, refs, schemas, responses)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "beliefd",
+            "version": __version__,
+            "summary": "A belief server with an epistemic firewall for AI agents",
+            "description": DESCRIPTION,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "http://127.0.0.1:8642"}],
+        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
+        # Where no token has ever been made, programs on the same machine are let in as `agent://local`.
+        "security": [{"bearer": []}, {}],
+        "paths": {**paths, **_server_paths(refs, responses)},
+        "components": {
+            "schemas": schemas,
+            "responses": dict(sorted(responses.items())),
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _schemas() -> tuple[dict[Any, Json], Json]:
+    """A reference for every type that crosses the wire, and the schemas that the references lead to."""
+    bodies = [operation.body for operation in OPERATIONS if operation.body is not None]
+    answers = [operation.answer for operation in OPERATIONS if operation.answer is not None]
+    types = list(dict.fromkeys([*bodies, *answers, ErrorShape, Health, Entry]))
+    made = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    refs, schemas = _with_short_names(*made)
+    for operation in OPERATIONS:
+        if operation.body is not None:
+            _relax(schemas[operation.body.__name__], operation)
+    entry = schemas["Entry"]
+    entry["properties"]["hash"] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+    entry["required"].append("hash")
+    by_type: dict[Any, Json] = dict(zip(types, refs, strict=True))
+    schemas["AuditPage"]["properties"]["events"]["items"] = by_type[Entry]
+    return by_type, dict(sorted(schemas.items()))
+
+
+def _with_short_names(refs: tuple[Json, ...], schemas: Json) -> tuple[list[Json], Json]:
+    """Where an event and an answer share a name, msgspec tells them apart by module; we by what they are."""
+    text = msgspec.json.encode([refs, schemas]).decode()
+    for name in schemas:
+        module, _, short = name.rpartition(".")
+        if module:
+            text = text.replace(name, f"{short}Event" if module.endswith(".events") else short)
+    short_refs, short_schemas = msgspec.json.decode(text)
+    return short_refs, short_schemas
+
+
+def _relax(body: Json, operation: Operation) -> None:
+    """A body may leave out the verb and what the path says, or repeat them."""
+    known = {"verb", *_path_names(operation)}
+    body["required"] = [name for name in body.get("required", ()) if name not in known]
+    if "session_id" in known:
+        body["properties"]["session_id"] = {"type": "string", "description": "The one in the path, if any"}
+
+
+def _operation(operation: Operation, refs: dict[Any, Json], schemas: Json, responses: Json) -> Json:
+    described: Json = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "tags": [operation.tag],
+        "parameters": _parameters(operation),
+    }
+    if operation.method in WITH_BODY:
+        described["requestBody"] = _request_body(operation, refs, schemas)
+    described["responses"] = {
+        str(operation.status): _success(operation, refs),
+        **_failures(operation, refs, responses),
+    }
+    return described
+
+
+def _parameters(operation: Operation) -> list[Json]:
+    found: list[Json] = [
+        {"name": name, "in": "path", "required": True, "schema": msgspec.json.schema(Id)}
+        for name in _path_names(operation)
+    ]
+    found += [_query_parameter(parameter) for parameter in operation.query]
+    if operation.if_match:
+        found.append(IF_MATCH)
+    if operation.idempotency_key:
+        found.append(IDEMPOTENCY_KEY)
+    if operation.method == "GET" and _has_etag(operation):
+        found.append(IF_NONE_MATCH)
+    if operation.media == "text/event-stream":
+        found.append(LAST_EVENT_ID)
+    return found
+
+
+def _query_parameter(parameter: Parameter) -> Json:
+    schema = msgspec.json.schema(parameter.kind)
+    if parameter.default is not None:
+        schema["default"] = parameter.default
+    return {"name": parameter.name, "in": "query", "description": parameter.summary, "schema": schema}
+
+
+def _path_names(operation: Operation) -> list[str]:
+    return [part.strip("{}") for part in operation.path.split("/") if part.startswith("{")]
+
+
+def _request_body(operation: Operation, refs: dict[Any, Json], schemas: Json) -> Json:
+    if operation.body is None:
+        schema: Json = {"type": "string", "description": BYTES.get(operation.body_media, "JSON Lines")}
+        required = operation.answer is not None  # a batch without lines is answered without lines
+    else:
+        schema = refs[operation.body]
+        required = bool(schemas[operation.body.__name__].get("required"))
+    media = {"schema": schema, "example": EXAMPLES[operation.name]}
+    return {"required": required, "content": {operation.body_media: media}}
+
+
+def _success(operation: Operation, refs: dict[Any, Json]) -> Json:
+    if operation.answer is None:
+        answer: Json = {"description": STREAMS[operation.name], "content": _content(operation.media, TEXT)}
+    else:
+        content = _content(operation.media, refs[operation.answer])
+        answer = {"description": operation.summary, "content": content}
+    if _has_etag(operation):
+        answer["headers"] = {"ETag": ETAG}
+    return answer
+
+
+def _has_etag(operation: Operation) -> bool:
+    """An answer that shows a session goes by the session's head."""
+    fields = getattr(operation.answer, "__struct_fields__", ())
+    return operation.answer is BeliefSnapshot or "snapshot" in fields
+
+
+def _failures(operation: Operation, refs: dict[Any, Json], responses: Json) -> Json:
+    codes = [Code.INVALID_REQUEST, Code.UNAUTHORIZED, Code.FORBIDDEN, *operation.errors]
+    if "{session_id}" in operation.path:
+        codes.append(Code.SESSION_NOT_FOUND)
+    if operation.method in WITH_BODY:
+        codes += [Code.PAYLOAD_TOO_LARGE, Code.UNSUPPORTED_MEDIA_TYPE]
+    codes += [Code.LEDGER_BROKEN, Code.INTERNAL, Code.STORAGE_UNAVAILABLE]
+    found = _errors(codes, refs, responses)
+    if operation.method == "GET" and _has_etag(operation):
+        return {"304": {"description": "If-None-Match names what is still the head"}, **found}
+    return found
+
+
+def _errors(codes: list[Code], refs: dict[Any, Json], responses: Json) -> Json:
+    """References by status; what they refer to is added to `responses`."""
+    found: Json = {}
+    for status in sorted({STATUS[code] for code in codes}):
+        here = sorted(code for code in codes if STATUS[code] == status)
+        name = ".".join(here)
+        responses[name] = {
+            "description": ", ".join(f"`{code}`" for code in here),
+            "content": _content("application/json", refs[ErrorShape]),
+        }
+        found[str(status)] = {"$ref": f"#/components/responses/{name}"}
+    return found
+
+
+def _server_paths(refs: dict[Any, Json], responses: Json) -> Json:
+    well = {"200": {"description": "It is well", "content": _content("application/json", refs[Health])}}
+    away = _errors([Code.STORAGE_UNAVAILABLE, Code.INTERNAL], refs, responses)
+    counted = {"200": {"description": "Prometheus' text format", "content": _content("text/plain", TEXT)}}
+    document = {
+        "200": {"description": "OpenAPI", "content": _content("application/json", {"type": "object"})}
+    }
+    rows: list[tuple[str, str, str, Json]] = [
+        ("/healthz", "health", "Does the process answer?", well),
+        ("/readyz", "ready", "Would the store take a write?", {**well, **away}),
+        ("/metrics", "metrics", "Counters and latencies", counted),
+        ("/openapi.json", "openapi", "This document", document),
+    ]
+    return {
+        path: {
+            "get": {
+                "operationId": name,
+                "summary": summary,
+                "tags": ["server"],
+                "security": [],
+                "responses": made,
+            }
+        }
+        for path, name, summary, made in rows
+    }
+
+
+def _content(media: str, schema: Json) -> Json:
+    return {media: {"schema": schema}}
+
+
+def as_yaml() -> str:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Writes every value where it stands (nobody reads anchors), and texts as they are."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    Dumper.add_representer(
+        str,
+        lambda dumper, text: dumper.represent_scalar(
+            "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+        ),
+    )
+    return yaml.dump(openapi_document(), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110)
+
+
+if __name__ == "__main__":
+    print(as_yaml(), end="")

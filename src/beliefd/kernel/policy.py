@@ -6,7 +6,7 @@ import msgspec
 
 from beliefd.kernel.claims.bundle import TierName, Unit
 from beliefd.kernel.substrate.tools import ToolDefinition
-from beliefd.kernel.values import Id, Role, Value
+from beliefd.kernel.values import PEOPLE, Id, Role, Value
 
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=10 * 365 * 24 * 3600)]
 HUMAN_ALWAYS = ("DELETE", "PRIVILEGE")
@@ -57,8 +57,16 @@ class ApproverRule(Value, frozen=True):
     required: Annotated[int, msgspec.Meta(ge=1, le=10)] = 1
 
     def __post_init__(self) -> None:
-        if self.principals and not self.roles and self.required > len(set(self.principals)):
-            raise ValueError(f"`required` is {self.required}, but only {len(self.principals)} may approve")
+        programs = [role for role in self.roles if role not in PEOPLE]
+        if programs:
+            raise ValueError(f"`{programs[0]}` is no role of people, and only people approve")
+        named = len(set(self.principals))
+        if named and not self.roles and self.required > named:
+            raise ValueError(f"`required` is {self.required}, but only {named} may approve")
+
+    @property
+    def nobody(self) -> bool:
+        return not self.roles and not self.principals
 
 
 class ApprovalPolicy(Value, frozen=True):
@@ -76,7 +84,7 @@ class ApprovalPolicy(Value, frozen=True):
         missing = [tier for tier in HUMAN_ALWAYS if tier not in self.require_human]
         if missing:
             raise ValueError(f"`require_human` must name {missing[0]}: it always needs a person")
-        if self.on_expiry == "escalate" and not (self.escalate_to.roles or self.escalate_to.principals):
+        if self.on_expiry == "escalate" and self.escalate_to.nobody:
             raise ValueError("`on_expiry: escalate` needs somebody in `escalate_to`")
 
     def rule_for(self, tier: str) -> ApproverRule:

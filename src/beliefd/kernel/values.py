@@ -29,6 +29,10 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+PEOPLE: Final = (Role.APPROVER, Role.ADMIN)
+"""Roles that people have. All others are programs, which propose and never approve."""
+
+
 class Tier(IntEnum):
     """Risk tiers with their total order; the wire carries the names."""
 
@@ -37,6 +41,9 @@ class Tier(IntEnum):
     MODIFY = 2
     DELETE = 3
     PRIVILEGE = 4
+
+
+TIER_PATTERN: Final = f"^({'|'.join(tier.name for tier in Tier)})$(?!\\n)"
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,4 +64,4 @@ class Principal(Value, frozen=True):
 
     id: Id
     role: Role
-    tier: str = Tier.WRITE_LIMITED.name
+    tier: Annotated[str, msgspec.Meta(pattern=TIER_PATTERN)] = Tier.WRITE_LIMITED.name

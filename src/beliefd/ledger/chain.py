@@ -5,6 +5,7 @@ every field is covered: payload, actor, time, order. Stores keep both as they ar
 """
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +14,7 @@ from msgspec import Raw, Struct
 from beliefd.kernel.canonical import canonical, digest
 from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Event
+from beliefd.kernel.events import Eliminated, Event
 from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
@@ -81,8 +82,13 @@ class Link(Struct, frozen=True, gc=False):
     seq: int
 
 
+class _EliminationLink(Link, frozen=True, gc=False):
+    delta: Eliminated
+
+
 _entry_decoder = msgspec.json.Decoder(Entry)
 _link_decoder = msgspec.json.Decoder(Link)
+_elimination_decoder = msgspec.json.Decoder(_EliminationLink)
 _declare_decoder = msgspec.json.Decoder(DeclareSession)
 _command_types: dict[str, type] = {str(kind.__struct_config__.tag): kind for kind in Command.__args__}
 
@@ -91,8 +97,14 @@ def read(record: bytes) -> Entry:
     return _entry_decoder.decode(record)
 
 
-def read_link(record: bytes) -> Link:
-    return _link_decoder.decode(record)
+def read_links(records: Iterable[bytes]) -> list[Link]:
+    links: list[Link] = []
+    for record in records:
+        try:
+            links.append(_elimination_decoder.decode(record))  # almost all are, and one kind reads faster
+        except msgspec.ValidationError:
+            links.append(_link_decoder.decode(record))
+    return links
 
 
 def declaration(entry: Entry) -> DeclareSession:

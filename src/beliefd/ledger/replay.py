@@ -24,7 +24,7 @@ from beliefd.ledger.chain import (
     genesis_hash,
     head_of,
     read,
-    read_link,
+    read_links,
 )
 
 CHUNK: Final = 1_000
@@ -48,8 +48,31 @@ def fold(entries: Iterable[Sealed], start: Position | None = None) -> Position |
     if position is None and (first := next(rest, None)) is not None:
         position = _begun(first)
     while position is not None and (chunk := list(islice(rest, CHUNK))):
-        position = _all_at_once(chunk, position) or _one_by_one(chunk, position)
+        hashes = [sealed.hash for sealed in chunk]
+        records = [sealed.record for sealed in chunk]
+        position = _all_at_once(records, position, hashes) or _one_by_one(chunk, position)
     return position
+
+
+class Folding:
+    """A fold in progress that is fed bare records: the hash of each must be the link of the next.
+
+    Whether the last hash is the right one only the head can tell, and where exactly a chunk does not hold
+    only whole entries can: both are the caller's to ask.
+    """
+
+    def __init__(self, start: Position | None) -> None:
+        self.position = start
+
+    def take(self, records: list[bytes]) -> None:
+        if self.position is None:
+            first, *records = records
+            self.position = _begun(Sealed(1, "", first, sha256(first).hexdigest()))
+        if records:
+            start = self.position
+            self.position = _all_at_once(records, start)
+            if self.position is None:
+                raise LedgerBroken(start.head.seq + 1, None, "from here on it does not hold together")
 
 
 def _begun(sealed: Sealed) -> Position:
@@ -59,24 +82,25 @@ def _begun(sealed: Sealed) -> Position:
     except msgspec.MsgspecError as error:
         raise LedgerBroken(sealed.seq, sealed.event_id, f"it does not follow: {error}") from None
     _check(sealed, entry, 1, genesis_hash(session))
-    return Position(session, head_of(sealed))
+    return Position(session, Head(seq=1, event_id=entry.event_id, hash=sealed.hash))
 
 
-def _all_at_once(chunk: list[Sealed], start: Position) -> Position | None:
+def _all_at_once(records: list[bytes], start: Position, promised: list[str] | None = None) -> Position | None:
     """The same checks as one by one, in loops that run fast; None where anything does not hold."""
-    hashes = [sealed.hash for sealed in chunk]
-    if [sha256(sealed.record).hexdigest() for sealed in chunk] != hashes:
+    hashes = [sha256(record).hexdigest() for record in records]
+    if promised is not None and hashes != promised:
         return None
     try:
-        links = [read_link(sealed.record) for sealed in chunk]
+        links = read_links(records)
         session = evolve_all(start.session, [link.delta for link in links])
+        last = read(records[-1])
     except (msgspec.MsgspecError, KeyError):
         return None
     if [link.prev_hash for link in links] != [start.head.hash, *hashes[:-1]]:
         return None
-    if [link.seq for link in links] != list(range(start.head.seq + 1, start.head.seq + len(chunk) + 1)):
+    if [link.seq for link in links] != list(range(start.head.seq + 1, start.head.seq + len(links) + 1)):
         return None
-    return Position(session, head_of(chunk[-1]))
+    return Position(session, Head(seq=last.seq, event_id=last.event_id, hash=hashes[-1]))
 
 
 def _one_by_one(chunk: list[Sealed], start: Position) -> Position:

@@ -72,10 +72,11 @@ def _small(digits: str) -> int:
 
 
 def _moderate(digits: str) -> float:
+    """JSON knows no difference between 2 and 2.0, and neither has its canonical form."""
     value = float(digits)
     if abs(value) > MAX_SAFE_INTEGER:
         raise _Suspicion
-    return value
+    return int(value) if value.is_integer() else value
 
 
 def _unwanted(_: str) -> NoReturn:
@@ -125,7 +126,7 @@ def _number(digits: str) -> Any:
     # Below 1e21 the canonical form has no exponent: read back it would be an integer past 2^53 - 1.
     if MAX_SAFE_INTEGER < abs(value) < 1e21:
         return _Offence("numbers from 2^53 to 1e21 do not survive JSON; send them as strings")
-    return value
+    return int(value) if value.is_integer() and abs(value) <= MAX_SAFE_INTEGER else value
 
 
 def _constant(name: str) -> _Offence:

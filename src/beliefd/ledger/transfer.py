@@ -13,7 +13,7 @@ from msgspec import Struct
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.kernel.commands import Head
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.values import PROTOCOL
+from beliefd.kernel.values import PROTOCOL, Id
 from beliefd.ledger.chain import Sealed
 from beliefd.ledger.strict_json import Unreadable, loads
 
@@ -32,7 +32,7 @@ class BadExport(ValueError):
 class Header(Struct, frozen=True, forbid_unknown_fields=True):
     format: str
     protocol: str
-    session_id: str
+    session_id: Id
     head: Head
     policies: dict[str, Policy]
 
@@ -110,10 +110,14 @@ def _header(value: dict[str, Any], number: int) -> Header:
 
 
 def _sealed(value: dict[str, Any], number: int) -> Sealed:
-    claimed, seq, event_id = value.pop("hash", None), value.get("seq"), value.get("event_id")
-    if not isinstance(claimed, str) or not isinstance(seq, int) or not isinstance(event_id, str):
-        raise BadExport(number, "an entry needs `hash`, `seq` and `event_id`")
     try:
-        return Sealed(seq, event_id, canonical(value), claimed)
+        # A head is exactly what an entry must be able to become; the rest is for the verifier.
+        place = msgspec.convert({name: value[name] for name in ("seq", "event_id", "hash")}, Head)
+        del value["hash"]
+        return Sealed(place.seq, place.event_id, canonical(value), place.hash)
+    except KeyError as missing:
+        raise BadExport(number, f"an entry needs `{missing.args[0]}`") from None
+    except msgspec.ValidationError as error:
+        raise BadExport(number, f"not an entry: {error}") from None
     except NotCanonical as error:
         raise BadExport(number, str(error)) from None

@@ -51,6 +51,7 @@ class ApprovalCard(Answer, frozen=True):
     required: int
     allowed_decisions: list[str]
     approvals: list[HumanApproval]
+    decided_by: str | None
     on_approval: str
     opened_at: str
     expires_at: str
@@ -65,7 +66,7 @@ class Inbox(Answer, frozen=True):
 
 
 class DecidedApproval(Answer, frozen=True):
-    """What a decision led to: `bundle` is the resumed chain, `call` a confirmed call, arbitrated anew and run.
+    """What a decision led to: `bundle` is the resumed chain, `call` a confirmed call arbitrated anew and run.
 
     Both are null while more people must agree.
     """

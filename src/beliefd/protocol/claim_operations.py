@@ -6,10 +6,19 @@ from msgspec import Meta
 
 from beliefd.kernel import commands
 from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Id
 from beliefd.protocol import claim_answers as answers
-from beliefd.protocol.operation import MIB, OPERATORS, PROPOSERS, SESSION_PATH, Operation, Parameter
+from beliefd.protocol.operation import (
+    MIB,
+    ON_WRITING,
+    OPERATORS,
+    PROPOSERS,
+    SESSION_PATH,
+    Operation,
+    Parameter,
+)
 
 S: Final = SESSION_PATH
 A: Final = "/v1/approvals/{approval_id}"
@@ -24,6 +33,8 @@ STATUSES = Literal[
 CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(
         name="submit_claims",
+        tag="claims",
+        errors=ON_WRITING,
         method="POST",
         path=f"{S}/claims",
         body=ClaimBundle,
@@ -35,6 +46,7 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="list_claims",
+        tag="claims",
         method="GET",
         path=f"{S}/claims",
         answer=answers.BundlePage,
@@ -43,6 +55,8 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="show_claims",
+        tag="claims",
+        errors=(Code.BUNDLE_NOT_FOUND,),
         method="GET",
         path=f"{S}/claims/{{bundle_id}}",
         answer=answers.JudgedBundle,
@@ -50,6 +64,7 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="check_claims",
+        tag="claims",
         method="POST",
         path="/v1/claims/check",
         body=ClaimBundle,
@@ -58,6 +73,7 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="list_approvals",
+        tag="claims",
         method="GET",
         path="/v1/approvals",
         answer=answers.Inbox,
@@ -70,6 +86,8 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="show_approval",
+        tag="claims",
+        errors=(Code.APPROVAL_NOT_FOUND,),
         method="GET",
         path=A,
         answer=answers.ApprovalCard,
@@ -77,6 +95,8 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="decide_approval",
+        tag="claims",
+        errors=(Code.APPROVAL_NOT_FOUND, *ON_WRITING),
         method="POST",
         path=f"{A}/decision",
         body=commands.DecideApproval,
@@ -87,6 +107,8 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="withdraw_approval",
+        tag="claims",
+        errors=(Code.APPROVAL_NOT_FOUND, *ON_WRITING),
         method="POST",
         path=f"{A}/withdraw",
         body=commands.WithdrawApproval,
@@ -97,6 +119,8 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="give_grant",
+        tag="claims",
+        errors=ON_WRITING,
         method="POST",
         path=f"{S}/grants",
         body=commands.GiveGrant,
@@ -107,10 +131,17 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
         summary="Consent in advance, up to MODIFY",
     ),
     Operation(
-        name="list_grants", method="GET", path=f"{S}/grants", answer=answers.Grants, summary="Standing grants"
+        name="list_grants",
+        tag="claims",
+        method="GET",
+        path=f"{S}/grants",
+        answer=answers.Grants,
+        summary="Standing grants",
     ),
     Operation(
         name="revoke_grant",
+        tag="claims",
+        errors=(Code.NOT_FOUND, *ON_WRITING),
         method="DELETE",
         path=f"{S}/grants/{{grant_id}}",
         answer=answers.GrantAnswer,
@@ -120,6 +151,7 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="store_content",
+        tag="claims",
         method="POST",
         path="/v1/content",
         answer=answers.StoredContent,
@@ -131,6 +163,7 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="show_policy",
+        tag="policy",
         method="GET",
         path="/v1/policy",
         answer=answers.PolicyAnswer,
@@ -138,6 +171,7 @@ CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="adopt_policy",
+        tag="policy",
         method="PUT",
         path="/v1/policy",
         body=Policy,

@@ -5,10 +5,19 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from beliefd.kernel import commands
+from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Value
 from beliefd.protocol import answers
 from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
-from beliefd.protocol.operation import MIB, OPERATORS, PROPOSERS, SESSION_PATH, Operation, Parameter
+from beliefd.protocol.operation import (
+    MIB,
+    ON_WRITING,
+    OPERATORS,
+    PROPOSERS,
+    SESSION_PATH,
+    Operation,
+    Parameter,
+)
 from beliefd.protocol.substrate_operations import SUBSTRATE_OPERATIONS
 
 __all__ = ["BY_NAME", "OPERATIONS", "AskCounterfactual", "Operation", "Parameter"]
@@ -37,6 +46,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         max_body=64 * MIB,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=(Code.CONFLICT,),
         summary="Open a session over a fixed set of hypotheses",
     ),
     Operation(
@@ -82,6 +92,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=(Code.INVALID_HYPOTHESIS_ID, *ON_WRITING),
         summary="Remove hypotheses that an observation contradicts",
     ),
     Operation(
@@ -93,6 +104,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=ON_WRITING,
         summary="Promise eliminations before concluding",
     ),
     Operation(
@@ -104,6 +116,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=(Code.OBLIGATION_NOT_FOUND, *ON_WRITING),
         summary="Ask to be released from an obligation",
     ),
     Operation(
@@ -115,6 +128,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=ON_WRITING,
         summary="State what the session has come to",
     ),
     Operation(
@@ -126,6 +140,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         if_match=True,
         idempotency_key=True,
         roles=PROPOSERS,
+        errors=ON_WRITING,
         summary="Ask to close the session for good",
     ),
     Operation(
@@ -153,6 +168,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
             ),
             Parameter(name="since_event_id", kind=Id, summary="Only entries after this one"),
         ),
+        tag="ledger",
         summary="The ledger, entry by entry",
     ),
     Operation(
@@ -160,6 +176,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         method="GET",
         path=f"{S}/audit/verify",
         answer=answers.Verified,
+        tag="ledger",
         summary="Recompute the whole chain and name the first bad event",
     ),
     Operation(
@@ -168,6 +185,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/audit/export",
         answer=None,
         media="application/x-ndjson",
+        tag="ledger",
         summary="The ledger as JSON Lines, ready for any verifier",
     ),
     Operation(
@@ -176,6 +194,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/events",
         answer=None,
         media="text/event-stream",
+        tag="ledger",
         summary="Live feed of entries; resumes from Last-Event-ID",
     ),
     Operation(
@@ -183,6 +202,8 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         method="GET",
         path=f"{S}/why/{{hypothesis}}",
         answer=answers.Why,
+        errors=(Code.INVALID_HYPOTHESIS_ID,),
+        tag="ledger",
         summary="Which observations spoke against a hypothesis",
     ),
     Operation(
@@ -191,6 +212,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/counterfactual",
         body=AskCounterfactual,
         answer=answers.Counterfactual,
+        tag="ledger",
         summary="What would survive had some sources never spoken",
     ),
     Operation(
@@ -201,6 +223,8 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         roles=OPERATORS,
         body_media="application/x-ndjson",
         max_body=256 * MIB,
+        errors=ON_WRITING,
+        tag="ledger",
         summary="Take over the eliminations of a replica that was apart",
     ),
     Operation(
@@ -212,6 +236,8 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         roles=OPERATORS,
         body_media="application/x-ndjson",
         max_body=256 * MIB,
+        errors=(Code.CONFLICT,),
+        tag="ledger",
         summary="Verify an exported ledger and take it in",
     ),
 )

@@ -20,7 +20,7 @@ from beliefd.kernel.claims.events import (
     GrantGiven,
     GrantRevoked,
 )
-from beliefd.kernel.claims.gates import run_gates
+from beliefd.kernel.claims.gates import caveats, run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
 from beliefd.kernel.commands import (
     Command,
@@ -108,7 +108,9 @@ async def list_approvals(steward: Steward, call: Call) -> answers.Inbox:
     cards = []
     for row in rows[:limit]:
         position = await steward.positions.existing(row.session_id)
-        cards.append(await _card(steward, position, row.approval_id))
+        # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
+        if position.session.approvals[row.approval_id].status == row.status:
+            cards.append(await _card(steward, position, row.approval_id))
     return answers.Inbox(approvals=cards, next=rows[limit - 1].approval_id if len(rows) > limit else None)
 
 
@@ -120,7 +122,10 @@ async def show_approval(steward: Steward, call: Call) -> answers.ApprovalCard:
 async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApproval:
     position = await _holding(steward, call.path["approval_id"])
     command = convert(bind(_snake(call.body), call.path), DecideApproval)
-    outcome = await submitted(steward, position.session.session_id, command, call)
+    try:
+        outcome = await submitted(steward, position.session.session_id, command, call)
+    except BeliefdError as error:
+        raise await _with_first_decision(steward, position, command.approval_id, error) from None
     event = outcome.event
     assert isinstance(event, ApprovalDecided)  # noqa: S101 - what is not refused was decided
     resumed = None if event.gated is None else judged(event.gated, outcome.head.event_id)
@@ -140,6 +145,18 @@ async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApprov
 async def _call_result(steward: Steward, session_id: str, event: ApprovalDecided) -> CandidateAnswer | None:
     """A confirmed call runs now, if arbitration lets it through today."""
     return None if event.result is None else await candidate_answer(steward, session_id, event.result)
+
+
+async def _with_first_decision(
+    steward: Steward, position: Position, approval_id: str, error: BeliefdError
+) -> BeliefdError:
+    """A head that has moved says little to the second of two people; what the first decided says all."""
+    if (error.details or {}).get("path") != "If-Match":
+        return error
+    session = (await steward.positions.existing(position.session.session_id)).session
+    approval: Approval = session.approvals[approval_id]
+    found = {"status": approval.status, "decided_by": approval.decided_by, "successor": approval.successor}
+    return BeliefdError(error.code, error.message, {**(error.details or {}), **found})
 
 
 async def withdraw_approval(steward: Steward, call: Call) -> answers.ApprovalCard:
@@ -240,7 +257,12 @@ async def _judgement(steward: Steward, session_id: str, event_id: str, bundle_id
 
 
 def _closed_bundle(approval: Approval, bundle: ClaimBundle) -> Gated:
-    return Gated(bundle=bundle, content_hash=approval.content_hash, results=approval.results)
+    return Gated(
+        bundle=bundle,
+        content_hash=approval.content_hash,
+        results=approval.results,
+        caveats=caveats(approval.results, bundle.decision == "PUBLISH"),
+    )
 
 
 async def _card(steward: Steward, position: Position, approval_id: str) -> answers.ApprovalCard:
@@ -263,7 +285,8 @@ async def _card(steward: Steward, position: Position, approval_id: str) -> answe
         required_approvals=list(required_approvals(rule)),
         required=rule.required,
         allowed_decisions=list(approval.allowed),
-        approvals=list(approval.approvals),
+        approvals=[*approval.earlier, *approval.approvals],
+        decided_by=approval.decided_by,
         on_approval=_on_approval(approval),
         opened_at=approval.opened_at,
         expires_at=approval.expires_at,

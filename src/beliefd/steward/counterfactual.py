@@ -2,11 +2,13 @@
 
 from beliefd.kernel.commands import Eliminate, Merge
 from beliefd.kernel.events import ConclusionRuled, Refused
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.ledger.chain import LedgerBroken, read
+from beliefd.ledger.chain import LedgerBroken, Sealed, read
 from beliefd.ledger.replay import Redecided, redecide
 from beliefd.protocol.answers import SURVIVORS_PAGE, ConclusionBasis, Counterfactual
 from beliefd.steward.handle import Steward
+from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.queries import all_entries, policies_of
 
 
@@ -17,8 +19,11 @@ async def counterfactual(steward: Steward, session_id: str, source_ids: list[str
     """
     sealed = await all_entries(steward, session_id)
     policies = await policies_of(steward, sealed)
+    return await offload(is_heavy(sealed), _imagine, sealed, policies, frozenset(source_ids))
+
+
+def _imagine(sealed: list[Sealed], policies: dict[str, Policy], removed: frozenset[str]) -> Counterfactual:
     entries = [read(entry.record) for entry in sealed]
-    removed = frozenset(source_ids)
     factual = list(redecide(entries, policies))
     imagined = list(redecide(entries, policies, removed))
     if not factual or not imagined:

@@ -14,7 +14,7 @@ from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.substrate.events import Call, OutcomeRecorded
 from beliefd.kernel.substrate.proposals import RecordOutcome
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.steward.handle import Outcome, Steward
+from beliefd.steward.handle import Steward
 from beliefd.tools.registry import Registry
 
 log = logging.getLogger("beliefd.effects")
@@ -65,7 +65,6 @@ def _recordable(value: Any) -> Any:
     return plain if size <= MAX_RESULT_BYTES else {"unrecorded": f"{size} bytes"}
 
 
-async def give_up(steward: Steward, session_id: str, call_id: str) -> Outcome:
+def overdue_call(call_id: str) -> RecordOutcome:
     """A call whose deadline passed without an outcome: nobody knows whether it ran."""
-    command = RecordOutcome(call_id=call_id, status="unknown", error="nobody recorded an outcome in time")
-    return await steward.submit(session_id, command, EXECUTOR)
+    return RecordOutcome(call_id=call_id, status="unknown", error="nobody recorded an outcome in time")

@@ -6,8 +6,9 @@ from typing import Final
 
 from beliefd.kernel.commands import ExpireApproval
 from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.events import Refused
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.steward.effects import give_up
+from beliefd.steward.effects import overdue_call
 from beliefd.steward.handle import Steward
 from beliefd.steward.inbox import RUNNING
 from beliefd.stores.base import StorageUnavailable
@@ -21,15 +22,20 @@ AT_ONCE: Final = 100
 async def expire_due(steward: Steward) -> int:
     """Expire what is due now; returns how many. Two processes may do it at once: the second is refused."""
     rows = await steward.store.inbox_due(steward.outside.now(), AT_ONCE)
+    expired = 0
     for row in rows:
+        command = (
+            overdue_call(row.approval_id)
+            if row.status == RUNNING
+            else ExpireApproval(approval_id=row.approval_id)
+        )
         try:
-            if row.status == RUNNING:
-                await give_up(steward, row.session_id, row.approval_id)
-                continue
-            await steward.submit(row.session_id, ExpireApproval(approval_id=row.approval_id), CLOCKWORK)
+            outcome = await steward.submit(row.session_id, command, CLOCKWORK)
         except BeliefdError as error:
-            log.warning("approval `%s` could not be expired: %s", row.approval_id, error)
-    return len(rows)
+            log.warning("`%s` could not be expired: %s", row.approval_id, error)
+        else:
+            expired += not isinstance(outcome.event, Refused)
+    return expired
 
 
 async def expire_for_ever(steward: Steward) -> None:

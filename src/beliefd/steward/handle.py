@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
-from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
+from beliefd.kernel.commands import Command, DeclareSession, Eliminate, Head, Merge, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Event, Refused
@@ -36,6 +36,7 @@ from beliefd.ledger.chain import (
 from beliefd.ledger.replay import Position
 from beliefd.steward.inbox import inbox_rows
 from beliefd.steward.lookout import EXAMINED, NOTHING_ASIDE, Aside, Detector, Lookout
+from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.outside import Outside
 from beliefd.steward.positions import Positions, pack, session_not_found
 from beliefd.stores.base import Append, HeadMoved, InboxRow, Remembered, Snapshot, StorageUnavailable, Store
@@ -61,6 +62,7 @@ class _Call(Struct):
     key: str | None
     aside: Aside
     done: "asyncio.Future[Outcome]"
+    recent: int | None = None
 
     @property
     def request_hash(self) -> str:
@@ -93,7 +95,7 @@ class Steward:
         self.positions = Positions(store)
         self.outside = outside or Outside()
         self.adopt(policy or Policy())
-        self._stored_policies: set[str] = set()
+        self.stored_policies: set[str] = set()
         self.decided: Counter[tuple[str, str]] = Counter()
         self.retries = 0
         self._lanes: dict[str, _Lane] = {}
@@ -137,10 +139,17 @@ class Steward:
         for grown in self.feeds:
             grown.set()
 
-    async def close(self) -> None:
-        """Let what was accepted finish, then close the store."""
-        while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
-            await asyncio.gather(*tasks, return_exceptions=True)
+    async def close(self, patience: float | None = None) -> None:
+        """Let what was accepted finish, waiting no longer than told for a store that hangs; then close it."""
+        """Let what was accepted finish, but wait no longer than told for a hanging store; then close it."""
+        try:
+            async with asyncio.timeout(patience):
+                while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
+                    await asyncio.wait(tasks)
+        except TimeoutError:
+            for lane in self._lanes.values():
+                if lane.task is not None:
+                    lane.task.cancel()
         await self.store.close()
 
     async def _drain(self, session_id: str, waiting: list[_Call]) -> None:
@@ -165,6 +174,7 @@ class Steward:
                 return
             except HeadMoved:
                 self.retries += 1
+                self.stored_policies.clear()  # if a backup was restored under us, they may be gone
                 # Losing once is news; losing often means contention, and a little chance keeps it fair.
                 await asyncio.sleep(random.uniform(0, 0.002) * min(attempt, 10))  # noqa: S311
                 await self.positions.reload(session_id)
@@ -183,7 +193,7 @@ class Steward:
         if turn.entries:
             await self.store.append(turn.append())
             self.positions.keep(turn.position)
-            self._stored_policies.add(self.policy_hash)
+            self.stored_policies.update(turn.policies)
         turn.answer()
 
     async def _position(self, session_id: str, calls: list[_Call]) -> Position | None:
@@ -191,12 +201,6 @@ class Steward:
         if any(call.if_match not in (None, "*") for call in calls):
             return await self.positions.fresh(session_id)
         return self.positions.cached(session_id) or await self.positions.reload(session_id)
-
-    def unstored_policy(self) -> list[tuple[str, bytes]]:
-        """The policy in force, if no append of this process has stored it yet."""
-        if self.policy_hash in self._stored_policies:
-            return []
-        return [(self.policy_hash, canonical(msgspec.to_builtins(self.policy)))]
 
     async def recall(self, used: Remembered) -> Outcome:
         """The answer a remembered request got: a function of its entry and the state after it."""
@@ -223,6 +227,8 @@ class _Turn:
         self._now = ""
         self._snapshot: Snapshot | None = None
         self._inbox: dict[str, InboxRow] = {}
+        # Another policy may come into force while a turn waits for a detector or for the disk.
+        self.policies: dict[str, Policy] = {}
 
     async def take(self, call: _Call) -> None:
         try:
@@ -231,10 +237,15 @@ class _Turn:
                 steward, command = self._steward, call.command
                 findings = None
                 if isinstance(command, EXAMINED):
+                    if call.recent is None:  # a call that is decided again has still been made once
+                        call.recent = steward.lookout.count(command, call.principal, steward.policy)
                     findings = await steward.lookout.findings(
-                        self.session, command, call.principal, steward.policy, call.aside
+                        self.session, command, call.principal, steward.policy, call.recent, call.aside
                     )
-                outcome = self._decide(call, findings)
+                if _is_heavy(command):
+                    outcome = await asyncio.to_thread(self._decide, call, findings)
+                else:
+                    outcome = self._decide(call, findings)
             self._outcomes.append((call, outcome))
         except BeliefdError as error:
             self._outcomes.append((call, error))
@@ -280,6 +291,7 @@ class _Turn:
             policy_hash=steward.policy_hash,
             findings=findings,
         )
+        self.policies[facts.policy_hash] = facts.policy
         event = decide(before, call.command, facts)
         if before is None:
             assert isinstance(call.command, DeclareSession)  # noqa: S101 - checked above
@@ -306,7 +318,11 @@ class _Turn:
             expected=self._expected,
             entries=self.entries,
             created_at=self._now,
-            policies=self._steward.unstored_policy(),
+            policies=[
+                (name, canonical(msgspec.to_builtins(policy)))
+                for name, policy in self.policies.items()
+                if name not in self._steward.stored_policies
+            ],
             remembered=[used for used, _ in self._used.values()],
             snapshot=self._snapshot,
             inbox=list(self._inbox.values()),
@@ -336,6 +352,14 @@ def refusal(outcome: Outcome) -> BeliefdError | None:
     if not isinstance(event, Refused):
         return None
     return BeliefdError(event.code, event.message, {**event.details, "audit_event_id": outcome.head.event_id})
+
+
+def _is_heavy(command: Command) -> bool:
+    if isinstance(command, Eliminate):
+        return len(command.eliminated) > HEAVY_ITEMS
+    if isinstance(command, DeclareSession):
+        return len(command.hypotheses) > HEAVY_ITEMS
+    return isinstance(command, Merge)
 
 
 def ledger_broken(error: LedgerBroken) -> BeliefdError:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from beliefd.kernel.claims.approvals import OPEN, Approval
 from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided, BundleGated
-from beliefd.kernel.events import Event
+from beliefd.kernel.events import Event, TerminationRuled
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import Arbitrated, Call, CandidateResult, OutcomeRecorded
 from beliefd.stores.base import InboxRow
@@ -18,7 +18,7 @@ DONE = "done"
 
 def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     """The rows that an event changes, as they stand in the state after it."""
-    rows = [_row(session, session.approvals[approval_id]) for approval_id in _approvals(event)]
+    rows = [_row(session, session.approvals[approval_id]) for approval_id in _approvals(event, session)]
     return rows + [_call_row(session, session.calls[call_id]) for call_id in _calls(event)]
 
 
@@ -28,9 +28,11 @@ def all_rows(session: Session) -> list[InboxRow]:
     return rows + [_call_row(session, session.calls[call_id]) for call_id in sorted(session.calls)]
 
 
-def _approvals(event: Event) -> list[str]:
+def _approvals(event: Event, session: Session) -> list[str]:
     found: list[Approval | str | None] = []
-    if isinstance(event, BundleGated):
+    if isinstance(event, TerminationRuled) and event.approved:
+        found = [*sorted(session.approvals)]
+    elif isinstance(event, BundleGated):
         found = [event.superseded, event.gated.approval]
     elif isinstance(event, ApprovalDecided):
         found = [event.approval_id, None if event.gated is None else event.gated.approval]
@@ -55,7 +57,8 @@ def _results(event: Event) -> Iterable[CandidateResult]:
 
 
 def _row(session: Session, approval: Approval) -> InboxRow:
-    waits = approval.status in OPEN and not approval.overdue
+    # A terminated session records nothing more: what is still there for information stays as it is.
+    waits = approval.status in OPEN and not approval.overdue and not session.terminated
     return InboxRow(
         approval_id=approval.approval_id,
         session_id=session.session_id,
@@ -66,7 +69,7 @@ def _row(session: Session, approval: Approval) -> InboxRow:
 
 
 def _call_row(session: Session, call: Call) -> InboxRow:
-    running = call.status == "scheduled"
+    running = call.status == "scheduled" and not session.terminated
     return InboxRow(
         approval_id=call.call_id,
         session_id=session.session_id,

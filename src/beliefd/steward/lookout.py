@@ -1,16 +1,19 @@
 """What is found out before the gates are asked: content that hashes, threats, how often somebody speaks."""
 
 import asyncio
+import contextlib
 import hashlib
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from typing import Final, Literal
 
+import msgspec
 from msgspec import Struct
 
 from beliefd.adversarial.builtin import assess
+from beliefd.kernel.canonical import canonical
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
@@ -29,6 +32,12 @@ Detector = Callable[[Sequence[tuple[str, str]], int, Sequence[int]], Threat]
 """(path, text) pairs, the bundle's tier, earlier tiers of the same principal -> what it found."""
 
 EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember)
+TRAIL: Final = 16
+SHA256_DIGITS: Final = 64
+HASH_IN_PLACE: Final = 64 * 1024
+"""What is larger is hashed in a thread, so that other callers are not held up."""
+MAX_RUNNING: Final = 16
+"""So many questions may be with a detector at once; those that hang count too."""
 
 
 class Aside(Struct, frozen=True):
@@ -38,19 +47,17 @@ class Aside(Struct, frozen=True):
     secrets: tuple[str | None, ...] = ()
 
 
-NOTHING_ASIDE = Aside()
-TRAIL = 16
-SHA256_DIGITS = 64
+NOTHING_ASIDE: Final = Aside()
 
 
 class Lookout:
-    """Gathers findings. The built-in detector is trusted; any other runs apart, against the clock."""
+    """Gathers findings. The built-in detector runs in place, any other apart and against the clock."""
 
     def __init__(self, store: Store, registry: Registry, detector: Detector | None = None) -> None:
         self._store = store
         self._registry = registry
         self._detector = detector
-        self._threads = ThreadPoolExecutor(4, "beliefd-detector") if detector is not None else None
+        self._running = 0
         self._spoken: dict[str, deque[float]] = {}
 
     async def findings(
@@ -59,21 +66,21 @@ class Lookout:
         command: SubmitClaims | DecideApproval | Propose | Remember,
         principal: Principal,
         policy: Policy,
+        recent: int,
         aside: "Aside",
     ) -> Findings | None:
         """Facts for a command that needs some; None where there is nothing to find out."""
+        if isinstance(command, SubmitClaims):
+            return await self.examine(command.bundle, session, principal.id, policy, recent, aside.origin)
         if session is None:
             return None
-        if isinstance(command, SubmitClaims):
-            recent = self._count(principal.id, policy.security.rate_window_seconds)
-            return await self.examine(command.bundle, session, principal.id, policy, recent, aside.origin)
         if isinstance(command, Propose):
             return proposal_findings(session, command.candidates, aside.secrets, policy, self._registry)
         if isinstance(command, Remember):
-            return await self._memory(session, command)
+            return await self._confirmation(session, command)
         return await self._for_decision(session, command, policy)
 
-    async def _memory(self, session: Session, command: Remember) -> MemoryFindings | None:
+    async def _confirmation(self, session: Session, command: Remember) -> MemoryFindings | None:
         event_id = command.entry.confirmed_by_event_id
         if event_id is None:
             return None
@@ -118,16 +125,32 @@ class Lookout:
         self, texts: list[tuple[str, str]], tier: int, trail: list[int], timeout_ms: int
     ) -> Threat:
         if self._detector is None:
-            return assess(texts, tier, trail)
-        name = getattr(self._detector, "__name__", type(self._detector).__name__)
+            try:
+                return assess(texts, tier, trail)
+            except Exception as error:  # our own defect is no reason to let anything pass
+                return _failed(assess, error)
+        if self._running >= MAX_RUNNING:
+            return Threat(detector=_name(self._detector), failed=f"{MAX_RUNNING} earlier questions hang")
         loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._threads, self._detector, texts, tier, trail)
+        answer: asyncio.Future[Threat] = loop.create_future()
+
+        def work(detector: Detector) -> None:
+            found = _asked(detector, texts, tier, trail)
+            with contextlib.suppress(RuntimeError):  # the loop is gone, and who asked with it
+                loop.call_soon_threadsafe(self._answered, answer, found)
+
+        self._running += 1
+        # A thread that hangs cannot be ended; as a daemon it does not keep the process from ending either.
+        threading.Thread(target=work, args=(self._detector,), name="beliefd-detector", daemon=True).start()
         try:
-            return await asyncio.wait_for(work, timeout_ms / 1000)
+            return await asyncio.wait_for(answer, timeout_ms / 1000)
         except TimeoutError:
-            return Threat(detector=name, failed=f"no answer within {timeout_ms} ms")
-        except Exception as error:  # whatever a detector throws, a person is asked
-            return Threat(detector=name, failed=f"it raised {type(error).__name__}")
+            return Threat(detector=_name(self._detector), failed=f"no answer within {timeout_ms} ms")
+
+    def _answered(self, answer: "asyncio.Future[Threat]", found: Threat) -> None:
+        self._running -= 1
+        if not answer.done():
+            answer.set_result(found)
 
     async def _content(self, bundle: ClaimBundle) -> dict[str, Literal["match", "mismatch"]]:
         """Hash again what is stored; what is not at hand says nothing either way."""
@@ -139,21 +162,46 @@ class Lookout:
             if len(name) == SHA256_DIGITS:
                 content = await self._store.content(name)
                 if content is not None:
-                    found[name] = "match" if hashlib.sha256(content).hexdigest() == name else "mismatch"
+                    found[name] = "match" if await _sha256(content) == name else "mismatch"
         return found
 
-    def _count(self, principal_id: str, window_seconds: int) -> int:
+    def count(self, command: object, principal: Principal, policy: Policy) -> int:
         """How many bundles this principal submitted in the window, before this one."""
-        now = time.monotonic()
-        spoken = self._spoken.setdefault(principal_id, deque())
-        while spoken and spoken[0] <= now - window_seconds:
+        if not isinstance(command, SubmitClaims):
+            return 0
+        now, window = time.monotonic(), policy.security.rate_window_seconds
+        spoken = self._spoken.setdefault(principal.id, deque())
+        while spoken and spoken[0] <= now - window:
             spoken.popleft()
         spoken.append(now)
+        # Past the limit only the latest can matter, however long the window is.
+        while len(spoken) > policy.security.rate_limit + 1:
+            spoken.popleft()
         return len(spoken) - 1
 
-    def close(self) -> None:
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+
+async def _sha256(content: bytes) -> str:
+    if len(content) <= HASH_IN_PLACE:
+        return hashlib.sha256(content).hexdigest()
+    return (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
+
+
+def _asked(detector: Detector, texts: list[tuple[str, str]], tier: int, trail: list[int]) -> Threat:
+    """INVARIANT: whatever a detector does, what comes out is a verdict that can be recorded and judged."""
+    try:
+        threat = msgspec.convert(msgspec.to_builtins(detector(texts, tier, trail)), Threat)
+        canonical(msgspec.to_builtins(threat))
+        return threat
+    except BaseException as error:
+        return _failed(detector, error)
+
+
+def _failed(detector: Detector, error: BaseException) -> Threat:
+    return Threat(detector=_name(detector), failed=f"it raised {type(error).__name__}")
+
+
+def _name(detector: Detector) -> str:
+    return str(getattr(detector, "__name__", type(detector).__name__))
 
 
 def _texts(bundle: ClaimBundle) -> list[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """Where a session stands: from memory if fresh, else from a checked snapshot and the tail of the ledger."""
 
+import asyncio
 import hashlib
 from collections import OrderedDict
 from typing import Any, Final
@@ -18,8 +19,9 @@ from beliefd.kernel.state import BundleState, MemoryState, Obligation, Session
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.events import Call
 from beliefd.kernel.substrate.sparse import Sparse
-from beliefd.ledger.chain import LedgerBroken, declaration, head_of, read, state_document
-from beliefd.ledger.replay import Position, fold
+from beliefd.ledger.chain import LedgerBroken, Sealed, declaration, head_of, read, state_document
+from beliefd.ledger.replay import Folding, Position, fold
+from beliefd.steward.offload import is_heavy, offload
 from beliefd.stores.base import Snapshot, Store
 
 MAX_SESSIONS = 10_000
@@ -70,25 +72,57 @@ class Positions:
         """The position at the store's head."""
         known = self.cached(session_id)
         head = await self._store.head(session_id)
-        if head is None or (known is not None and known.head == head):
+        if known is not None and known.head == head:
             return known
         return await self.reload(session_id)
 
     async def reload(self, session_id: str) -> Position | None:
         """Fold what the store holds past what is known here."""
-        start = self.cached(session_id) or await self._from_snapshot(session_id)
-        tail = await self._store.entries(session_id, start.head.seq if start else 0)
-        position = fold(tail, start)
+        start = self.cached(session_id)
+        if start is None:
+            return await self._load(session_id)
+        tail = await self._store.entries(session_id, start.head.seq - 1)
+        if not tail or head_of(tail[0]) != start.head:
+            # Somebody restored a backup under us: what is known here never happened there.
+            self._forget(start)
+            return await self._load(session_id)
+        position = await offload(is_heavy(tail), fold, tail[1:], start)
         if position is not None:
             self.keep(position)
         return position
+
+    async def _load(self, session_id: str) -> Position | None:
+        """Fold a session that is not known here, from its snapshot or its beginning to its head."""
+        start = await self._from_snapshot(session_id)
+        head = await self._store.head(session_id)
+        if head is None:
+            return None
+        after = 0 if start is None else start.head.seq
+        folding = Folding(start)
+        try:
+            await self._store.replay(session_id, after, head.seq, folding.take)
+            if folding.position is None or folding.position.head != head:
+                raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
+        except LedgerBroken:
+            # Whole entries say more precisely what does not hold, and where.
+            await asyncio.to_thread(fold, await self._store.entries(session_id, after), start)
+            raise
+        self.keep(folding.position)
+        return folding.position
+
+    def _forget(self, position: Position) -> None:
+        session_id = position.session.session_id
+        if self._cache.get(session_id) is position:
+            del self._cache[session_id]
+            self._weight -= len(position.session.survivors.universe)
 
     async def at(self, session_id: str, seq: int) -> Position | None:
         """The position right after event `seq`, folded from the beginning: time travel needs no cache."""
         known = self.cached(session_id)
         if known is not None and known.head.seq == seq:
             return known
-        return fold(await self._store.entries(session_id, 0, seq))
+        entries = await self._store.entries(session_id, 0, seq)
+        return await offload(is_heavy(entries), fold, entries)
 
     async def existing(self, session_id: str) -> Position:
         position = await self.fresh(session_id)
@@ -104,12 +138,16 @@ class Positions:
         at = await self._store.entries(session_id, snapshot.seq - 1, 1)
         if not first or not at:
             return None
-        sealed = at[0]
-        if hashlib.sha256(sealed.record).hexdigest() != sealed.hash:
-            raise LedgerBroken(sealed.seq, sealed.event_id, "its hash does not match its bytes")
-        universe = begin(session_id, declaration(read(first[0].record)))
-        session = unpack(snapshot, universe, read(sealed.record).state_hash)
-        return None if session is None else Position(session, head_of(sealed))
+        return await offload(is_heavy(first), _restored, snapshot, first[0], at[0])
+
+
+def _restored(snapshot: Snapshot, first: Sealed, sealed: Sealed) -> Position | None:
+    if hashlib.sha256(sealed.record).hexdigest() != sealed.hash:
+        raise LedgerBroken(sealed.seq, sealed.event_id, "its hash does not match its bytes")
+    declared = read(first.record)
+    begun = begin(declared.session_id, declaration(declared))
+    session = unpack(snapshot, begun, read(sealed.record).state_hash)
+    return None if session is None else Position(session, head_of(sealed))
 
 
 def pack(session: Session, seq: int) -> Snapshot:

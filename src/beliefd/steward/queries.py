@@ -25,6 +25,7 @@ from beliefd.protocol.answers import (
     snapshot_of,
 )
 from beliefd.steward.handle import Steward
+from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.positions import session_not_found
 from beliefd.stores.base import StorageUnavailable
 
@@ -96,11 +97,15 @@ async def policies_of(steward: Steward, entries: list[Sealed]) -> dict[str, Poli
 async def policy_documents(steward: Steward, entries: list[Sealed]) -> dict[str, bytes]:
     """The same as they were written then; a stored document that does not hash to its name is not one."""
     found: dict[str, bytes] = {}
-    for name in {read_policy_hash(entry.record) for entry in entries}:
+    for name in await offload(is_heavy(entries), _policy_hashes, entries):
         document = None if name is None else await steward.store.policy(name)
         if name is not None and document is not None and hashlib.sha256(document).hexdigest() == name:
             found[name] = document
     return found
+
+
+def _policy_hashes(entries: list[Sealed]) -> set[str | None]:
+    return {read_policy_hash(entry.record) for entry in entries}
 
 
 class _PolicyHash(Struct):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
+from itertools import islice
 
 from beliefd.kernel.commands import Eliminate, Merge, ReplicaElimination
 from beliefd.kernel.errors import BeliefdError, Code, invalid
@@ -19,6 +20,8 @@ from beliefd.steward.queries import policy_documents
 from beliefd.stores.base import Append, HeadMoved
 
 MERGE_ATTEMPTS = 50
+EXPORT_CHUNK = 256
+"""Lines that travel together."""
 
 
 async def export(steward: Steward, session_id: str) -> AsyncGenerator[bytes, None]:
@@ -27,8 +30,9 @@ async def export(steward: Steward, session_id: str) -> AsyncGenerator[bytes, Non
         raise session_not_found(session_id)
     entries = [entry for entry in await steward.store.entries(session_id) if entry.seq <= head.seq]
     yield header_line(session_id, head, await policy_documents(steward, entries))
-    for line in entry_lines(entries):
-        yield line
+    lines = entry_lines(entries)
+    while chunk := b"".join(islice(lines, EXPORT_CHUNK)):
+        yield chunk
 
 
 async def import_ledger(steward: Steward, lines: Iterable[bytes]) -> Imported:
@@ -82,7 +86,7 @@ async def merge(steward: Steward, session_id: str, lines: Iterable[bytes], princ
     own = await steward.positions.existing(session_id)
     if genesis_hash(own.session) != genesis_hash(replica.session):
         raise invalid("the ledger is not a replica of this session: its genesis is another", "$.session_id")
-    eliminations = tuple(_eliminations(exported))
+    eliminations = tuple(await asyncio.to_thread(_eliminations, exported))
     for _ in range(MERGE_ATTEMPTS):
         command = Merge(
             genesis_hash=genesis_hash(own.session),

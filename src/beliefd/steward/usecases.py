@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from io import BytesIO
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from beliefd.steward import claims, queries, substrate, transfer
 from beliefd.steward.call import Call
 from beliefd.steward.counterfactual import counterfactual
 from beliefd.steward.handle import Outcome, Steward, refusal
+from beliefd.steward.offload import HEAVY_ITEMS, offload
 
 __all__ = ["HANDLERS", "Call", "admit", "answer_to", "authorise", "perform"]
 
@@ -84,8 +86,13 @@ def answer_to(outcome: Outcome) -> answers.Answer:
     return answers.Recorded(snapshot=snapshot, audit_event_id=event_id)
 
 
+async def _converted(body: dict[str, Any], kind: Any) -> Any:
+    heavy = any(isinstance(value, list) and len(value) > HEAVY_ITEMS for value in body.values())
+    return await offload(heavy, convert, body, kind)
+
+
 async def _declare(steward: Steward, call: Call) -> answers.Answer:
-    command = convert(call.body, BY_NAME["declare_session"].body)
+    command = await _converted(call.body, BY_NAME["declare_session"].body)
     return answer_to(await steward.declare(command, call.principal, key=call.key))
 
 
@@ -93,7 +100,7 @@ def _verb(name: str) -> Handler:
     kind = BY_NAME[name].body
 
     async def handle(steward: Steward, call: Call) -> answers.Answer:
-        command = convert(bind(call.body, call.path), kind)
+        command = await _converted(bind(call.body, call.path), kind)
         return answer_to(
             await steward.submit(
                 call.session_id, command, call.principal, if_match=call.if_match, key=call.key
@@ -134,11 +141,11 @@ async def _counterfactual(steward: Steward, call: Call) -> Any:
 
 
 async def _merge(steward: Steward, call: Call) -> Any:
-    return answer_to(await transfer.merge(steward, call.session_id, call.body.splitlines(), call.principal))
+    return answer_to(await transfer.merge(steward, call.session_id, BytesIO(call.body), call.principal))
 
 
 async def _import(steward: Steward, call: Call) -> Any:
-    return await transfer.import_ledger(steward, call.body.splitlines())
+    return await transfer.import_ledger(steward, BytesIO(call.body))
 
 
 HANDLERS: Final[dict[str, Handler]] = {

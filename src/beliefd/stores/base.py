@@ -99,6 +99,13 @@ class Store(Protocol):
         """The same in chunks, for ledgers that do not fit an answer."""
         ...
 
+    async def replay(
+        self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
+    ) -> None:
+        """Hand the bare records with after < seq <= upto to `take`, in order and in chunks that are never
+        empty; `take` may be called from a thread, and what it raises comes out here."""
+        ...
+
     async def seq_of(self, session_id: str, event_id: str) -> int | None: ...
 
     async def snapshot(self, session_id: str) -> Snapshot | None: ...

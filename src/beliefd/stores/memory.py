@@ -69,6 +69,12 @@ class MemoryStore:
         if entries := await self.entries(session_id, after):
             yield entries
 
+    async def replay(
+        self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
+    ) -> None:
+        if records := [entry.record for entry in await self.entries(session_id, after, upto - after)]:
+            take(records)
+
     async def seq_of(self, session_id: str, event_id: str) -> int | None:
         return self._places.get((session_id, event_id))
 

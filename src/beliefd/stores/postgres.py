@@ -5,6 +5,7 @@ from the expected place, and writes everything else only if the head moved. Of t
 second waits for the row, finds it changed and writes nothing.
 """
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
@@ -31,6 +32,7 @@ from beliefd.stores.postgres_schema import migrate
 CHUNK: Final = 1_000
 CONNECTIONS: Final = 16
 CONNECT_SECONDS: Final = 10.0
+CLOSE_SECONDS: Final = 2.0
 COMMAND_SECONDS: Final = 60.0
 
 _WRITE: Final = """
@@ -140,7 +142,7 @@ class PostgresStore:
     async def _write(self, statement: str, *values: object) -> Any:
         """Run one writing statement; say of a failure whether something may have been written."""
         try:
-            connection = await self._pool.acquire(timeout=CONNECT_SECONDS)
+            connection = await self._pool.acquire(timeout=COMMAND_SECONDS)
         except FAILURES as error:
             raise StorageUnavailable(f"nothing was written: {_words(error)}") from None
         try:
@@ -178,6 +180,23 @@ class PostgresStore:
         while chunk := await self.entries(session_id, after, CHUNK):
             yield chunk
             after = chunk[-1].seq
+
+    async def replay(
+        self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
+    ) -> None:
+        while after < upto:
+            rows = await self._all(
+                "SELECT record FROM audit_events WHERE session_id = $1 AND seq > $2 AND seq <= $3"
+                " ORDER BY seq LIMIT $4",
+                session_id,
+                after,
+                upto,
+                CHUNK,
+            )
+            if not rows:
+                return
+            await asyncio.to_thread(take, [record.encode() for (record,) in rows])
+            after += len(rows)
 
     async def seq_of(self, session_id: str, event_id: str) -> int | None:
         row = await self._one(
@@ -306,7 +325,11 @@ class PostgresStore:
         self._closed = True
         self._listeners.clear()
         await self._feed.close()
-        await self._pool.close()
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._pool.close()
+        except FAILURES:
+            self._pool.terminate()
 
     async def _one(self, statement: str, *values: object) -> Any:
         rows = await self._all(statement, *values)
@@ -328,7 +351,7 @@ class PostgresStore:
             raise StorageUnavailable(_words(error)) from None
 
     async def _fetch(self, statement: str, values: tuple[object, ...]) -> list[Any]:
-        async with self._pool.acquire(timeout=CONNECT_SECONDS) as connection:
+        async with self._pool.acquire(timeout=COMMAND_SECONDS) as connection:
             rows: list[Any] = await connection.fetch(statement, *values)
             return rows
 

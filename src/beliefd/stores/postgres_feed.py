@@ -16,6 +16,7 @@ from beliefd.stores.listeners import Listeners
 
 CHANNEL: Final = "beliefd_grown"
 GATHER_SECONDS: Final = 0.005
+LAST_WORDS_SECONDS: Final = 2.0
 RETRY_SECONDS: Final = (0.05, 5.0)
 MAX_PAYLOAD: Final = 7_999
 ANYTHING: Final = ""
@@ -30,15 +31,22 @@ class Feed:
         self._listeners = listeners
         self._grown: set[str] = set()
         self._wake = asyncio.Event()
+        self._said = asyncio.Event()
+        self._said.set()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def grown(self, session_id: str) -> None:
         """Say that a session grew here, after its commit."""
         self._listeners.tell(session_id)
         self._grown.add(session_id)
+        self._said.clear()
         self._wake.set()
 
     async def close(self) -> None:
+        """Say what is still to be said, if the server listens, and stop."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                await self._said.wait()
         self._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._task
@@ -81,6 +89,8 @@ class Feed:
             self._grown |= sending
             self._wake.set()
             raise
+        if not self._grown:
+            self._said.set()
 
     def _ears(self, own: int) -> Callable[[Any, int, str, str], None]:
         def heard(_connection: Any, sender: int, _channel: str, text: str) -> None:

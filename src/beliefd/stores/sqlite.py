@@ -28,13 +28,18 @@ from beliefd.stores.base import (
     Token,
 )
 from beliefd.stores.listeners import Listeners
+from beliefd.stores.sqlite_bulk import CHUNK, RECORDS, ROWS, BulkReader, sealed
+from beliefd.stores.sqlite_file import OpenedFiles, prepare
 from beliefd.stores.sqlite_group import GroupCommit
 from beliefd.stores.sqlite_schema import migrate
 
 BUSY_MS = 30_000
-CHUNK = 2_000
+FEW = 256
+"""So many entries are read on the event loop itself; a thread would cost more than it spares."""
 MAX_GROUP = 1_024
 POLL_SECONDS = 0.25
+LOG_BYTES = 4 * 1024 * 1024
+"""What the write-ahead log keeps of the disk once it has been emptied: its ordinary size."""
 
 _Job = tuple[Append, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
@@ -49,8 +54,9 @@ class SqliteStore:
         self._listeners = Listeners()
         self._writer_connection = _connect(path)
         self._reader = _connect(path)
-        # Reads that may take long run in threads; the lock keeps them off each other's statements.
         self._reading = threading.Lock()
+        self._bulk = BulkReader(_connect(path))
+        self._files = OpenedFiles(path)
         self._writer = threading.Thread(target=self._write_loop, name="beliefd-writer", daemon=True)
         self._poller: asyncio.Task[None] | None = None
         self._closed = False
@@ -58,7 +64,7 @@ class SqliteStore:
     @classmethod
     async def open(cls, path: str | os.PathLike[str]) -> "SqliteStore":
         try:
-            store = cls(_prepare(Path(path)))
+            store = cls(prepare(Path(path)))
             migrate(store._writer_connection)
         except sqlite3.Error as error:
             raise StorageUnavailable(f"cannot open `{path}`: {error}") from None
@@ -84,7 +90,14 @@ class SqliteStore:
             self._bell.clear()
             while self._jobs:
                 jobs = [self._jobs.popleft() for _ in range(min(len(self._jobs), MAX_GROUP))]
-                self._settle(jobs, group.commit([batch for batch, _, _ in jobs]))
+                self._settle(jobs, self._commit(group, [batch for batch, _, _ in jobs]))
+
+    def _commit(self, group: GroupCommit, batches: list[Append]) -> list[Exception | None]:
+        try:
+            self._files.check()
+        except StorageUnavailable as gone:
+            return [gone for _ in batches]
+        return group.commit(batches)
 
     def _settle(self, jobs: list[_Job], outcomes: list[Exception | None]) -> None:
         """Wake all callers of one event loop with one call into it."""
@@ -118,26 +131,33 @@ class SqliteStore:
         return None if row is None else Head(seq=row[0], event_id=row[1].decode(), hash=row[2].decode())
 
     async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
-        if limit is not None and limit <= CHUNK:
-            return self._entries(session_id, after, limit)
-        return await asyncio.to_thread(self._entries, session_id, after, -1 if limit is None else limit)
+        if limit is not None and limit <= FEW:
+            return sealed(self._all(ROWS, session_id, after, limit))
+        try:
+            return await asyncio.to_thread(self._bulk.entries, session_id, after, limit)
+        except UnicodeEncodeError:
+            return []  # lone surrogates are not text: they name nothing that is here
+        except sqlite3.Error as error:
+            raise StorageUnavailable(str(error)) from None
 
     async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
         while chunk := await self.entries(session_id, after, CHUNK):
             yield chunk
             after = chunk[-1].seq
 
-    def _entries(self, session_id: str, after: int, limit: int) -> list[Sealed]:
-        rows = self._all(
-            "SELECT seq, event_id, record, hash FROM audit_events"
-            " WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-            session_id,
-            after,
-            limit,
-        )
-        return [
-            Sealed(seq, event_id.decode(), record, hash_.decode()) for seq, event_id, record, hash_ in rows
-        ]
+    async def replay(
+        self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
+    ) -> None:
+        if after > 0 and upto - after <= FEW:
+            if rows := self._all(RECORDS, session_id, after, upto, FEW):
+                take([record for (record,) in rows])
+            return
+        try:
+            await asyncio.to_thread(self._bulk.replay, session_id, after, upto, take)
+        except UnicodeEncodeError:
+            return
+        except sqlite3.Error as error:
+            raise StorageUnavailable(str(error)) from None
 
     async def seq_of(self, session_id: str, event_id: str) -> int | None:
         row = self._one(
@@ -254,6 +274,7 @@ class SqliteStore:
 
     def _execute_alone(self, statement: str, *values: object) -> int:
         """A rare write outside the ledger, on a connection of its own."""
+        self._files.check()
         try:
             with contextlib.closing(_connect(self._path)) as connection:
                 return connection.execute(statement, values).rowcount
@@ -270,16 +291,18 @@ class SqliteStore:
 
     async def _poll(self) -> None:
         """Notice appends of other processes: `data_version` moves when another connection commits."""
-        version = self._one("PRAGMA data_version")
+        version: tuple[Any, ...] | None = None
         while self._listeners:
+            with contextlib.suppress(StorageUnavailable):  # that passes, and then it counts as a change
+                latest = self._one("PRAGMA data_version")
+                if latest != version:
+                    version = latest
+                    self._listeners.tell("")
             await asyncio.sleep(POLL_SECONDS)
-            latest = self._one("PRAGMA data_version")
-            if latest != version:
-                version = latest
-                self._listeners.tell("")
 
     async def ping(self) -> None:
         def probe() -> None:
+            self._files.check()
             with contextlib.closing(_connect(self._path)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.execute("ROLLBACK")
@@ -300,6 +323,7 @@ class SqliteStore:
         await asyncio.to_thread(self._writer.join)
         self._writer_connection.close()
         self._reader.close()
+        await asyncio.to_thread(self._bulk.close)
 
     def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
         rows = self._all(statement, *values)
@@ -328,20 +352,11 @@ def _token(row: tuple[Any, ...]) -> Token:
     return Token(token_id, name, role, tier, secret_hash, created_at, row[6].decode() if row[6] else None)
 
 
-def _prepare(path: Path) -> Path:
-    """Make the file private before SQLite opens it: ledgers and token hashes are nobody else's business."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    except OSError as error:
-        raise StorageUnavailable(f"cannot open `{path}`: {error.strerror}") from None
-    return path
-
-
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000)
     connection.text_factory = bytes
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
     return connection

@@ -46,7 +46,7 @@ class GroupCommit:
             self._heads.clear()
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
-            failure = StorageUnavailable(f"nothing was written: {error}")
+            failure = StorageUnavailable(_words(error))
             return [failure for _ in batches]
 
     def _forget_what_others_changed(self) -> None:
@@ -136,3 +136,14 @@ class GroupCommit:
             ).fetchone()
             for used in batch.remembered
         )
+
+
+def _words(error: Exception) -> str:
+    """What became of the appends, and what whoever keeps the disk can do about it."""
+    name = getattr(error, "sqlite_errorname", None)
+    if name in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
+        return f"nothing was written: there is no room for it on the disk ({error})"
+    if name == "SQLITE_IOERR_FSYNC":
+        # The commit stands in the log; whether it does after a crash is up to the disk.
+        return f"it is not known whether it was written: the disk does not confirm it ({error})"
+    return f"nothing was written: {error}"

@@ -156,6 +156,26 @@ class StoreContract:
         assert [chunk async for chunk in store.stream("other")] == []
 
     @promise
+    async def test_a_replay_hands_out_the_records_between_two_places(self, store: Store) -> None:
+        written = chain("s", 1_200)
+        await store.append(batch("s", None, written))
+        await store.append(batch("other", None, chain("other", 3)))
+        for after, upto in ((0, 1_200), (0, 1), (3, 700), (1_000, 1_100), (1_199, 1_200), (1_200, 1_200)):
+            taken: list[list[bytes]] = []
+            await store.replay("s", after, upto, taken.append)
+            assert [one for chunk in taken for one in chunk] == [
+                entry.record for entry in written[after:upto]
+            ]
+            assert all(taken)
+
+        def choke(_: list[bytes]) -> None:
+            raise ZeroDivisionError
+
+        for after, upto in ((0, 1_200), (5, 10)):
+            with raises(ZeroDivisionError):
+                await store.replay("s", after, upto, choke)
+
+    @promise
     async def test_an_event_is_found_in_its_own_session_only(self, store: Store) -> None:
         await store.append(batch("s", None, chain("s", 3)))
         shared = Sealed(1, "s-2", b"{}", "another hash")

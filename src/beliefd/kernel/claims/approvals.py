@@ -9,7 +9,7 @@ from beliefd.kernel.claims.bundle import ClaimBundle, HumanApproval, seconds
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.policy import ApprovalPolicy, ApproverRule
 from beliefd.kernel.substrate.proposals import CallCandidate
-from beliefd.kernel.values import Principal
+from beliefd.kernel.values import PEOPLE, Principal
 
 ApprovalStatus = Literal[
     "pending", "approved", "rejected", "modified", "timed_out", "withdrawn", "superseded", "information"
@@ -19,7 +19,11 @@ OPEN: Final = ("pending", "information")
 
 
 class Approval(Struct, frozen=True, kw_only=True):
-    """One item of the inbox. `bundle` is kept while it is open, so that exactly that is judged again."""
+    """One item of the inbox. `bundle` is kept while it is open, so that exactly that is judged again.
+
+    `approvals` are the words on this item, `earlier` those on the items that led to it: another gate's, or
+    the one that timed out before this was `escalated`.
+    """
 
     approval_id: str
     bundle_id: str
@@ -37,8 +41,11 @@ class Approval(Struct, frozen=True, kw_only=True):
     expires_at: str
     status: ApprovalStatus = "pending"
     approvals: tuple[HumanApproval, ...] = ()
+    earlier: tuple[HumanApproval, ...] = ()
     approved_gates: tuple[str, ...] = ()
     overdue: bool = False
+    escalated: bool = False
+    decided_by: str | None = None
     successor: str | None = None
 
     @property
@@ -46,9 +53,7 @@ class Approval(Struct, frozen=True, kw_only=True):
         """What may be decided. Where nobody may approve, nobody may edit: that would be a way around."""
         if self.status != "pending":
             return ()
-        return (
-            ("APPROVED", "REJECTED", "MODIFIED") if self.rule.roles or self.rule.principals else ("REJECTED",)
-        )
+        return ("REJECTED",) if self.rule.nobody else ("APPROVED", "REJECTED", "MODIFIED")
 
 
 def required_approvals(rule: ApproverRule) -> tuple[str, ...]:
@@ -57,12 +62,21 @@ def required_approvals(rule: ApproverRule) -> tuple[str, ...]:
 
 
 def may_decide(rule: ApproverRule, principal: Principal) -> bool:
-    return principal.role in rule.roles or principal.id in rule.principals
+    # INVARIANT: whoever a rule names, a program approves nothing.
+    named = principal.role in rule.roles or principal.id in rule.principals
+    return named and principal.role in PEOPLE
 
 
-def rejecting_rule(rule: ApproverRule, policy: ApprovalPolicy) -> ApproverRule:
-    """A reject-only item names nobody; those who decide everything else may still reject it."""
-    return rule if rule.roles or rule.principals else policy.otherwise
+def rules_for(approval: Approval, decision: Verdict, policy: ApprovalPolicy) -> tuple[ApproverRule, ...]:
+    """Every rule that who decides must meet.
+
+    To let something pass, that is the rule it was put into the inbox with and today's: a policy that has
+    become stricter holds for what waits already, one that has become looser does not. To reject something
+    that nobody may approve, those will do who decide everything else.
+    """
+    if decision == "REJECTED":
+        return (policy.otherwise if approval.rule.nobody else approval.rule,)
+    return (approval.rule, policy.escalate_to if approval.escalated else policy.rule_for(approval.tier))
 
 
 def later(now: str, by_seconds: float) -> str:

@@ -1,16 +1,18 @@
 """What people and time do to approvals: decide, edit, withdraw, expire (DESIGN 10)."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from beliefd.kernel.claims.approvals import (
+    OPEN,
     Approval,
     expired,
     later,
     may_decide,
-    rejecting_rule,
     required_approvals,
+    rules_for,
 )
 from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, HumanApproval, filled
 from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided, Gated
@@ -33,20 +35,22 @@ def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> 
         return _no_such_approval(command.approval_id)
     if (problem := _cannot_decide(approval, command, facts)) is not None:
         return problem
-    if approval.call is not None and command.decision == "MODIFIED":
+    if command.decision == "MODIFIED" and approval.call is not None:
         return refused(Code.FORBIDDEN, "an edited call is a new proposal; reject this one", "$.decision")
     if command.decision == "MODIFIED":
         return _modified(approval, command, facts)
     word = HumanApproval(
         approver=facts.principal.id, timestamp=facts.now, decision=command.decision, reason=command.reason
     )
-    words = (*approval.approvals, word)
-    if command.decision == "APPROVED" and len(words) < approval.rule.required:
-        waiting = replace(approval, approvals=words)
-        return _decided(command, facts, waiting, None)
-    if approval.call is not None:
-        return _resumed_call(session, approval, command, facts, words)
-    return _resumed(approval, command, facts, words)
+    heard = replace(approval, approvals=(*approval.approvals, word))
+    if command.decision == "REJECTED":
+        return _rejected(heard, command, facts)
+    needed = max(rule.required for rule in rules_for(approval, "APPROVED", facts.policy.approvals))
+    if len(heard.approvals) < needed:
+        return _decided(command, facts, heard, None)
+    if heard.call is not None:
+        return _resumed_call(session, heard, command, facts)
+    return _resumed(heard, command, facts)
 
 
 def withdraw_approval(session: Session, command: WithdrawApproval, facts: Facts) -> ApprovalClosed | Refused:
@@ -62,7 +66,7 @@ def withdraw_approval(session: Session, command: WithdrawApproval, facts: Facts)
         event_id=facts.event_id,
         approval_id=approval.approval_id,
         outcome="withdrawn",
-        approval=_closed(approval, "withdrawn"),
+        approval=_closed(approval, "withdrawn", by=facts.principal.id),
         bundle=None if approval.call is not None else _ended(approval, reason),
     )
 
@@ -71,50 +75,93 @@ def expire_approval(session: Session, command: ExpireApproval, facts: Facts) -> 
     approval = session.approvals.get(command.approval_id)
     if approval is None:
         return _no_such_approval(command.approval_id)
-    if approval.status not in ("pending", "information"):
+    if approval.status not in OPEN:
         return _settled(approval)
     if not expired(approval, facts.now):
         return refused(Code.CONFLICT, f"it is open until {approval.expires_at}", "$.approval_id")
+    return EXPIRIES[_on_expiry(approval, facts)](approval, facts)
+
+
+def _on_expiry(approval: Approval, facts: Facts) -> str:
+    if approval.status == "information":
+        return "lapse"
+    outcome = facts.policy.approvals.on_expiry
+    # INVARIANT: time makes nothing easier. What nobody may approve finds no approver by waiting, and what
+    # has been escalated once has nowhere else to go.
+    if outcome == "escalate" and (approval.rule.nobody or approval.escalated):
+        return "refuse"
+    return outcome
+
+
+def _lapse(approval: Approval, facts: Facts) -> ApprovalClosed:
+    assert approval.bundle is not None  # noqa: S101 - it is open
+    return _timed_out("lapse", approval, facts, approval.bundle)
+
+
+def _refuse(approval: Approval, facts: Facts) -> ApprovalClosed:
+    ended = None if approval.call is not None else _ended(approval, _undecided(approval))
+    return _timed_out("refuse", approval, facts, ended)
+
+
+def _keep(approval: Approval, facts: Facts) -> ApprovalClosed:
+    kept = replace(approval, overdue=True)
+    waiting = None if approval.call is not None else _waiting(kept, _undecided(approval))
+    return replace(_timed_out("keep", approval, facts, waiting), approval=kept)
+
+
+def _escalate(approval: Approval, facts: Facts) -> ApprovalClosed:
     policy = facts.policy.approvals
-    reason = f"nobody decided until {approval.expires_at}"
-    if approval.status == "information" or policy.on_expiry == "refuse":
-        outcome, closed, successor = "refuse", _closed(approval, "timed_out"), None
-    elif policy.on_expiry == "keep":
-        outcome, closed, successor = "keep", replace(approval, overdue=True), None
-    else:
-        successor = replace(
-            approval,
-            approval_id=f"apr-{facts.event_id}",
-            rule=policy.escalate_to,
-            opened_at=facts.now,
-            expires_at=later(facts.now, policy.expires_seconds),
-            approvals=(),
-        )
-        outcome, closed = "escalate", _closed(approval, "timed_out", successor.approval_id)
+    successor = replace(
+        approval,
+        approval_id=f"apr-{facts.event_id}",
+        rule=policy.escalate_to,
+        opened_at=facts.now,
+        expires_at=later(facts.now, policy.expires_seconds),
+        approvals=(),
+        earlier=(*approval.earlier, *approval.approvals),
+        escalated=True,
+    )
+    bundle = None if approval.call is not None else _waiting(successor, _undecided(approval))
+    return _timed_out("escalate", approval, facts, bundle, successor)
+
+
+EXPIRIES: Final[dict[str, Callable[[Approval, Facts], ApprovalClosed]]] = {
+    "lapse": _lapse,
+    "refuse": _refuse,
+    "keep": _keep,
+    "escalate": _escalate,
+}
+
+
+def _timed_out(
+    outcome: Any,
+    approval: Approval,
+    facts: Facts,
+    bundle: ClaimBundle | None,
+    successor: Approval | None = None,
+) -> ApprovalClosed:
     return ApprovalClosed(
         event_id=facts.event_id,
         approval_id=approval.approval_id,
-        outcome=outcome,  # type: ignore[arg-type]
-        approval=closed,
-        bundle=_after_expiry(approval, outcome, reason),
+        outcome=outcome,
+        approval=_closed(approval, "timed_out", None if successor is None else successor.approval_id),
+        bundle=bundle,
         successor=successor,
     )
 
 
-def _after_expiry(approval: Approval, outcome: str, reason: str) -> ClaimBundle | None:
-    if approval.call is not None or approval.status == "information":
-        return approval.bundle
-    return _ended(approval, reason) if outcome == "refuse" else _waiting(approval, reason)
+def _undecided(approval: Approval) -> str:
+    return f"nobody decided until {approval.expires_at}"
 
 
 def _cannot_decide(approval: Approval, command: DecideApproval, facts: Facts) -> Refused | None:
     """Why this word does not count, if it does not: the item first, then the speaker, then the content."""
-    return _not_open(approval, facts) or _not_eligible(approval, facts) or _not_bound(approval, command)
+    return (
+        _not_open(approval, facts) or _not_eligible(approval, command, facts) or _not_bound(approval, command)
+    )
 
 
 def _not_open(approval: Approval, facts: Facts) -> Refused | None:
-    if approval.status == "information":
-        return refused(Code.CONFLICT, "it is for information; there is nothing to decide", "$.approval_id")
     if approval.status != "pending":
         return _settled(approval)
     if expired(approval, facts.now):
@@ -122,14 +169,19 @@ def _not_open(approval: Approval, facts: Facts) -> Refused | None:
     return None
 
 
-def _not_eligible(approval: Approval, facts: Facts) -> Refused | None:
-    if facts.principal.id in approval.proposers:
+def _not_eligible(approval: Approval, command: DecideApproval, facts: Facts) -> Refused | None:
+    who = facts.principal
+    if who.id in approval.proposers:
         return refused(Code.FORBIDDEN, "who proposed it cannot decide it", "$.approval_id")
-    rule = rejecting_rule(approval.rule, facts.policy.approvals)
-    if not may_decide(rule, facts.principal):
-        able = ", ".join(f"`{name}`" for name in required_approvals(rule))
-        return refused(Code.FORBIDDEN, f"`{facts.principal.id}` may not decide it; it takes {able}", "$")
-    if any(word.approver == facts.principal.id for word in approval.approvals):
+    rules = rules_for(approval, command.decision, facts.policy.approvals)
+    if any(rule.nobody for rule in rules):
+        verb = "reject" if command.decision == "REJECTED" else "approve or edit"
+        return refused(Code.FORBIDDEN, f"policy lets nobody {verb} this", "$.decision")
+    for rule in rules:
+        if not may_decide(rule, who):
+            able = ", ".join(f"`{name}`" for name in required_approvals(rule))
+            return refused(Code.FORBIDDEN, f"`{who.id}` may not decide it; it takes {able}", "$")
+    if command.decision == "APPROVED" and any(word.approver == who.id for word in approval.approvals):
         return refused(Code.CONFLICT, "you have approved it already; another person must agree", "$")
     return None
 
@@ -142,48 +194,51 @@ def _not_bound(approval: Approval, command: DecideApproval) -> Refused | None:
             "$.content_hash",
             content_hash=approval.content_hash,
         )
-    if command.decision not in approval.allowed:
-        return refused(Code.FORBIDDEN, "nobody may approve this; it can only be rejected", "$.decision")
     if (command.decision == "MODIFIED") != bool(command.claims):
         return refused(Code.INVALID_REQUEST, "`claims` go with MODIFIED, and only with it", "$.claims")
     return None
 
 
-def _resumed(
-    approval: Approval, command: DecideApproval, facts: Facts, words: tuple[HumanApproval, ...]
-) -> ApprovalDecided:
+def _rejected(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
+    closed = _closed(approval, "rejected", by=facts.principal.id)
+    if approval.call is not None:
+        return _decided(command, facts, closed, None)
+    reason = f"rejected by `{facts.principal.id}`" + (f": {command.reason}" if command.reason else "")
+    judged = Gated(
+        bundle=_ended(approval, reason), content_hash=approval.content_hash, results=approval.results
+    )
+    return _decided(command, facts, closed, judged)
+
+
+def _resumed(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
     """Run the chain again on the same content under today's policy and findings, with the person's word."""
     assert approval.bundle is not None  # noqa: S101 - it is pending
-    if command.decision == "REJECTED":
-        reason = f"rejected by `{facts.principal.id}`" + (f": {command.reason}" if command.reason else "")
-        bundle = replace(_ended(approval, reason), audit_trail=_trail(approval, words))
-        judged = Gated(bundle=bundle, content_hash=approval.content_hash, results=approval.results)
-        return _decided(command, facts, _closed(approval, "rejected", words=words), judged)
     answered = frozenset({*approval.approved_gates, approval.gate, "human"})
     given = gate_input(approval.bundle, approval.proposer, facts, None)
-    chain = run_gates(given, answered)
-    judged = gated(chain, approval.bundle, facts, approval.proposers, approval.proposer, words, answered)
+    judged = gated(
+        run_gates(given, answered),
+        approval.bundle,
+        facts,
+        approval.proposers,
+        approval.proposer,
+        (*approval.earlier, *approval.approvals),
+        answered,
+    )
     successor = None if judged.approval is None else judged.approval.approval_id
-    return _decided(command, facts, _closed(approval, "approved", successor, words), judged)
+    return _decided(command, facts, _closed(approval, "approved", successor, facts.principal.id), judged)
 
 
 def _resumed_call(
-    session: Session,
-    approval: Approval,
-    command: DecideApproval,
-    facts: Facts,
-    words: tuple[HumanApproval, ...],
+    session: Session, approval: Approval, command: DecideApproval, facts: Facts
 ) -> ApprovalDecided:
     """INVARIANT: a confirmed call is arbitrated again on today's state and policy, and runs once at most."""
     assert approval.call is not None  # noqa: S101 - asked by who calls this
-    if command.decision == "REJECTED":
-        return _decided(command, facts, _closed(approval, "rejected", words=words), None)
     findings = facts.findings.calls if isinstance(facts.findings, ProposalFindings) else ()
     finding = (findings[0] if findings else None) or CallFinding()
     proposer = replace(facts, principal=approval.proposer)
     ground = Ground(session, proposer, session.sparse, frozenset(), confirmed=True)
     result = judge_call(ground, approval.call, finding, 0)
-    closed = _closed(approval, "approved", words=words)
+    closed = _closed(approval, "approved", by=facts.principal.id)
     return replace(_decided(command, facts, closed, None), result=result)
 
 
@@ -210,7 +265,7 @@ def _modified(approval: Approval, command: DecideApproval, facts: Facts) -> Appr
     judged = gated(chain, edited, facts, proposers, approval.proposer)
     successor = None if judged.approval is None else judged.approval.approval_id
     reason = f"modified by `{facts.principal.id}`, see bundle `{edited.id}`"
-    closed = _closed(approval, "modified", successor)
+    closed = _closed(approval, "modified", successor, facts.principal.id)
     return replace(_decided(command, facts, closed, judged), replaced=_ended(approval, reason))
 
 
@@ -227,56 +282,49 @@ def _decided(
     )
 
 
-def _closed(
-    approval: Approval,
-    status: Any,
-    successor: str | None = None,
-    words: tuple[HumanApproval, ...] | None = None,
-) -> Approval:
-    return replace(
-        approval,
-        status=status,
-        bundle=None,
-        call=None,
-        successor=successor,
-        approvals=approval.approvals if words is None else words,
-    )
-
-
-def _trail(approval: Approval, words: tuple[HumanApproval, ...]) -> AuditTrail:
-    failed = {result.gate for result in approval.results if result.outcome in ("DEFER", "ESCALATE", "REFUSE")}
-    order = dict.fromkeys(result.gate for result in approval.results)
-    return AuditTrail(
-        gates_passed=tuple(gate for gate in order if gate not in failed),
-        gates_failed=tuple(gate for gate in order if gate in failed),
-        human_approvals=words,
-    )
+def _closed(approval: Approval, status: Any, successor: str | None = None, by: str | None = None) -> Approval:
+    return replace(approval, status=status, bundle=None, call=None, successor=successor, decided_by=by)
 
 
 def _ended(approval: Approval, reason: str) -> ClaimBundle:
     """The bundle of an approval that came to nothing."""
     assert approval.bundle is not None  # noqa: S101 - it is open
-    return replace(
-        approval.bundle, decision="REFUSE", reason=reason, audit_trail=_trail(approval, approval.approvals)
-    )
+    return replace(approval.bundle, decision="REFUSE", reason=reason, audit_trail=_trail(approval))
 
 
 def _waiting(approval: Approval, reason: str) -> ClaimBundle:
+    """The bundle of an approval whose time ran out, and which still waits."""
     assert approval.bundle is not None  # noqa: S101 - it is open
     return replace(
-        approval.bundle, decision="DEFER", reason=reason, audit_trail=_trail(approval, approval.approvals)
+        approval.bundle,
+        decision="ESCALATE" if approval.escalated or approval.gate == "human" else "DEFER",
+        reason=reason,
+        required_approvals=required_approvals(approval.rule),
+        audit_trail=_trail(approval),
+    )
+
+
+def _trail(approval: Approval) -> AuditTrail:
+    """All gates that were asked let it pass, but for the last one."""
+    asked = dict.fromkeys(result.gate for result in approval.results)
+    return AuditTrail(
+        gates_passed=tuple(gate for gate in asked if gate != approval.gate),
+        gates_failed=(approval.gate,),
+        human_approvals=(*approval.earlier, *approval.approvals),
     )
 
 
 def _settled(approval: Approval) -> Refused:
     """Too late: tell what was decided and by whom, so that the second of two people knows."""
-    first = approval.approvals[-1] if approval.approvals else None
+    if approval.status == "information":
+        return refused(Code.CONFLICT, "it is for information; there is nothing to decide", "$.approval_id")
+    by = "" if approval.decided_by is None else f", by `{approval.decided_by}`"
     return refused(
         Code.CONFLICT,
-        f"approval `{approval.approval_id}` is {approval.status} already",
+        f"approval `{approval.approval_id}` is {approval.status} already{by}",
         "$.approval_id",
         status=approval.status,
-        decided_by=None if first is None else first.approver,
+        decided_by=approval.decided_by,
         successor=approval.successor,
     )
 

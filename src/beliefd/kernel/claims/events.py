@@ -48,12 +48,13 @@ class ApprovalDecided(Happening, frozen=True, tag="approval_decided"):
 class ApprovalClosed(Happening, frozen=True, tag="approval_closed"):
     """An approval ended without a person's yes or no: withdrawn by its proposer, or timed out.
 
-    `outcome` says what policy made of a time-out; it is never told as a denial.
+    `outcome` says what policy made of a time-out; it is never told as a denial. What was there for
+    information only lapses.
     """
 
     event_id: str
     approval_id: str
-    outcome: Literal["withdrawn", "refuse", "escalate", "keep"]
+    outcome: Literal["withdrawn", "refuse", "escalate", "keep", "lapse"]
     approval: Approval
     bundle: ClaimBundle | None = None
     successor: Approval | None = None

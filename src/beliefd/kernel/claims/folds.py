@@ -22,7 +22,10 @@ def bundle_gated(session: Session, event: BundleGated) -> Session:
     if event.superseded is not None:
         old: Approval = session.approvals[event.superseded]
         successor = None if event.gated.approval is None else event.gated.approval.approval_id
-        session = _with_approval(session, replace(old, status="superseded", bundle=None, successor=successor))
+        closed = replace(
+            old, status="superseded", bundle=None, successor=successor, decided_by=event.proposer
+        )
+        session = _with_approval(session, closed)
     if event.grant_id is not None:
         grant: Grant = session.grants[event.grant_id]
         session = replace(

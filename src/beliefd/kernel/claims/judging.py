@@ -64,7 +64,7 @@ def gated(
             opened_at=facts.now,
             expires_at=later(facts.now, facts.policy.approvals.expires_seconds),
             status="information" if informs else "pending",
-            approvals=(),
+            earlier=words,
             approved_gates=tuple(sorted(answered)),
         )
     return Gated(

@@ -13,8 +13,9 @@ from beliefd.kernel.commands import GiveGrant, RevokeGrant, SubmitClaims
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Refused
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.policy import HUMAN_ALWAYS
+from beliefd.kernel.policy import HUMAN_ALWAYS, ApprovalPolicy
 from beliefd.kernel.state import Session
+from beliefd.kernel.values import PEOPLE
 
 
 def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> BundleGated | Refused:
@@ -46,8 +47,11 @@ def give_grant(session: Session, command: GiveGrant, facts: Facts) -> GrantGiven
     forbidden = [tier for tier in command.tiers if tier in HUMAN_ALWAYS]
     if forbidden:
         return refused(Code.FORBIDDEN, f"{forbidden[0]} cannot be granted in advance", "$.tiers")
-    if not may_decide(facts.policy.approvals.otherwise, facts.principal):
-        return refused(Code.FORBIDDEN, f"role `{facts.principal.role}` may not give grants", "$")
+    for tier in command.tiers:
+        if not may_decide(facts.policy.approvals.rule_for(tier), facts.principal):
+            return refused(Code.FORBIDDEN, f"`{facts.principal.id}` may not approve {tier}", "$.tiers")
+        if not _grantable(tier, facts.policy.approvals):
+            return refused(Code.FORBIDDEN, f"{tier} takes several people each time", "$.tiers")
     if command.principal == facts.principal.id:
         return refused(Code.FORBIDDEN, "nobody can grant to themselves", "$.principal")
     grant = Grant(
@@ -66,8 +70,8 @@ def revoke_grant(session: Session, command: RevokeGrant, facts: Facts) -> GrantR
     grant = session.grants.get(command.grant_id)
     if grant is None:
         return refused(Code.NOT_FOUND, f"no grant `{command.grant_id}` in this session", "$.grant_id")
-    if not may_decide(facts.policy.approvals.otherwise, facts.principal):
-        return refused(Code.FORBIDDEN, f"role `{facts.principal.role}` may not revoke grants", "$")
+    if facts.principal.role not in PEOPLE:
+        return refused(Code.FORBIDDEN, f"role `{facts.principal.role}` may not revoke grants", "$.grant_id")
     return GrantRevoked(grant=replace(grant, revoked_at=grant.revoked_at or facts.now))
 
 
@@ -75,7 +79,7 @@ def _covering_grant(session: Session, bundle: ClaimBundle, facts: Facts) -> str 
     needed = {
         claim.risk_tier for claim in bundle.claims if claim.risk_tier in facts.policy.approvals.require_human
     }
-    if not needed:
+    if not needed or not all(_grantable(tier, facts.policy.approvals) for tier in needed):
         return None
     for grant_id in sorted(session.grants):
         grant: Grant = session.grants[grant_id]
@@ -84,6 +88,12 @@ def _covering_grant(session: Session, bundle: ClaimBundle, facts: Facts) -> str 
         if live and timely and grant.principal == facts.principal.id and needed <= set(grant.tiers):
             return grant_id
     return None
+
+
+def _grantable(tier: str, policy: ApprovalPolicy) -> bool:
+    """One person's consent in advance cannot stand for two people, nor for nobody."""
+    rule = policy.rule_for(tier)
+    return tier not in HUMAN_ALWAYS and rule.required == 1 and not rule.nobody
 
 
 def refused(code: Code, message: str, path: str, **details: Any) -> Refused:

@@ -1,0 +1,1 @@
+"""Figures side by side with peers, from one run: `python -m benchmarks`, or `make bench`."""

@@ -1,0 +1,1 @@
+"""Makes docs/reference from the code, so that it cannot tell another story."""

@@ -1,0 +1,195 @@
+"""What whoever runs a server sets and sees: policy, settings, limits, metrics."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import click
+from msgspec import Struct
+from scripts.reference.types import fields, sections, sentence, table, values_in
+
+from beliefd.cli.main import main
+from beliefd.cli.output import Exit
+from beliefd.http import bodies
+from beliefd.http import metrics as http_metrics
+from beliefd.http import protocol as http_protocol
+from beliefd.kernel import canonical, values
+from beliefd.kernel import policy as kernel_policy
+from beliefd.ledger import chain
+from beliefd.protocol import answers
+from beliefd.protocol.operations import OPERATIONS
+from beliefd.steward import batch, handle, positions, tokens
+from beliefd.stores.memory import MemoryStore
+
+ADDRESS: Final = "Address of the server."
+_TYPE: Final = re.compile(r"^# TYPE (\S+) (\S+)$", re.MULTILINE)
+_LABELS: Final = re.compile(r'(\w+)="')
+
+METRICS: Final = {
+    "beliefd_http_requests_total": "Requests answered. `operation` is the name of an"
+    " [operation](operations.md), or `none`.",
+    "beliefd_http_request_seconds": "How long answers took; of streams, the time to their first byte.",
+    "beliefd_events_total": "Commands decided, by their verb and the kind of event that came of them.",
+    "beliefd_append_retries_total": "Appends that lost a race for a session's head and were decided again.",
+    "beliefd_sessions_in_memory": "Sessions whose state is cached in this process.",
+    "beliefd_start_time_seconds": "When the process started, in seconds since 1970.",
+}
+EXITS: Final = {
+    Exit.ALLOWED: "Done; or a ruling in your favour.",
+    Exit.FAILED: "It could not be done: the store or the server cannot be reached, or a defect.",
+    Exit.BAD_INPUT: "The command or the request cannot be read.",
+    Exit.DEFERRED: "It waits for a person.",
+    Exit.REFUSED: "A ruling against you, or a refusal that stands in the ledger.",
+    Exit.LEDGER_BROKEN: "A ledger does not verify.",
+}
+LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
+    ("length of an id", values.MAX_ID_LENGTH, "characters"),
+    ("depth of stored JSON", canonical.MAX_DEPTH, "levels of the whole entry"),
+    ("largest integer", canonical.MAX_SAFE_INTEGER, "in any number"),
+    ("head of a request", http_protocol.MAX_HEAD, "bytes"),
+    (
+        "body of a request",
+        max(row.max_body for row in OPERATIONS),
+        "bytes; most operations take less",
+    ),
+    ("silence within a request", http_protocol.SILENCE_SECONDS, "seconds, then the connection is closed"),
+    ("body that is read off and dropped", bodies.DRAIN_LIMIT, "bytes, so that `PAYLOAD_TOO_LARGE` arrives"),
+    (
+        "survivors in a snapshot",
+        answers.SURVIVORS_PAGE,
+        "ids; `survivors_next` goes on",
+    ),
+    ("entries in an audit answer", answers.AUDIT_PAGE, "entries; `next` goes on"),
+    ("commands decided in one transaction", handle.LANE_BATCH, "a session"),
+    ("attempts at a head that keeps moving", handle.MAX_ATTEMPTS, "then `CONFLICT`"),
+    ("lines of a batch under way", batch.WINDOW, "lines"),
+    ("sessions kept in memory", positions.MAX_SESSIONS, "sessions"),
+    ("hypotheses kept in memory", positions.MAX_HYPOTHESES, "over all sessions kept"),
+    ("a revoked token is refused after", tokens.REFRESH_SECONDS, "second at most"),
+    ("state hash and snapshot", chain.STATE_HASH_EVERY, "th event, each time"),
+)
+
+
+def policy() -> str:
+    kinds = values_in([kernel_policy.Policy])
+    rows = ([f"`{path}`", f"`{_shown(value)}`"] for path, value in _leaves(kernel_policy.Policy(), ""))
+    return (
+        "# Policy\n\nEvery field of a policy file, what it takes, and what holds when it is left out.\n\n"
+        "How to put one in force: [write a policy file](../how-to/policy-file.md). The hash of the policy\n"
+        "in force stands in every event it governed.\n\n"
+        f"## Defaults\n\n{table(('field', 'default'), rows)}\n"
+        f"## Policy document\n\n{sentence(kernel_policy.Policy)}\n\n{fields(kernel_policy.Policy)}\n"
+        f"{sections(kinds)}"
+    )
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    for name in value.__struct_fields__:
+        inner, here = getattr(value, name), f"{path}.{name}".lstrip(".")
+        if isinstance(inner, Struct):
+            yield from _leaves(inner, here)
+        else:
+            yield here, inner
+
+
+def _shown(value: Any) -> str:
+    from msgspec.json import encode
+
+    return encode(value).decode()
+
+
+def settings() -> str:
+    variables = table(
+        ("variable", "option", "meaning"),
+        ([f"`{name}`", option, meaning] for name, (option, meaning) in sorted(environment().items())),
+    )
+    serve = main.commands["serve"]
+    options = table(
+        ("option", "default", "meaning"),
+        ([f"`{one.opts[0]}`", _default(one), one.help or ""] for one in _options(serve)),
+    )
+    limits = table(("limit", "value", ""), ([name, f"{value:,}", unit] for name, value, unit in LIMITS))
+    exits = table(("exit code", "meaning"), ([f"`{int(code)}`", EXITS[code]] for code in Exit))
+    roles = table(("role", "principal"), ([f"`{role.value}`", _principal(role)] for role in values.Role))
+    return (
+        "# Settings and limits\n\nEnvironment variables, options of the server, roles, exit codes, and bounds"
+        " that are built in.\n\n"
+        f"## Environment variables\n\n{variables}\n"
+        f"## Options of `beliefd serve`\n\n{options}\n"
+        f"## Roles and tiers\n\n{roles}\n{_tiers()}\n\n"
+        f"## Exit codes\n\n{exits}\n## Limits\n\n{limits}"
+    )
+
+
+def _tiers() -> str:
+    listed = ", ".join(f"`{tier.name}`" for tier in values.Tier)
+    highest, usual = values.Tier.PRIVILEGE.name, values.Tier.WRITE_LIMITED.name
+    return (
+        f"Risk tiers, lowest first: {listed}. A token of role `admin` has `{highest}`, others `{usual}`,"
+        " unless `--tier` says otherwise."
+    )
+
+
+def environment() -> dict[str, tuple[str, str]]:
+    """Every environment variable that some option reads."""
+    found: dict[str, tuple[str, str]] = {}
+    for command in _commands(main):
+        for option in _options(command):
+            if isinstance(option.envvar, str):
+                found.setdefault(option.envvar, (f"`{option.opts[0]}`", option.help or ADDRESS))
+    return found
+
+
+def _commands(command: click.Command) -> Iterator[click.Command]:
+    yield command
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            yield from _commands(inner)
+
+
+def _options(command: click.Command) -> list[click.Option]:
+    return [one for one in command.params if isinstance(one, click.Option)]
+
+
+def _default(option: click.Option) -> str:
+    given = option.to_info_dict()["default"]
+    return "-" if given is None or given is False else f"`{given}`"
+
+
+def _principal(role: values.Role) -> str:
+    from beliefd.steward.tokens import principal_of
+    from beliefd.stores.base import Token
+
+    example = Token("", "NAME", role.value, values.Tier.WRITE_LIMITED.name, "", "")
+    return f"`{principal_of(example).id}`"
+
+
+def metrics() -> str:
+    text = asyncio.run(_rendered())
+    kinds = dict(_TYPE.findall(text))
+    rows = ([f"`{name}`", kind, _labels(text, name), METRICS[name]] for name, kind in kinds.items())
+    buckets = ", ".join(f"{bound:g}" for bound in http_metrics.BUCKETS)
+    return (
+        "# Metrics\n\nWhat `GET /metrics` counts, in Prometheus' text format.\n\n"
+        "No label carries a session id or anything an agent wrote.\n\n"
+        f"{table(('metric', 'type', 'labels', 'meaning'), rows)}\n"
+        f"Bounds of the histogram, in seconds: {buckets}.\n"
+    )
+
+
+async def _rendered() -> str:
+    """The page of a server on which everything has happened once."""
+    steward = handle.Steward(MemoryStore())
+    steward.decided["ELIMINATE", "eliminated"] += 1
+    counted = http_metrics.Metrics()
+    counted.observe("eliminate", 200, 0.001)
+    page = counted.render(steward).decode()
+    await steward.close()
+    return page
+
+
+def _labels(text: str, name: str) -> str:
+    lines = [line for line in text.splitlines() if line.startswith((f"{name}{{", f"{name}_bucket{{"))]
+    found = dict.fromkeys(label for line in lines for label in _LABELS.findall(line))
+    return ", ".join(f"`{label}`" for label in found) or "-"

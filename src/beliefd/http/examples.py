@@ -1,0 +1,64 @@
+"""A body for every operation that takes one. They work when sent in this order, and a test sends them."""
+
+from typing import Any, Final
+
+CLAIMS: Final[dict[str, Any]] = {
+    "origin_agent": "agent://triage",
+    "claims": [
+        {
+            "statement": "terminate the 163 sessions that sit idle inside a transaction",
+            "claim_type": "DECISION",
+            "uncertainty": {"method": "confidence_score", "value": 0.12},
+            "risk_tier": "DELETE",
+            "if_wrong_cost": "work in progress of up to 163 customers is lost",
+        }
+    ],
+}
+
+EXAMPLES: Final[dict[str, Any]] = {
+    "declare_session": {
+        "ontology": {
+            "hypothesis_space_id": "sre/checkout-latency",
+            "hypothesis_version": "3",
+            "causal_graph_ref": "graphstore://postgres-repl",
+            "causal_graph_version": "v17",
+        },
+        "hypotheses": ["bad_deploy", "db_connection_exhaustion", "disk_full", "replication_lag"],
+        "metadata": {"incident": "INC-2041"},
+    },
+    "enter_obligation": {"obligation_id": "look-before-you-leap", "min_total_eliminations": 2},
+    "eliminate": {
+        "source_id": "adapter://sre",
+        "observation_id": "df-14:02",
+        "eliminated": ["disk_full"],
+        "justification": {"probe": "df", "used": 0.41},
+    },
+    "batch": (
+        '{"verb":"ELIMINATE","source_id":"adapter://sre","observation_id":"pg-14:03",'
+        '"eliminated":["replication_lag"],"justification":{"lag_ms":3}}\n'
+        '{"verb":"ELIMINATE","source_id":"human://ana","observation_id":"deploy-log",'
+        '"eliminated":["bad_deploy"],"justification":{"last_deploy":"2 days ago"}}\n'
+    ),
+    "request_exit": {"context": {"asked_by": "triage"}},
+    "declare_conclusion": {"conclusion_id": "db_connection_exhaustion"},
+    "counterfactual": {"without": {"source_ids": ["human://ana"]}},
+    "request_termination": {"context": {"ticket": "INC-2041"}},
+    "store_content": "pg_stat_activity: 163 of 200 connections are idle in transaction\n",
+    "check_claims": CLAIMS,
+    "submit_claims": CLAIMS,
+    "decide_approval": {
+        "decision": "APPROVED",
+        "content_hash": "<content_hash of the item in the inbox>",
+        "reason": "customers were told",
+    },
+    "withdraw_approval": {"reason": "the pool has recovered by itself"},
+    "give_grant": {
+        "principal": "agent://triage",
+        "tiers": ["MODIFY"],
+        "expires_in_seconds": 3600,
+        "max_uses": 10,
+    },
+    "adopt_policy": {"uncertainty": {"explain_above": 0.4, "defer_above": 0.7}},
+    "merge": "<the lines of an exported replica of this session>\n",
+    "import_ledger": "<the lines of an exported ledger>\n",
+}

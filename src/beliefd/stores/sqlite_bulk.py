@@ -1,0 +1,53 @@
+"""Reading long ledgers, on a connection of its own and from threads: short reads never wait for long ones."""
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from beliefd.ledger.chain import Sealed
+
+CHUNK: Final = 2_000
+MAPPED_BYTES: Final = 1 << 30
+ROWS: Final = (
+    "SELECT seq, event_id, record, hash FROM audit_events"
+    " WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+)
+RECORDS: Final = (
+    "SELECT record FROM audit_events WHERE session_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+)
+RECORDS_CHUNK: Final = 500
+"""Few enough to be still in the processor's cache when they are folded."""
+
+
+class BulkReader:
+    """Safe to use from several threads; each statement has the connection to itself."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        # Read-only, and pages are used where they lie instead of being copied out of the file first.
+        connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+        self._reading = threading.Lock()
+
+    def entries(self, session_id: str, after: int, limit: int | None) -> list[Sealed]:
+        with self._reading:
+            rows = self._connection.execute(ROWS, (session_id, after, -1 if limit is None else limit))
+            return sealed(rows.fetchall())
+
+    def replay(self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]) -> None:
+        while after < upto:
+            with self._reading:
+                rows = self._connection.execute(RECORDS, (session_id, after, upto, RECORDS_CHUNK))
+                records = [record for (record,) in rows]
+            if not records:
+                return
+            take(records)
+            after += len(records)
+
+    def close(self) -> None:
+        with self._reading:
+            self._connection.close()
+
+
+def sealed(rows: list[tuple[int, bytes, bytes, bytes]]) -> list[Sealed]:
+    return [Sealed(seq, event_id.decode(), record, hash_.decode()) for seq, event_id, record, hash_ in rows]

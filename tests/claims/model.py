@@ -1,0 +1,312 @@
+"""A naive second opinion on claims: what must happen to bundles and approvals, in as few words as possible.
+
+It shares no code with the kernel, only the policy as a value. It looks at everything again every time, and is
+told by the answers only which ids were given.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from beliefd.kernel.policy import ApproverRule, Policy
+from beliefd.kernel.values import Principal
+
+TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"]
+OUTCOMES = ["EXECUTE", "EXPLAIN", "DEFER", "ESCALATE", "REFUSE"]
+
+
+@dataclass
+class Item:
+    """Something in the inbox."""
+
+    bundle_id: str
+    claims: list[dict[str, Any]]
+    gate: str
+    proposer: Principal
+    proposers: set[str]
+    rule: ApproverRule
+    expires: float
+    status: str = "pending"
+    words: list[str] = field(default_factory=list)
+    answered: set[str] = field(default_factory=set)
+    escalated: bool = False
+    overdue: bool = False
+
+    @property
+    def tier(self) -> str:
+        return highest(self.claims)
+
+
+@dataclass
+class Grant:
+    principal: str
+    tiers: list[str]
+    expires: float
+    left: int
+    revoked: bool = False
+
+
+@dataclass
+class Moment:
+    """Under which policy, when, and in which mood of the detector (None: it is down)."""
+
+    policy: Policy
+    now: float
+    threat: float | None
+
+
+@dataclass
+class Heard:
+    """What must become of a command. `decision` is that of the bundle, if one was judged."""
+
+    accepted: bool
+    decision: str | None = None
+    opened: Item | None = None
+
+
+NO = Heard(False)
+
+
+def highest(claims: list[dict[str, Any]]) -> str:
+    return str(max((claim["risk_tier"] for claim in claims), key=TIERS.index))
+
+
+def is_person(principal: Principal) -> bool:
+    return principal.role.value in ("approver", "admin")
+
+
+def names(rule: ApproverRule) -> bool:
+    return bool(rule.roles or rule.principals)
+
+
+def eligible(rule: ApproverRule, principal: Principal) -> bool:
+    return is_person(principal) and (principal.role in rule.roles or principal.id in rule.principals)
+
+
+class Model:
+    """One session, as a patient clerk would keep it."""
+
+    def __init__(self) -> None:
+        self.items: dict[str, Item] = {}
+        self.bundles: dict[str, str] = {}
+        self.waiting_as: dict[str, str] = {}
+        self.grants: dict[str, Grant] = {}
+        self.terminated = False
+
+    # -- gates -------------------------------------------------------------------------------------
+
+    def gates(
+        self,
+        claims: list[dict[str, Any]],
+        tier: str,
+        at: Moment,
+        answered: set[str],
+        granted: bool = False,
+    ) -> tuple[str, str | None]:
+        """The decision, and the gate that stopped the bundle, if one did."""
+        policy, threat = at.policy, at.threat
+        for gate, outcome in (
+            ("evidence", self._evidence(claims, policy)),
+            ("uncertainty", self._uncertainty(claims, policy)),
+            ("security", "REFUSE" if TIERS.index(highest(claims)) > TIERS.index(tier) else "EXECUTE"),
+            (
+                "adversarial",
+                "DEFER" if threat is None or threat > policy.adversarial.defer_above else "EXECUTE",
+            ),
+            ("human", self._human(claims, policy, granted)),
+        ):
+            if outcome == "REFUSE":
+                return "REFUSE", gate
+            if outcome in ("DEFER", "ESCALATE") and gate not in answered:
+                return outcome, gate
+        return "PUBLISH", None
+
+    def _evidence(self, claims: list[dict[str, Any]], policy: Policy) -> str:
+        found = ["EXECUTE"]
+        for claim in claims:
+            sources = [one["source_confidence"] for one in claim["evidence_pointers"]]
+            if claim["claim_type"] == "FACT" and not sources:
+                found.append("REFUSE")
+            elif (
+                claim["claim_type"] != "DECISION"
+                and sources
+                and max(sources) < policy.evidence.min_confidence
+            ):
+                found.append("DEFER")
+        return max(found, key=OUTCOMES.index)
+
+    def _uncertainty(self, claims: list[dict[str, Any]], policy: Policy) -> str:
+        found = []
+        for claim in claims:
+            value = claim["uncertainty"]["value"]
+            found.append(claim["uncertainty"]["gate_recommendation"])
+            if value > policy.uncertainty.defer_above:
+                found.append("DEFER")
+        return str(max(found, key=OUTCOMES.index))
+
+    def _human(self, claims: list[dict[str, Any]], policy: Policy, granted: bool) -> str:
+        needed = [one["risk_tier"] for one in claims if one["risk_tier"] in policy.approvals.require_human]
+        if granted:
+            needed = [tier for tier in needed if tier in ("DELETE", "PRIVILEGE")]
+        return "ESCALATE" if needed else "EXECUTE"
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        who: Principal,
+        bundle_id: str | None,
+        claims: list[dict[str, Any]],
+        at: Moment,
+    ) -> Heard:
+        if self.terminated:
+            return NO
+        if bundle_id in self.bundles:
+            waiting = self.items.get(self.waiting_as.get(bundle_id, ""))
+            if waiting is None or waiting.status != "pending" or who.id not in waiting.proposers:
+                return NO
+            waiting.status = "superseded"
+        grant = self._grant(who, claims, at)
+        decision, gate = self.gates(claims, who.tier, at, set(), grant is not None)
+        if grant is not None and decision == "PUBLISH":
+            grant.left -= 1
+        return Heard(True, decision, self._open(decision, gate, claims, who, {who.id}, at))
+
+    def _grant(self, who: Principal, claims: list[dict[str, Any]], at: Moment) -> Grant | None:
+        policy, now = at.policy, at.now
+        needed = {one["risk_tier"] for one in claims} & set(policy.approvals.require_human)
+        for tier in needed:
+            rule = policy.approvals.rule_for(tier)
+            if tier in ("DELETE", "PRIVILEGE") or rule.required > 1 or not names(rule):
+                return None
+        for grant in self.grants.values():
+            usable = not grant.revoked and grant.left > 0 and now < grant.expires
+            if needed and usable and grant.principal == who.id and needed <= set(grant.tiers):
+                return grant
+        return None
+
+    def _open(
+        self,
+        decision: str,
+        gate: str | None,
+        claims: list[dict[str, Any]],
+        proposer: Principal,
+        proposers: set[str],
+        at: Moment,
+        worded: bool = False,
+    ) -> Item | None:
+        informs = decision == "PUBLISH" and highest(claims) == "MODIFY" and not worded
+        if decision not in ("DEFER", "ESCALATE") and not informs:
+            return None
+        return Item(
+            bundle_id="",
+            claims=claims,
+            gate=gate or "human",
+            proposer=proposer,
+            proposers=proposers,
+            rule=at.policy.approvals.rule_for(highest(claims)),
+            expires=at.now + at.policy.approvals.expires_seconds,
+            status="information" if informs else "pending",
+        )
+
+    def decide(
+        self,
+        who: Principal,
+        approval_id: str,
+        decision: str,
+        right_hash: bool,
+        claims: list[dict[str, Any]],
+        at: Moment,
+    ) -> Heard:
+        item = self.items[approval_id]
+        if not self._may(who, item, decision, at) or not right_hash:
+            return NO
+        if (decision == "MODIFIED") != bool(claims):
+            return NO
+        if decision == "REJECTED":
+            item.status = "rejected"
+            return Heard(True, "REFUSE")
+        if decision == "MODIFIED":
+            item.status = "modified"
+            outcome, gate = self.gates(claims, item.proposer.tier, at, set())
+            outcome, gate = ("ESCALATE", "human") if gate is None else (outcome, gate)
+            proposers = item.proposers | {who.id}
+            return Heard(True, outcome, self._open(outcome, gate, claims, item.proposer, proposers, at))
+        item.words.append(who.id)
+        if len(item.words) < max(rule.required for rule in self._rules(item, at.policy)):
+            return Heard(True)
+        item.status = "approved"
+        answered = item.answered | {item.gate, "human"}
+        outcome, gate = self.gates(item.claims, item.proposer.tier, at, answered)
+        opened = self._open(outcome, gate, item.claims, item.proposer, item.proposers, at, True)
+        if opened is not None:
+            opened.answered = answered
+        return Heard(True, outcome, opened)
+
+    def _rules(self, item: Item, policy: Policy) -> list[ApproverRule]:
+        today = policy.approvals.escalate_to if item.escalated else policy.approvals.rule_for(item.tier)
+        return [item.rule, today]
+
+    def _may(self, who: Principal, item: Item, decision: str, at: Moment) -> bool:
+        policy, now = at.policy, at.now
+        if self.terminated or item.status != "pending" or who.id in item.proposers:
+            return False
+        if now >= item.expires and not item.overdue:
+            return False
+        if decision == "REJECTED":
+            return eligible(item.rule if names(item.rule) else policy.approvals.otherwise, who)
+        if decision == "APPROVED" and who.id in item.words:
+            return False
+        return all(names(rule) and eligible(rule, who) for rule in self._rules(item, policy))
+
+    def withdraw(self, who: Principal, approval_id: str) -> Heard:
+        item = self.items[approval_id]
+        if self.terminated or item.status != "pending" or who.id not in item.proposers:
+            return NO
+        item.status = "withdrawn"
+        return Heard(True, "REFUSE")
+
+    def due(self, now: float) -> list[str]:
+        if self.terminated:
+            return []
+        return [
+            approval_id
+            for approval_id, item in self.items.items()
+            if item.status in ("pending", "information") and now >= item.expires and not item.overdue
+        ]
+
+    def expire(self, approval_id: str, at: Moment) -> Item | None:
+        """Deal with one that is due; returns what comes in its place."""
+        item, policy = self.items[approval_id], at.policy
+        outcome = policy.approvals.on_expiry
+        if item.status == "pending" and outcome == "keep":
+            item.overdue = True
+            return None
+        successor = None
+        if item.status == "pending" and outcome == "escalate" and names(item.rule) and not item.escalated:
+            successor = replace(
+                item,
+                rule=policy.approvals.escalate_to,
+                expires=at.now + policy.approvals.expires_seconds,
+                words=[],
+                escalated=True,
+            )
+        item.status = "timed_out"
+        return successor
+
+    def give(
+        self, who: Principal, to: str, tiers: list[str], seconds: int, uses: int, at: Moment
+    ) -> Grant | None:
+        if self.terminated or to == who.id:
+            return None
+        for tier in tiers:
+            rule = at.policy.approvals.rule_for(tier)
+            if tier in ("DELETE", "PRIVILEGE") or rule.required > 1 or not eligible(rule, who):
+                return None
+        return Grant(to, tiers, at.now + seconds, uses)
+
+    def terminate(self, force: bool, who: Principal) -> bool:
+        if self.terminated:
+            return False
+        waits = any(item.status == "pending" for item in self.items.values())
+        self.terminated = force and is_person(who) and not waits
+        return self.terminated

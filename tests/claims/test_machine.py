@@ -1,0 +1,379 @@
+"""No sequence of calls publishes what no person approved: random stories, a naive model, and an auditor."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from beliefd.kernel.canonical import canonical
+from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.values import Principal, Role
+from beliefd.ledger.chain import state_hash
+from tests.claims.model import Heard, Item, Model, Moment
+from tests.claims.support import (
+    ANN,
+    BOB,
+    GATE_NAMES,
+    ROOT,
+    START,
+    House,
+    bundle,
+    claim,
+    inbox_is_the_fold_of_all_ledgers,
+    pointer,
+    policy,
+)
+
+T = TypeVar("T")
+SMALL = Principal(id="agent://small", role=Role.AGENT, tier="MODIFY")
+LARGE = Principal(id="agent://large", role=Role.AGENT, tier="PRIVILEGE")
+ROBOT = Principal(id="agent://robot", role=Role.TOOL, tier="PRIVILEGE")
+EVERYBODY = (SMALL, LARGE, ROBOT, ANN, BOB, ROOT)
+DEFAULTS = {"security": {"rate_limit": 1_000_000}}
+NEEDS_MORE = ["MODIFY", "DELETE", "PRIVILEGE"]
+POLICIES: tuple[Policy, ...] = tuple(
+    policy(**DEFAULTS, **sections)
+    for sections in (
+        {"approvals": {"expires_seconds": 100}},
+        {"approvals": {"expires_seconds": 100, "require_human": NEEDS_MORE, "on_expiry": "keep"}},
+        {
+            "approvals": {
+                "approvers": {"DELETE": {"required": 2}},
+                "expires_seconds": 100,
+                "on_expiry": "escalate",
+            }
+        },
+        {"approvals": {"approvers": {"PRIVILEGE": {"roles": ["admin"]}, "DELETE": {"roles": []}}}},
+        {
+            "approvals": {
+                "require_human": NEEDS_MORE,
+                "otherwise": {"roles": [], "principals": ["human://bob", "agent://robot"]},
+            },
+            "uncertainty": {"explain_above": 0.05, "defer_above": 0.3},
+        },
+    )
+)
+
+people = st.sampled_from(EVERYBODY)
+unsure = st.sampled_from([0.1, 0.4, 0.9])
+recommendations = st.sampled_from(["EXECUTE", "EXECUTE", "EXECUTE", "EXPLAIN", "DEFER", "REFUSE"])
+tiers = st.sampled_from(["READ_ONLY", "MODIFY", "DELETE", "DELETE", "PRIVILEGE"])
+
+
+@st.composite
+def claims(draw: st.DrawFn) -> list[dict[str, Any]]:
+    kind = draw(st.sampled_from(["DECISION", "DECISION", "INFERENCE", "FACT"]))
+    confidences = draw(st.lists(st.sampled_from([0.3, 0.9]), max_size=2))
+    stated = {
+        "method": "confidence_score",
+        "value": draw(unsure),
+        "interpretation": "",
+        "gate_recommendation": draw(recommendations),
+    }
+    first = claim(
+        draw(tiers),
+        kind,
+        statement=draw(st.sampled_from(["drop the index", "drop the table"])),
+        evidence_pointers=[pointer(source_confidence=one) for one in confidences],
+        uncertainty=stated,
+    )
+    return [first, claim(draw(tiers), id="c2")] if draw(st.booleans()) else [first]
+
+
+class Claims(RuleBasedStateMachine):
+    """One session. Every call goes to the house and to the model, and they must agree."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.house = House(rules=POLICIES[0], detector=self.detector)
+        self.session = ""
+        self.model = Model()
+        self.threat: float | None = 0.0
+        self.hashes: dict[str, str] = {}
+
+    def detector(self, _: Sequence[tuple[str, str]], tier: int, trail: Sequence[int]) -> Threat:
+        if self.threat is None:
+            raise RuntimeError("the detector is down")
+        return Threat(detector="machine", score=self.threat)
+
+    @property
+    def now(self) -> float:
+        return seconds(self.house.clock.now())
+
+    @property
+    def moment(self) -> Moment:
+        return Moment(self.house.steward.policy, self.now, self.threat)
+
+    def asked(self, heard: Callable[[], Heard], act: Callable[[], T]) -> tuple[T | None, Heard]:
+        """Do it in both worlds. Refused means nothing happened."""
+        before = state_hash(self.house.state(self.session))
+        expected = heard()
+        try:
+            answer = act()
+        except BeliefdError as error:
+            answer, said = None, str(error)
+        else:
+            said = str(answer)
+        assert (answer is not None) is expected.accepted, said
+        if answer is None:
+            assert state_hash(self.house.state(self.session)) == before
+        return answer, expected
+
+    def keep(self, approval_id: str | None, item: Item | None, bundle_id: str) -> None:
+        """Learn the id of what was opened. The house and the model must agree that something was."""
+        assert (approval_id is None) == (item is None)
+        if approval_id is not None and item is not None:
+            item.bundle_id = bundle_id
+            self.model.items[approval_id] = item
+            self.model.waiting_as[bundle_id] = approval_id
+            self.hashes[approval_id] = self.house.ann.show_approval(approval_id).content_hash
+
+    def newest(self) -> str | None:
+        """The approval that the last event opened, whether it waits or informs."""
+        known = set(self.model.items)
+        found = [row.approval_id for row in self.house.rows() if row.approval_id not in known]
+        assert len(found) <= 1
+        return found[0] if found else None
+
+    @initialize()
+    def begin(self) -> None:
+        self.session = self.house.session()
+
+    @rule(who=people, name=st.sampled_from([None, None, "b1", "b2"]), said=claims())
+    def submit(self, who: Principal, name: str | None, said: list[dict[str, Any]]) -> None:
+        answer, expected = self.asked(
+            lambda: self.model.submit(who, name, said, self.moment),
+            lambda: self.house.person(who).submit_claims(self.session, bundle(*said, id=name)),
+        )
+        if answer is not None:
+            assert answer.decision == expected.decision
+            self.model.bundles[answer.id] = answer.decision
+            self.keep(self.newest(), expected.opened, answer.id)
+
+    @precondition(lambda self: self.model.items)
+    @rule(
+        data=st.data(),
+        who=people,
+        decision=st.sampled_from(["APPROVED", "APPROVED", "REJECTED", "MODIFIED"]),
+        right=st.sampled_from([True, True, True, False]),
+        edit=claims(),
+        confused=st.sampled_from([False, False, False, True]),
+    )
+    def decide(
+        self,
+        data: st.DataObject,
+        who: Principal,
+        decision: str,
+        right: bool,
+        edit: list[dict[str, Any]],
+        confused: bool,
+    ) -> None:
+        approval_id = self.any_item(data)
+        said = edit if (decision == "MODIFIED") != confused else []
+        content = self.hashes[approval_id] if right else "0" * 64
+        answer, expected = self.asked(
+            lambda: self.model.decide(who, approval_id, decision, right, said, self.moment),
+            lambda: self.house.person(who).decide_approval(
+                approval_id, decision, content_hash=content, claims=said
+            ),
+        )
+        if answer is not None:
+            assert answer.outcome == expected.decision
+            judged = answer.bundle
+            if judged is not None:
+                self.model.bundles[self.model.items[approval_id].bundle_id] = (
+                    "REFUSE" if decision == "MODIFIED" else judged.decision
+                )
+                self.model.bundles[judged.id] = judged.decision
+                self.keep(self.newest(), expected.opened, judged.id)
+
+    @precondition(lambda self: self.model.items)
+    @rule(data=st.data(), who=people)
+    def withdraw(self, data: st.DataObject, who: Principal) -> None:
+        approval_id = self.any_item(data)
+        answer, _ = self.asked(
+            lambda: self.model.withdraw(who, approval_id),
+            lambda: self.house.person(who).withdraw_approval(approval_id),
+        )
+        if answer is not None:
+            self.model.bundles[answer.bundle_id] = "REFUSE"
+
+    def any_item(self, data: st.DataObject) -> str:
+        """Mostly what waits, at times what is settled."""
+        waiting = [aid for aid, item in self.model.items.items() if item.status == "pending"]
+        everything = sorted(self.model.items)
+        chosen: str = data.draw(st.sampled_from(waiting or everything) | st.sampled_from(everything))
+        return chosen
+
+    @rule(by=st.sampled_from([1, 50, 100, 1_000]), sweep=st.booleans())
+    def time_passes(self, by: int, sweep: bool) -> None:
+        self.house.clock.advance(by)
+        if not sweep:
+            return
+        due = self.model.due(self.now)
+        assert self.house.expire() == len(due)
+        for approval_id in due:
+            successor = self.model.expire(approval_id, self.moment)
+            card = self.house.ann.show_approval(approval_id)
+            self.keep(card.successor, successor, card.bundle_id)
+            item = self.model.items[approval_id]
+            if (
+                item.status == "timed_out"
+                and successor is None
+                and self.model.bundles[card.bundle_id] != "PUBLISH"
+            ):
+                self.model.bundles[card.bundle_id] = "REFUSE"
+
+    @rule(chosen=st.sampled_from(POLICIES))
+    def another_policy(self, chosen: Policy) -> None:
+        self.house.steward.adopt(chosen)
+
+    @rule(threat=st.sampled_from([0.0, 0.0, 0.9, None]))
+    def another_mood(self, threat: float | None) -> None:
+        self.threat = threat
+
+    @rule(
+        who=people,
+        to=people,
+        named=st.lists(tiers, min_size=1, max_size=2, unique=True),
+        lasting=st.sampled_from([60, 10_000]),
+        uses=st.integers(1, 2),
+    )
+    def grant(self, who: Principal, to: Principal, named: list[str], lasting: int, uses: int) -> None:
+        given = self.model.give(who, to.id, named, lasting, uses, self.moment)
+        answer, _ = self.asked(
+            lambda: Heard(given is not None),
+            lambda: self.house.person(who).give_grant(
+                self.session, principal=to.id, tiers=named, expires_in_seconds=lasting, max_uses=uses
+            ),
+        )
+        if answer is not None and given is not None:
+            self.model.grants[answer.grant.grant_id] = given
+
+    @precondition(lambda self: self.model.grants)
+    @rule(data=st.data(), who=people)
+    def revoke(self, data: st.DataObject, who: Principal) -> None:
+        name = data.draw(st.sampled_from(sorted(self.model.grants)))
+        may = who in (ANN, BOB, ROOT) and not self.model.terminated
+        self.asked(lambda: Heard(may), lambda: self.house.person(who).revoke_grant(self.session, name))
+        self.model.grants[name].revoked |= may
+
+    @precondition(lambda self: len(self.model.bundles) > 6 and not self.model.terminated)
+    @rule(who=people)
+    def terminate(self, who: Principal) -> None:
+        expected = self.model.terminate(True, who)
+        ruled = self.house.person(who).request_termination(self.session, context={"force": True})
+        assert ruled.approved is expected
+
+    @invariant()
+    def the_inbox_is_what_the_model_says(self) -> None:
+        found = {row.approval_id: row.status for row in self.house.rows()}
+        assert found == {aid: item.status for aid, item in self.model.items.items()}
+
+    @invariant()
+    def bundles_stand_where_the_model_says(self) -> None:
+        if self.session:
+            state = self.house.state(self.session)
+            published = {name for name in state.bundles if state.bundles[name].decision == "PUBLISH"}
+            assert published == {name for name, said in self.model.bundles.items() if said == "PUBLISH"}
+
+    def teardown(self) -> None:
+        try:
+            if self.session:
+                inbox_is_the_fold_of_all_ledgers(self.house)
+                assert self.house.agent.verify(self.session).ok
+                self.refolded_state_is_the_state()
+                audit(self.house.root.export(self.session))
+        finally:
+            self.house.close()
+
+    def refolded_state_is_the_state(self) -> None:
+        async def folded() -> str:
+            head = await self.house.store.head(self.session)
+            assert head is not None
+            self.house.steward.positions._cache.clear()
+            position = await self.house.steward.positions.at(self.session, head.seq)
+            assert position is not None
+            return state_hash(position.session)
+
+        kept = state_hash(self.house.state(self.session))
+        assert self.house.run(folded) == kept
+
+
+def seconds(moment: str) -> float:
+    return (datetime.fromisoformat(moment) - START).total_seconds()
+
+
+def audit(exported: bytes) -> None:
+    """Read a ledger as an auditor would who has only the file: JSON, hashes and the clock.
+
+    For every published bundle with a DELETE or PRIVILEGE claim, look for the words that let it out: on this
+    very content, by people, none of whom proposed it, each in time, and as many as were asked for.
+    """
+    entries = [msgspec.json.decode(line) for line in exported.splitlines()[1:]]
+    opened: dict[str, dict[str, Any]] = {}
+    proposers: dict[str, set[str]] = {}
+    words: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    for entry in entries:
+        delta, payload, actor = entry["delta"], entry["payload"], entry["actor"]
+        if delta["kind"] == "refused":
+            continue
+        judged: dict[str, Any] = (delta.get("gated") or {}).get("bundle") or {}
+        if entry["verb"] == "SUBMIT_CLAIMS":
+            proposers[content_of(judged)] = {actor["id"]}
+        if entry["verb"] == "DECIDE_APPROVAL":
+            item = opened[payload["approval_id"]]
+            if payload["decision"] == "APPROVED":
+                words.append((entry, item))
+            if payload["decision"] == "MODIFIED":
+                proposers[content_of(judged)] = {*item["proposers"], actor["id"]}
+        for found in ((delta.get("gated") or {}).get("approval"), delta.get("successor")):
+            if isinstance(found, dict):
+                opened[found["approval_id"]] = found
+        if entry["verb"] == "EXPIRE_APPROVAL" and delta["outcome"] == "keep":
+            opened[payload["approval_id"]]["expires_at"] = "9999-12-31T23:59:59Z"
+        if judged.get("decision") == "PUBLISH":
+            was_allowed_out(judged, words, proposers[content_of(judged)])
+
+
+def was_allowed_out(
+    judged: dict[str, Any], words: list[tuple[dict[str, Any], dict[str, Any]]], proposers: set[str]
+) -> None:
+    assert judged["audit_trail"]["gates_passed"] == list(GATE_NAMES)
+    assert judged["audit_trail"]["gates_failed"] == []
+    if not {"DELETE", "PRIVILEGE"} & {one["risk_tier"] for one in judged["claims"]}:
+        return
+    content = content_of(judged)
+    valid = [
+        (entry["actor"]["id"], item)
+        for entry, item in words
+        if entry["payload"]["content_hash"] == content
+        and item["content_hash"] == content
+        and entry["actor"]["role"] in ("approver", "admin")
+        and entry["actor"]["id"] not in proposers
+        and datetime.fromisoformat(entry["ts"]) < datetime.fromisoformat(item["expires_at"])
+    ]
+    assert valid, "published without a person's word on exactly this"
+    last = valid[-1][1]
+    agreed = {who for who, item in valid if item["approval_id"] == last["approval_id"]}
+    assert len(agreed) >= last["rule"]["required"]
+    told = [word["approver"] for word in judged["audit_trail"]["human_approvals"]]
+    assert agreed <= set(told)
+
+
+def content_of(judged: dict[str, Any]) -> str:
+    named = {name: judged[name] for name in ("claims", "id", "origin_agent", "timestamp")}
+    return hashlib.sha256(canonical(named)).hexdigest()
+
+
+Claims.TestCase.settings = settings(
+    max_examples=80, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestClaims = Claims.TestCase

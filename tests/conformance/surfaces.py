@@ -1,0 +1,95 @@
+"""Surfaces that vectors run through: the embedded library, and a real server over HTTP."""
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import msgspec
+
+import beliefd
+from beliefd.cli.serve import bind, run_server, url_of
+from beliefd.embedded import send
+from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.values import Principal, Role
+from beliefd.steward.tokens import create_token
+from beliefd.stores.sqlite import SqliteStore
+from tests.conformance.vectors import Step, answered, request
+
+if TYPE_CHECKING:
+    import uvicorn
+
+
+class Library:
+    """`beliefd.open(":memory:")`, spoken to by whichever role a step names."""
+
+    def __init__(self) -> None:
+        self._opened = beliefd.open(":memory:")
+
+    def call(self, step: Step) -> tuple[int | None, Any]:
+        principal = Principal(id=f"{step.role}://vector", role=Role(step.role))
+        try:
+            answer = self._opened.run(lambda: send(self._opened.steward, principal, request(step)))
+        except BeliefdError as error:
+            answer = error.body
+        return None, answered(step.op, answer if isinstance(answer, bytes) else msgspec.json.encode(answer))
+
+    def close(self) -> None:
+        self._opened.close()
+
+
+class Server:
+    """`beliefd serve` in a thread, on a store of its own, with a token for every role."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir()
+        self._path = directory / "beliefd.db"
+        self.tokens = asyncio.run(self._make_tokens())
+        listener = bind("127.0.0.1", 0)
+        self.url = url_of(listener, "127.0.0.1")
+        self._started = threading.Event()
+        self._server: uvicorn.Server | None = None
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(
+                run_server(listener, "127.0.0.1", str(self._path), None, self._on_start)
+            ),
+            daemon=True,
+        )
+        self._thread.start()
+        while not self._started.wait(0.05):
+            assert self._thread.is_alive(), "the server ended before it answered"
+
+    async def _make_tokens(self) -> dict[str, str]:
+        store = await SqliteStore.open(self._path)
+        tokens = {role.value: await create_token(store, "vector", role) for role in Role}
+        await store.close()
+        return tokens
+
+    def _on_start(self, server: "uvicorn.Server") -> None:
+        self._server = server
+        self._started.set()
+
+    def close(self) -> None:
+        assert self._server is not None
+        self._server.should_exit = True
+        self._thread.join()
+
+
+class Http:
+    """Plain HTTP requests to a server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def call(self, step: Step) -> tuple[int | None, Any]:
+        asked = request(step)
+        response = httpx.request(
+            asked.operation.method,
+            self._server.url + asked.url,
+            params=asked.query,
+            content=asked.content,
+            headers={**asked.headers, "Authorization": f"Bearer {self._server.tokens[step.role]}"},
+            timeout=60,
+        )
+        return response.status_code, answered(step.op, response.content)

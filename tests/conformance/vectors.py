@@ -1,0 +1,128 @@
+"""Vectors as conformance/README.md describes them: load, fill in, carry out, compare."""
+
+import json
+from pathlib import Path
+from string import Formatter
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from beliefd.client.requests import Request
+from beliefd.ledger.strict_json import loads
+from beliefd.protocol.operations import BY_NAME
+from tests.conformance.node import CONFORMANCE
+
+STEP_MEMBERS = {"on", "as", "op", "args", "if_match", "key", "status", "save", "expect"}
+
+
+class Step(Struct, frozen=True):
+    """One request of a vector, with every `$name` filled in."""
+
+    op: str
+    args: dict[str, Any]
+    role: str
+    if_match: str | None
+    key: str | None
+
+
+class Surface(Protocol):
+    """Something that answers: the library, a server, the command line."""
+
+    def call(self, step: Step) -> tuple[int | None, Any]:
+        """The status, where there is one, and the answer as JSON (an error as its error shape)."""
+        ...
+
+
+def load_all() -> dict[str, dict[str, Any]]:
+    paths = sorted((CONFORMANCE / "vectors").glob("*.json"))
+    return {path.stem: load(path) for path in paths}
+
+
+def load(path: Path) -> dict[str, Any]:
+    vector: dict[str, Any] = loads(path.read_bytes())
+    return vector
+
+
+def run(vector: dict[str, Any], surfaces: dict[str, Surface]) -> None:
+    """Carry a vector out; `surfaces` are its servers by name, `a` being the usual one."""
+    saved: dict[str, Any] = dict(vector["given"])
+    for number, raw in enumerate(vector["steps"], 1):
+        step = Step(
+            op=raw["op"],
+            args=filled(raw["args"], saved),
+            role=raw.get("as", "agent"),
+            if_match=filled(raw.get("if_match"), saved),
+            key=raw.get("key"),
+        )
+        status, answer = surfaces[raw.get("on", "a")].call(step)
+        where = f"{vector['name']}, step {number} ({step.op})"
+        assert status in (None, raw["status"]), f"{where}: status {status}, answer {answer}"
+        saved |= {name: pointed(answer, pointer) for name, pointer in raw.get("save", {}).items()}
+        found = mismatches(filled(raw["expect"], saved), answer, "$")
+        assert not found, f"{where}: {'; '.join(found)}"
+
+
+def filled(value: Any, saved: dict[str, Any]) -> Any:
+    """`$name` becomes what was saved under that name; `$$` at the start stands for one `$`."""
+    if isinstance(value, str) and value.startswith("$$"):
+        return value[1:]
+    if isinstance(value, str) and value.startswith("$"):
+        return saved.get(value[1:], value)
+    if isinstance(value, list):
+        return [filled(item, saved) for item in value]
+    if isinstance(value, dict):
+        return {name: filled(item, saved) for name, item in value.items()}
+    return value
+
+
+def pointed(answer: Any, pointer: str) -> Any:
+    for name in pointer.split("/")[1:]:
+        answer = answer[name]
+    return answer
+
+
+def mismatches(expected: Any, actual: Any, path: str) -> list[str]:
+    """Objects hold at least what is expected, lists exactly as many items, the rest is equal as JSON."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return [
+            problem
+            for name, value in expected.items()
+            for problem in (
+                mismatches(value, actual[name], f"{path}.{name}")
+                if name in actual
+                else [f"{path}.{name} is missing"]
+            )
+        ]
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        return [
+            problem
+            for at, (left, right) in enumerate(zip(expected, actual, strict=True))
+            for problem in mismatches(left, right, f"{path}[{at}]")
+        ]
+    same = expected == actual and isinstance(expected, bool) == isinstance(actual, bool)
+    return [] if same else [f"{path} is {json.dumps(actual)[:200]}, expected {json.dumps(expected)[:200]}"]
+
+
+def request(step: Step) -> Request:
+    """The step as a request: what the path and the query do not take goes into the body."""
+    operation = BY_NAME[step.op]
+    args = dict(step.args)
+    in_path = {name for _, name, _, _ in Formatter().parse(operation.path) if name}
+    in_query = {parameter.name for parameter in operation.query}
+    path = {name: str(args.pop(name)) for name in sorted(in_path)}
+    query = {name: str(args.pop(name)) for name in sorted(in_query & set(args))}
+    body: Any = args if operation.method == "POST" else None
+    if "ledger" in args:
+        body = args["ledger"].encode()
+    if "lines" in args:
+        body = b"".join(json.dumps(line).encode() + b"\n" for line in args["lines"])
+    return Request(operation, path, query, body, step.if_match, step.key)
+
+
+def answered(op: str, data: bytes) -> Any:
+    """The bytes of an answer as the vector sees them."""
+    if op == "export" and not data.startswith(b'{"error"'):
+        return {"ledger": data.decode()}
+    if op == "batch" and not data.startswith(b'{"error"'):
+        return {"answers": [loads(line) for line in data.splitlines()]}
+    return loads(data)

@@ -1,0 +1,59 @@
+"""Two real servers for all tests of the surface: one without tokens, one with a token for each role."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from beliefd.kernel.values import Role
+from beliefd.steward.tokens import create_token
+from beliefd.stores.sqlite import SqliteStore
+from tests.http.calls import declare
+from tests.support.server import ServerProcess, server_process
+
+Tokens = dict[Role, str]
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server that knows no tokens: whoever reaches it is `agent://local`."""
+    with server_process(tmp_path_factory.mktemp("open")) as process:
+        yield process
+        assert_no_defects(process)
+
+
+@pytest.fixture(scope="session")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerProcess, Tokens]]:
+    """A server with one token a role."""
+    data = tmp_path_factory.mktemp("guarded")
+    tokens = asyncio.run(make_tokens(data / "beliefd.db"))
+    with server_process(data) as process:
+        yield process, tokens
+        assert_no_defects(process)
+
+
+def assert_no_defects(process: ServerProcess) -> None:
+    """Whatever the tests sent, nothing was logged but the line that says where it listens."""
+    assert process.output.splitlines() == [f"beliefd is listening on {process.url}"], process.output
+
+
+async def make_tokens(path: Path) -> Tokens:
+    store = await SqliteStore.open(path)
+    try:
+        return {role: await create_token(store, f"test-{role}", role) for role in Role}
+    finally:
+        await store.close()
+
+
+@pytest.fixture(scope="session")
+def http(server: ServerProcess) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=server.url, timeout=60, verify=False) as client:
+        yield client
+
+
+@pytest.fixture
+def session_id(http: httpx.Client) -> str:
+    """A session of its own over `a` to `f`."""
+    return declare(http)

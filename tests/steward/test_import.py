@@ -1,0 +1,50 @@
+"""What comes in from elsewhere is held to the rules for what is said here, whatever the store would bear."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.steward.handle import Steward
+from beliefd.steward.outside import Outside
+from beliefd.steward.transfer import export, import_ledger
+from beliefd.stores.memory import MemoryStore
+from beliefd.testing.frozen import frozen_outside
+from tests.steward.places import ALICE, Place, declaration, eliminate, ledger_of
+
+pytestmark = pytest.mark.anyio
+
+ODD = ["x" * 1_000_000, "a\x00b", "a\nb", ""]
+
+
+async def exported(ids: Iterator[str]) -> list[bytes]:
+    """A ledger of two events, made elsewhere under ids of its own choice; every hash in it is right."""
+    steward = Steward(MemoryStore(), outside=Outside(now=frozen_outside().now, new_id=lambda: next(ids)))
+    session_id = (await steward.declare(declaration(), ALICE)).session.session_id
+    await steward.submit(session_id, eliminate("h0000"), ALICE)
+    return await lines_of(steward, session_id)
+
+
+async def lines_of(steward: Steward, session_id: str) -> list[bytes]:
+    return b"".join([part async for part in export(steward, session_id)]).splitlines()
+
+
+async def test_an_imported_ledger_is_stored_as_it_came(place: Place) -> None:
+    lines = await exported(iter(["session", "event 1", "event 2"]))
+    steward = await place.steward()
+    await import_ledger(steward, lines)
+    assert [entry.event_id for entry in await ledger_of(steward, "session")] == ["event 1", "event 2"]
+    assert await lines_of(steward, "session") == lines
+    with pytest.raises(BeliefdError) as raised:
+        await import_ledger(steward, lines)
+    assert raised.value.code is Code.CONFLICT
+
+
+@pytest.mark.parametrize("odd", ODD, ids=["huge", "NUL", "newline", "empty"])
+async def test_ids_that_could_not_be_declared_here_cannot_be_imported(place: Place, odd: str) -> None:
+    steward = await place.steward()
+    for ids in ([odd, "event 1", "event 2"], ["session", odd, "event 2"], ["session", "event 1", odd]):
+        with pytest.raises(BeliefdError) as raised:
+            await import_ledger(steward, await exported(iter(ids)))
+        assert raised.value.code is Code.INVALID_REQUEST
+    assert await steward.store.sessions(None, 10) == []

@@ -1,0 +1,57 @@
+"""Every benchmark runs, at sizes that say nothing about speed, and prints its ratio."""
+
+import json
+
+import pytest
+from benchmarks.__main__ import BENCHMARKS, main
+from benchmarks.figures import Target, alternate
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_runs_and_prints_its_ratio(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--quick", "--json", name]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert {figure["benchmark"] for figure in figures} == {name}
+    assert all(figure["ours"] > 0 for figure in figures)
+    compared = [figure for figure in figures if figure["peer"] is not None]
+    assert compared
+    for figure in compared:
+        assert figure["ratio"] > 0
+        assert figure["ratio_is"]
+        assert figure["peer_is"]
+
+
+def test_figures_are_chosen_by_name_and_shown_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--quick", "canonical"]) == 0
+    shown = capsys.readouterr().out
+    assert "rfc8785" in shown
+    assert "ratio" in shown
+    assert "eventsourcing" not in shown
+
+
+def test_an_unknown_benchmark_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["spped"])
+    assert "there is no benchmark `spped`" in capsys.readouterr().err
+
+
+def test_both_sides_are_measured_turn_by_turn() -> None:
+    order: list[str] = []
+
+    def side(name: str) -> float:
+        order.append(name)
+        return float(len(order))
+
+    assert alternate(3, lambda: side("ours"), lambda: side("peer")) == (4.0, 3.0)
+    assert order == ["ours", "peer", "peer", "ours", "ours", "peer"]
+
+
+@pytest.mark.parametrize(
+    ("target", "met", "missed"),
+    [(Target(at_least=5), (5.0, 9.0), (4.9,)), (Target(at_most=1.2), (1.2, 0.1), (1.21,))],
+)
+def test_a_target_is_met_on_its_own_side_only(
+    target: Target, met: tuple[float, ...], missed: tuple[float, ...]
+) -> None:
+    assert all(target.met(value) for value in met)
+    assert not any(target.met(value) for value in missed)
