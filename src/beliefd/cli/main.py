@@ -11,6 +11,7 @@ from beliefd.cli.inbox import inbox
 from beliefd.cli.policy import policy
 from beliefd.cli.serve import serve
 from beliefd.cli.session import session
+from beliefd.cli.state import capability, state, tool
 from beliefd.cli.token import token
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -22,7 +23,7 @@ def main() -> None:
     """A belief server for AI agents: they propose, beliefd decides, one ledger remembers why."""
 
 
-for command in (demo, serve, session, claim, inbox, audit, policy, token, doctor):
+for command in (demo, serve, session, claim, inbox, state, capability, tool, audit, policy, token, doctor):
     main.add_command(command)
 
 if __name__ == "__main__":

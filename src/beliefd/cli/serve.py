@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import importlib
 import ipaddress
 import signal
 import socket
@@ -36,12 +37,21 @@ WEBHOOK_KEY = "webhook.key"
 @click.option(
     "--policy", "policy_file", type=click.Path(dir_okay=False, path_type=Path), help="YAML or JSON."
 )
+@click.option("--tools", "modules", multiple=True, metavar="MODULE", help="Import it: it registers tools.")
 @click.option("--webhook", metavar="URL", help="Told, signed, of every new approval.")
 def serve(
-    port: int, host: str, data: Path, store: str | None, policy_file: Path | None, webhook: str | None
+    port: int,
+    host: str,
+    data: Path,
+    store: str | None,
+    policy_file: Path | None,
+    webhook: str | None,
+    modules: tuple[str, ...],
 ) -> None:
     """Run the server until it is told to stop."""
     with errors_exit():
+        for module in modules:
+            import_tools(module)
         house = House(policy_file, webhook, data / WEBHOOK_KEY)
         listener = bind(host, port)
         if store is None:
@@ -49,6 +59,17 @@ def serve(
         line = f"beliefd is listening on {url_of(listener, host)}"
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(run_server(listener, host, store_name(data, store), house, lambda _: click.echo(line)))
+
+
+def import_tools(name: str) -> None:
+    """Import a module of the operator's own; what it decorates with `@beliefd.tools.tool` can be called."""
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        fail(f"cannot import tools from `{name}`: {error}", Exit.BAD_INPUT)
+    finally:
+        sys.path.pop(0)
 
 
 class House(Struct, frozen=True):
