@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from beliefd.kernel.policy import Policy
     from beliefd.steward.handle import Steward
+    from beliefd.tools.registry import Registry
 
 SHUTDOWN_SECONDS = 2
 """How long answers under way may take to finish; live feeds are ended at once."""
@@ -78,6 +79,7 @@ class House(Struct, frozen=True):
     policy_file: Path | None = None
     webhook: str | None = None
     secret_file: Path = Path(WEBHOOK_KEY)
+    registry: "Registry | None" = None
 
     def policy(self) -> "Policy | None":
         from beliefd.policy.files import load_policy
@@ -159,7 +161,7 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
             "make one with `beliefd token create --name me --role admin` on the same store",
             Exit.BAD_INPUT,
         )
-    steward = Steward(store, policy)
+    steward = Steward(store, policy, registry=house.registry)
     await _server(steward, house.chores(steward), started).serve(sockets=[listener])
 
 

@@ -1,4 +1,4 @@
-"""Trying a policy out on files: explain one call, or run a file of calls with the verdicts they should get."""
+"""Trying a policy out on files: explain one call, or run a file of calls against their verdicts."""
 
 from pathlib import Path
 from typing import Any
