@@ -12,13 +12,15 @@ const FORMAT = "beliefd-ledger/1";
 const PROTOCOL = "belief/1";
 const MAX_DEPTH = 64;
 const STATE_HASH_EVERY = 256;
+const TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"];
+const TRAIL_LENGTH = 32;
 const HEX = /^[0-9a-f]{64}$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const REQUIRED = [
   "actor", "delta", "event_id", "payload", "policy_hash", "prev_hash", "protocol", "seq", "session_id",
   "survivors_after_hash", "survivors_before_hash", "ts", "verb",
 ];
-const OPTIONAL = ["notes", "state_hash"];
+const OPTIONAL = ["facts", "notes", "state_hash"];
 const OBJECTS = ["actor", "delta", "payload"];
 
 export const sha256 = (...chunks) => {
@@ -181,6 +183,10 @@ export const stateHash = (session) => {
     last_conclusion: session.lastConclusion,
     conclusion_streak: session.streak,
     terminated: session.terminated,
+    bundles: session.bundles,
+    approvals: session.approvals,
+    grants: session.grants,
+    trail: session.trail,
   };
   const empty = (value) => !value || value.length === 0 || value.size === 0;
   return hex(new Map(Object.entries(full).filter(([, value]) => !empty(value))));
@@ -197,7 +203,32 @@ const begin = (id, payload) => ({
   lastConclusion: null,
   streak: 0,
   terminated: false,
+  bundles: new Map(),
+  approvals: new Map(),
+  grants: new Map(),
+  trail: [],
 });
+
+const stateHashDue = (session, seq) => {
+  const held = session.bundles.size + session.approvals.size;
+  const doublings = held < 1024 ? 0 : Math.floor(Math.log2(Math.floor(held / 1024))) + 1;
+  return seq % (STATE_HASH_EVERY * 2 ** doublings) === 0;
+};
+
+const known = (map, id) => {
+  if (!map.has(id)) throw new Error(`its delta names \`${id}\`, which is not there`);
+  return map.get(id);
+};
+const keepApproval = (session, approval) => session.approvals.set(approval.get("approval_id"), approval);
+const keepBundle = (session, id, eventId, decision, approvalId) =>
+  session.bundles.set(id, record({ approval_id: approvalId, decision, event_id: eventId }));
+const keepGated = (session, gated, eventId) => {
+  const approval = gated.get("approval");
+  if (approval) keepApproval(session, approval);
+  const bundle = gated.get("bundle");
+  keepBundle(session, bundle.get("id"), eventId, bundle.get("decision"), approval?.get("approval_id") ?? null);
+};
+const keepGrant = (session, delta) => session.grants.set(delta.get("grant").get("grant_id"), delta.get("grant"));
 
 const FOLDS = {
   declared() {},
@@ -232,6 +263,39 @@ const FOLDS = {
   termination_ruled(session, delta) {
     session.terminated = delta.get("approved");
   },
+  bundle_gated(session, delta) {
+    const gated = delta.get("gated");
+    if (delta.get("superseded") !== null) {
+      const closed = new Map(known(session.approvals, delta.get("superseded")));
+      closed.set("status", "superseded").set("bundle", null).set("decided_by", delta.get("proposer"));
+      keepApproval(session, closed.set("successor", gated.get("approval")?.get("approval_id") ?? null));
+    }
+    if (delta.get("grant_id") !== null) {
+      const used = new Map(known(session.grants, delta.get("grant_id")));
+      session.grants.set(delta.get("grant_id"), used.set("uses", used.get("uses") + 1));
+    }
+    keepGated(session, gated, delta.get("event_id"));
+    const tiers = gated.get("bundle").get("claims").map((claim) => TIERS.indexOf(claim.get("risk_tier")));
+    session.trail = [...session.trail, [delta.get("proposer"), Math.max(...tiers)]].slice(-TRAIL_LENGTH);
+  },
+  approval_decided(session, delta) {
+    const [approval, replaced] = [delta.get("approval"), delta.get("replaced")];
+    keepApproval(session, approval);
+    if (replaced) {
+      const id = approval.get("bundle_id");
+      keepBundle(session, id, delta.get("event_id"), replaced.get("decision"), delta.get("approval_id"));
+    }
+    if (delta.get("gated")) keepGated(session, delta.get("gated"), delta.get("event_id"));
+  },
+  approval_closed(session, delta) {
+    keepApproval(session, delta.get("approval"));
+    if (delta.get("successor")) keepApproval(session, delta.get("successor"));
+    const waits = delta.get("successor")?.get("approval_id") ?? delta.get("approval_id");
+    const id = delta.get("approval").get("bundle_id");
+    keepBundle(session, id, delta.get("event_id"), delta.get("bundle").get("decision"), waits);
+  },
+  grant_given: keepGrant,
+  grant_revoked: keepGrant,
 };
 
 // ---- protocol section 9: verification ----------------------------------------------------------
@@ -280,7 +344,7 @@ function checkEntry(entry, place, previous, header, session) {
   must(Object.hasOwn(FOLDS, delta.get("kind")), `its kind of event is unknown: ${delta.get("kind")}`);
   FOLDS[delta.get("kind")](session, delta);
   must(entry.get("survivors_after_hash") === session.survivors.hash, "its `survivors_after_hash` does not hold");
-  must(entry.has("state_hash") === (place % STATE_HASH_EVERY === 0), "`state_hash` stands in every 256th event");
+  must(entry.has("state_hash") === stateHashDue(session, place), "its `state_hash` is missing or out of place");
   must(!entry.has("state_hash") || entry.get("state_hash") === stateHash(session), "its `state_hash` does not hold");
   return { session, hash: claimed, eventId: entry.get("event_id") };
 }

@@ -3,8 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.postgres import PostgresServer
+
+# A promise holds or it does not; how long a busy machine took to show it is no part of it.
+settings.register_profile("promises", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("promises")
 
 pytest.register_assert_rewrite("beliefd.testing.appends", "beliefd.testing.store_contract")
 

@@ -18,7 +18,7 @@ ONTOLOGY = {
 }
 hypothesis_ids = st.text("abc,| \u00e9\U0001f600", min_size=1, max_size=3)
 universes = st.lists(hypothesis_ids, min_size=1, max_size=8, unique=True)
-many = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+many = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")

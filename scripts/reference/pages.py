@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from scripts.reference import command_line, protocol, running
+from scripts.reference import command_line, gates, protocol, running
 
 REFERENCE: Final = Path(__file__).parents[2] / "docs" / "reference"
 NOTE: Final = "<!-- Written by `python -m scripts.reference`; change the code or that, not this file. -->\n\n"
@@ -14,6 +14,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "verbs.md": protocol.verbs,
     "events.md": protocol.events,
     "errors.md": protocol.errors,
+    "gates.md": gates.gates,
     "policy.md": running.policy,
     "settings.md": running.settings,
     "metrics.md": running.metrics,

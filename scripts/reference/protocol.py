@@ -25,8 +25,11 @@ MEANINGS: Final[dict[Code, str]] = {
     Code.SESSION_TERMINATED: "The session is closed for good. The refusal is recorded in its ledger.",
     Code.INVALID_HYPOTHESIS_ID: "An id was not declared in this session; `details.hypotheses` names it.",
     Code.OBLIGATION_NOT_FOUND: "No obligation of this id was ever entered in this session.",
+    Code.APPROVAL_NOT_FOUND: "No item of the inbox has this id.",
+    Code.BUNDLE_NOT_FOUND: "No bundle of this id was submitted in this session.",
     Code.CONFLICT: "Something else happened first: the head moved past `If-Match`, an `Idempotency-Key` was"
-    " used for another request, an obligation is active already, a session is here already.",
+    " used for another request, an obligation is active already, a session is here already, somebody else"
+    " has decided.",
     Code.INVALID_REQUEST: "The request cannot be read as a command; `details.path` points at the bad field."
     " Nothing is recorded, unless `details.audit_event_id` says otherwise.",
     Code.PAYLOAD_TOO_LARGE: "The body or the head is larger than `details.limit` bytes.",
@@ -43,6 +46,7 @@ MEANINGS: Final[dict[Code, str]] = {
 ENVELOPE: Final = {
     "actor": "Who spoke: id, role and tier, from the token.",
     "delta": "What was decided: one of the events below.",
+    "facts": "What was found out before the gates were asked: threats, content that hashes, how often.",
     "event_id": "Id of this entry, time-ordered (UUID 7).",
     "notes": "Reserved for text about the entry.",
     "payload": "The command as it was proposed.",
@@ -56,7 +60,6 @@ ENVELOPE: Final = {
     "survivors_before_hash": "Hash of the survivors before it.",
     "ts": "When it was decided, UTC.",
     "verb": "The command's verb.",
-    "findings": "What was found out before the gates were asked, if they were.",
 }
 
 

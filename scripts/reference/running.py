@@ -16,10 +16,12 @@ from beliefd.http import metrics as http_metrics
 from beliefd.http import protocol as http_protocol
 from beliefd.kernel import canonical, values
 from beliefd.kernel import policy as kernel_policy
+from beliefd.kernel.claims import bundle
 from beliefd.ledger import chain
+from beliefd.policy import files, watch
 from beliefd.protocol import answers
 from beliefd.protocol.operations import OPERATIONS
-from beliefd.steward import batch, handle, positions, tokens
+from beliefd.steward import batch, handle, lookout, positions, tokens, webhook
 from beliefd.stores.memory import MemoryStore
 
 ADDRESS: Final = "Address of the server."
@@ -67,6 +69,12 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("sessions kept in memory", positions.MAX_SESSIONS, "sessions"),
     ("hypotheses kept in memory", positions.MAX_HYPOTHESES, "over all sessions kept"),
     ("a revoked token is refused after", tokens.REFRESH_SECONDS, "second at most"),
+    ("claims in a bundle", bundle.MAX_CLAIMS, "claims"),
+    ("evidence of a claim", bundle.MAX_POINTERS, "pointers"),
+    ("questions with a detector of your own", lookout.MAX_RUNNING, "at once, then the gate defers"),
+    ("longest wait between webhook deliveries", webhook.LAST_RETRY_SECONDS, "seconds"),
+    ("a changed policy file is read after", watch.POLL_SECONDS, "second at most"),
+    ("policy file", files.MAX_BYTES, "bytes"),
     ("state hash and snapshot", chain.STATE_HASH_EVERY, "th event, each time"),
 )
 

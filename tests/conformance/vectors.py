@@ -12,6 +12,25 @@ from beliefd.ledger.strict_json import loads
 from beliefd.protocol.operations import BY_NAME
 from tests.conformance.node import CONFORMANCE
 
+BELIEFS = (
+    "declare_session",
+    "list_sessions",
+    "query_belief",
+    "eliminate",
+    "enter_obligation",
+    "request_exit",
+    "declare_conclusion",
+    "request_termination",
+    "batch",
+    "audit_trace",
+    "verify",
+    "export",
+    "import_ledger",
+    "merge",
+    "why",
+    "counterfactual",
+)
+"""The operations of the belief protocol that a story can tell; the live feed needs a listener."""
 STEP_MEMBERS = {"on", "as", "op", "args", "if_match", "key", "status", "save", "expect"}
 
 
@@ -34,7 +53,7 @@ class Surface(Protocol):
 
 
 def load_all() -> dict[str, dict[str, Any]]:
-    paths = sorted((CONFORMANCE / "vectors").glob("*.json"))
+    paths = sorted((CONFORMANCE / "vectors" / "sessions").glob("*.json"))
     return {path.stem: load(path) for path in paths}
 
 

@@ -13,6 +13,8 @@ from scripts.reference.pages import REFERENCE, outdated, written
 
 from beliefd.cli.main import main
 from beliefd.http.errors import STATUS
+from beliefd.kernel.claims.bundle import Severity
+from beliefd.kernel.claims.gates import GATES
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Event
@@ -115,6 +117,17 @@ def policy_fields(value: Any, path: str) -> Iterator[str]:
         inner = getattr(value, name)
         here = f"{path}.{name}".lstrip(".")
         yield from policy_fields(inner, here) if hasattr(inner, "__struct_fields__") else [here]
+
+
+def test_every_gate_is_described_with_its_limits() -> None:
+    page = (REFERENCE / "gates.md").read_text(encoding="utf-8")
+    for gate in GATES:
+        assert f"\n## {gate}\n" in page
+    for section in ("evidence", "uncertainty", "security", "adversarial"):
+        for field in getattr(Policy(), section).__struct_fields__:
+            assert f"`{section}.{field}`" in page
+    assert "`approvals.require_human`" in page
+    assert missing([severity.name for severity in Severity]) == []
 
 
 def test_every_role_and_tier_is_described() -> None:

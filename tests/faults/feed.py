@@ -17,6 +17,8 @@ class Feed:
     def __init__(self) -> None:
         self.ids: list[int] = []
         self.events: list[dict[str, Any]] = []
+        self.silences = 0
+        """How often the server had nothing to say for so long that it said just that."""
         self.ended = False
 
     async def read(self, http: httpx.AsyncClient, session_id: str, after: int) -> None:
@@ -30,6 +32,8 @@ class Feed:
                         self.ids.append(int(line.removeprefix("id: ")))
                     elif line.startswith("data: "):
                         self.events.append(json.loads(line.removeprefix("data: ")))
+                    elif line == ": still here":
+                        self.silences += 1
         finally:
             self.ended = True
 

@@ -12,8 +12,9 @@ from tests.faults.load import Failure, Log, audit, client, declare, requests, sn
 from tests.faults.place import Place
 from tests.support.postgres import PostgresServer
 
-WRITERS = 6
-OUTAGES = 4
+SESSIONS = 4
+WRITERS = 8
+OUTAGES = 3
 SEED = 11
 
 pytestmark = pytest.mark.slow
@@ -48,13 +49,16 @@ def test_the_server_outlives_postgres_and_keeps_what_it_acknowledged(
     async def story(url: str) -> None:
         log = Log()
         async with client(url) as http:
-            session_id = await declare(http, {})
-            streams = [requests(f"writer{writer}", [session_id], SEED) for writer in range(WRITERS)]
+            session_id, *others = [await declare(http, {}) for _ in range(SESSIONS)]
+            sessions = [session_id, *others]
+            streams = [requests(f"writer{writer}", sessions, SEED) for writer in range(WRITERS)]
             async with following(http, session_id) as feed:
                 async with writing(http, log, streams):
                     for _ in range(OUTAGES):
                         await outage(http, log, session_id)
                 assert {(one.status, one.code) for one in log.failures} == {(503, "STORAGE_UNAVAILABLE")}
+                for one in others:
+                    log.check(one, await audit(http, one))
                 events = await audit(http, session_id)
                 log.check(session_id, events)
                 await feed.reach(events[-1]["seq"])

@@ -38,8 +38,10 @@ def eliminate(http: httpx.Client, session_id: str, *names: str, **headers: str) 
 
 
 def url(operation: Operation, session_id: str, **rest: str) -> str:
-    values = {"session_id": session_id, "obligation_id": "o", "hypothesis": "a", **rest}
-    return operation.path.format(**values)
+    """The operation's path; what is not given is something that does not exist."""
+    values = {"session_id": session_id, "hypothesis": "a", **rest}
+    names = [part.strip("{}") for part in operation.path.split("/") if part.startswith("{")]
+    return operation.path.format(**{name: values.get(name, "o") for name in names})
 
 
 def error_of(answer: httpx.Response, status: int, code: Code) -> dict[str, Any]:

@@ -93,11 +93,13 @@ def test_other_methods_are_not_allowed_and_the_answer_lists_those_that_are(
 def test_head_answers_like_get_without_a_body_and_never_hangs(
     operation: Operation, server: ServerProcess, http: httpx.Client, session_id: str
 ) -> None:
+    endless = operation.media == "text/event-stream"
+    status = 200 if endless else http.get(url(operation, session_id)).status_code
     with connected(server) as connection:
         connection.request("HEAD", url(operation, session_id))
         answer = connection.answer(head_only=True)
-        assert answer.status == 200
-        assert answer.headers["content-type"] == operation.media
+        assert answer.status == status
+        assert answer.headers["content-type"] == (operation.media if status == 200 else "application/json")
         connection.request("GET", "/healthz")  # nothing of a body is in the way of the next answer
         assert connection.answer().json["status"] == "ok"
 
@@ -177,7 +179,6 @@ def test_operations_without_a_query_refuse_one(http: httpx.Client, session_id: s
     "headers",
     [
         {"Content-Type": "text/plain"},
-        {"Content-Type": "application/x-www-form-urlencoded"},
         {"Content-Type": "multipart/form-data; boundary=x"},
         {"Content-Type": "application/json; charset=utf-16"},
         {"Content-Type": "nonsense"},
@@ -203,6 +204,7 @@ def test_bodies_that_say_they_are_something_else_are_not_read(
         "Application/JSON ; charset=UTF-8",
         'application/json;charset="utf-8"',
         "application/vnd.x+json",
+        "application/x-www-form-urlencoded",  # what curl says when it was told nothing
     ],
 )
 def test_json_goes_by_several_names(media: str, http: httpx.Client, session_id: str) -> None:

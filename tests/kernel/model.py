@@ -89,6 +89,8 @@ class Model:
             case RequestTermination():
                 self.terminated = self._may_end(command.context.get("force") is True, facts)
                 return {"approved": self.terminated}
+            case _:
+                raise NotImplementedError(f"no verb of belief: {command}")
 
     def _eliminate(self, claimed: set[str]) -> Said:
         if claimed - self.universe and not self.ignores_unknown:

@@ -144,6 +144,8 @@ def said(event: Event) -> Said:
             return {"approved": event.approved}
         case Declared():
             return {"declared": True}
+        case _:
+            raise NotImplementedError(f"no event of belief: {event}")
 
 
 @given(stories(max_size=5))

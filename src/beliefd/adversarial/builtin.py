@@ -1,7 +1,7 @@
 """`assess`: how hostile a bundle's texts look. Deterministic, pure, and linear in what it reads.
 
-The score is a noisy-or over kinds: 1 - product(1 - strongest weight of each kind). One strong signal (0.75 and up)
-passes the gate's 0.70; repeating a weak one does not; weak ones of different kinds may.
+The score is a noisy-or over kinds: 1 - product(1 - strongest weight of each kind). One strong signal (0.75
+and up) passes the gate's 0.70; repeating a weak one does not; weak ones of different kinds may.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,7 +60,9 @@ def _threat(signals: list[Signal]) -> Threat:
     harmless = 1.0
     for weight in sorted(strongest.values()):  # sorted, so that the order of texts cannot move the last digit
         harmless *= 1.0 - weight
-    listed = sorted({signal for signal in signals if signal.weight}, key=lambda s: (-s.weight, s.kind, s.path, s.excerpt))
+    listed = sorted(
+        {signal for signal in signals if signal.weight}, key=lambda s: (-s.weight, s.kind, s.path, s.excerpt)
+    )
     return Threat(detector=DETECTOR, score=round(1.0 - harmless, 4), signals=tuple(listed[:MAX_SIGNALS]))
 
 
@@ -70,7 +72,9 @@ def _read_closely(path: str, text: str, plain: str) -> Iterator[Signal]:
         yield _signal(UNREAD, _UNREAD, path, f"{len(text)} characters, {MAX_READ} read")
         text, plain = text[:MAX_READ], plain[:MAX_READ]
     if unseen := characters.UNSEEN.search(text):
-        yield _signal(characters.INVISIBLE, characters.unseen_weight(text), path, text[max(0, unseen.start() - 20) :])
+        yield _signal(
+            characters.INVISIBLE, characters.unseen_weight(text), path, text[max(0, unseen.start() - 20) :]
+        )
     if mixed := characters.mixed_words(text):
         yield _signal(characters.LOOK_ALIKE, _MIXED[min(len(mixed), 2)], path, " ".join(mixed[:8]))
     yield from _read(path, text, plain, look(plain))
@@ -134,7 +138,9 @@ def _signal(kind: str, weight: float, path: str, excerpt: str) -> Signal:
 
 
 def _shown(text: str) -> str:
-    """Text that a person can see and a ledger can hash: hidden characters and lone surrogates as escapes."""
-    if not text.isascii():
-        text = characters.UNSEEN.sub(lambda match: f"\\u{{{ord(match[0]):x}}}", text)
-    return text.encode("utf-8", "backslashreplace").decode()
+    """Text that a person can see and a ledger can hash: whatever is hidden, or no character, as an escape."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() and not characters.UNSEEN.match(c) else f"\\u{{{ord(c):x}}}" for c in text
+    )

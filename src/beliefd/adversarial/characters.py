@@ -62,7 +62,8 @@ class _Table(dict[int, str | int]):
         self._drop_unseen = drop_unseen
 
     def __missing__(self, code: int) -> str | int:
-        if 0x3400 <= code < 0xF900:  # ideographs, Hangul, surrogates: nothing to fold, too many to remember
+        if 0x3400 <= code < 0xA000 or 0xAC00 <= code < 0xF900:
+            # Ideographs, Hangul, surrogates, private use: nothing to fold, too many to remember.
             return code
         folded = self._fold(chr(code))
         if len(self) < 8192:

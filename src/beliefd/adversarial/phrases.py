@@ -1,8 +1,8 @@
 """What hostile text says, as data: sequences of word groups, and markup that has no place in a claim.
 
-A sequence reads text as `views.squeeze` leaves it. Its parts are groups of alternatives (`a|b c|d(s)`), optional
-groups (`?a|b`), and gaps (a number: so many words may stand between, never across a sentence). Gaps and words
-are bounded, so every start costs a constant and a text costs time in proportion to its length.
+A sequence reads text as `views.squeeze` leaves it. Its parts are groups of alternatives (`a|b c|d(s)`),
+optional groups (`?a|b`), and gaps (a number: so many words may stand between, never across a sentence).
+Gaps and words are bounded, so every start costs a constant and a text time in proportion to its length.
 """
 
 import re
@@ -24,9 +24,16 @@ class Rule(NamedTuple):
     needs: tuple[frozenset[str], ...]
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Words that are everywhere tell nothing: a set that holds one is not asked for. Common ones tell little.
-_EVERYWHERE = frozenset(["the", "to", "in", "at", "a", "an", "with", "from", "that", "is", "are", "as", "it", "so", "for", "and", "of", "on", "be"])
-_COMMON = _EVERYWHERE | frozenset(["not", "no", "all", "any", "this", "file", "numbers", "system", "longer", "status", "text", "message", "next", "new", "one", "have", "has", "do", "set", "leave", "sure", "make"])
+_EVERYWHERE = _words("the to in at a an with from that is are as it so for and of")
+_COMMON = _EVERYWHERE | _words(
+    "on be not no all any this one have has do set make sure new next file numbers system longer status text "
+    "message leave"
+)
 
 
 def _telling(phrase: str) -> str:
@@ -57,27 +64,31 @@ def _said(kind: str, weight: float, *parts: str | int) -> Rule:
 
 
 def _raw(kind: str, weight: float, needs: str, pattern: str) -> Rule:
-    return Rule(kind, weight, re.compile(pattern), (frozenset(needs.split()),))
+    return Rule(kind, weight, re.compile(pattern), (_words(needs),))
 
 
-_DROP = (
-    "ignore|disregard|forget|override|overrule|neglect|dismiss|abandon|discard|drop|set aside|pay no attention to|"
-    "do not follow|don t follow|never follow|no longer follow|stop following|do not obey|don t obey|stop obeying"
+_IGNORE = (
+    "ignore|disregard|forget|set aside|pay no attention to|do not follow|don t follow|never follow|"
+    "no longer follow|stop following|do not obey|don t obey|stop obeying"
 )
+_DROP = "override|overrule|neglect|dismiss|abandon|discard|drop|cancel|bypass"
 _EARLIER = "previous|prior|earlier|preceding|above|former|foregoing|initial|original|existing"
-_YOURS = "your|system|developer|safety|their|its"
-_ORDERS = "instruction(s)|directive(s)|prompt(s)|guideline(s)|guardrail(s)|directions|guidance|programming"
-_RULES = "rules|restrictions|constraints|orders|filter(s)|policy|policies|safeguards|limits"
+_ORDERS = "instruction(s)|directive(s)|guideline(s)|guardrail(s)"
+_ANY_ORDERS = f"{_ORDERS}|prompt(s)|directions|guidance|programming"
+_RULES = "rules|restrictions|constraints|safeguards"
 _ASSISTANT = "ai|llm(s)|language model(s)|assistants|ai assistant(s)|ai agent(s)"
-_SEND = "send|upload|forward|post|email|mail|leak|transmit|exfiltrate|paste|append|include|copy|share|submit|encode"
+_SEND = (
+    "send|upload|forward|post|email|mail|leak|transmit|exfiltrate|paste|append|include|copy|share|submit|"
+    "encode"
+)
 _SECRETS = (
-    "password(s)|credential(s)|secret(s)|token(s)|api key(s)|private key(s)|ssh key(s)|signing key(s)|env file|"
-    "environment variables|system prompt|conversation|conversation history|chat history|etc shadow|etc passwd|"
-    "card numbers|database dump|cookies"
+    "password(s)|credential(s)|secret(s)|token(s)|api key(s)|private key(s)|ssh key(s)|signing key(s)|"
+    "env file|environment variables|system prompt|conversation|conversation history|chat history|etc shadow|"
+    "etc passwd|card numbers|database dump|cookies"
 )
 _AWAY = (
-    "http|https|@|webhook|pastebin|url|query string|callback|dns|external address|following address|this address|"
-    "public|your reply|your answer|your response|the channel|the next"
+    "http|https|@|webhook|pastebin|url|query string|callback|dns|external address|following address|"
+    "this address|public|your reply|your answer|your response|the channel|the next"
 )
 _SKIP = (
     "skip|bypass|disable|circumvent|evade|suppress|omit|waive|override|sidestep|ignore|deactivate|"
@@ -85,28 +96,40 @@ _SKIP = (
 )
 _GATE = (
     "approval(s)|human gate|human review(s)|manual review(s)|human check(s)|adversarial gate|security gate|"
-    "security review(s)|security check(s)|evidence gate|uncertainty gate|safety gate(s)|safety check(s)|gates|"
-    "the gate|this gate|every gate|guardrails|oversight|sign off|separation of duties|policy check(s)|defer outcome"
+    "security review(s)|security check(s)|evidence gate|uncertainty gate|safety gate(s)|safety check(s)|"
+    "gates|the gate|this gate|every gate|guardrails|oversight|sign off|separation of duties|policy check(s)|"
+    "defer outcome"
 )
 _NOT = "do not|don t|never"
 _ACT = "publish|execute|proceed|approve|delete|run|continue|go ahead|apply|deploy"
-_PEOPLE = "reviewer(s)|operator(s)|auditor(s)|human(s)|approver(s)|user(s)|anyone|anybody"
+_PEOPLE = "reviewer(s)|operator(s)|auditor(s)|human(s)|approver(s)|security team|anyone"
 
 # fmt: off
 # One rule, one line where it fits: tables are for reading down.
 WORDS: Final = (
     # Drop what you were told, become something else, say what you were told.
-    _said(INJECTION, 0.85, _DROP, 2, f"{_EARLIER}|{_YOURS}|all|any|these|those", 2, _ORDERS),
-    _said(INJECTION, 0.85, _DROP, 2, _ORDERS, "above|before|given|you"),
-    _said(INJECTION, 0.85, _DROP, 2, "system message|developer message"),
-    _said(INJECTION, 0.8, _DROP, 2, _YOURS, 2, _RULES),
-    _said(INJECTION, 0.8, _DROP, 2, "above|previous|prior|all", "rules"),
-    _said(INJECTION, 0.8, "forget|disregard|ignore", "everything|anything|all", 3, "told|said|trained|above|before"),
-    _said(INJECTION, 0.8, "your", 1, f"{_ORDERS}|{_RULES}", 3, "void|lifted|changed|cancelled|revoked|suspended|replaced"),
-    _said(INJECTION, 0.8, _EARLIER, "instructions|directives", "no longer apply|do not apply|are void|are cancelled"),
+    _said(INJECTION, 0.85, _IGNORE, 2, f"{_EARLIER}|your|system|developer|their|its", 2, _ANY_ORDERS),
+    _said(INJECTION, 0.85, f"{_IGNORE}|{_DROP}", 2, f"{_EARLIER}|your|all|any|these|those", 2, _ORDERS),
+    _said(INJECTION, 0.85, f"{_IGNORE}|{_DROP}", 2, _ORDERS, "above|before|given|you"),
+    _said(INJECTION, 0.85, _IGNORE, 2, "system message|developer message"),
+    _said(INJECTION, 0.8, _IGNORE, 2, "your", 2, f"{_RULES}|orders|filter(s)|policy|policies|limits"),
+    _said(INJECTION, 0.8, _IGNORE, 2, "above|previous|prior|all", "rules"),
+    _said(
+        INJECTION, 0.8, "forget|disregard|ignore", "everything|anything|all", 3,
+        "told|said|trained|above|before this",
+    ),
+    _said(
+        INJECTION, 0.8, "your", 1, f"{_ORDERS}|{_RULES}", 3,
+        "void|lifted|changed|cancelled|revoked|suspended",
+    ),
+    _said(
+        INJECTION, 0.8, _EARLIER, "instructions|directives",
+        "no longer apply|do not apply|are void|are cancelled",
+    ),
     _said(
         INJECTION, 0.8, "you are now|you re now", 3,
-        "dan|unrestricted|jailbroken|unfiltered|freed|developer mode|god mode|root|ai|an assistant|language model",
+        "dan|unrestricted|jailbroken|unfiltered|freed|developer mode|god mode|root|ai|an assistant|"
+        "language model",
     ),
     _said(INJECTION, 0.8, "unrestricted|unfiltered|uncensored", "agent|assistant|ai|model"),
     _said(INJECTION, 0.8, "jailbreak mode|dan mode|god mode|do anything now"),
@@ -126,14 +149,24 @@ WORDS: Final = (
     ),
     _said(INJECTION, 0.75, "repeat", "everything|all|the text|the words", 2, "above"),
     _said(INJECTION, 0.75, "new instructions", 2, "your task|your goal|your only|your job"),
-    _said(INJECTION, 0.75, "note to|message to|message for|attention", "?the|any|all", f"{_ASSISTANT}|assistant"),
+    _said(INJECTION, 0.75, "note to|message to|message for|attention", "?the|any|all", _ASSISTANT),
+    _said(INJECTION, 0.75, "attention", "assistant"),
     _said(INJECTION, 0.75, "if you are", "a|an", "?large", f"{_ASSISTANT}|assistant"),
-    _said(INJECTION, 0.75, f"{_ASSISTANT}|agents", 1, "reading|summarising|summarizing|processing", 4, "must|should|shall"),
+    _said(
+        INJECTION, 0.75, f"{_ASSISTANT}|agents", 1, "reading|summarising|summarizing|processing", 4,
+        "must|should|shall",
+    ),
     _said(INJECTION, 0.75, "obey", 2, "operator|text|ticket|note|message|document|written"),
-    _said(INJECTION, 0.75, "as your", "administrator|developer|creator|operator", "i", 2, "order|command|authorize|instruct"),
+    _said(
+        INJECTION, 0.75, "as your", "administrator|developer|creator|operator", "i", 2,
+        "order|command|authorize|instruct",
+    ),
     # Tool calls smuggled in as prose.
-    _said(SMUGGLING, 0.75, "call|invoke|use|with", "your", 2, "tool|tools|function"),
-    _said(SMUGGLING, 0.4, "call|invoke", "the", 2, "tool|function", 1, "with"),
+    _said(
+        SMUGGLING, 0.75, "call|invoke|use|with", "your", 1,
+        "shell tool|terminal tool|browser tool|email tool|file tool|code tool|sql tool|send function",
+    ),
+    _said(SMUGGLING, 0.4, "call|invoke", "the|your", 2, "tool|function", 1, "with"),
     _said(SMUGGLING, 0.8, "action", 4, ".", "action input"),
     # A secret, and a way out.
     _said(EXFILTRATION, 0.8, _SEND, 6, _SECRETS, 5, "to|into|at|in|via|over|with", 4, _AWAY),
@@ -142,17 +175,21 @@ WORDS: Final = (
     _said(BYPASS, 0.8, _SKIP, 3, _GATE),
     _said(BYPASS, 0.75, "evade|circumvent|bypass", 2, "rate limit"),
     _said(BYPASS, 0.5, "suppress|skip|disable|omit", 2, "confirmation"),
-    _said(BYPASS, 0.75, "this|bundle|action|request|claim|deletion", 2, "pre approved|preapproved|already approved"),
+    _said(
+        BYPASS, 0.75, "this|bundle|action|request|claim|deletion", 2,
+        "pre approved|preapproved|already approved",
+    ),
     _said(BYPASS, 0.75, "treat|consider|regard|count", 3, "as approved|as already approved|as pre approved"),
     _said(BYPASS, 0.75, "no|without", "?any", "human|manual", "review|approval|oversight|confirmation"),
     _said(
-        BYPASS, 0.75, _ACT, 4, "without waiting|without asking|without review|without approval|without any|without further",
-        2, "review|approval|confirmation|anyone|anybody|confirming",
+        BYPASS, 0.75, _ACT, 4, "without waiting|without asking|without any|without further", 2,
+        "review|approval|confirmation|anyone|anybody|confirming",
     ),
     _said(BYPASS, 0.75, _ACT, 4, "without review|without approval|without confirmation"),
     _said(
-        BYPASS, 0.8, "set|change|force|flip|make|mark|return", 3, "decision|verdict|outcome|status|recommendation|gates",
-        "?to|as|must be|is", "publish|execute|approved|allow|allowed|passed",
+        BYPASS, 0.8, "set|change|force|flip|make|mark|return", 3,
+        "decision|verdict|outcome|status|recommendation|gates", "?to|as|must be|is",
+        "publish|execute|approved|allow|allowed|passed",
     ),
     _said(BYPASS, 0.8, "gate recommendation", "?must be|should be|to|as", "execute"),
     _said(BYPASS, 0.75, "auto approve", "?this|the", "this|request|bundle|claim"),
@@ -162,14 +199,24 @@ WORDS: Final = (
     _said(BYPASS, 0.75, _NOT, "escalate|send|forward", "this|it|the", 3, "human|inbox|approver|reviewer"),
     _said(BYPASS, 0.75, "grant|give|assign", "yourself", 3, "role|tier|access|approver"),
     _said(BYPASS, 0.75, "return|report|give", 2, "score of 0|score of zero"),
-    _said(BYPASS, 0.75, "pretend|assume", "?that", "the approver|the reviewer|a human", 1, "clicked|said|agreed|approved"),
+    _said(
+        BYPASS, 0.75, "pretend|assume", "?that", "the approver|the reviewer|a human", 1,
+        "clicked|said|agreed|approved",
+    ),
     # The record forged, people kept in the dark.
     _said(
-        FORGERY, 0.8, "forge|rewrite|backdate|falsify|fabricate|tamper with|alter|doctor|scrub|fake", 4,
+        FORGERY, 0.8, "forge|backdate|falsify|fabricate|tamper with", 4,
         "audit|approval(s)|ledger|evidence hash|log|logs|trail|record(s)",
     ),
-    _said(FORGERY, 0.75, "so nobody notices|so no one notices|so that nobody notices|so that no one notices|leave no trace"),
-    _said(FORGERY, 0.75, "cover", "our|your|my|the", "tracks"),
+    _said(
+        FORGERY, 0.8, "rewrite|alter|scrub|erase|wipe", 3,
+        "audit trail|audit log(s)|audit event(s)|ledger|approval record(s)|log timestamps|failed gate",
+    ),
+    _said(
+        FORGERY, 0.75,
+        "so nobody notices|so no one notices|so that nobody notices|so that no one notices|leave no trace",
+    ),
+    _said(FORGERY, 0.75, "cover", "our|your|my", "tracks"),
     _said(FORGERY, 0.75, _NOT, "log|record", "this"),
     _said(FORGERY, 0.75, "make sure", 3, "not recorded|not logged"),
     _said(FORGERY, 0.75, "hide|conceal", 3, "from", "?the|our", _PEOPLE),
@@ -184,9 +231,18 @@ WORDS: Final = (
         INJECTION, 0.85, "ignoriere|ignoriert|ignorieren sie|vergiss|vergessen sie|missachte", 3,
         "anweisungen|instruktionen|regeln|vorgaben|befehle",
     ),
-    _said(INJECTION, 0.75, "du bist jetzt|du bist nun|du bist ab jetzt", 3, "ohne einschrankungen|uneingeschrankter"),
-    _said(BYPASS, 0.8, "uberspringe|ueberspringe|umgehe|deaktiviere|umgehen sie", 2, "freigabe|genehmigung|prufung"),
-    _said(BYPASS, 0.75, "keine", "menschliche|manuelle", "prufung|freigabe|genehmigung", "notig|erforderlich|notwendig"),
+    _said(
+        INJECTION, 0.75, "du bist jetzt|du bist nun|du bist ab jetzt", 3,
+        "ohne einschrankungen|uneingeschrankter",
+    ),
+    _said(
+        BYPASS, 0.8, "uberspringe|ueberspringe|umgehe|deaktiviere|umgehen sie", 2,
+        "freigabe|genehmigung|prufung",
+    ),
+    _said(
+        BYPASS, 0.75, "keine", "menschliche|manuelle", "prufung|freigabe|genehmigung",
+        "notig|erforderlich|notwendig",
+    ),
     _said(INJECTION, 0.8, "zeige|zeig|nenne|gib|verrate", 3, "systemprompt|systemanweisungen"),
     # French.
     _said(
@@ -195,19 +251,29 @@ WORDS: Final = (
     ),
     _said(BYPASS, 0.8, "contourne|contournez|sautez|desactivez", 2, "validation|approbation|controle"),
     _said(BYPASS, 0.75, "sans", "validation|approbation", "humaine"),
-    _said(INJECTION, 0.8, "affiche(z)|revele(z)|montre(z)", 3, "invite|prompt|message|instructions", "?du", "systeme"),
+    _said(
+        INJECTION, 0.8, "affiche(z)|revele(z)|montre(z)", 3, "invite|prompt|message|instructions", "?du",
+        "systeme",
+    ),
     # Spanish.
-    _said(INJECTION, 0.85, "ignora|ignore|olvida|olvide|descarta", 3, "instrucciones|reglas|ordenes", "anteriores|previas"),
+    _said(
+        INJECTION, 0.85, "ignora|ignore|olvida|olvide|descarta", 3, "instrucciones|reglas|ordenes",
+        "anteriores|previas",
+    ),
     _said(BYPASS, 0.8, "omite|omita|salta|evita|desactiva", 1, "aprobacion|revision"),
     _said(BYPASS, 0.75, "sin", "aprobacion|revision", "humana"),
-    _said(INJECTION, 0.8, "revela|revele|muestra|muestre|imprime", 2, "mensaje|prompt|instrucciones", "del sistema"),
+    _said(
+        INJECTION, 0.8, "revela|revele|muestra|muestre|imprime", 2, "mensaje|prompt|instrucciones",
+        "del sistema",
+    ),
 )
 
 ONE_WORD: Final = (
     # Phrases whose spaces were taken away; read only where `views.respelt` found such text.
     _raw(
         INJECTION, 0.8, "ignore disregard",
-        "(?:ignore|disregard)(?:all|any|the|your|previous|prior|above|my|of){1,4}(?:instructions?|rules|prompts?)",
+        "(?:ignore|disregard)(?:all|any|the|your|previous|prior|above|my|of){1,4}"
+        "(?:instructions?|rules|prompts?)",
     ),
     _raw(INJECTION, 0.8, "systemprompt", "(?:reveal|show|print|repeat)(?:your|the)systemprompt"),
     _raw(
@@ -223,9 +289,15 @@ RAW: Final = (
         INJECTION, 0.8, "<| sys>> inst] _of_turn> [tool_calls",
         r"<\|[a-z_]{2,24}\|>|<</?sys>>|\[/?inst\]|<(?:start|end)_of_turn>|\[tool_calls\]",
     ),
-    _raw(INJECTION, 0.8, "</system> </assistant> </developer>", r"<(system|assistant|developer)>[^<]{4,400}</\1>"),
+    _raw(
+        INJECTION, 0.8, "</system> </assistant> </developer>",
+        r"<(system|assistant|developer)>[^<]{4,400}</\1>",
+    ),
     _raw(INJECTION, 0.75, '"role"', r'"role" ?:\s{0,3}"(?:system|developer|assistant)"\s{0,3},'),
-    _raw(INJECTION, 0.75, "##", r"(?:^|\n)[ \t]{0,3}#{2,4} {0,3}(?:system|instructions?|response|assistant) {0,3}:"),
+    _raw(
+        INJECTION, 0.75, "##",
+        r"(?:^|\n)[ \t]{0,3}#{2,4} {0,3}(?:system|instructions?|response|assistant) {0,3}:",
+    ),
     _raw(
         INJECTION, 0.8, "system: assistant: developer:",
         r"(?:^|\n)[ \t]{0,8}(?:system|assistant|developer): {0,3}"
@@ -233,7 +305,8 @@ RAW: Final = (
     ),
     _raw(
         INJECTION, 0.75, "human: assistant:",
-        r"(?:^|\n)[ \t]{0,8}(?:human|assistant):[^\n]{0,400}\n{1,4}[ \t]{0,8}(?:human|user|assistant|system):",
+        r"(?:^|\n)[ \t]{0,8}(?:human|assistant):[^\n]{0,400}\n{1,4}[ \t]{0,8}"
+        r"(?:human|user|assistant|system):",
     ),
     # Tool calls written where a statement should stand.
     _raw(
@@ -252,24 +325,36 @@ RAW: Final = (
     ),
     # Answers that only the gates may give.
     _raw(BYPASS, 0.8, '"decision"', r'"decision" ?[:=]\s{0,3}"publish"'),
-    _raw(FORGERY, 0.8, '"human_approvals" "gates_passed"', r'"(?:human_approvals|gates_passed)" ?:\s{0,3}\[\s{0,3}[{"]'),
+    _raw(
+        FORGERY, 0.8, '"human_approvals" "gates_passed"',
+        r'"(?:human_approvals|gates_passed)" ?:\s{0,3}\[\s{0,3}[{"]',
+    ),
 )
 
 OTHER_SCRIPTS: Final = (
     # Chinese and Russian, without accents as `characters.plain` leaves them.
-    _raw(INJECTION, 0.85, "忽略 无视 忘记 不要遵守", r"(?:忽略|无视|忘记|不要遵守)[^。！？\n]{0,10}(?:指令|指示|规则|提示词|命令)"),
+    _raw(
+        INJECTION, 0.85, "忽略 无视 忘记 不要遵守",
+        r"(?:忽略|无视|忘记|不要遵守)[^。！？\n]{0,10}(?:指令|指示|规则|提示词|命令)",
+    ),
     _raw(INJECTION, 0.8, "系统提示", r"(?:显示|输出|告诉我|泄露|打印)[^。！？\n]{0,6}系统提示"),
     _raw(INJECTION, 0.8, "没有限制的", "没有限制的(?:助手|模型)"),
-    _raw(BYPASS, 0.8, "跳过 绕过 无需 不需要", r"(?:跳过|绕过|无需|不需要)[^。！？\n]{0,4}(?:审批|审核|批准)"),
+    _raw(
+        BYPASS, 0.8, "跳过 绕过 无需 不需要", r"(?:跳过|绕过|无需|不需要)[^。！？\n]{0,4}(?:审批|审核|批准)"
+    ),
     _raw(
         INJECTION, 0.85, "игнорируи забудь следуи",
         r"(?:игнорируи|забудь|не следуи)(?:те)? (?:[^\s.]{1,20} ){0,2}(?:инструкц|указан|правил|команд)",
     ),
     _raw(
         INJECTION, 0.8, "системн",
-        r"(?:покажи|раскрои|выведи)(?:те)? (?:[^\s.]{1,20} ){0,2}системн[^\s]{1,4} (?:промпт|инструкц|сообщен)",
+        r"(?:покажи|раскрои|выведи)(?:те)? (?:[^\s.]{1,20} ){0,2}"
+        r"системн[^\s]{1,4} (?:промпт|инструкц|сообщен)",
     ),
     _raw(INJECTION, 0.75, "теперь ты", r"теперь ты [^.\n]{0,40}без ограничении"),
-    _raw(BYPASS, 0.8, "пропусти обоиди отключи", r"(?:пропусти|обоиди|отключи)(?:те)? (?:[^\s.]{1,20} ){0,2}(?:одобрени|согласовани|проверк)"),
+    _raw(
+        BYPASS, 0.8, "пропусти обоиди отключи",
+        r"(?:пропусти|обоиди|отключи)(?:те)? (?:[^\s.]{1,20} ){0,2}(?:одобрени|согласовани|проверк)",
+    ),
 )
 # fmt: on

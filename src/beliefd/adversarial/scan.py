@@ -1,4 +1,4 @@
-"""Finding the phrases: a first look at words and shapes that is nearly free, rules only where they can apply."""
+"""Finding the phrases: a cheap first look at words and shapes, then rules only where they can apply."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,10 @@ _LETTERS: Final = frozenset(bytes([c]) for c in b"bcdefghjklmnopqruvwxyz")
 _PAIRS: Final = frozenset(f"{c:02x}".encode() for c in b"etaoinrs")
 _ROLES: Final = frozenset({b"system", b"assistant", b"developer", b"human"})
 _KNOWN: Final = frozenset(_BY_WORD).union(
-    *(need for entries in _BY_WORD.values() for _, needs in entries for need in needs), _LETTERS, _PAIRS, _ROLES
+    *(need for entries in _BY_WORD.values() for _, needs in entries for need in needs),
+    _LETTERS,
+    _PAIRS,
+    _ROLES,
 )
 
 
@@ -55,8 +58,9 @@ _OTHER_WORDS: Final = re.compile("|".join(sorted(need for rule in OTHER_SCRIPTS 
 # A sentence that reports hostile wording is not an order: who says so stands before it.
 _REPORTED = re.compile(
     r" (?:attack(?:s|er|ers)?|payloads?|phrases?|strings?|wording|injections?|injected|jailbreaks?|attempts?|"
-    r"attempted|tried|tries|detects?|detected|detector|flags|flagged|blocks|blocked|rejects|rejected|classifier|"
-    r"quarantined?|samples?|examples?|benchmark|such as|advisory|warns|forbids|policy|token|tokenizer|whether) "
+    r"attempted|tried|tries|detects?|detected|detector|flags|flagged|blocks|blocked|rejects|rejected|"
+    r"classifier|quarantined?|samples?|examples?|benchmark|such as|advisory|warns|forbids|policy|token|"
+    r"tokenizer|whether|papers?|stud(?:y|ies)|surveys?|measures|measured|how often) "
 )
 _NOT_AN_ORDER = re.compile(
     r" (?:not|never|cannot|can t|that|which|who|(?<! you )(?:may|might|can|could|would|will|did|does)|"
@@ -78,10 +82,10 @@ class Look(NamedTuple):
         return self.markup or self.respelt or self.encoded or any(word in low for word in self.words)
 
 
-_EVERYTHING: Final = Look(WORDS, (), True, True, True)
+EVERYTHING: Final = Look(WORDS, (), True, True, True)
 
 
-def look(text: str, wider: Look = _EVERYTHING) -> Look:
+def look(text: str, wider: Look = EVERYTHING) -> Look:
     """The first look, some 15 ns a character. What a wider look ruled out is not looked for again.
 
     Characters outside ASCII count as spaces here.
@@ -153,7 +157,7 @@ def hits(low: str, here: Look, *, may_report: bool) -> Iterator[Hit]:
         words = views.squeeze(low)
         for rule in dict.fromkeys(here.rules):
             yield from _match(rule, words, may_report)
-    raw = RAW if here.markup else ()
+    raw: tuple[Rule, ...] = RAW if here.markup else ()
     if here.respelt and not may_report:
         raw += ONE_WORD
     if not low.isascii() and _OTHER_WORDS.search(low):
@@ -166,7 +170,9 @@ def hits(low: str, here: Look, *, may_report: bool) -> Iterator[Hit]:
 def _match(rule: Rule, text: str, may_report: bool) -> Iterator[Hit]:
     reported = None
     for match in rule.pattern.finditer(text):
-        hit = Hit(rule, text[match.start() : match.start() + 120], may_report and _is_report(text, match.start()))
+        hit = Hit(
+            rule, text[match.start() : match.start() + 120], may_report and _is_report(text, match.start())
+        )
         if not hit.reported:
             yield hit
             return

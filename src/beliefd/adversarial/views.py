@@ -10,10 +10,12 @@ from string import ascii_letters, digits
 from typing import Final
 
 _ENDS = ".!?;\n\r。！？；"
-_GAPS = "\t\"#$%&'()*+,-/:<=>[\\]^_`{|}~“”‘’„«»‹›–—…·•、，：（）"
-_SQUEEZE: Final = dict.fromkeys(map(ord, _GAPS), " ") | dict.fromkeys(map(ord, _ENDS), ".")
-_ASCII_SQUEEZE: Final = bytes(ord(_SQUEEZE.get(code, chr(code))) for code in range(128)).ljust(256)
-_LINE_ENDS = dict.fromkeys(map(ord, "\n\r\t"))
+_SQUEEZE: Final = bytes(
+    code if chr(code).isalnum() or chr(code) in ".@" else ord(".") if chr(code) in _ENDS else ord(" ")
+    for code in range(128)
+).ljust(256)
+_END = re.compile(f"[{_ENDS}]")
+_GAP = re.compile(r"[^\w.@]+|_+")
 _INNER_DOT = re.compile(r"\.(?=[^\W_])")  # of a name or an address, not the end of a sentence
 
 
@@ -21,9 +23,9 @@ def squeeze(text: str) -> str:
     """Words with one space around each and ` . ` between sentences; the form that word rules read."""
     text = _INNER_DOT.sub(" ", text)
     if text.isascii():  # much the faster way
-        text = text.encode().translate(_ASCII_SQUEEZE).decode()
+        text = text.encode().translate(_SQUEEZE).decode()
     else:
-        text = text.translate(_SQUEEZE)
+        text = _GAP.sub(" ", _END.sub(".", text))
     return f" {' '.join(text.replace('.', ' . ').replace('@', ' @ ').split())} "
 
 
@@ -45,7 +47,7 @@ SHORTEST_CODE: Final = 16
 _PERCENT = re.compile("%[0-9a-fA-F]{2}(?:%[0-9a-fA-F]{2})*")
 _ENTITY = re.compile("&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});?")
 _ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,6})\}")
-_HEX = re.compile("(?:[0-9a-fA-F]{2})+")
+_HEX = re.compile("[0-9a-fA-F]+")
 _HEX_PAIRS = re.compile("[ :][0-9a-fA-F]{2}(?:[ :][0-9a-fA-F]{2}){6,}")
 TO_RUNS: Final = table(a=LETTERS + DIGITS + "+/_-")
 LONG_RUN: Final = b"a" * SHORTEST_CODE
@@ -54,7 +56,7 @@ LONG_RUN: Final = b"a" * SHORTEST_CODE
 def _readable(data: bytes) -> str | None:
     with suppress(UnicodeDecodeError):
         text = data.replace(b"\0", b"").decode()  # UTF-16 of plain letters is readable too
-        return text if text.translate(_LINE_ENDS).isprintable() else None
+        return text if "".join(text.split()).isprintable() else None
     return None
 
 
@@ -68,16 +70,18 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _pairs(match: re.Match[str]) -> str:
-    pairs = match.string[max(0, match.start() - 2) : match.end()]  # the first has no separator before it
-    with suppress(ValueError):
-        text = _readable(bytes.fromhex(pairs.replace(":", " ")))
-        return match[0] if text is None else f" {text}"
+    first = match.string[max(0, match.start() - 2) : match.start()]  # before it need not be a separator
+    for pairs in (first + match[0], match[0]):
+        with suppress(ValueError):
+            text = _readable(bytes.fromhex(pairs.replace(":", " ")))
+            if text is not None:
+                return f" {text}"
     return match[0]
 
 
 def _run(run: str) -> str:
     """A run read as hexadecimal, else as base64, else left alone."""
-    if _HEX.fullmatch(run):
+    if len(run) % 2 == 0 and _HEX.fullmatch(run):
         return _readable(bytes.fromhex(run)) or run
     if run.islower():  # a path or a name-with-hyphens; base64 of text has capitals
         return run

@@ -1,4 +1,7 @@
-"""A body for every operation that takes one. They work when sent in this order, and a test sends them."""
+"""A body for every operation that takes one. They work when sent in this order, and a test sends them.
+
+What stands in <angle brackets> is only known when the time has come.
+"""
 
 from typing import Any, Final
 
@@ -42,7 +45,6 @@ EXAMPLES: Final[dict[str, Any]] = {
     "request_exit": {"context": {"asked_by": "triage"}},
     "declare_conclusion": {"conclusion_id": "db_connection_exhaustion"},
     "counterfactual": {"without": {"source_ids": ["human://ana"]}},
-    "request_termination": {"context": {"ticket": "INC-2041"}},
     "store_content": "pg_stat_activity: 163 of 200 connections are idle in transaction\n",
     "check_claims": CLAIMS,
     "submit_claims": CLAIMS,
@@ -59,6 +61,7 @@ EXAMPLES: Final[dict[str, Any]] = {
         "max_uses": 10,
     },
     "adopt_policy": {"uncertainty": {"explain_above": 0.4, "defer_above": 0.7}},
+    "request_termination": {"context": {"ticket": "INC-2041"}},
     "merge": "<the lines of an exported replica of this session>\n",
     "import_ledger": "<the lines of an exported ledger>\n",
 }

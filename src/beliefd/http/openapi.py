@@ -16,7 +16,6 @@ from beliefd.protocol.operations import OPERATIONS, Operation, Parameter
 from beliefd.steward.usecases import KEY_PATTERN
 
 Json = dict[str, Any]
-WITH_BODY: Final = ("POST", "PUT")
 
 DESCRIPTION: Final = """\
 Agents propose, beliefd decides, and one append-only ledger a session remembers why.
@@ -146,7 +145,7 @@ def _operation(operation: Operation, refs: dict[Any, Json], schemas: Json, respo
         "tags": [operation.tag],
         "parameters": _parameters(operation),
     }
-    if operation.method in WITH_BODY:
+    if operation.takes_body:
         described["requestBody"] = _request_body(operation, refs, schemas)
     described["responses"] = {
         str(operation.status): _success(operation, refs),
@@ -215,7 +214,7 @@ def _failures(operation: Operation, refs: dict[Any, Json], responses: Json) -> J
     codes = [Code.INVALID_REQUEST, Code.UNAUTHORIZED, Code.FORBIDDEN, *operation.errors]
     if "{session_id}" in operation.path:
         codes.append(Code.SESSION_NOT_FOUND)
-    if operation.method in WITH_BODY:
+    if operation.takes_body:
         codes += [Code.PAYLOAD_TOO_LARGE, Code.UNSUPPORTED_MEDIA_TYPE]
     codes += [Code.LEDGER_BROKEN, Code.INTERNAL, Code.STORAGE_UNAVAILABLE]
     found = _errors(codes, refs, responses)

@@ -99,8 +99,8 @@ class Corked:
             self._flush()
 
     def _flush(self) -> None:
-        if self._kept:
-            kept, self._kept, self._size = self._kept, [], 0
+        kept, self._kept, self._size = self._kept, [], 0
+        if kept and not self._transport.is_closing():  # the other side may have left since
             self._transport.write(b"".join(kept))
 
     def close(self) -> None:

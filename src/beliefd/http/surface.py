@@ -3,7 +3,6 @@
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import Final
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -25,7 +24,6 @@ from beliefd.steward.positions import session_not_found
 from beliefd.steward.tokens import Authenticator
 from beliefd.steward.usecases import Call, admit, authorise, perform
 
-WITH_BODY: Final = ("POST", "PUT")
 Chunks = AsyncGenerator[bytes, None]
 _encode = msgspec.json.Encoder().encode
 
@@ -74,7 +72,7 @@ class Surface:
             principal=principal,
             path=path,
             query=parse_query(scope["query_string"]) if scope["query_string"] else {},
-            body=await read_body(operation, headers, receive) if operation.method in WITH_BODY else None,
+            body=await read_body(operation, headers, receive) if operation.takes_body else None,
             if_match=await self._expected_head(headers, path) if writes else None,
             key=headers.get("Idempotency-Key") if writes else None,
             origin=foreign_origin(headers),

@@ -6,6 +6,7 @@ everything agents send); the rest goes through `rfc8785`. What has no canonical 
 
 import hashlib
 import math
+from collections.abc import Iterable
 from typing import Any, Final
 
 import orjson
@@ -27,7 +28,19 @@ class NotCanonical(ValueError):
 
 def canonical(value: Any) -> bytes:
     """The RFC 8785 bytes of a JSON value."""
-    if _plain(value, 0):
+    return _written(value, is_plain(value))
+
+
+def canonical_envelope(envelope: dict[str, Any], foreign: Iterable[str]) -> bytes:
+    """The same for an object of our own making, in which only the `foreign` members can surprise."""
+    for name in foreign:
+        if not is_plain(envelope[name], 1):
+            return _written(envelope, False)
+    return _written(envelope, True)
+
+
+def _written(value: Any, plain: bool) -> bytes:
+    if plain:
         try:
             return orjson.dumps(value, option=_OPTIONS)
         except TypeError:  # a lone surrogate or an integer past 2^53: the walk below says where
@@ -41,31 +54,38 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def _plain(value: Any, depth: int) -> bool:
+def is_plain(value: Any, depth: int = 0) -> bool:
     """True where orjson and RFC 8785 agree byte for byte.
 
     They part on: key order beyond the BMP's lower part (UTF-8 against UTF-16 order), whole or very large and
     very small floats (`1.0` against `1`, other exponents), and NaN, which orjson would turn into null.
     """
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:
-        return True
+    if kind is dict:
+        for key in value:
+            if type(key) is not str or not key.isascii():
+                return False
+        items = value.values()
+    elif kind is list or kind is tuple:
+        items = value
+    else:
+        return _is_plain_scalar(value)
+    if depth >= MAX_DEPTH:
+        return False
+    for item in items:
+        inner = type(item)
+        # Most values are texts: not calling anything for them is what makes this walk cheap.
+        if inner is not str and inner is not int and not is_plain(item, depth + 1):
+            return False
+    return True
+
+
+def _is_plain_scalar(value: Any) -> bool:
+    kind = type(value)
     if kind is float:
         # Inside these bounds both print the shortest decimal without an exponent.
         return bool(1e-5 < abs(value) < 1e15 and value != math.floor(value))
-    if depth >= MAX_DEPTH:
-        return False
-    if kind is dict:
-        for key, item in value.items():
-            if type(key) is not str or not key.isascii():
-                return False
-            inner = type(item)
-            if inner is not str and inner is not int and not _plain(item, depth + 1):
-                return False
-        return True
-    if kind is list or kind is tuple:
-        return all(type(item) is str or _plain(item, depth + 1) for item in value)
-    return False
+    return kind is str or kind is int or kind is bool or value is None
 
 
 def _refuse_what_has_none(value: Any, path: str, depth: int) -> None:

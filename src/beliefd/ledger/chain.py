@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from beliefd.kernel.canonical import canonical, digest
+from beliefd.kernel.canonical import canonical_envelope, digest
 from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Eliminated, Event
@@ -193,11 +193,13 @@ def seal(
         "ts": facts.now,
         "verb": verb_of(command),
     }
+    foreign = ["delta", "payload"]
     if facts.findings is not None:
         envelope["facts"] = msgspec.to_builtins(facts.findings)
+        foreign.append("facts")
     if state_hash_due(after, seq):
         envelope["state_hash"] = state_hash(after)
-    record = canonical(envelope)
+    record = canonical_envelope(envelope, foreign)
     return Sealed(seq, facts.event_id, record, hashlib.sha256(record).hexdigest())
 
 

@@ -48,3 +48,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     max_body: int = 16 * MIB
     media: str = "application/json"
     body_media: str = "application/json"
+
+    @property
+    def takes_body(self) -> bool:
+        return self.method in ("POST", "PUT")

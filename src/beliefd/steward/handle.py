@@ -140,7 +140,6 @@ class Steward:
             grown.set()
 
     async def close(self, patience: float | None = None) -> None:
-        """Let what was accepted finish, waiting no longer than told for a store that hangs; then close it."""
         """Let what was accepted finish, but wait no longer than told for a hanging store; then close it."""
         try:
             async with asyncio.timeout(patience):

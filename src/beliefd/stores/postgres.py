@@ -409,7 +409,10 @@ def _rolled_back(error: BaseException) -> bool:
 
 
 def _words(error: BaseException) -> str:
-    return "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+    """One line: PostgreSQL adds details and hints below it."""
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return str(error).partition("\n")[0] or type(error).__name__
 
 
 def _place(url: str) -> str:

@@ -1,0 +1,174 @@
+"""The gates: their limits from the default policy, and what each says at its limits, by asking it."""
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, Final
+
+from msgspec.json import encode
+from scripts.reference.types import sentence, table
+
+from beliefd.kernel.claims.bundle import Claim, ClaimBundle, EvidencePointer, Severity, Uncertainty
+from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.gates import GATES
+from beliefd.kernel.claims.gates.result import GateInput, GateResult
+from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.policy import ApprovalPolicy, EvidencePolicy, Policy
+from beliefd.kernel.values import Principal, Role, Tier
+
+NOW: Final = "2026-01-01T12:00:00Z"
+SHA256: Final = "0" * 64
+STEP: Final = 0.01
+Cases = Iterator[tuple[str, GateInput]]
+SECTIONS: Final = {"human": "approvals"}
+"""The policy section of a gate has the gate's name, but for these."""
+OUTCOMES: Final = {
+    "EXECUTE": "The gate lets it pass.",
+    "EXPLAIN": "It passes, and what the gate said goes out with it as a caveat.",
+    "DEFER": "The chain stops; a person is asked. The bundle's decision is `DEFER`.",
+    "ESCALATE": "The chain stops; a person must decide. The bundle's decision is `ESCALATE`.",
+    "REFUSE": "The chain stops for good. No approval turns that around.",
+}
+
+
+def pointer(**changes: Any) -> EvidencePointer:
+    usual = {
+        "source": "https://example.org/a",
+        "source_confidence": 0.9,
+        "evidence_hash": SHA256,
+        "retrieved_at": NOW,
+    }
+    return EvidencePointer(**{**usual, **changes})
+
+
+def asked(
+    claim: dict[str, Any] | None = None,
+    findings: dict[str, Any] | None = None,
+    policy: Policy | None = None,
+    tier: str = Tier.PRIVILEGE.name,
+    granted: str | None = None,
+) -> GateInput:
+    """A harmless bundle, but for what is given."""
+    usual: dict[str, Any] = {
+        "id": "claim-1",
+        "statement": "the pool is empty",
+        "claim_type": "INFERENCE",
+        "uncertainty": Uncertainty(method="confidence_score", value=0.1),
+        "risk_tier": "READ_ONLY",
+    }
+    bundle = ClaimBundle(origin_agent="agent://a", claims=(Claim(**{**usual, **(claim or {})}),))
+    found = ClaimFindings(**{"threat": Threat(detector="builtin"), **(findings or {})})
+    principal = Principal(id="agent://a", role=Role.AGENT, tier=tier)
+    return GateInput(bundle, principal, policy or Policy(), found, NOW, granted)
+
+
+def fact(*pointers: EvidencePointer, **rest: Any) -> GateInput:
+    return asked({"claim_type": "FACT", "evidence_pointers": pointers}, **rest)
+
+
+def uncertain(value: float, wish: Any = "EXECUTE") -> GateInput:
+    how = Uncertainty(method="confidence_score", value=value, gate_recommendation=wish)
+    return asked({"uncertainty": how})
+
+
+def threat(**verdict: Any) -> GateInput:
+    return asked(findings={"threat": Threat(**{"detector": "builtin", **verdict})})
+
+
+def evidence_cases() -> Cases:
+    limit = Policy().evidence.min_confidence
+    below = round(limit - STEP, 2)
+    strict, aged = EvidencePolicy(hash="strict"), EvidencePolicy(max_age_seconds=3600)
+    short, old = pointer(evidence_hash="0" * 32), pointer(retrieved_at="2026-01-01T10:00:00Z")
+    yield "a FACT without evidence", fact()
+    yield f"best source at {below}", fact(pointer(source_confidence=below))
+    yield f"best source at {limit}", fact(pointer(source_confidence=limit))
+    mismatch = {"content": {SHA256: "mismatch"}}
+    yield "stored content does not hash to `evidence_hash`", fact(pointer(), findings=mismatch)
+    yield "`evidence_hash` of 32 digits", fact(short)
+    yield "the same under `hash: strict`", fact(short, policy=Policy(evidence=strict))
+    yield "two hours old under `max_age_seconds: 3600`", fact(old, policy=Policy(evidence=aged))
+    yield "from ten minutes in the future", fact(pointer(retrieved_at="2026-01-01T12:10:00Z"))
+    yield "an INFERENCE without evidence", asked()
+
+
+def uncertainty_cases() -> Cases:
+    low, high = Policy().uncertainty.explain_above, Policy().uncertainty.defer_above
+    for value in (low, low + STEP, high, high + STEP):
+        yield f"uncertainty of {value:.2f}", uncertain(round(value, 2))
+    yield "low, but the agent recommends `REFUSE`", uncertain(low, "REFUSE")
+    yield "high, and the agent recommends `EXECUTE`", uncertain(round(high + STEP, 2), "EXECUTE")
+
+
+def security_cases() -> Cases:
+    limit = Policy().security.rate_limit
+    above = asked({"risk_tier": "MODIFY"}, tier="WRITE_LIMITED")
+    yield "a MODIFY claim by a WRITE_LIMITED principal", above
+    yield "from a web origin that policy does not name", asked(findings={"origin": "https://example.org"})
+    yield f"the {limit:,}th bundle in the window", asked(findings={"recent": limit - 1})
+    yield "one more", asked(findings={"recent": limit})
+
+
+def adversarial_cases() -> Cases:
+    limit = Policy().adversarial.defer_above
+    yield f"threat of {limit:.2f}", threat(score=limit)
+    yield f"threat of {limit + STEP:.2f}", threat(score=limit + STEP)
+    yield "the detector raised, or gave no answer in time", threat(failed="it raised ValueError")
+
+
+def human_cases() -> Cases:
+    modify = {"risk_tier": "MODIFY"}
+    careful = Policy(approvals=ApprovalPolicy(require_human=("MODIFY", "DELETE", "PRIVILEGE")))
+    for tier in Tier:
+        yield f"a {tier.name} claim", asked({"risk_tier": tier.name})
+    yield "a MODIFY claim where `require_human` names MODIFY", asked(modify, policy=careful)
+    yield "the same, covered by a standing grant", asked(modify, policy=careful, granted="grant-1")
+
+
+CASES: Final[dict[str, Callable[[], Cases]]] = {
+    "evidence": evidence_cases,
+    "uncertainty": uncertainty_cases,
+    "security": security_cases,
+    "adversarial": adversarial_cases,
+    "human": human_cases,
+}
+
+
+def worst(gate: str, given: GateInput) -> GateResult:
+    return max(GATES[gate](given), key=lambda result: Severity[result.outcome])
+
+
+def gates() -> str:
+    order = ", ".join(f"[{name}](#{name})" for name in GATES)
+    outcomes = table(("outcome", "what follows"), ([f"`{one.name}`", OUTCOMES[one.name]] for one in Severity))
+    text = (
+        "# Gates\n\nThe gates that a bundle of claims passes, their limits, and what each says there.\n\n"
+        f"In this order: {order}. The first that stops a bundle is the last that is asked. Why there are\n"
+        "five, and what an approval means: [claims](../explanation/claims.md).\n\n"
+        f"## Outcomes\n\nLeast severe first; of several in one gate, the most severe counts.\n\n{outcomes}"
+    )
+    for name in GATES:
+        text += f"\n## {name}\n\n{_about(name)}\n\n{_limits(name)}\n{_at_the_limits(name)}"
+    return text
+
+
+def _about(name: str) -> str:
+    text = sentence(import_module(f"beliefd.kernel.claims.gates.{name}")).partition(": ")[2]
+    return text[0].upper() + text[1:]
+
+
+def _limits(name: str) -> str:
+    section = SECTIONS.get(name, name)
+    values = getattr(Policy(), section)
+    wanted = ("require_human",) if name == "human" else values.__struct_fields__
+    return table(
+        ("limit in policy", "default"),
+        ([f"`{section}.{one}`", f"`{encode(getattr(values, one)).decode()}`"] for one in wanted),
+    )
+
+
+def _at_the_limits(name: str) -> str:
+    found = ((when, worst(name, given)) for when, given in CASES[name]())
+    return table(
+        ("given", "outcome", "its reason"),
+        ([when, f"`{result.outcome}`", result.reason] for when, result in found),
+    )
