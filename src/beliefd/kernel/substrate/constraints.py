@@ -3,7 +3,7 @@
 `judge` here reads like the specification and is the oracle; `rules.py` gives the same answers fast.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from enum import IntEnum
 from typing import Any, Final, Literal
 
@@ -16,7 +16,7 @@ from beliefd.kernel.substrate.predicates import (
     SchemaCheck,
     holds,
     parse,
-    paths_read,
+    schemas_named,
 )
 from beliefd.kernel.values import Value
 
@@ -107,26 +107,28 @@ class Failure(Struct, frozen=True):
 class Judgement(Struct, frozen=True):
     """The failures, and whether anything allows the action at all."""
 
-    allowed_by: tuple[str, ...]
+    allowed: bool
     failures: tuple[Failure, ...]
 
     @property
     def on_fail(self) -> OnFail | None:
         """What follows: None if it passes; without any allow it is blocked, by default."""
         if self.failures:
-            worst = max(self.failures, key=lambda item: Strictness[item.constraint.on_fail])
-            return worst.constraint.on_fail
-        return None if self.allowed_by else "block"
+            return max((item.constraint.on_fail for item in self.failures), key=lambda name: Strictness[name])
+        return None if self.allowed else "block"
 
 
-def read_constraint(key: str, raw: Any) -> Constraint:
-    """INVARIANT: never raises; what cannot be read denies everything its subject names."""
+def read_constraint(key: str, raw: Any, known: Container[str] | None = None) -> Constraint:
+    """INVARIANT: never raises; what cannot be read denies everything its subject names.
+
+    `known` are the schemas that may be named; without it, names are taken on trust.
+    """
     subject = EVERYTHING
     try:
         if not isinstance(raw, dict):
             raise Malformed("it is not an object")
         subject = _subject(raw)
-        if unknown := sorted(set(raw) - FIELDS):
+        if unknown := sorted(str(name) for name in raw if name not in FIELDS):
             raise Malformed(f"`{unknown[0]}` is not a field of a constraint")
         if raw.get("v") != 1 or isinstance(raw.get("v"), bool):
             raise Malformed("`v` is not 1")
@@ -138,6 +140,11 @@ def read_constraint(key: str, raw: Any) -> Constraint:
         if not isinstance(reason, str):
             raise Malformed("`reason` is not text")
         when = None if raw.get("when") is None else parse(raw["when"])
+        if when is not None and known is not None:
+            # Also where another branch would decide: a rule that cannot be judged whole is not judged in part.
+            for name in sorted(schemas_named(when)):
+                if name not in known:
+                    raise Malformed(f"no schema `{name}` is known")
         return Constraint(key, effect, subject, when, on_fail, reason)
     except Malformed as error:
         return Constraint(key, subject=subject, malformed=str(error))
@@ -159,7 +166,7 @@ def judge(
 ) -> Judgement:
     """The truth table, constraint by constraint (decisions 9 and 10)."""
     known = action.known(state)
-    allowed_by: list[str] = []
+    allowed = False
     failures: list[Failure] = []
     for constraint in constraints:
         if not constraint.names(action):
@@ -168,55 +175,15 @@ def judge(
         if code is not None:
             failures.append(Failure(constraint, code))
         elif constraint.effect == "allow":
-            allowed_by.append(constraint.key)
-    return Judgement(tuple(allowed_by), tuple(failures))
+            allowed = True
+    return Judgement(allowed, tuple(failures))
 
 
 def failing(constraint: Constraint, state: Mapping[str, Any], fits: SchemaCheck) -> str | None:
     """The code under which an applicable constraint stands in the way, or None if it does not."""
     if constraint.malformed is not None:
         return "MALFORMED_CONSTRAINT"
-    try:
-        fires = constraint.when is None or holds(constraint.when, state, fits)
-    except KeyError:
-        return "UNKNOWN_SCHEMA"
+    fires = constraint.when is None or holds(constraint.when, state, fits)
     if constraint.effect == "deny":
         return "DENIED" if fires else None
     return None if fires else "NOT_ALLOWED"
-
-
-def explain(failure: Failure, state: Mapping[str, Any]) -> Reason:
-    """A failure in words: the keys it read, as they stand, and what would make it pass."""
-    constraint = failure.constraint
-    keys = () if constraint.when is None else tuple(sorted(paths_read(constraint.when)))
-    if constraint.malformed is not None:
-        text, remedy = (
-            f"the constraint is malformed: {constraint.malformed}",
-            "a constraint that can be read",
-        )
-    elif failure.code == "UNKNOWN_SCHEMA":
-        text, remedy = "it names a schema that is not known", "a schema under that name"
-    elif constraint.when is None:
-        text = constraint.reason or "it is denied outright"
-        remedy = "nothing: there is no condition"
-    else:
-        wanted = "hold" if constraint.effect == "allow" else "not hold"
-        text = constraint.reason or f"its condition must {wanted}"
-        remedy = f"`when` must {wanted}: {in_words(constraint.when)}"
-    return Reason(code=failure.code, text=text, constraint=constraint.key, keys=keys, remedy=remedy)
-
-
-def in_words(predicate: Predicate) -> str:
-    op, args = predicate.op, predicate.args
-    if op in ("all", "any"):
-        joint = " and " if op == "all" else " or "
-        return f"({joint.join(in_words(item) for item in args)})" if args else str(op == "all").lower()
-    if op == "not":
-        return f"not {in_words(args[0])}"
-    words = {
-        "exists": "exists",
-        "missing": "is missing",
-        "eq": f"is {args[-1]!r}",
-        "in": f"is one of {args[-1]!r}",
-    }
-    return f"`{args[0]}` {words.get(op, 'fits its schema')}"

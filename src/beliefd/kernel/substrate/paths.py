@@ -16,7 +16,7 @@ ABSENT: Final = _Absent()
 def keys_of(path: str) -> Iterator[str]:
     """Every key that a path might mean, longest first: `a.b.c`, `a.b`, `a`."""
     end = len(path)
-    while end > 0:
+    while end >= 0:
         yield path[:end]
         end = path.rfind(".", 0, end)
 
@@ -26,20 +26,25 @@ def look_up(state: Mapping[str, Any], path: str) -> Any:
     for key in keys_of(path):
         value = state.get(key, ABSENT)
         if value is not ABSENT:
-            return _field(value, path[len(key) + 1 :])
+            return _field(value, _rest(path, key))
     return ABSENT
 
 
-def _field(value: Any, rest: str) -> Any:
+def _field(value: Any, path: str | None) -> Any:
     """Fields may hold dots themselves, so the longest name is tried first here too."""
-    if not rest:
+    if path is None:
         return value
     if not isinstance(value, dict):
         return ABSENT
-    for name in keys_of(rest):
+    for name in keys_of(path):
         if name in value:
-            return _field(value[name], rest[len(name) + 1 :])
+            return _field(value[name], _rest(path, name))
     return ABSENT
+
+
+def _rest(path: str, head: str) -> str | None:
+    """What comes after the dot, which may be an empty name; None where nothing does."""
+    return None if len(path) == len(head) else path[len(head) + 1 :]
 
 
 def same(left: Any, right: Any) -> bool:

@@ -9,14 +9,15 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from beliefd.kernel.substrate.paths import ABSENT, look_up, same
+from beliefd.kernel.substrate.schemas import BadSchema, Schema
 
 MAX_DEPTH: Final = 32
 MAX_NODES: Final = 1_000
 CALL: Final = "call"
 """The key under which the kernel writes down the call itself before rules run."""
 
-SchemaCheck = Callable[[Any, Any], bool]
-"""(schema or its known name, value) -> does it fit? Unknown names raise KeyError."""
+SchemaCheck = Callable[[str, Any], bool]
+"""(name of a schema that is known, value) -> does it fit?"""
 
 
 class Malformed(ValueError):
@@ -24,7 +25,10 @@ class Malformed(ValueError):
 
 
 class Predicate(Struct, frozen=True):
-    """One operator. `args` are predicates for all, any, not; plain values for the others."""
+    """One operator. `args` are predicates for all, any, not; for the others a path and plain values.
+
+    A schema written out stands there compiled, one that is named by its name.
+    """
 
     op: Literal["all", "any", "not", "eq", "in", "exists", "missing", "schema"]
     args: tuple[Any, ...]
@@ -53,7 +57,16 @@ def _parse(raw: Any, path: str, depth: int, count: list[int]) -> Predicate:
         return Predicate(op, tuple(inner))
     if not check(args):
         raise Malformed(f"`{path}`: {op} takes {_TAKES[op]}")
+    if op == "schema" and isinstance(args[1], dict):
+        return Predicate(op, (args[0], _schema(args[1], path)))
     return Predicate(op, tuple(args))
+
+
+def _schema(raw: dict[str, Any], path: str) -> Schema:
+    try:
+        return Schema(raw)
+    except BadSchema as error:
+        raise Malformed(f"`{path}`: not a schema: {error}") from None
 
 
 def _is_path(value: Any) -> bool:
@@ -99,7 +112,7 @@ def holds(predicate: Predicate, state: Mapping[str, Any], fits: SchemaCheck) -> 
         return same(found, args[1])
     if op == "in":
         return any(same(found, value) for value in args[1])
-    return fits(args[1], found)
+    return args[1].fits(found) if isinstance(args[1], Schema) else fits(args[1], found)
 
 
 def paths_read(predicate: Predicate) -> frozenset[str]:
@@ -107,6 +120,14 @@ def paths_read(predicate: Predicate) -> frozenset[str]:
     if predicate.op in ("all", "any", "not"):
         return frozenset[str]().union(*(paths_read(item) for item in predicate.args))
     return frozenset({predicate.args[0]})
+
+
+def schemas_named(predicate: Predicate) -> frozenset[str]:
+    """Every schema that a predicate knows by name only."""
+    if predicate.op in ("all", "any", "not"):
+        return frozenset[str]().union(*(schemas_named(item) for item in predicate.args))
+    named = predicate.op == "schema" and isinstance(predicate.args[1], str)
+    return frozenset({predicate.args[1]}) if named else frozenset()
 
 
 def reads_call(predicate: Predicate) -> bool:
