@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help run test check bench setup lint types unit openapi clean
+.PHONY: help run test check bench setup lint types unit openapi reference clean
 
 help:
 	@echo "make run    set up, start the server on 127.0.0.1:8642 and play a real incident through it"
@@ -34,6 +34,9 @@ unit:
 
 openapi: setup
 	$(BIN)/python -m beliefd.http.openapi > api/openapi.yaml
+
+reference: setup
+	$(BIN)/python -m scripts.reference
 
 setup: .venv/setup.stamp
 

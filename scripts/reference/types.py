@@ -64,7 +64,8 @@ def words(kind: inspect.Type) -> str:
     if isinstance(kind, inspect.StructType):
         return f"[{kind.cls.__name__}](#{kind.cls.__name__.lower()})"
     if isinstance(kind, inspect.UnionType):
-        return " or ".join(sorted({words(one) for one in kind.types}, key=lambda text: text == "null"))
+        found = {words(one) for one in kind.types}
+        return " or ".join(sorted(found, key=lambda text: (text == "null", text)))
     if isinstance(kind, inspect.LiteralType):
         return "one of " + ", ".join(f"`{value}`" for value in kind.values)
     if isinstance(kind, inspect.EnumType):

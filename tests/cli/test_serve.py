@@ -40,6 +40,12 @@ def test_it_prints_where_it_listens_once_it_answers(data: Path) -> None:
         assert stat.S_IMODE((data / "beliefd.db").stat().st_mode) == 0o600
 
 
+def test_the_webhook_key_is_kept_beside_a_store_that_is_elsewhere(data: Path, postgres_url: str) -> None:
+    with serving("--data", data, "--store", postgres_url, "--webhook", "http://127.0.0.1:1/") as (url, _):
+        assert httpx.get(f"{url}/healthz").is_success
+        assert stat.S_IMODE((data / "webhook.key").stat().st_mode) == 0o600
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_being_told_to_stop_is_not_a_failure_even_with_listeners(data: Path, how: signal.Signals) -> None:
     with serving("--data", data) as (url, server):

@@ -55,7 +55,7 @@ def serve(
             import_tools(module)
         house = House(policy_file, webhook, data / WEBHOOK_KEY)
         listener = bind(host, port)
-        if store is None:
+        if store is None or webhook is not None:  # the key that webhooks are signed with is kept there too
             prepare_data(data)
         line = f"beliefd is listening on {url_of(listener, host)}"
         with asyncio.Runner(loop_factory=loop_factory()) as runner:

@@ -40,13 +40,29 @@ def canonical_envelope(envelope: dict[str, Any], foreign: Iterable[str]) -> byte
 
 
 def _written(value: Any, plain: bool) -> bytes:
-    if plain:
+    # Whole floats are the usual reason for not being plain, and they are written like integers.
+    written = value if plain else _with_integers(value, 0)
+    if plain or is_plain(written):
         try:
-            return orjson.dumps(value, option=_OPTIONS)
+            return orjson.dumps(written, option=_OPTIONS)
         except TypeError:  # a lone surrogate or an integer past 2^53: the walk below says where
             pass
     _refuse_what_has_none(value, "$", 0)
     return rfc8785.dumps(value)
+
+
+def _with_integers(value: Any, depth: int) -> Any:
+    """The value with whole floats as the integers that RFC 8785 writes them as; -0.0 is 0 there too."""
+    kind = type(value)
+    if kind is float:
+        return int(value) if value.is_integer() and abs(value) <= MAX_SAFE_INTEGER else value
+    if depth > MAX_DEPTH:
+        return value
+    if kind is dict:
+        return {key: _with_integers(item, depth + 1) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [_with_integers(item, depth + 1) for item in value]
+    return value
 
 
 def digest(value: Any) -> str:
