@@ -11,7 +11,13 @@ from beliefd.cli.output import visible
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.substrate.explaining import Explanation
 from beliefd.policy.trying import Tried
-from beliefd.protocol.substrate_answers import CapabilityView, ProposalAnswer, StateAnswer, ToolList
+from beliefd.protocol.substrate_answers import (
+    CandidateAnswer,
+    CapabilityView,
+    ProposalAnswer,
+    StateAnswer,
+    ToolList,
+)
 
 VERDICT_STYLE = {"allow": "bold green", "defer": "bold yellow", "deny": "bold red"}
 
@@ -25,21 +31,23 @@ def state(answer: StateAnswer) -> RenderableType:
 
 
 def proposal(answer: ProposalAnswer) -> RenderableType:
-    lines: list[RenderableType] = []
-    for number, result in enumerate(answer.results, 1):
-        lines.append(
-            Text.assemble(
-                f"{number}. ",
-                (result.verdict, VERDICT_STYLE[result.verdict]),
-                f" {result.reason_code}",
-                (f"  {result.status}: {_json(result.result)}" if result.status else ""),
-                (f"  {visible(result.error)}" if result.error else "", "red"),
-                (f"  waits as {result.approval_id}" if result.approval_id else "", "yellow"),
-            )
-        )
-        lines += [_reason(reason) for reason in result.reasons]
-    lines.append(Text.assemble(("snapshot ", "dim"), answer.state_snapshot_id))
-    return Group(*lines)
+    lines = [
+        Group(Text(f"{number}. ", end=""), candidate(result))
+        for number, result in enumerate(answer.results, 1)
+    ]
+    return Group(*lines, Text.assemble(("snapshot ", "dim"), answer.state_snapshot_id))
+
+
+def candidate(result: CandidateAnswer) -> RenderableType:
+    """One verdict, what came of it, and every reason."""
+    head = Text.assemble(
+        (result.verdict, VERDICT_STYLE[result.verdict]),
+        f" {result.reason_code}",
+        (f"  {result.status}: {_json(result.result)}" if result.status else ""),
+        (f"  {visible(result.error)}" if result.error else "", "red"),
+        (f"  waits as {result.approval_id}" if result.approval_id else "", "yellow"),
+    )
+    return Group(head, *(_reason(reason) for reason in result.reasons))
 
 
 def capability(answer: CapabilityView) -> RenderableType:

@@ -25,6 +25,9 @@ from beliefd.protocol.answers import (
 
 SHOWN_NAMES = 120
 BAR = 30
+SUBSTRATE_KINDS = (
+    "arbitrated", "outcome_recorded", "capability_issued", "capability_revoked", "remembered"
+)  # fmt: skip
 CLAIM_KINDS = ("bundle_gated", "approval_decided", "approval_closed", "grant_given", "grant_revoked")
 STATUS_STYLE = {"open": "cyan", "singleton": "green", "exhausted": "bold red", "terminated": "dim"}
 
@@ -207,12 +210,40 @@ def _what(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
         )
     if kind in CLAIM_KINDS:
         return _claim_event(delta)
+    if kind in SUBSTRATE_KINDS:
+        return _substrate_event(delta)
     granted = delta.get("approved", delta.get("accepted"))
     about = visible(str(delta.get("obligation_id") or delta.get("conclusion_id") or ""))
     verdict = ("granted ", "green") if granted else ("refused ", "bold red")
     return Text.assemble(
         verdict, f"{about}: " if about else "", (visible(str(delta.get("reason", ""))), "dim")
     )
+
+
+def _substrate_event(delta: dict[str, Any]) -> Text:
+    """Proposals and calls: every verdict, or what became of one call."""
+    kind = delta["kind"]
+    if kind == "arbitrated":
+        text = Text()
+        for result in delta["results"]:
+            style = "green" if result["verdict"] == "allow" else "bold red"
+            about = (result.get("call") or {}).get("tool_id") or ", ".join(
+                (result.get("patch") or {}).get("set", {})
+            )
+            text.append(f"{result['verdict']} ", style).append(
+                f"{result['reason_code']} {visible(about)}  ", "dim"
+            )
+        return text
+    if kind == "outcome_recorded":
+        call = delta["call"]
+        return Text(f"{visible(call['tool_id'])}: {call['status']} {visible(delta['error'])}")
+    if kind == "remembered":
+        entry = delta["entry"]
+        return Text(
+            f"{entry['kind']} {visible(entry['memory_id'])}" + ("" if delta["confirmed"] else ", unconfirmed")
+        )
+    capability = delta["capability"]
+    return Text(f"{visible(capability['capability_id'])} for {visible(capability['agent_id'])}")
 
 
 def _claim_event(delta: dict[str, Any]) -> Text:
