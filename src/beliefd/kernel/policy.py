@@ -97,6 +97,24 @@ class MemoryPolicy(Value, frozen=True):
     confirm_above: Unit = 0.80
 
 
+class ModePolicy(Value, frozen=True):
+    """What holds in a mode: how much of every budget is there, and which calls are let through at all."""
+
+    budget_share: Unit = 1.0
+    network: bool = True
+    mutating: bool = True
+
+
+ModeName = Literal["boost", "normal", "eco", "throttled", "offline-safe"]
+
+
+class ModesPolicy(Value, frozen=True):
+    """Rules of modes, and how long a session stays in a lowered one before it goes one step up."""
+
+    rules: dict[ModeName, ModePolicy] = {}
+    recover_seconds: Seconds = 300
+
+
 class Policy(Value, frozen=True):
     """The rules `decide` is told to apply."""
 
@@ -111,3 +129,4 @@ class Policy(Value, frozen=True):
     tools: dict[Id, ToolDefinition] = {}
     schemas: dict[Id, dict[str, Any]] = {}
     memory: MemoryPolicy = MemoryPolicy()
+    modes: ModesPolicy = ModesPolicy()

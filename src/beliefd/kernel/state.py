@@ -41,6 +41,7 @@ class MemoryState(Struct, frozen=True):
     confirmed: bool
     remembered_at: str
     expires_at: str | None = None
+    seen: tuple[str, ...] = ()
 
 
 NORMAL_MODE: Final = "normal"
@@ -77,6 +78,7 @@ class Session(Struct, frozen=True):
     snapshots: "HashTrieMap[str, int]" = HashTrieMap()
     written: "HashTrieMap[str, int]" = HashTrieMap()
     lowered_mode: str = ""
+    mode_since: str = ""
     calls: "HashTrieMap[str, Call]" = HashTrieMap()
     call_keys: "HashTrieMap[str, str]" = HashTrieMap()
     capabilities: "HashTrieMap[str, Capability]" = HashTrieMap()

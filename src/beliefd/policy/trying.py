@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import jsonschema_rs
 from msgspec import Struct
 
 from beliefd.documents import read_document
@@ -12,10 +11,10 @@ from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.capabilities import Capability, Scope, Used
 from beliefd.kernel.substrate.explaining import Explanation, Question, explain_call
+from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.values import Value
 from beliefd.ledger.chain import policy_hash
 from beliefd.protocol.wire import convert
-from beliefd.tools.registry import schema_errors
 
 
 class Expected(Value, frozen=True):
@@ -85,8 +84,8 @@ def _explained(
     errors: tuple[str, ...] = ()
     if tool is not None:
         try:
-            errors = schema_errors(jsonschema_rs.validator_for(tool.schema), question.args)
-        except ValueError as error:
+            errors = Schema(tool.schema).errors(question.args)
+        except BadSchema as error:
             raise invalid(f"the schema of `{question.tool_id}` is none: {error}", "$.tools") from None
     return explain_call(policy, policy_hash(policy), state, question, errors, capability, now)
 

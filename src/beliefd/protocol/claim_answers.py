@@ -4,7 +4,7 @@ from beliefd.kernel.claims.bundle import AuditTrail, Claim, Decision, HumanAppro
 from beliefd.kernel.claims.events import Gated, Grant
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.proposals import CallCandidate, Patch
 from beliefd.protocol.answers import Answer
 from beliefd.protocol.substrate_answers import CandidateAnswer
 
@@ -45,6 +45,7 @@ class ApprovalCard(Answer, frozen=True):
     content_hash: str
     claims: list[Claim]
     call: CallCandidate | None
+    patch: Patch | None
     gates: list[GateResult]
     proposers: list[str]
     required_approvals: list[str]
@@ -66,7 +67,8 @@ class Inbox(Answer, frozen=True):
 
 
 class DecidedApproval(Answer, frozen=True):
-    """What a decision led to: `bundle` is the resumed chain, `call` a confirmed call arbitrated anew and run.
+    """What it led to: `bundle` is the resumed chain, `call` what was confirmed, arbitrated anew; if it
+    was let through, a call has been run and a change of state made.
 
     Both are null while more people must agree.
     """

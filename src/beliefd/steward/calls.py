@@ -1,20 +1,27 @@
-"""What is found out about tool calls before they are arbitrated: definition, arguments, paths, token."""
+"""What is found out about tool calls before they are judged: definition, arguments, paths, hosts, token."""
 
 import hashlib
 import hmac
+import ipaddress
 import os
-from typing import Any
+import re
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-import jsonschema_rs
 from msgspec.structs import replace
 
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
+from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.substrate.tools import CallFinding, FileUse, ProposalFindings, ToolDefinition
 from beliefd.kernel.values import Tier
-from beliefd.tools.registry import Registry, schema_errors
+from beliefd.tools.registry import Registry
+
+TOKEN: Final = re.compile(r"(cap-[0-9a-f-]{36})\.([A-Za-z0-9_-]{20,200})", re.ASCII)
+UNPROVEN: Final = "unproven"
+"""Stands for a token that says nothing: its text may be somebody's secret and is not repeated anywhere."""
+HOST: Final = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?", re.ASCII)
 
 
 def proposal_findings(
@@ -56,17 +63,24 @@ def call_finding(
     named = policy.tools.get(candidate.tool_id)
     if named is not None:
         definition = tightened(definition, named)
-        errors += schema_errors(jsonschema_rs.validator_for(named.schema), candidate.args)
+        errors += _policy_errors(named, candidate.args)
     capability_id, problem = check_token(session, candidate.capability_id, secret)
     return CallFinding(
         definition=replace(definition, schema={}, description=""),
         definition_hash=tool.definition_hash,
         argument_errors=errors,
-        files=_files(definition, candidate.args),
-        hosts=_hosts(definition, candidate.args),
+        files=files_of(definition, candidate.args),
+        hosts=hosts_of(definition, candidate.args),
         capability_id=capability_id,
         token_problem=problem,
     )
+
+
+def _policy_errors(named: ToolDefinition, args: dict[str, Any]) -> tuple[str, ...]:
+    try:
+        return Schema(named.schema).errors(args)
+    except BadSchema as error:
+        return (f"the policy's schema for this tool is none: {error}",)
 
 
 def tightened(own: ToolDefinition, named: ToolDefinition) -> ToolDefinition:
@@ -80,6 +94,17 @@ def tightened(own: ToolDefinition, named: ToolDefinition) -> ToolDefinition:
         fs_write_args=tuple(dict.fromkeys((*own.fs_write_args, *named.fs_write_args))),
         net_args=tuple(dict.fromkeys((*own.net_args, *named.net_args))),
     )
+
+
+def split_token(token: str | None) -> tuple[str | None, str | None]:
+    """The capability that a token names, and the secret that proves it.
+
+    INVARIANT: only the name is ever recorded. What does not look like a token of ours has no name.
+    """
+    if token is None:
+        return None, None
+    found = TOKEN.fullmatch(token)
+    return (UNPROVEN, None) if found is None else (found[1], found[2])
 
 
 def check_token(
@@ -96,7 +121,7 @@ def check_token(
     return capability_id, None
 
 
-def _files(definition: ToolDefinition, args: dict[str, Any]) -> tuple[FileUse, ...]:
+def files_of(definition: ToolDefinition, args: dict[str, Any]) -> tuple[FileUse, ...]:
     """Paths as the file system sees them: dots gone, links followed, so that neither leads out of a root."""
     found = [FileUse(path=_resolved(path), writes=False) for path in _named(args, definition.fs_read_args)]
     found += [FileUse(path=_resolved(path), writes=True) for path in _named(args, definition.fs_write_args)]
@@ -104,21 +129,37 @@ def _files(definition: ToolDefinition, args: dict[str, Any]) -> tuple[FileUse, .
 
 
 def _resolved(path: str) -> str:
+    """Nothing, where it depends on who looks (a relative path) or cannot be looked at: no root holds that."""
+    if not path.startswith("/"):
+        return ""
     try:
         return os.path.realpath(path)
-    except (OSError, ValueError):  # NUL, too long, a loop of links: no root holds what cannot be resolved
+    except (OSError, ValueError):  # NUL, half a surrogate pair, a loop of links
         return ""
 
 
-def _hosts(definition: ToolDefinition, args: dict[str, Any]) -> tuple[str, ...]:
+def hosts_of(definition: ToolDefinition, args: dict[str, Any]) -> tuple[str, ...]:
     return tuple(_host(address) for address in _named(args, definition.net_args))
 
 
 def _host(address: str) -> str:
+    """The host that every reader of an address agrees on; nothing, where they might not.
+
+    Readers differ over backslashes, blanks and control characters, and people over what stands before an @.
+    """
+    if not address.isprintable() or " " in address or "\\" in address:
+        return ""
     try:
-        return (urlsplit(address if "://" in address else f"//{address}").hostname or "").lower()
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        host = (parts.hostname or "").lower()
+        _ = parts.port  # raises where it is none
+        if ":" in host:
+            host = ipaddress.IPv6Address(host).compressed
+        elif not HOST.fullmatch(host):
+            return ""
     except ValueError:
         return ""
+    return "" if "@" in parts.netloc else host
 
 
 def _named(args: dict[str, Any], names: tuple[str, ...]) -> list[str]:

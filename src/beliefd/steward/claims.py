@@ -39,11 +39,11 @@ from beliefd.ledger.chain import command_of, read
 from beliefd.ledger.replay import Position
 from beliefd.protocol import claim_answers as answers
 from beliefd.protocol.claim_answers import judged
-from beliefd.protocol.substrate_answers import CandidateAnswer
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.expiry import expire_due
 from beliefd.steward.handle import Outcome, Steward, refusal
+from beliefd.steward.inbox import DONE, RUNNING
 from beliefd.steward.lookout import Aside
 from beliefd.steward.verdicts import candidate_answer
 
@@ -136,15 +136,10 @@ async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApprov
         decision=event.decision,
         outcome=None if resumed is None else resumed.decision,
         bundle=resumed,
-        call=await _call_result(steward, position.session.session_id, event),
+        call=None if event.result is None else await candidate_answer(steward, outcome, event.result),
         approval=await _card(steward, after, event.approval_id),
         audit_event_id=outcome.head.event_id,
     )
-
-
-async def _call_result(steward: Steward, session_id: str, event: ApprovalDecided) -> CandidateAnswer | None:
-    """A confirmed call runs now, if arbitration lets it through today."""
-    return None if event.result is None else await candidate_answer(steward, session_id, event.result)
 
 
 async def _with_first_decision(
@@ -222,7 +217,7 @@ async def submitted(
 async def _holding(steward: Steward, approval_id: str) -> Position:
     """The session that an approval belongs to."""
     row = await steward.store.inbox_row(approval_id)
-    if row is None:
+    if row is None or row.status in (RUNNING, DONE):
         raise BeliefdError(
             Code.APPROVAL_NOT_FOUND, f"no approval `{approval_id[:64]}`", {"path": "approval_id"}
         )
@@ -280,6 +275,7 @@ async def _card(steward: Steward, position: Position, approval_id: str) -> answe
         content_hash=approval.content_hash,
         claims=await _claims(steward, session, approval),
         call=approval.call,
+        patch=None if approval.delta is None else approval.delta.patch,
         gates=list(approval.results),
         proposers=list(approval.proposers),
         required_approvals=list(required_approvals(rule)),
@@ -320,6 +316,10 @@ def _on_approval(approval: Approval) -> str:
     missing = approval.rule.required - len(approval.approvals)
     if missing > 1:
         return f"{missing - 1} more approvals are needed, then all gates are asked again"
+    if approval.candidate is not None:
+        return (
+            "it is arbitrated again on the state and policy of that moment; if nothing else fails, it happens"
+        )
     return "all gates are asked again under today's policy; unless one refuses, the bundle is published"
 
 

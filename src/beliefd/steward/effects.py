@@ -6,63 +6,108 @@ tell its outcome, the deadline in the inbox brings it back as `unknown`; it is n
 
 import asyncio
 import logging
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from beliefd.kernel.canonical import NotCanonical, canonical
+from beliefd.kernel.canonical import canonical
 from beliefd.kernel.substrate.events import Call, OutcomeRecorded
 from beliefd.kernel.substrate.proposals import RecordOutcome
 from beliefd.kernel.values import Principal, Role, Tier
+from beliefd.steward.calls import files_of, tightened
 from beliefd.steward.handle import Steward
-from beliefd.tools.registry import Registry
+from beliefd.tools.registry import Tool, ToolResult
 
 log = logging.getLogger("beliefd.effects")
 EXECUTOR = Principal(id="steward://effects", role=Role.TOOL, tier=Tier.READ_ONLY.name)
-MAX_RESULT_BYTES = 1024 * 1024
+MAX_RESULT_BYTES: Final = 1024 * 1024
+MAX_ERROR: Final = 2_000
 
 
-async def carry_out(
-    steward: Steward, registry: Registry, session_id: str, call: Call
-) -> OutcomeRecorded | None:
-    """Run one scheduled call and record its outcome; None if somebody else recorded one first."""
-    outcome = await steward.submit(session_id, await _run(registry, call), EXECUTOR)
+async def carry_out(steward: Steward, session_id: str, call: Call) -> OutcomeRecorded | None:
+    """Run one scheduled call and record its outcome; None if the ledger takes none any more."""
+    session = (await steward.positions.existing(session_id)).session
+    if session.calls[call.call_id].status != "scheduled":
+        return None  # its time was up before its turn came
+    outcome = await steward.submit(session_id, await _run(steward, call), EXECUTOR)
     return outcome.event if isinstance(outcome.event, OutcomeRecorded) else None
 
 
-async def _run(registry: Registry, call: Call) -> RecordOutcome:
-    tool = registry.get(call.tool_id)
+async def _run(steward: Steward, call: Call) -> RecordOutcome:
+    tool = steward.registry.get(call.tool_id)
     if tool is None or tool.definition_hash != call.definition_hash:
-        return RecordOutcome(call_id=call.call_id, status="error", error="the tool has changed or is gone")
-    timeout = tool.definition.timeout_ms / 1000
+        return _error(call, "the tool has changed or is gone")
+    if _moved(steward, tool, call):
+        return _error(call, "a path leads elsewhere than it did when the call was judged")
+    # Its own copy: what a tool does to its arguments must not reach the state that holds them.
+    own = msgspec.structs.replace(call, args=msgspec.json.decode(canonical(call.args)))
+    running = asyncio.ensure_future(tool.execute(own))
+    done, _ = await asyncio.wait((running,), timeout=tool.definition.timeout_ms / 1000)
+    if not done:
+        # Asked to stop, but not waited for: some do not listen.
+        running.cancel()
+        running.add_done_callback(_forget)
+        text = f"no answer within {tool.definition.timeout_ms} ms"
+        return RecordOutcome(call_id=call.call_id, status="unknown", error=text)
+    if running.cancelled():
+        return _error(call, "it was cancelled")
+    if (error := running.exception()) is not None:
+        log.warning("tool `%s` raised %s", call.tool_id, type(error).__name__)
+        return _error(call, described(error))
+    return await asyncio.to_thread(_told, call, running.result())
+
+
+def _moved(steward: Steward, tool: Tool, call: Call) -> bool:
+    """INVARIANT: what a path leads to is looked at again right before the call: links change."""
+    named = steward.policy.tools.get(call.tool_id)
+    definition = tool.definition if named is None else tightened(tool.definition, named)
+    return not set(files_of(definition, call.args)) <= set(call.files)
+
+
+def _told(call: Call, result: ToolResult) -> RecordOutcome:
+    """What a tool returned, as far as it can be recorded."""
+    told = {
+        "call_id": call.call_id,
+        "status": "ok",
+        "result": _recordable(result.value),
+        "tokens": result.tokens,
+        "cpu_ms": result.cpu_ms,
+        "disk_bytes": result.disk_bytes,
+    }
     try:
-        result = await asyncio.wait_for(tool.execute(call), timeout)
-    except TimeoutError:
-        return RecordOutcome(
-            call_id=call.call_id, status="unknown", error=f"no answer within {tool.definition.timeout_ms} ms"
-        )
-    except Exception as error:  # whatever a tool throws is its outcome, not ours
-        log.warning("tool `%s` raised %r", call.tool_id, error)
-        text = f"{type(error).__name__}: {error}"[:2_000].encode("utf-8", "replace").decode()
-        return RecordOutcome(call_id=call.call_id, status="error", error=text)
-    return RecordOutcome(
-        call_id=call.call_id,
-        status="ok",
-        result=_recordable(result.value),
-        tokens=result.tokens,
-        cpu_ms=result.cpu_ms,
-        disk_bytes=result.disk_bytes,
-    )
+        return msgspec.convert(told, RecordOutcome)
+    except msgspec.ValidationError as error:
+        # INVARIANT: budgets only ever shrink; a tool that gives something back is not believed.
+        return _error(call, f"what it says it used cannot be counted: {error}")
 
 
 def _recordable(value: Any) -> Any:
     """What a tool returned as JSON; what has no canonical form or is too large is described instead."""
     try:
         plain = msgspec.to_builtins(value)
-        size = len(canonical(plain))
-    except (NotCanonical, TypeError, ValueError) as error:
-        return {"unrecorded": f"{type(value).__name__}: {error}"[:500]}
+        size = len(canonical([[plain]]))  # as deep as it will stand in the ledger
+    except Exception as error:  # a foreign value can raise anything while it is looked at
+        return {"unrecorded": f"{type(value).__name__}: {described(error)}"[:500]}
     return plain if size <= MAX_RESULT_BYTES else {"unrecorded": f"{size} bytes"}
+
+
+def described(error: BaseException) -> str:
+    """An exception in words that can be recorded, whatever its author made of it."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "(it cannot be told)"
+    return f"{type(error).__name__}: {text}"[:MAX_ERROR].encode("utf-8", "replace").decode()
+
+
+def _error(call: Call, text: str) -> RecordOutcome:
+    return RecordOutcome(call_id=call.call_id, status="error", error=text)
+
+
+def _forget(running: "asyncio.Future[Any]") -> None:
+    """Nobody waits for it any more; without this, asyncio would complain about what it raises."""
+    if not running.cancelled():
+        running.exception()
 
 
 def overdue_call(call_id: str) -> RecordOutcome:

@@ -8,10 +8,11 @@ process was faster) it loads the difference and decides again. Answers go out on
 import asyncio
 import random
 from collections import Counter
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.kernel.commands import Command, DeclareSession, Eliminate, Head, Merge, verb_of
@@ -47,11 +48,15 @@ MAX_ATTEMPTS: Final = 200
 
 
 class Outcome(Struct, frozen=True):
-    """What became of a command: the event, and the state and place right after it."""
+    """What became of a command: the event, and the state and place right after it.
+
+    `repeated` tells an answer that was given before: what it let happen has happened, or is under way.
+    """
 
     event: Event
     session: Session
     head: Head
+    repeated: bool = False
 
 
 class _Call(Struct):
@@ -99,6 +104,7 @@ class Steward:
         self.decided: Counter[tuple[str, str]] = Counter()
         self.retries = 0
         self._lanes: dict[str, _Lane] = {}
+        self.effects: set[asyncio.Task[Any]] = set()
         self.feeds: set[asyncio.Event] = set()
         self.feeds_ended = False
 
@@ -143,7 +149,7 @@ class Steward:
         """Let what was accepted finish, but wait no longer than told for a hanging store; then close it."""
         try:
             async with asyncio.timeout(patience):
-                while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
+                while tasks := [*self.effects, *(lane.task for lane in self._lanes.values() if lane.task)]:
                     await asyncio.wait(tasks)
         except TimeoutError:
             for lane in self._lanes.values():
@@ -207,7 +213,7 @@ class Steward:
         entries = await self.store.entries(used.session_id, used.seq - 1, 1)
         if position is None or not entries:
             raise LedgerBroken(used.seq, None, "a remembered request points at an event that is not there")
-        return Outcome(read(entries[0].record).delta, position.session, position.head)
+        return Outcome(read(entries[0].record).delta, position.session, position.head, repeated=True)
 
 
 class _Turn:
@@ -268,7 +274,7 @@ class _Turn:
                 f"Idempotency-Key `{call.key}` was used for another request; use a new key",
                 {"path": "Idempotency-Key"},
             )
-        return here[1] if here else await self._steward.recall(used)
+        return replace(here[1], repeated=True) if here else await self._steward.recall(used)
 
     def _decide(self, call: _Call, findings: Findings | None) -> Outcome:
         if self.session is None and not isinstance(call.command, DeclareSession):

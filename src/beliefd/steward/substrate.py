@@ -4,8 +4,12 @@ import hashlib
 import secrets
 from typing import Any
 
+import msgspec
+
+from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.claims.bundle import seconds
 from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import GENESIS_SNAPSHOT, MemoryState
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.events import (
@@ -23,12 +27,13 @@ from beliefd.kernel.substrate.proposals import (
     Remember,
     RevokeCapability,
 )
+from beliefd.ledger.chain import LedgerBroken, read
 from beliefd.ledger.replay import Position
 from beliefd.protocol import substrate_answers as answers
 from beliefd.protocol.substrate_operations import CallRequest, CapabilityRequest, ProposalRequest
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.calls import check_token
+from beliefd.steward.calls import UNPROVEN, check_token, split_token
 from beliefd.steward.claims import submitted
 from beliefd.steward.handle import Steward
 from beliefd.steward.lookout import Aside
@@ -37,21 +42,23 @@ from beliefd.steward.verdicts import candidate_answer
 
 async def show_state(steward: Steward, call: Call) -> answers.StateAnswer:
     position = await steward.positions.existing(call.session_id)
+    policy, policy_hash = steward.policy, steward.policy_hash
     if (at := call.query["at"]) is not None and at != position.session.state_snapshot_id:
         position = await _at_snapshot(steward, position, at)
+        policy, policy_hash = await _policy_at(steward, position)
     session = position.session
     return answers.StateAnswer(
         state_snapshot_id=session.state_snapshot_id,
         state_version=session.state_version,
-        f_sparse={**steward.policy.constraints, **dict(session.sparse)},
+        f_sparse={**policy.constraints, **dict(session.sparse)},
         mode=session.mode,
         seq=position.head.seq,
-        policy_hash=steward.policy_hash,
+        policy_hash=policy_hash,
     )
 
 
 async def propose(steward: Steward, call: Call) -> answers.ProposalAnswer:
-    asked = convert(bind(call.body, call.path), ProposalRequest)
+    asked = convert(bind(as_recorded(call.body), call.path), ProposalRequest)
     candidates: list[Candidate] = []
     tokens: list[str | None] = []
     for candidate in asked.candidates:
@@ -75,10 +82,9 @@ async def propose(steward: Steward, call: Call) -> answers.ProposalAnswer:
     outcome = await submitted(steward, call.session_id, command, call, Aside(call.origin, tuple(tokens)))
     event = outcome.event
     assert isinstance(event, Arbitrated)  # noqa: S101 - what is not refused was arbitrated
-    results = [await candidate_answer(steward, call.session_id, result) for result in event.results]
     return answers.ProposalAnswer(
         state_snapshot_id=outcome.session.state_snapshot_id,
-        results=results,
+        results=[await candidate_answer(steward, outcome, result) for result in event.results],
         mode=outcome.session.mode,
         audit_event_id=outcome.head.event_id,
     )
@@ -100,12 +106,8 @@ async def issue_capability(steward: Steward, call: Call) -> answers.IssuedCapabi
     parent = None
     if asked.parent_token is not None:
         session = (await steward.positions.existing(asked.session_id)).session
-        parent_id, secret = split_token(asked.parent_token)
-        parent, problem = check_token(session, parent_id, secret)
-        if parent is None:
-            raise BeliefdError(
-                Code.FORBIDDEN, problem or "the parent token is empty", {"path": "$.parent_token"}
-            )
+        # A token that proves nothing is put before the kernel all the same: its refusal is on record.
+        parent = check_token(session, *split_token(asked.parent_token))[0] or UNPROVEN
     secret = secrets.token_urlsafe(32)
     command = IssueCapability(
         agent_id=asked.agent_id,
@@ -143,7 +145,7 @@ async def revoke_capability(steward: Steward, call: Call) -> answers.CapabilityV
 
 
 async def remember(steward: Steward, call: Call) -> answers.MemoryAnswer:
-    command = Remember(entry=convert(bind(call.body, call.path), MemoryEntry))
+    command = Remember(entry=convert(bind(as_recorded(call.body), call.path), MemoryEntry))
     outcome = await submitted(steward, call.session_id, command, call)
     assert isinstance(outcome.event, Remembered)  # noqa: S101
     state = outcome.session.memory[command.entry.memory_id]
@@ -162,22 +164,40 @@ async def list_memory(steward: Steward, call: Call) -> answers.MemoryPage:
     return answers.MemoryPage(entries=live)
 
 
-def split_token(token: str | None) -> tuple[str | None, str | None]:
-    if token is None:
-        return None, None
-    capability_id, _, secret = token.partition(".")
-    return capability_id[:128] or "none", secret
+def as_recorded(body: Any) -> Any:
+    """A body as it will stand in the ledger, in copies of our own.
+
+    INVARIANT: what is judged is what is recorded; no Python value and no later change by its owner tells them
+    apart.
+    """
+    try:
+        return msgspec.json.decode(canonical(body))
+    except NotCanonical as error:
+        raise invalid(error.message, error.path) from None
 
 
 async def _at_snapshot(steward: Steward, position: Position, snapshot_id: str) -> Position:
+    session = position.session
     if snapshot_id == GENESIS_SNAPSHOT:
         seq: int | None = 1
-    elif snapshot_id in position.session.snapshots:
-        seq = await steward.store.seq_of(position.session.session_id, snapshot_id)
+    elif snapshot_id in session.snapshots:
+        seq = await steward.store.seq_of(session.session_id, snapshot_id)
     else:
         raise invalid(f"no snapshot `{snapshot_id[:64]}` in this session", "at")
-    past = None if seq is None else await steward.positions.at(position.session.session_id, seq)
-    return past or position
+    past = None if seq is None else await steward.positions.at(session.session_id, seq)
+    if past is None:
+        raise LedgerBroken(seq or 0, snapshot_id, "the event that made this snapshot is not there")
+    return past
+
+
+async def _policy_at(steward: Steward, position: Position) -> tuple[Policy, str]:
+    """The policy that was in force when an event was decided: constraints are part of the state it saw."""
+    entries = await steward.store.entries(position.session.session_id, position.head.seq - 1, 1)
+    name = read(entries[0].record).policy_hash
+    document = await steward.store.policy(name)
+    if document is None:
+        raise LedgerBroken(position.head.seq, position.head.event_id, f"policy `{name}` is not known")
+    return msgspec.json.decode(document, type=Policy), name
 
 
 def _capability(name: str, capability: Capability) -> answers.CapabilityView:
@@ -195,7 +215,8 @@ def _memory(state: MemoryState, now: str) -> answers.MemoryView:
         confirmed=state.confirmed,
         remembered_at=state.remembered_at,
         expires_at=state.expires_at,
-        review_due=review_at is not None and seconds(review_at) <= seconds(now),
+        review_due=state.entry.conflict_state != "none"
+        or (review_at is not None and seconds(review_at) <= seconds(now)),
     )
 
 

@@ -1,17 +1,17 @@
 """Which tools there are. A decorator registers a function; an executor of another kind fits the same port."""
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-import jsonschema_rs
 import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.substrate.events import Call
+from beliefd.kernel.substrate.schemas import Schema
 from beliefd.kernel.substrate.tools import ToolDefinition
+from beliefd.tools.threads import in_thread
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,10 +34,10 @@ class Tool(Struct, frozen=True):
     definition: ToolDefinition
     definition_hash: str
     execute: Execute
-    validator: Any
+    schema: Schema
 
     def argument_errors(self, args: Any) -> tuple[str, ...]:
-        return schema_errors(self.validator, args)
+        return self.schema.errors(args)
 
 
 class Registry:
@@ -60,7 +60,7 @@ class Registry:
             definition,
             digest({"tool_id": tool_id, "definition": msgspec.to_builtins(definition)}),
             execute,
-            jsonschema_rs.validator_for(definition.schema),
+            Schema(definition.schema),
         )
         self._tools[tool_id] = made
         return made
@@ -76,22 +76,23 @@ class Registry:
         return register
 
 
-def schema_errors(validator: Any, args: Any) -> tuple[str, ...]:
-    return tuple(
-        f"`{'.'.join(str(step) for step in error.instance_path) or '$'}`: {error.message}"
-        for error in validator.iter_errors(args)
-    )
-
-
 def _python(function: Callable[..., Any]) -> Execute:
     async def execute(call: Call) -> ToolResult:
         if inspect.iscoroutinefunction(function):
-            value = await function(**call.args)
+            value = await _shielded(function, call)
         else:
-            value = await asyncio.to_thread(function, **call.args)
+            value = await in_thread(function, **call.args)
         return value if isinstance(value, ToolResult) else ToolResult(value)
 
     return execute
+
+
+async def _shielded(function: Callable[..., Awaitable[Any]], call: Call) -> Any:
+    try:
+        return await function(**call.args)
+    except (SystemExit, KeyboardInterrupt) as error:
+        # Left alone it would end the event loop, and with it the server.
+        raise RuntimeError(f"the tool raised {type(error).__name__}") from error
 
 
 default_registry = Registry()

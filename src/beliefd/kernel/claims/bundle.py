@@ -45,11 +45,11 @@ def seconds(timestamp: str) -> float:
     return datetime.fromisoformat(timestamp).timestamp()
 
 
-def _refuse_impossible(timestamp: str, field: str) -> None:
+def refuse_impossible(timestamp: str, field: str) -> None:
     """What looks like a time may still name a thirteenth month."""
     try:
         seconds(timestamp)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise ValueError(f"{error}, in field `{field}`") from None
 
 
@@ -64,7 +64,7 @@ class EvidencePointer(Value, frozen=True):
     def __post_init__(self) -> None:
         if len(self.evidence_hash) % 2:
             raise ValueError("an odd number of hex digits in field `evidence_hash`")
-        _refuse_impossible(self.retrieved_at, "retrieved_at")
+        refuse_impossible(self.retrieved_at, "retrieved_at")
 
 
 class Uncertainty(Value, frozen=True):
@@ -117,7 +117,7 @@ class ClaimBundle(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if self.timestamp is not None:
-            _refuse_impossible(self.timestamp, "timestamp")
+            refuse_impossible(self.timestamp, "timestamp")
         refuse_shared_ids(self.claims)
 
     @property

@@ -24,8 +24,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.arbitration import Ground, judge_call
-from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
+from beliefd.kernel.substrate.arbitration import changed_mode, confirmed
 
 
 def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> ApprovalDecided | Refused:
@@ -35,8 +34,8 @@ def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> 
         return _no_such_approval(command.approval_id)
     if (problem := _cannot_decide(approval, command, facts)) is not None:
         return problem
-    if command.decision == "MODIFIED" and approval.call is not None:
-        return refused(Code.FORBIDDEN, "an edited call is a new proposal; reject this one", "$.decision")
+    if command.decision == "MODIFIED" and approval.candidate is not None:
+        return refused(Code.FORBIDDEN, "an edit is a new proposal; reject this one", "$.decision")
     if command.decision == "MODIFIED":
         return _modified(approval, command, facts)
     word = HumanApproval(
@@ -48,8 +47,8 @@ def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> 
     needed = max(rule.required for rule in rules_for(approval, "APPROVED", facts.policy.approvals))
     if len(heard.approvals) < needed:
         return _decided(command, facts, heard, None)
-    if heard.call is not None:
-        return _resumed_call(session, heard, command, facts)
+    if heard.candidate is not None:
+        return _resumed_proposal(session, heard, command, facts)
     return _resumed(heard, command, facts)
 
 
@@ -67,7 +66,7 @@ def withdraw_approval(session: Session, command: WithdrawApproval, facts: Facts)
         approval_id=approval.approval_id,
         outcome="withdrawn",
         approval=_closed(approval, "withdrawn", by=facts.principal.id),
-        bundle=None if approval.call is not None else _ended(approval, reason),
+        bundle=None if approval.candidate is not None else _ended(approval, reason),
     )
 
 
@@ -99,13 +98,13 @@ def _lapse(approval: Approval, facts: Facts) -> ApprovalClosed:
 
 
 def _refuse(approval: Approval, facts: Facts) -> ApprovalClosed:
-    ended = None if approval.call is not None else _ended(approval, _undecided(approval))
+    ended = None if approval.candidate is not None else _ended(approval, _undecided(approval))
     return _timed_out("refuse", approval, facts, ended)
 
 
 def _keep(approval: Approval, facts: Facts) -> ApprovalClosed:
     kept = replace(approval, overdue=True)
-    waiting = None if approval.call is not None else _waiting(kept, _undecided(approval))
+    waiting = None if approval.candidate is not None else _waiting(kept, _undecided(approval))
     return replace(_timed_out("keep", approval, facts, waiting), approval=kept)
 
 
@@ -121,7 +120,7 @@ def _escalate(approval: Approval, facts: Facts) -> ApprovalClosed:
         earlier=(*approval.earlier, *approval.approvals),
         escalated=True,
     )
-    bundle = None if approval.call is not None else _waiting(successor, _undecided(approval))
+    bundle = None if approval.candidate is not None else _waiting(successor, _undecided(approval))
     return _timed_out("escalate", approval, facts, bundle, successor)
 
 
@@ -201,7 +200,7 @@ def _not_bound(approval: Approval, command: DecideApproval) -> Refused | None:
 
 def _rejected(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
     closed = _closed(approval, "rejected", by=facts.principal.id)
-    if approval.call is not None:
+    if approval.candidate is not None:
         return _decided(command, facts, closed, None)
     reason = f"rejected by `{facts.principal.id}`" + (f": {command.reason}" if command.reason else "")
     judged = Gated(
@@ -228,18 +227,16 @@ def _resumed(approval: Approval, command: DecideApproval, facts: Facts) -> Appro
     return _decided(command, facts, _closed(approval, "approved", successor, facts.principal.id), judged)
 
 
-def _resumed_call(
+def _resumed_proposal(
     session: Session, approval: Approval, command: DecideApproval, facts: Facts
 ) -> ApprovalDecided:
-    """INVARIANT: a confirmed call is arbitrated again on today's state and policy, and runs once at most."""
-    assert approval.call is not None  # noqa: S101 - asked by who calls this
-    findings = facts.findings.calls if isinstance(facts.findings, ProposalFindings) else ()
-    finding = (findings[0] if findings else None) or CallFinding()
-    proposer = replace(facts, principal=approval.proposer)
-    ground = Ground(session, proposer, session.sparse, frozenset(), confirmed=True)
-    result = judge_call(ground, approval.call, finding, 0)
-    closed = _closed(approval, "approved", by=facts.principal.id)
-    return replace(_decided(command, facts, closed, None), result=result)
+    """INVARIANT: what is confirmed is arbitrated again on today's state and policy, once."""
+    result = confirmed(session, approval, facts)
+    successor = None if result.approval is None else result.approval.approval_id
+    closed = _closed(approval, "approved", successor, facts.principal.id)
+    return replace(
+        _decided(command, facts, closed, None), result=result, mode=changed_mode(session, facts, [result])
+    )
 
 
 def _modified(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
@@ -283,7 +280,9 @@ def _decided(
 
 
 def _closed(approval: Approval, status: Any, successor: str | None = None, by: str | None = None) -> Approval:
-    return replace(approval, status=status, bundle=None, call=None, successor=successor, decided_by=by)
+    return replace(
+        approval, status=status, bundle=None, call=None, delta=None, successor=successor, decided_by=by
+    )
 
 
 def _ended(approval: Approval, reason: str) -> ClaimBundle:

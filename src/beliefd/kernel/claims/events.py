@@ -6,7 +6,7 @@ from beliefd.kernel.claims.approvals import Approval, Verdict
 from beliefd.kernel.claims.bundle import ClaimBundle, TierName
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.happening import Happening
-from beliefd.kernel.substrate.events import CandidateResult
+from beliefd.kernel.substrate.events import CandidateResult, ModeChange
 from beliefd.kernel.values import Value
 
 
@@ -31,8 +31,8 @@ class BundleGated(Happening, frozen=True, tag="bundle_gated"):
 
 
 class ApprovalDecided(Happening, frozen=True, tag="approval_decided"):
-    """A person decided. `gated` is the resumed chain of a bundle, `result` the verdict on a confirmed call;
-    with neither, and not rejected, more people must agree first.
+    """A person decided. `gated` is the resumed chain of a bundle, `result` the verdict on a confirmed call or
+    change of state; with neither, and not rejected, more people must agree first.
     """
 
     event_id: str
@@ -43,6 +43,7 @@ class ApprovalDecided(Happening, frozen=True, tag="approval_decided"):
     gated: Gated | None = None
     replaced: ClaimBundle | None = None
     result: CandidateResult | None = None
+    mode: ModeChange | None = None
 
 
 class ApprovalClosed(Happening, frozen=True, tag="approval_closed"):

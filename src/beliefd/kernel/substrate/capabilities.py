@@ -1,6 +1,7 @@
 """Capabilities: what an agent may do in a session, for how long and how often. They only ever narrow."""
 
 import posixpath
+from collections.abc import Callable, Mapping
 from typing import Annotated, Final
 
 import msgspec
@@ -33,7 +34,8 @@ class Scope(Value, frozen=True):
 
     def __post_init__(self) -> None:
         for root in (*self.fs_read_roots, *self.fs_write_roots):
-            if not root.startswith("/") or posixpath.normpath(root) != root:
+            # Two leading slashes survive normpath, and mean something else on some systems.
+            if not root.startswith("/") or root.startswith("//") or posixpath.normpath(root) != root:
                 raise ValueError(f"root `{root}` is not an absolute path without dots and trailing slash")
 
 
@@ -63,8 +65,8 @@ def widened(parent: Scope, child: Scope) -> str | None:
     """What a child scope has that its parent has not, or None: attenuation can only narrow."""
     if ANY not in parent.tools and (extra := set(child.tools) - set(parent.tools)):
         return f"tool `{min(extra)}`"
-    if ANY not in parent.net_allowlist and (extra := set(child.net_allowlist) - set(parent.net_allowlist)):
-        return f"host `{min(extra)}`"
+    if ANY not in parent.net_allowlist and (more := _hosts(child) - _hosts(parent)):
+        return f"host `{min(more)}`"
     for root in child.fs_read_roots:
         if not within(root, (*parent.fs_read_roots, *parent.fs_write_roots)):
             return f"read root `{root}`"
@@ -78,16 +80,30 @@ def widened(parent: Scope, child: Scope) -> str | None:
     return None
 
 
+def _hosts(scope: Scope) -> frozenset[str]:
+    """Names of hosts know no case."""
+    return frozenset(host.lower() for host in scope.net_allowlist)
+
+
 def within(path: str, roots: tuple[str, ...]) -> bool:
     """Is a resolved path one of the roots or below one? By segments: /data is not above /database."""
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def ancestors(held: Mapping[str, Capability], capability: Capability) -> tuple[Capability, ...]:
+    """What a capability came out of, nearest first."""
+    found: list[Capability] = []
+    while capability.parent is not None:
+        capability = held[capability.parent]
+        found.append(capability)
+    return tuple(found)
 
 
 def cannot_use(
     capability: Capability, lineage: tuple[Capability, ...], agent_id: str, now: str
 ) -> str | None:
     """Why a token does not count at all; a child falls with any of its ancestors."""
-    if capability.agent_id != agent_id:
+    if capability.agent_id not in (ANY, agent_id):
         return f"it was issued to `{capability.agent_id}`"
     for one in (capability, *lineage):
         if one.revoked_at is not None:
@@ -107,15 +123,15 @@ def out_of_scope(scope: Scope, tool_id: str, finding: CallFinding) -> list[str]:
         if not within(use.path, roots):
             found.append(f"`{use.path}` is outside its {'write' if use.writes else 'read'} roots")
     for host in finding.hosts:
-        if ANY not in scope.net_allowlist and host not in scope.net_allowlist:
+        if not host or (ANY not in scope.net_allowlist and host not in _hosts(scope)):
             found.append(f"host `{host}` is not in its allow-list")
     return found
 
 
-def exhausted(capability: Capability) -> str | None:
-    """The budget that is used up, if one is."""
+def exhausted(capability: Capability, part: Callable[[int], int] = lambda limit: limit) -> str | None:
+    """The budget that is used up, if one is; `part` is what may be used of a limit just now."""
     for name in Budgets.__struct_fields__:
         limit, used = getattr(capability.scope.budgets, name), getattr(capability.used, name)
-        if limit is not None and used >= limit:
-            return f"budget `{name}`: {used} of {limit} used"
+        if limit is not None and used >= part(limit):
+            return f"budget `{name}` of `{capability.capability_id}`: {used} of {part(limit)} used"
     return None

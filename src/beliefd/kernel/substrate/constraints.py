@@ -55,6 +55,7 @@ class Constraint(Struct, frozen=True):
     on_fail: OnFail = "block"
     reason: str = ""
     malformed: str | None = None
+    raw: Any = None
 
     def names(self, action: "Action") -> bool:
         subject = self.subject
@@ -117,6 +118,11 @@ class Judgement(Struct, frozen=True):
             return max((item.constraint.on_fail for item in self.failures), key=lambda name: Strictness[name])
         return None if self.allowed else "block"
 
+    @property
+    def allowable(self) -> bool:
+        """Is there an allow that applies, whether or not its condition holds?"""
+        return self.allowed or any(item.constraint.effect == "allow" for item in self.failures)
+
 
 def read_constraint(key: str, raw: Any, known: Container[str] | None = None) -> Constraint:
     """INVARIANT: never raises; what cannot be read denies everything its subject names.
@@ -141,13 +147,13 @@ def read_constraint(key: str, raw: Any, known: Container[str] | None = None) -> 
             raise Malformed("`reason` is not text")
         when = None if raw.get("when") is None else parse(raw["when"])
         if when is not None and known is not None:
-            # Also where another branch would decide: a rule that cannot be judged whole is not judged in part.
+            # Also where another branch would decide: what cannot be judged whole is not judged in part.
             for name in sorted(schemas_named(when)):
                 if name not in known:
                     raise Malformed(f"no schema `{name}` is known")
-        return Constraint(key, effect, subject, when, on_fail, reason)
+        return Constraint(key, effect, subject, when, on_fail, reason, raw=raw)
     except Malformed as error:
-        return Constraint(key, subject=subject, malformed=str(error))
+        return Constraint(key, subject=subject, malformed=str(error), raw=raw)
 
 
 def _subject(raw: dict[str, Any]) -> Subject:

@@ -7,6 +7,7 @@ from beliefd.kernel.happening import Happening
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.proposals import MemoryEntry, Patch
+from beliefd.kernel.substrate.tools import FileUse
 from beliefd.kernel.values import Value
 
 Verdict = Literal["allow", "deny", "defer"]
@@ -14,7 +15,10 @@ CallStatus = Literal["scheduled", "ok", "error", "unknown"]
 
 
 class Call(Value, frozen=True):
-    """A tool call that was let through: the audited envelope around its execution."""
+    """A tool call that was let through: the audited envelope around its execution.
+
+    `files` is where its paths led when it was judged, `outcome` the event that told how it ended.
+    """
 
     call_id: str
     tool_id: str
@@ -26,10 +30,12 @@ class Call(Value, frozen=True):
     policy_hash: str
     scheduled_at: str
     deadline: str
+    files: tuple[FileUse, ...] = ()
     capability_id: str | None = None
     idempotency_key: str | None = None
     status: CallStatus = "scheduled"
     result_hash: str | None = None
+    outcome: str | None = None
 
 
 class CandidateResult(Value, frozen=True):
@@ -45,13 +51,18 @@ class CandidateResult(Value, frozen=True):
     approval: Approval | None = None
 
 
+class ModeChange(Value, frozen=True):
+    mode: str
+    since: str
+
+
 class Arbitrated(Happening, frozen=True, tag="arbitrated"):
     """A proposal was judged; what was allowed takes effect with this event, and nothing else does."""
 
     event_id: str
     state_snapshot_id: str
     results: tuple[CandidateResult, ...]
-    mode: str | None = None
+    mode: ModeChange | None = None
 
 
 class OutcomeRecorded(Happening, frozen=True, tag="outcome_recorded"):
@@ -72,9 +83,13 @@ class CapabilityRevoked(Happening, frozen=True, tag="capability_revoked"):
 
 
 class Remembered(Happening, frozen=True, tag="remembered"):
-    """An entry was taken in, as `confirmed` or not; `remembered_at` starts its time to live."""
+    """An entry was taken in, as `confirmed` or not; `remembered_at` starts its time to live.
+
+    `seen` is all the evidence that was ever named for it.
+    """
 
     entry: MemoryEntry
     confirmed: bool
     remembered_at: str
     expires_at: str | None = None
+    seen: tuple[str, ...] = ()

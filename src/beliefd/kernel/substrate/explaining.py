@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.capabilities import Capability, cannot_use, exhausted, out_of_scope
-from beliefd.kernel.substrate.constraints import Action, Reason, explain
+from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import Verdict
+from beliefd.kernel.substrate.grounds import failed
 from beliefd.kernel.substrate.rulebook import rulebook
 from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
 from beliefd.kernel.values import Value
@@ -47,23 +48,19 @@ def explain_call(
     if capability is not None:
         left_out = ["paths and hosts of the capability's scope"]
         reasons += _capability_reasons(capability, question.tool_id, now)
-    action = Action(question.tool_id, definition.capabilities, question.args, {"tier": definition.tier})
+    context = {"tier": definition.tier, "mutates": definition.mutates}
+    action = Action(question.tool_id, definition.capabilities, question.args, context)
     rules = rulebook(policy, policy_hash)
-    judgement = rules.truths(state).judge(state, action)
-    failed = [explain(failure, state) for failure in judgement.failures]
-    if judgement.on_fail == "block" and not failed:
-        failed = [Reason(code="NO_ALLOW", text="no constraint allows it", remedy="an allow that applies")]
-    on_fail = "block" if reasons else judgement.on_fail
-    verdict: Verdict = "allow"
-    if on_fail is not None:
-        verdict = "defer" if on_fail in ("ask", "defer") else "deny"
-    every = reasons + sorted(failed, key=lambda reason: (reason.constraint or "", reason.code))
+    result = failed(rules.truths(state).judge(state, action), action.known(state), rules)
+    every = reasons + ([] if result is None else list(result.reasons))
+    # What is wrong with the call itself is blocked, whatever the constraints would do.
+    on_fail = "block" if reasons else (None if result is None else result.on_fail)
     return Explanation(
-        verdict=verdict,
+        verdict="deny" if reasons else ("allow" if result is None else result.verdict),
         reason_code=every[0].code if every else "ALLOWED",
         on_fail=on_fail,
         reasons=every,
-        allowed_by=sorted(judgement.allowed_by),
+        allowed_by=rules.allowing(state, action),
         left_out=left_out,
     )
 

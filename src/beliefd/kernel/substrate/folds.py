@@ -2,29 +2,43 @@
 
 from msgspec.structs import replace
 
-from beliefd.kernel.state import MemoryState, Session
-from beliefd.kernel.substrate.arbitration import ancestors
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
+from beliefd.kernel.state import NORMAL_MODE, MemoryState, Session
+from beliefd.kernel.substrate.capabilities import ancestors
 from beliefd.kernel.substrate.events import (
     Arbitrated,
     Call,
     CandidateResult,
     CapabilityIssued,
     CapabilityRevoked,
+    ModeChange,
     OutcomeRecorded,
     Remembered,
 )
 
 
 def arbitrated(session: Session, event: Arbitrated) -> Session:
+    before = session.state_version
     for result in event.results:
         session = with_result(session, result)
-    if any(result.patch is not None for result in event.results):
-        session = replace(
-            session,
-            committed=event.event_id,
-            snapshots=session.snapshots.insert(event.event_id, session.state_version),
-        )
-    return session if event.mode is None else replace(session, lowered_mode=event.mode)
+    return with_mode(with_snapshot(session, before, event.event_id), event.mode)
+
+
+def with_snapshot(session: Session, version_before: int, event_id: str) -> Session:
+    """A new snapshot, named after the event, if F_sparse has changed."""
+    if session.state_version == version_before:
+        return session
+    snapshots = session.snapshots.insert(event_id, session.state_version)
+    return replace(session, committed=event_id, snapshots=snapshots)
+
+
+def with_mode(session: Session, change: ModeChange | None) -> Session:
+    if change is None:
+        return session
+    # Normal is what nothing has changed yet: a session that is back there looks as it did before.
+    if change.mode == NORMAL_MODE:
+        return replace(session, lowered_mode="", mode_since="")
+    return replace(session, lowered_mode=change.mode, mode_since=change.since)
 
 
 def with_result(session: Session, result: CandidateResult) -> Session:
@@ -59,7 +73,7 @@ def capability_changed(session: Session, event: CapabilityIssued | CapabilityRev
 
 
 def remembered(session: Session, event: Remembered) -> Session:
-    state = MemoryState(event.entry, event.confirmed, event.remembered_at, event.expires_at)
+    state = MemoryState(event.entry, event.confirmed, event.remembered_at, event.expires_at, event.seen)
     return replace(session, memory=session.memory.insert(event.entry.memory_id, state))
 
 
@@ -77,15 +91,20 @@ def _use(
     """Count against the capability and all it came out of: handing on does not make more of it."""
     if capability_id is None:
         return session
-    capability = session.capabilities[capability_id]
     held = session.capabilities
-    for one in (capability, *ancestors(session, capability)):
+    capability = held[capability_id]
+    for one in (capability, *ancestors(held, capability)):
         used = replace(
             one.used,
-            calls=one.used.calls + calls,
-            tokens=one.used.tokens + tokens,
-            cpu_ms=one.used.cpu_ms + cpu_ms,
-            disk_bytes=one.used.disk_bytes + disk_bytes,
+            calls=_sum(one.used.calls, calls),
+            tokens=_sum(one.used.tokens, tokens),
+            cpu_ms=_sum(one.used.cpu_ms, cpu_ms),
+            disk_bytes=_sum(one.used.disk_bytes, disk_bytes),
         )
         held = held.insert(one.capability_id, replace(one, used=used))
     return replace(session, capabilities=held)
+
+
+def _sum(used: int, more: int) -> int:
+    """A number past 2^53 - 1 has no canonical form, and no budget is as large."""
+    return min(used + more, MAX_SAFE_INTEGER)

@@ -33,10 +33,18 @@ def remember(session: Session, command: Remember, facts: Facts) -> Remembered | 
             "derived entries need `source_chunk_ids` and the transform's `provenance`", "$.provenance"
         )
     before = session.memory.get(entry.memory_id)
-    if before is not None and promotes(before.entry, entry) and not _new_evidence(before.entry, entry):
-        return _refused("to become a fact it needs evidence that it did not have before", "$.kind")
-    expires = None if entry.ttl_ms is None else later(facts.now, entry.ttl_ms / 1000)
-    return Remembered(entry=entry, confirmed=confirmed, remembered_at=facts.now, expires_at=expires)
+    seen: tuple[str, ...] = () if before is None else before.seen
+    evidence = _evidence(entry)
+    # INVARIANT: evidence counts once. What was named for an entry before, in any version, is not new.
+    if before is not None and promotes(before.entry, entry) and evidence <= set(seen):
+        return _refused(f"to become a {entry.kind} it needs evidence that it never had before", "$.kind")
+    return Remembered(
+        entry=entry,
+        confirmed=confirmed,
+        remembered_at=facts.now,
+        expires_at=None if entry.ttl_ms is None else later(facts.now, entry.ttl_ms / 1000),
+        seen=tuple(sorted(evidence.union(seen))),
+    )
 
 
 def is_confirmed(entry: MemoryEntry, policy: MemoryPolicy) -> bool:
@@ -51,9 +59,10 @@ def promotes(before: MemoryEntry, after: MemoryEntry) -> bool:
     return before.kind in PROVISIONAL and after.kind not in PROVISIONAL
 
 
-def _new_evidence(before: MemoryEntry, after: MemoryEntry) -> bool:
-    confirmed = after.confirmed_by_event_id not in (None, before.confirmed_by_event_id)
-    return confirmed or bool(set(after.source_chunk_ids) - set(before.source_chunk_ids))
+def _evidence(entry: MemoryEntry) -> set[str]:
+    """What an entry rests on, sources and events apart: they are named by different people."""
+    named = {f"source {name}" for name in entry.source_chunk_ids}
+    return named if entry.confirmed_by_event_id is None else {*named, f"event {entry.confirmed_by_event_id}"}
 
 
 def _refused(message: str, path: str) -> Refused:

@@ -10,8 +10,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.arbitration import ancestors
-from beliefd.kernel.substrate.capabilities import Capability, cannot_use, widened
+from beliefd.kernel.substrate.capabilities import Capability, ancestors, cannot_use, widened
 from beliefd.kernel.substrate.events import CapabilityIssued, CapabilityRevoked, OutcomeRecorded
 from beliefd.kernel.substrate.proposals import IssueCapability, RecordOutcome, RevokeCapability
 from beliefd.kernel.values import Role
@@ -26,8 +25,10 @@ def issue_capability(session: Session, command: IssueCapability, facts: Facts) -
     else:
         parent = session.capabilities.get(command.parent)
         if parent is None:
-            return _refused(Code.NOT_FOUND, f"no capability `{command.parent}`", "$.parent")
-        problem = cannot_use(parent, ancestors(session, parent), facts.principal.id, facts.now)
+            return _refused(
+                Code.FORBIDDEN, "the token is not that of a capability in this session", "$.parent"
+            )
+        problem = cannot_use(parent, ancestors(session.capabilities, parent), facts.principal.id, facts.now)
         if problem is not None:
             return _refused(Code.FORBIDDEN, f"it cannot be handed on: {problem}", "$.parent")
         # INVARIANT: attenuation only narrows, in scope and in time.
@@ -69,6 +70,7 @@ def record_outcome(session: Session, command: RecordOutcome, facts: Facts) -> Ou
         call,
         status=command.status,
         result_hash=None if command.status == "unknown" else digest([command.result, command.error]),
+        outcome=facts.event_id,
     )
     return OutcomeRecorded(
         call=done,

@@ -13,6 +13,7 @@ from beliefd.kernel.substrate.schemas import BadSchema, Schema
 
 MAX_DEPTH: Final = 32
 MAX_NODES: Final = 1_000
+MAX_PATH: Final = 1_024
 CALL: Final = "call"
 """The key under which the kernel writes down the call itself before rules run."""
 
@@ -70,7 +71,7 @@ def _schema(raw: dict[str, Any], path: str) -> Schema:
 
 
 def _is_path(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
+    return isinstance(value, str) and 0 < len(value) <= MAX_PATH
 
 
 _ARGUMENTS: Final[dict[str, Callable[[Any], bool]]] = {

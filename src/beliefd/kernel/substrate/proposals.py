@@ -1,12 +1,16 @@
 """Proposals and what can be asked of the substrate, as commands."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from beliefd.kernel.claims.bundle import Note, Timestamp
+from beliefd.kernel.claims.bundle import Note, Timestamp, refuse_impossible
 from beliefd.kernel.substrate.capabilities import Amount, Scope
-from beliefd.kernel.values import Id, Object, Value
+from beliefd.kernel.values import Id, Object, Value, nested_deeper
+
+MAX_TTL_MS: Final = 100 * 365 * 24 * 3600 * 1000
+MAX_MEMORY_DEPTH: Final = 48
+"""A state nests an entry deeper than the command that brings it, and both must have a canonical form."""
 
 
 class Provenance(Value, frozen=True):
@@ -16,6 +20,10 @@ class Provenance(Value, frozen=True):
     inputs: tuple[Id, ...] = ()
     permissions: tuple[Id, ...] = ()
     timestamp: Timestamp | None = None
+
+    def __post_init__(self) -> None:
+        if self.timestamp is not None:
+            refuse_impossible(self.timestamp, "timestamp")
 
 
 class Patch(Value, frozen=True):
@@ -93,9 +101,15 @@ class MemoryEntry(Value, frozen=True):
     source_chunk_ids: tuple[Id, ...] = ()
     confirmed_by_event_id: Id | None = None
     review_at: Timestamp | None = None
-    ttl_ms: Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)] | None = None
+    ttl_ms: Annotated[int, msgspec.Meta(ge=1, le=MAX_TTL_MS)] | None = None
     conflict_state: Literal["none", "contested", "contradictory"] = "none"
     provenance: Provenance | None = None
+
+    def __post_init__(self) -> None:
+        if self.review_at is not None:
+            refuse_impossible(self.review_at, "review_at")
+        if nested_deeper(self.value, MAX_MEMORY_DEPTH):
+            raise ValueError(f"nested deeper than {MAX_MEMORY_DEPTH} levels, in field `value`")
 
 
 class Remember(Value, frozen=True, tag_field="verb", tag="REMEMBER"):

@@ -27,7 +27,7 @@ from beliefd.kernel.substrate.predicates import SchemaCheck, paths_read, reads_c
 
 NO_FAILURES: "Final[HashTrieMap[str, Failure]]" = HashTrieMap()
 INVARIANT: Final = Subject(tool_id="", capability="")
-"""Under this subject, which names no action, invariants are kept: their truth is at hand after a commit too."""
+"""Under this subject, which names no action, invariants are kept: after a commit their truth is at hand."""
 
 
 class Rules:
@@ -35,7 +35,9 @@ class Rules:
 
     __slots__ = ("allows", "by_read", "called", "constraints", "fits", "fixed", "read_by")
 
-    def __init__(self, raw: Mapping[str, Any], fits: SchemaCheck, known: Container[str] | None = None) -> None:
+    def __init__(
+        self, raw: Mapping[str, Any], fits: SchemaCheck, known: Container[str] | None = None
+    ) -> None:
         self.fits = fits
         self.constraints = [read_constraint(key, raw[key], known) for key in sorted(raw)]
         self.fixed: dict[Subject, list[Constraint]] = {INVARIANT: []}
@@ -125,7 +127,9 @@ class Truths(Struct, frozen=True):
                 code = failing(constraint, state, self.rules.fits)
                 held = failures[subject]
                 if code is not None:
-                    failures = failures.insert(subject, held.insert(constraint.key, Failure(constraint, code)))
+                    failures = failures.insert(
+                        subject, held.insert(constraint.key, Failure(constraint, code))
+                    )
                 elif constraint.key in held:
                     failures = failures.insert(subject, held.remove(constraint.key))
         return Truths(self.rules, failures)

@@ -1,8 +1,12 @@
 """JSON Schemas as constraints and tools name them. Judging never fetches anything: no file, no network."""
 
-from typing import Any, NoReturn
+from itertools import islice
+from typing import Any, Final, NoReturn
 
 import jsonschema_rs
+
+MAX_ERRORS: Final = 20
+MAX_ERROR_LENGTH: Final = 300
 
 
 class BadSchema(ValueError):
@@ -24,6 +28,14 @@ class Schema:
 
     def fits(self, value: Any) -> bool:
         return bool(self._validator.is_valid(value))
+
+    def errors(self, value: Any) -> tuple[str, ...]:
+        """What does not fit, as far as a person reads: errors repeat the value, and all are recorded."""
+        found = []
+        for error in islice(self._validator.iter_errors(value), MAX_ERRORS):
+            place = ".".join(str(step) for step in error.instance_path) or "$"
+            found.append(f"`{place}`: {error.message}"[:MAX_ERROR_LENGTH])
+        return tuple(found)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and self.raw == other.raw
