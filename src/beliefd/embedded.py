@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -15,6 +15,8 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import LedgerBroken
+from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
+from beliefd.protocol.substrate_operations import SUBSTRATE_OPERATIONS
 from beliefd.steward import transfer
 from beliefd.steward.batch import run_batch
 from beliefd.steward.handle import Steward, ledger_broken
@@ -25,6 +27,8 @@ from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.opening import open_store
 
 T = TypeVar("T")
+SHARING: Final = frozenset(one.name for one in (*CLAIM_OPERATIONS, *SUBSTRATE_OPERATIONS))
+"""Their answers hold values of the state and of the policy: callers get copies, to do with as they like."""
 
 
 async def send(steward: Steward, principal: Principal, request: Request) -> Any:
@@ -55,6 +59,8 @@ async def send(steward: Steward, principal: Principal, request: Request) -> Any:
         raise ledger_broken(error) from None
     if isinstance(answer, RawAuditPage):
         return msgspec.json.decode(msgspec.json.encode(answer), type=operation.answer)
+    if operation.name in SHARING:
+        return msgspec.convert(msgspec.to_builtins(answer), operation.answer)
     return answer
 
 

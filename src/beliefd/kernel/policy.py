@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from beliefd.kernel.canonical import canonical
 from beliefd.kernel.claims.bundle import TierName, Unit
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import PEOPLE, Id, Role, Value
@@ -130,3 +131,8 @@ class Policy(Value, frozen=True):
     schemas: dict[Id, dict[str, Any]] = {}
     memory: MemoryPolicy = MemoryPolicy()
     modes: ModesPolicy = ModesPolicy()
+
+    def __post_init__(self) -> None:
+        # INVARIANT: every policy has a hash. What is free-form in it is looked at here, before it is in force.
+        schemas = {name: {"schema": tool.schema} for name, tool in self.tools.items()}
+        canonical({"constraints": self.constraints, "schemas": self.schemas, "tools": schemas})

@@ -41,7 +41,7 @@ async def _run(steward: Steward, call: Call) -> RecordOutcome:
         return _error(call, "a path leads elsewhere than it did when the call was judged")
     # Its own copy: what a tool does to its arguments must not reach the state that holds them.
     own = msgspec.structs.replace(call, args=msgspec.json.decode(canonical(call.args)))
-    running = asyncio.ensure_future(tool.execute(own))
+    running = asyncio.ensure_future(_executed(tool, own))
     done, _ = await asyncio.wait((running,), timeout=tool.definition.timeout_ms / 1000)
     if not done:
         # Asked to stop, but not waited for: some do not listen.
@@ -55,6 +55,14 @@ async def _run(steward: Steward, call: Call) -> RecordOutcome:
         log.warning("tool `%s` raised %s", call.tool_id, type(error).__name__)
         return _error(call, described(error))
     return await asyncio.to_thread(_told, call, running.result())
+
+
+async def _executed(tool: Tool, call: Call) -> ToolResult:
+    """Executors are foreign code too: what they do wrong is found here, inside the task."""
+    result = await tool.execute(call)
+    if not isinstance(result, ToolResult):
+        raise TypeError(f"the executor returned `{type(result).__name__}`, not a ToolResult")
+    return result
 
 
 def _moved(steward: Steward, tool: Tool, call: Call) -> bool:
@@ -84,11 +92,12 @@ def _told(call: Call, result: ToolResult) -> RecordOutcome:
 def _recordable(value: Any) -> Any:
     """What a tool returned as JSON; what has no canonical form or is too large is described instead."""
     try:
-        plain = msgspec.to_builtins(value)
-        size = len(canonical([[plain]]))  # as deep as it will stand in the ledger
+        data = canonical([[msgspec.to_builtins(value)]])  # as deep as it will stand in the ledger
     except Exception as error:  # a foreign value can raise anything while it is looked at
         return {"unrecorded": f"{type(value).__name__}: {described(error)}"[:500]}
-    return plain if size <= MAX_RESULT_BYTES else {"unrecorded": f"{size} bytes"}
+    if len(data) > MAX_RESULT_BYTES:
+        return {"unrecorded": f"{len(data)} bytes"}
+    return msgspec.json.decode(data)[0][0]
 
 
 def described(error: BaseException) -> str:

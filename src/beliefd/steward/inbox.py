@@ -19,7 +19,7 @@ DONE = "done"
 def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     """The rows that an event changes, as they stand in the state after it."""
     rows = [_row(session, session.approvals[approval_id]) for approval_id in _approvals(event, session)]
-    return rows + [_call_row(session, session.calls[call_id]) for call_id in _calls(event, session)]
+    return rows + [_call_row(session, session.calls[call_id]) for call_id in _calls(event)]
 
 
 def all_rows(session: Session) -> list[InboxRow]:
@@ -44,10 +44,7 @@ def _approvals(event: Event, session: Session) -> list[str]:
     return [one.approval_id if isinstance(one, Approval) else one for one in found if one is not None]
 
 
-def _calls(event: Event, session: Session) -> list[str]:
-    if isinstance(event, TerminationRuled) and event.approved:
-        # What is under way then has no outcome to wait for: the ledger takes none any more.
-        return [call_id for call_id in sorted(session.calls) if session.calls[call_id].status == "scheduled"]
+def _calls(event: Event) -> list[str]:
     if isinstance(event, OutcomeRecorded):
         return [event.call.call_id]
     return [result.call.call_id for result in _results(event) if result.call is not None]

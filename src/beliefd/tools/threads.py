@@ -9,7 +9,7 @@ from typing import Any, Final
 MAX_RUNNING: Final = 64
 """So many functions may run at once; those that hang count too."""
 
-_running = threading.BoundedSemaphore(MAX_RUNNING)
+_room = threading.BoundedSemaphore(MAX_RUNNING)
 
 
 class Busy(RuntimeError):
@@ -22,7 +22,7 @@ async def in_thread(function: Callable[..., Any], **arguments: Any) -> Any:
     The event loop's own pool would do for functions that return. One that hangs would keep its place there
     for ever, and the process from ending.
     """
-    loop = asyncio.get_running_loop()
+    loop, room = asyncio.get_running_loop(), _room
     answer: asyncio.Future[Any] = loop.create_future()
 
     def settle(value: Any, error: BaseException | None) -> None:
@@ -45,11 +45,11 @@ async def in_thread(function: Callable[..., Any], **arguments: Any) -> Any:
         except BaseException as raised:  # SystemExit would end the event loop that awaits it
             error = RuntimeError(f"the tool raised {type(raised).__name__}")
         finally:
-            _running.release()
+            room.release()
         with contextlib.suppress(RuntimeError):  # the loop is gone, and who asked with it
             loop.call_soon_threadsafe(settle, value, error)
 
-    if not _running.acquire(blocking=False):
+    if not room.acquire(blocking=False):
         raise Busy(f"{MAX_RUNNING} calls run or hang already")
     threading.Thread(target=work, name="beliefd-tool", daemon=True).start()
     return await answer
