@@ -350,7 +350,7 @@ def test_every_past_snapshot_can_be_read_again_with_the_constraints_of_its_time(
     first = rules(all=ALLOW_ALL)
     house = build(rules=first)
     session = house.session()
-    seen = {"genesis": ({}, set(first.constraints))}
+    seen: dict[str, tuple[dict[str, Any], set[str]]] = {"genesis": ({}, set(first.constraints))}
     for number in range(5):
         if number == 3:
             house.steward.adopt(rules(all=ALLOW_ALL, more=READS_FACT))

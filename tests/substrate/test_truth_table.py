@@ -3,7 +3,6 @@ command line: they all say the same.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -115,14 +114,9 @@ def finding(case: Case) -> ProposalFindings:
     return ProposalFindings(calls=(known,))
 
 
-# The command line reads files: a sample of every kind of case keeps this within seconds.
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    yield tmp_path
-
-
+# The command line reads files: a sample keeps this within seconds.
 @pytest.mark.parametrize("case", [*CASES[::9], *(one for one in CASES if "_" in one.name)], ids=str)
-def test_the_command_line_says_what_the_table_says(case: Case, folder: Path) -> None:
+def test_the_command_line_says_what_the_table_says(case: Case, tmp_path: Path) -> None:
     document = {
         "constraints": case.rules.constraints,
         "schemas": case.rules.schemas,
@@ -130,8 +124,8 @@ def test_the_command_line_says_what_the_table_says(case: Case, folder: Path) -> 
     }
     given = {"policy": document, "state": case.state, "call": case.call}
     for name, value in given.items():
-        (folder / f"{name}.json").write_text(json.dumps(value))
-    files = [word for name in given for word in (f"--{name}", folder / f"{name}.json")]
+        (tmp_path / f"{name}.json").write_text(json.dumps(value))
+    files = [word for name in given for word in (f"--{name}", tmp_path / f"{name}.json")]
     result = beliefd("policy", "explain", *files, "--json")
     answer = json.loads(result.stdout)
     assert {name: answer[name] for name in case.expect} == case.expect

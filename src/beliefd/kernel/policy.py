@@ -133,6 +133,6 @@ class Policy(Value, frozen=True):
     modes: ModesPolicy = ModesPolicy()
 
     def __post_init__(self) -> None:
-        # INVARIANT: every policy has a hash. What is free-form in it is looked at here, before it is in force.
+        # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.
         schemas = {name: {"schema": tool.schema} for name, tool in self.tools.items()}
         canonical({"constraints": self.constraints, "schemas": self.schemas, "tools": schemas})
