@@ -49,7 +49,7 @@ def refuse_impossible(timestamp: str, field: str) -> None:
     """What looks like a time may still name a thirteenth month."""
     try:
         seconds(timestamp)
-    except (ValueError, OverflowError) as error:
+    except ValueError as error:
         raise ValueError(f"{error}, in field `{field}`") from None
 
 

@@ -32,7 +32,8 @@ def question(
         delta=candidate if isinstance(candidate, DeltaCandidate) else None,
         content_hash=binding(candidate, finding, facts, ground.session.state_snapshot_id),
         definition_hash=finding.definition_hash,
-        asked={one.key: hash_of(one) for one in asking},
+        # What somebody has said yes to already stays answered, where a yes led to another question.
+        asked={**(ground.consent or {}), **{one.key: hash_of(one) for one in asking}},
         proposers=(facts.principal.id,),
         proposer=facts.principal,
         gate="constraints",
