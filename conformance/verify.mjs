@@ -21,7 +21,7 @@ const REQUIRED = [
   "survivors_after_hash", "survivors_before_hash", "ts", "verb",
 ];
 const OPTIONAL = ["facts", "notes", "state_hash"];
-const OBJECTS = ["actor", "delta", "payload"];
+const OBJECTS = ["actor", "delta", "payload", "facts"];
 
 export const sha256 = (...chunks) => {
   const hash = createHash("sha256");
@@ -324,7 +324,11 @@ function checkEntry(entry, place, previous, header, session) {
   must(typeof claimed === "string" && HEX.test(claimed) && hex(entry) === claimed, "its hash does not match its bytes");
   must(REQUIRED.every((name) => entry.has(name)), "a field is missing");
   must([...entry.keys()].every((name) => REQUIRED.includes(name) || OPTIONAL.includes(name)), "a field is unknown");
-  must(OBJECTS.every((name) => entry.get(name) instanceof Map), "actor, delta or payload is not an object");
+  for (const [name, value] of entry) {
+    const object = OBJECTS.includes(name);
+    const fits = object ? value instanceof Map : typeof value === (name === "seq" ? "number" : "string");
+    must(fits, `its \`${name}\` is of the wrong type`);
+  }
   must(texts(entry.get("delta").get("eliminated")), "its delta does not list what it eliminated");
   must(entry.get("protocol") === PROTOCOL, `its protocol is not ${PROTOCOL}`);
   must(entry.get("session_id") === header.get("session_id"), "it belongs to another session");

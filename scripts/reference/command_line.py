@@ -22,7 +22,14 @@ def commands() -> str:
         "Exit codes are in [settings](settings.md#exit-codes). Every command that answers takes `--json`.\n"
     )
     for name, command in _walk("beliefd", main):
-        context = click.Context(command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH)
+        # The names of the help option come down from `main`; click keeps whichever it sees first.
+        context = click.Context(
+            command,
+            info_name=name,
+            terminal_width=WIDTH,
+            max_content_width=WIDTH,
+            help_option_names=["-h", "--help"],
+        )
         shown = command.get_help(context)
         text += f"\n## {name}\n\n```text\n{shown}\n```\n"
     return text

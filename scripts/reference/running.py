@@ -73,7 +73,7 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("evidence of a claim", bundle.MAX_POINTERS, "pointers"),
     ("questions with a detector of your own", lookout.MAX_RUNNING, "at once, then the gate defers"),
     ("longest wait between webhook deliveries", webhook.LAST_RETRY_SECONDS, "seconds"),
-    ("a changed policy file is read after", watch.POLL_SECONDS, "second at most"),
+    ("time between looks at the policy file", watch.POLL_SECONDS, "second"),
     ("policy file", files.MAX_BYTES, "bytes"),
     ("state hash and snapshot", chain.STATE_HASH_EVERY, "th event, each time"),
 )

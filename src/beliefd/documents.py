@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from beliefd.kernel.errors import BeliefdError, invalid
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.protocol.wire import parse
 
 
@@ -17,7 +17,9 @@ class _Loader(yaml.SafeLoader):
         seen: set[Hashable] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
-            if isinstance(key, Hashable) and key in seen:
+            if not isinstance(key, Hashable):
+                raise yaml.constructor.ConstructorError(None, None, "a key is no text", key_node.start_mark)
+            if key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"key `{key}` appears twice", key_node.start_mark
                 )
@@ -46,10 +48,16 @@ def parse_document(data: bytes, name: str) -> Any:
 
 def _yaml(data: bytes, name: str) -> Any:
     try:
-        return yaml.load(data, _Loader)  # noqa: S506 - a SafeLoader
+        return yaml.load(data.decode(), _Loader)  # noqa: S506 - a SafeLoader
+    except UnicodeDecodeError as error:
+        raise invalid(f"`{name}` is not UTF-8 at byte {error.start}") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f" at line {mark.line + 1} column {mark.column + 1}" if mark else ""
-        raise invalid(f"`{name}` is not YAML: {error.problem}{place}") from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise BeliefdError(
+            Code.INVALID_REQUEST,
+            f"`{name}` is not YAML: {error.problem}{place}",
+            {"line": mark.line + 1} if mark else None,
+        ) from None
+    except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
         raise invalid(f"`{name}` is not YAML: {str(error).splitlines()[0]}") from None

@@ -144,6 +144,11 @@ def test_what_is_hidden_is_found_and_the_disguise_named(kind: str, text: str) ->
     assert {kind, "instruction_injection"} <= {signal.kind for signal in threat.signals}
 
 
+@pytest.mark.parametrize("text", [text for texts in HIDDEN.values() for text in texts])
+def test_a_disguise_may_be_the_whole_text(text: str) -> None:
+    assert assess([("$", text)], 0).score > LIMIT
+
+
 @pytest.mark.parametrize("text", [codecs.encode(PHRASE, "rot13"), PHRASE[::-1]])
 def test_simple_ciphers_are_found(text: str) -> None:
     assert assess([("$", text)], 0).score > LIMIT
@@ -201,6 +206,7 @@ def test_tiers_that_climb_step_by_step_are_an_escalation_chain(trail: list[Tier]
         ([], Tier.PRIVILEGE),
         ([Tier.READ_ONLY, Tier.WRITE_LIMITED], Tier.MODIFY),
         ([Tier.READ_ONLY, Tier.WRITE_LIMITED, Tier.MODIFY, Tier.DELETE], Tier.READ_ONLY),
+        ([Tier.READ_ONLY, Tier.WRITE_LIMITED, Tier.MODIFY, Tier.PRIVILEGE], Tier.DELETE),
         ([Tier.DELETE, Tier.DELETE], Tier.DELETE),
         ([Tier.READ_ONLY], Tier.DELETE),
     ],

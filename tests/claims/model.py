@@ -218,7 +218,7 @@ class Model:
         at: Moment,
     ) -> Heard:
         item = self.items[approval_id]
-        if not self._may(who, item, decision, at) or not right_hash:
+        if not self.may(who, item, decision, at) or not right_hash:
             return NO
         if (decision == "MODIFIED") != bool(claims):
             return NO
@@ -246,7 +246,7 @@ class Model:
         today = policy.approvals.escalate_to if item.escalated else policy.approvals.rule_for(item.tier)
         return [item.rule, today]
 
-    def _may(self, who: Principal, item: Item, decision: str, at: Moment) -> bool:
+    def may(self, who: Principal, item: Item, decision: str, at: Moment) -> bool:
         policy, now = at.policy, at.now
         if self.terminated or item.status != "pending" or who.id in item.proposers:
             return False

@@ -21,6 +21,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Role, Tier
+from beliefd.ledger.chain import state_hash
 from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval, JudgedBundle
 from beliefd.steward.expiry import expire_due
 from beliefd.steward.handle import Outcome, Steward
@@ -92,6 +93,10 @@ def claim(
 
 def bundle(*claims: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return {"origin_agent": "agent://writer", "claims": list(claims) or [claim()], **changes}
+
+
+def delete(**changes: Any) -> dict[str, Any]:
+    return bundle(claim("DELETE"), **changes)
 
 
 def policy(**sections: dict[str, Any]) -> Policy:
@@ -257,3 +262,15 @@ def hashed(content: dict[str, Any]) -> str:
 
 def hash_of(answer: JudgedBundle) -> str:
     return hashed(msgspec.to_builtins(answer))
+
+
+def nothing_happens(house: House, session: str, code: Code, act: Callable[[], object]) -> str:
+    """The act is refused, recorded, and the state is what it was. Returns why."""
+    before = house.state(session)
+    error = refused(code, act)
+    after = house.state(session)
+    assert state_hash(after) == state_hash(before)
+    (last,) = house.run(lambda: house.store.entries(session))[-1:]
+    assert (error.details or {})["audit_event_id"] == last.event_id
+    inbox_is_the_fold_of_all_ledgers(house)
+    return error.message

@@ -24,14 +24,11 @@ from tests.claims.support import (
     House,
     bundle,
     claim,
+    delete,
     inbox_is_the_fold_of_all_ledgers,
     policy,
     refused,
 )
-
-
-def delete(**changes: Any) -> dict[str, Any]:
-    return bundle(claim("DELETE"), **changes)
 
 
 def publications(house: House, session: str, bundle_id: str) -> int:
@@ -67,6 +64,24 @@ def test_what_waits_still_waits_after_a_restart_and_can_be_decided(tmp_path: Pat
             assert card.approval_id == partly.approval_id
             assert third.agent.show_claims(session, waiting.id).decision == "PUBLISH"
             refused(Code.CONFLICT, lambda: third.bob.approve(waiting))
+
+
+def test_postgres_keeps_what_waits_too(postgres_url: str) -> None:
+    house = House(postgres_url, policy(approvals={"otherwise": {"required": 2}, "expires_seconds": 60}))
+    session = house.session()
+    waiting, late = (house.agent.submit_claims(session, delete()) for _ in range(2))
+    house.ann.approve(waiting)
+    with house.restarted() as again:
+        assert [card.approval_id for card in again.ann.list_approvals().approvals] == [
+            waiting.approval_id,
+            late.approval_id,
+        ]
+        assert again.bob.approve(waiting).outcome == "PUBLISH"
+        again.clock.advance(60)
+        assert again.expire() == 1
+        assert again.agent.show_claims(session, late.id).decision == "REFUSE"
+        assert again.agent.verify(session).ok
+        inbox_is_the_fold_of_all_ledgers(again)
 
 
 def test_the_first_of_two_words_outlasts_a_restart(tmp_path: Path) -> None:

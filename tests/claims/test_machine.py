@@ -1,27 +1,22 @@
 """No sequence of calls publishes what no person approved: random stories, a naive model, and an auditor."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-import msgspec
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from beliefd.kernel.canonical import canonical
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import state_hash
+from tests.claims.auditor import audit
 from tests.claims.model import Heard, Item, Model, Moment
 from tests.claims.support import (
-    ANN,
-    BOB,
-    GATE_NAMES,
-    ROOT,
     START,
     House,
     bundle,
@@ -35,6 +30,9 @@ T = TypeVar("T")
 SMALL = Principal(id="agent://small", role=Role.AGENT, tier="MODIFY")
 LARGE = Principal(id="agent://large", role=Role.AGENT, tier="PRIVILEGE")
 ROBOT = Principal(id="agent://robot", role=Role.TOOL, tier="PRIVILEGE")
+ANN = Principal(id="human://ann", role=Role.APPROVER, tier="PRIVILEGE")
+BOB = Principal(id="human://bob", role=Role.APPROVER, tier="PRIVILEGE")
+ROOT = Principal(id="human://root", role=Role.ADMIN, tier="PRIVILEGE")
 EVERYBODY = (SMALL, LARGE, ROBOT, ANN, BOB, ROOT)
 DEFAULTS = {"security": {"rate_limit": 1_000_000}}
 NEEDS_MORE = ["MODIFY", "DELETE", "PRIVILEGE"]
@@ -50,7 +48,13 @@ POLICIES: tuple[Policy, ...] = tuple(
                 "on_expiry": "escalate",
             }
         },
-        {"approvals": {"approvers": {"PRIVILEGE": {"roles": ["admin"]}, "DELETE": {"roles": []}}}},
+        {
+            "approvals": {
+                "approvers": {"PRIVILEGE": {"roles": ["admin"]}, "DELETE": {"roles": []}},
+                "expires_seconds": 100,
+                "on_expiry": "escalate",
+            }
+        },
         {
             "approvals": {
                 "require_human": NEEDS_MORE,
@@ -61,15 +65,17 @@ POLICIES: tuple[Policy, ...] = tuple(
     )
 )
 
-people = st.sampled_from(EVERYBODY)
-unsure = st.sampled_from([0.1, 0.4, 0.9])
-recommendations = st.sampled_from(["EXECUTE", "EXECUTE", "EXECUTE", "EXPLAIN", "DEFER", "REFUSE"])
+# Weighted, so that stories get far: most bundles reach the inbox, most words are by people.
+people = st.sampled_from([*EVERYBODY, ANN, BOB, ROOT])
+proposers = st.sampled_from([*EVERYBODY, LARGE, LARGE, LARGE])
+unsure = st.sampled_from([0.1, 0.1, 0.1, 0.4, 0.9])
+recommendations = st.sampled_from([*["EXECUTE"] * 9, "EXPLAIN", "DEFER", "REFUSE"])
 tiers = st.sampled_from(["READ_ONLY", "MODIFY", "DELETE", "DELETE", "PRIVILEGE"])
 
 
 @st.composite
 def claims(draw: st.DrawFn) -> list[dict[str, Any]]:
-    kind = draw(st.sampled_from(["DECISION", "DECISION", "INFERENCE", "FACT"]))
+    kind = draw(st.sampled_from([*["DECISION"] * 4, "INFERENCE", "FACT"]))
     confidences = draw(st.lists(st.sampled_from([0.3, 0.9]), max_size=2))
     stated = {
         "method": "confidence_score",
@@ -146,7 +152,7 @@ class Claims(RuleBasedStateMachine):
     def begin(self) -> None:
         self.session = self.house.session()
 
-    @rule(who=people, name=st.sampled_from([None, None, "b1", "b2"]), said=claims())
+    @rule(who=proposers, name=st.sampled_from([None, None, "b1", "b2"]), said=claims())
     def submit(self, who: Principal, name: str | None, said: list[dict[str, Any]]) -> None:
         answer, expected = self.asked(
             lambda: self.model.submit(who, name, said, self.moment),
@@ -175,8 +181,12 @@ class Claims(RuleBasedStateMachine):
         edit: list[dict[str, Any]],
         confused: bool,
     ) -> None:
-        approval_id = self.any_item(data)
         said = edit if (decision == "MODIFIED") != confused else []
+        self.decide_as(who, self.any_item(data), decision, right, said)
+
+    def decide_as(
+        self, who: Principal, approval_id: str, decision: str, right: bool, said: list[dict[str, Any]]
+    ) -> None:
         content = self.hashes[approval_id] if right else "0" * 64
         answer, expected = self.asked(
             lambda: self.model.decide(who, approval_id, decision, right, said, self.moment),
@@ -193,6 +203,27 @@ class Claims(RuleBasedStateMachine):
                 )
                 self.model.bundles[judged.id] = judged.decision
                 self.keep(self.newest(), expected.opened, judged.id)
+
+    @precondition(lambda self: self.model.items)
+    @rule(data=st.data())
+    def approve_by_the_book(self, data: st.DataObject) -> None:
+        """What random words rarely do: somebody who may approve does."""
+        approval_id = self.any_item(data)
+        item = self.model.items[approval_id]
+        able = [who for who in EVERYBODY if self.model.may(who, item, "APPROVED", self.moment)]
+        if able:
+            self.decide_as(data.draw(st.sampled_from(able)), approval_id, "APPROVED", True, [])
+
+    @precondition(lambda self: self.model.items)
+    @rule(data=st.data(), edit=claims())
+    def edit_and_try_to_approve_it_oneself(self, data: st.DataObject, edit: list[dict[str, Any]]) -> None:
+        approval_id = self.any_item(data)
+        item = self.model.items[approval_id]
+        able = [who for who in EVERYBODY if self.model.may(who, item, "MODIFIED", self.moment)]
+        if able:
+            editor = data.draw(st.sampled_from(able))
+            self.decide_as(editor, approval_id, "MODIFIED", True, edit)
+            self.decide_as(editor, list(self.model.items)[-1], "APPROVED", True, [])
 
     @precondition(lambda self: self.model.items)
     @rule(data=st.data(), who=people)
@@ -231,12 +262,9 @@ class Claims(RuleBasedStateMachine):
             ):
                 self.model.bundles[card.bundle_id] = "REFUSE"
 
-    @rule(chosen=st.sampled_from(POLICIES))
-    def another_policy(self, chosen: Policy) -> None:
+    @rule(chosen=st.sampled_from(POLICIES), threat=st.sampled_from([0.0, 0.0, 0.0, 0.9, None]))
+    def another_day(self, chosen: Policy, threat: float | None) -> None:
         self.house.steward.adopt(chosen)
-
-    @rule(threat=st.sampled_from([0.0, 0.0, 0.9, None]))
-    def another_mood(self, threat: float | None) -> None:
         self.threat = threat
 
     @rule(
@@ -311,69 +339,7 @@ def seconds(moment: str) -> float:
     return (datetime.fromisoformat(moment) - START).total_seconds()
 
 
-def audit(exported: bytes) -> None:
-    """Read a ledger as an auditor would who has only the file: JSON, hashes and the clock.
-
-    For every published bundle with a DELETE or PRIVILEGE claim, look for the words that let it out: on this
-    very content, by people, none of whom proposed it, each in time, and as many as were asked for.
-    """
-    entries = [msgspec.json.decode(line) for line in exported.splitlines()[1:]]
-    opened: dict[str, dict[str, Any]] = {}
-    proposers: dict[str, set[str]] = {}
-    words: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    for entry in entries:
-        delta, payload, actor = entry["delta"], entry["payload"], entry["actor"]
-        if delta["kind"] == "refused":
-            continue
-        judged: dict[str, Any] = (delta.get("gated") or {}).get("bundle") or {}
-        if entry["verb"] == "SUBMIT_CLAIMS":
-            proposers[content_of(judged)] = {actor["id"]}
-        if entry["verb"] == "DECIDE_APPROVAL":
-            item = opened[payload["approval_id"]]
-            if payload["decision"] == "APPROVED":
-                words.append((entry, item))
-            if payload["decision"] == "MODIFIED":
-                proposers[content_of(judged)] = {*item["proposers"], actor["id"]}
-        for found in ((delta.get("gated") or {}).get("approval"), delta.get("successor")):
-            if isinstance(found, dict):
-                opened[found["approval_id"]] = found
-        if entry["verb"] == "EXPIRE_APPROVAL" and delta["outcome"] == "keep":
-            opened[payload["approval_id"]]["expires_at"] = "9999-12-31T23:59:59Z"
-        if judged.get("decision") == "PUBLISH":
-            was_allowed_out(judged, words, proposers[content_of(judged)])
-
-
-def was_allowed_out(
-    judged: dict[str, Any], words: list[tuple[dict[str, Any], dict[str, Any]]], proposers: set[str]
-) -> None:
-    assert judged["audit_trail"]["gates_passed"] == list(GATE_NAMES)
-    assert judged["audit_trail"]["gates_failed"] == []
-    if not {"DELETE", "PRIVILEGE"} & {one["risk_tier"] for one in judged["claims"]}:
-        return
-    content = content_of(judged)
-    valid = [
-        (entry["actor"]["id"], item)
-        for entry, item in words
-        if entry["payload"]["content_hash"] == content
-        and item["content_hash"] == content
-        and entry["actor"]["role"] in ("approver", "admin")
-        and entry["actor"]["id"] not in proposers
-        and datetime.fromisoformat(entry["ts"]) < datetime.fromisoformat(item["expires_at"])
-    ]
-    assert valid, "published without a person's word on exactly this"
-    last = valid[-1][1]
-    agreed = {who for who, item in valid if item["approval_id"] == last["approval_id"]}
-    assert len(agreed) >= last["rule"]["required"]
-    told = [word["approver"] for word in judged["audit_trail"]["human_approvals"]]
-    assert agreed <= set(told)
-
-
-def content_of(judged: dict[str, Any]) -> str:
-    named = {name: judged[name] for name in ("claims", "id", "origin_agent", "timestamp")}
-    return hashlib.sha256(canonical(named)).hexdigest()
-
-
 Claims.TestCase.settings = settings(
-    max_examples=80, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=150, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck)
 )
-TestClaims = Claims.TestCase
+TestClaims = pytest.mark.slow(Claims.TestCase)

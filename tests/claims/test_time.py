@@ -11,12 +11,14 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Refused
 from beliefd.ledger.chain import read
 from beliefd.steward.expiry import CLOCKWORK
+from beliefd.stores.base import InboxRow
 from tests.claims.conftest import Build
 from tests.claims.support import (
     GATE_NAMES,
     House,
     bundle,
     claim,
+    delete,
     inbox_is_the_fold_of_all_ledgers,
     policy,
     refused,
@@ -31,10 +33,6 @@ def expiring(on_expiry: str, **more: Any) -> dict[str, Any]:
 
 def last_event(house: House, session: str) -> Any:
     return read(house.run(lambda: house.store.entries(session))[-1].record).delta
-
-
-def delete(**changes: Any) -> dict[str, Any]:
-    return bundle(claim("DELETE"), **changes)
 
 
 @pytest.mark.parametrize("on_expiry", ["refuse", "escalate", "keep"])
@@ -176,6 +174,23 @@ def test_two_sweepers_expire_an_approval_once(build: Build) -> None:
     assert isinstance(first, ApprovalClosed)
     assert isinstance(second, Refused)
     assert second.code is Code.CONFLICT
+
+
+def test_a_sweep_counts_what_it_did_so_that_it_comes_to_rest(build: Build) -> None:
+    """A row that lags behind its ledger, or whose ledger is broken, must not keep the sweeper busy."""
+    house = build(**expiring("refuse"))
+    session = house.session()
+    waiting = house.agent.submit_claims(session, delete())
+    stale = house.rows()
+    house.ann.approve(waiting)
+    house.clock.advance(HOUR)
+
+    async def lagging(now: str, limit: int) -> list[InboxRow]:
+        return [*stale, InboxRow("apr-x", "no such session", "pending", now, now)]
+
+    house.store.inbox_due = lagging  # type: ignore[method-assign]
+    assert house.expire() == 0
+    assert house.agent.show_claims(session, waiting.id).decision == "PUBLISH"
 
 
 def test_many_expire_at_once(build: Build) -> None:

@@ -22,6 +22,9 @@ EXPECTED = {
         "declare", "eliminate", "show", "obligation", "exit", "conclude", "terminate", "list", "why",
         "counterfactual", "watch",
     },
+    "claim": {"submit", "check", "show"},
+    "inbox": {"list", "show", "approve", "reject", "modify", "withdraw", "watch"},
+    "policy": {"check"},
     "audit": {"show", "verify", "export", "import", "replay", "merge"},
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ import beliefd
 from beliefd.cli.serve import House, bind, run_server, url_of
 from beliefd.embedded import send
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.values import Principal, Role
+from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.tokens import create_token
 from beliefd.stores.sqlite import SqliteStore
 from tests.conformance.vectors import Step, answered, request
@@ -28,7 +28,7 @@ class Library:
         self._opened = beliefd.open(":memory:")
 
     def call(self, step: Step) -> tuple[int | None, Any]:
-        principal = Principal(id=f"{step.role}://vector", role=Role(step.role))
+        principal = Principal(id=f"{step.role}://vector", role=Role(step.role), tier=Tier.PRIVILEGE.name)
         try:
             answer = self._opened.run(lambda: send(self._opened.steward, principal, request(step)))
         except BeliefdError as error:
@@ -62,7 +62,10 @@ class Server:
 
     async def _make_tokens(self) -> dict[str, str]:
         store = await SqliteStore.open(self._path)
-        tokens = {role.value: await create_token(store, "vector", role) for role in Role}
+        tokens = {
+            role.value: await create_token(store, f"{role.value}://vector", role, Tier.PRIVILEGE)
+            for role in Role
+        }
         await store.close()
         return tokens
 

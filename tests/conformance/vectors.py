@@ -52,8 +52,8 @@ class Surface(Protocol):
         ...
 
 
-def load_all() -> dict[str, dict[str, Any]]:
-    paths = sorted((CONFORMANCE / "vectors" / "sessions").glob("*.json"))
+def load_all(chapter: str = "sessions") -> dict[str, dict[str, Any]]:
+    paths = sorted((CONFORMANCE / "vectors" / chapter).glob("*.json"))
     return {path.stem: load(path) for path in paths}
 
 
@@ -130,9 +130,10 @@ def request(step: Step) -> Request:
     in_query = {parameter.name for parameter in operation.query}
     path = {name: str(args.pop(name)) for name in sorted(in_path)}
     query = {name: str(args.pop(name)) for name in sorted(in_query & set(args))}
-    body: Any = args if operation.method == "POST" else None
-    if "ledger" in args:
-        body = args["ledger"].encode()
+    body: Any = args if operation.method in ("POST", "PUT") else None
+    for raw in ("ledger", "content"):
+        if raw in args:
+            body = args[raw].encode()
     if "lines" in args:
         body = b"".join(json.dumps(line).encode() + b"\n" for line in args["lines"])
     return Request(operation, path, query, body, step.if_match, step.key)

@@ -13,6 +13,8 @@ from markdown_it.token import Token
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
 REFERENCE: Final = DOCS / "reference"
+NORMATIVE: Final = ("BELIEF_PROTOCOL.md", "BELIEF_SERVER_SPEC.md", "conformance/README.md")
+"""Pages with tests of their own; here only their links are followed."""
 AT_THE_ROOT: Final = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _DROPPED: Final = re.compile(r"[^\w\- ]")
 

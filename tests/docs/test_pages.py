@@ -1,6 +1,8 @@
 """Every block of the documentation is run, parsed or shown for a reason; every link leads somewhere."""
 
 import signal
+import subprocess
+import tomllib
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -12,7 +14,7 @@ from beliefd.documents import parse_document
 from beliefd.policy.files import parse_policy
 from tests.cli.runner import process
 from tests.docs.matching import masked, matches
-from tests.docs.pages import ROOT, Block, anchors, blocks, links, name_of, pages
+from tests.docs.pages import NORMATIVE, ROOT, Block, anchors, blocks, links, name_of, pages
 from tests.docs.reader import POSTGRES, Astray, Reader
 
 RUN: Final = ("bash", "sh", "python")
@@ -81,7 +83,7 @@ def check_kind(block: Block, value: object) -> None:
         parse_policy(block.text.encode(), f"{block.place}.yaml")
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, *(pytest.param(ROOT / name, id=name) for name in NORMATIVE)])
 def test_links_lead_somewhere(page: Path) -> None:
     for link in links(page):
         if "://" in link.target or link.target.startswith("mailto:"):
@@ -126,3 +128,15 @@ def test_the_readme_shows_what_make_run_prints(tmp_path: Path) -> None:
         running.send_signal(signal.SIGINT)
         running.communicate(timeout=60)
     check_output(shown[0], printed)
+
+
+def test_the_readme_shows_the_steps_of_make_test() -> None:
+    shown = next(block for block in blocks(ROOT / "README.md") if block.text.startswith("$ make test\n"))
+    steps = [line for line in shown.text.splitlines() if line.startswith(".venv/bin/")]
+    planned = subprocess.run(
+        ["make", "--dry-run", "lint", "types", "test"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert steps == [line for line in planned if line in steps]
+    assert planned[-1] == steps[-1] == ".venv/bin/python -m pytest"
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    assert f"Contracts: {len(contracts)} kept, 0 broken." in shown.text

@@ -46,8 +46,9 @@ def replace(file: Path) -> None:
     junk.rename(file)
 
 
-@pytest.mark.parametrize("damage", [remove, replace])
-@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+@pytest.mark.parametrize(
+    ("damage", "suffix"), [(remove, ""), (replace, ""), (remove, "-wal"), (remove, "-shm")]
+)
 def test_a_file_that_is_gone_takes_no_writes_but_its_ledger_can_still_be_saved(
     file_place: Place, tmp_path: Path, damage: Callable[[Path], None], suffix: str
 ) -> None:

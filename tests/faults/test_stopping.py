@@ -15,7 +15,7 @@ from tests.support.server import ServerProcess
 
 WRITERS = 6
 FEEDS = 5
-STOP_SECONDS = 15
+STOP_SECONDS = 30
 SEED = 17
 
 pytestmark = pytest.mark.slow

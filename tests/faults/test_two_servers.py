@@ -3,10 +3,12 @@
 import asyncio
 import itertools
 import sqlite3
-from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 
+import httpx
 import pytest
+from msgspec import Struct
 
 from tests.faults.feed import following
 from tests.faults.load import (
@@ -32,115 +34,126 @@ SEED = 7
 pytestmark = pytest.mark.slow
 
 
-def test_two_servers_on_one_session_make_one_order_and_both_feeds_show_all_of_it(place: Place) -> None:
-    async def story(first: str, second: str) -> None:
+class Pair(Struct, frozen=True):
+    """Two servers on one place."""
+
+    place: Place
+    first: str
+    second: str
+
+    def play(self, story: Callable[[httpx.AsyncClient, httpx.AsyncClient], Awaitable[None]]) -> None:
+        async def playing() -> None:
+            async with client(self.first) as one, client(self.second) as two:
+                await story(one, two)
+
+        asyncio.run(playing())
+        self.place.check_whole()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    postgres = request.getfixturevalue("postgres_server") if request.param == "postgres" else None
+    place = Place(tmp_path_factory.mktemp("pair"), postgres and postgres.create_database())
+    with place.server() as first, place.server() as second:
+        yield Pair(place, first.url, second.url)
+
+
+def test_two_servers_on_one_session_make_one_order_and_both_feeds_show_all_of_it(pair: Pair) -> None:
+    async def story(one: httpx.AsyncClient, two: httpx.AsyncClient) -> None:
         log = Log()
-        async with client(first) as one, client(second) as two:
-            session_id = await declare(one, {})
-            last_seq = 1 + 2 * WRITERS * EACH
-            work = [
-                write_until_cut_off(
-                    http, log, itertools.islice(requests(f"{name}{writer}", [session_id], SEED), EACH)
-                )
-                for name, http in (("one", one), ("two", two))
-                for writer in range(WRITERS)
-            ]
-            async with following(one, session_id) as here, following(two, session_id) as there:
-                await asyncio.gather(*work)
-                assert not log.unanswered
-                events = await audit(one, session_id)
-                log.check(session_id, events)
-                assert [event["seq"] for event in events] == list(range(1, last_seq + 1))
-                assert await audit(two, session_id) == events
-                assert await snapshot(one, session_id) == await snapshot(two, session_id)
-                for feed in (here, there):
-                    await feed.reach(last_seq)
-                    assert feed.ids == list(range(1, last_seq + 1))
-                    assert feed.events == events
+        session_id = await declare(one, {})
+        last_seq = 1 + 2 * WRITERS * EACH
+        work = [
+            write_until_cut_off(
+                http, log, itertools.islice(requests(f"{name}{writer}", [session_id], SEED), EACH)
+            )
+            for name, http in (("one", one), ("two", two))
+            for writer in range(WRITERS)
+        ]
+        async with following(one, session_id) as here, following(two, session_id) as there:
+            await asyncio.gather(*work)
+            assert not log.unanswered
+            events = await audit(one, session_id)
+            log.check(session_id, events)
+            assert [event["seq"] for event in events] == list(range(1, last_seq + 1))
+            assert await audit(two, session_id) == events
+            assert await snapshot(one, session_id) == await snapshot(two, session_id)
+            for feed in (here, there):
+                await feed.reach(last_seq)
+                assert feed.ids == list(range(1, last_seq + 1))
+                assert feed.events == events
 
-    with place.server() as first, place.server() as second:
-        asyncio.run(story(first.url, second.url))
-    assert place.check_whole() == 1 + 2 * WRITERS * EACH
+    pair.play(story)
 
 
-def test_a_write_on_one_server_is_read_at_once_on_the_other(place: Place) -> None:
-    async def story(first: str, second: str) -> None:
-        async with client(first) as one, client(second) as two:
-            session_id = await declare(one, {})
-            assert (await snapshot(two, session_id))["seq"] == 1
-            for number in range(40):
-                writing, reading = (one, two) if number % 2 else (two, one)
-                request = Request(session_id, f"o{number}", (HYPOTHESES[number],))
-                answer = await send(writing, request)
-                read = await snapshot(reading, session_id)
-                assert (read["audit_head_event_id"], read["seq"]) == (answer.event_id, answer.seq)
-                assert HYPOTHESES[number] not in read["survivors"]
-                assert read == await snapshot(writing, session_id)
+def test_a_write_on_one_server_is_read_at_once_on_the_other(pair: Pair) -> None:
+    async def story(one: httpx.AsyncClient, two: httpx.AsyncClient) -> None:
+        session_id = await declare(one, {})
+        assert (await snapshot(two, session_id))["seq"] == 1
+        for number in range(40):
+            writing, reading = (one, two) if number % 2 else (two, one)
+            request = Request(session_id, f"o{number}", (HYPOTHESES[number],))
+            answer = await send(writing, request)
+            read = await snapshot(reading, session_id)
+            assert (read["audit_head_event_id"], read["seq"]) == (answer.event_id, answer.seq)
+            assert HYPOTHESES[number] not in read["survivors"]
+            assert read == await snapshot(writing, session_id)
 
-    with place.server() as first, place.server() as second:
-        asyncio.run(story(first.url, second.url))
+    pair.play(story)
 
 
-def test_a_feed_is_woken_by_what_only_the_other_server_writes(place: Place) -> None:
-    async def story(first: str, second: str) -> None:
-        async with client(first) as one, client(second) as two:
-            session_id = await declare(one, {})
-            async with following(two, session_id) as feed:
-                for number in range(5):
-                    await feed.reach(1 + number)
-                    await send(one, Request(session_id, f"o{number}", ()))
-                await feed.reach(6)
-                assert feed.ids == [1, 2, 3, 4, 5, 6]
-                assert feed.silences == 0, "it looked by itself, because nobody told it"
+def test_a_feed_is_woken_by_what_only_the_other_server_writes(pair: Pair) -> None:
+    async def story(one: httpx.AsyncClient, two: httpx.AsyncClient) -> None:
+        session_id = await declare(one, {})
+        async with following(two, session_id) as feed:
+            for number in range(5):
+                await feed.reach(1 + number)
+                await send(one, Request(session_id, f"o{number}", ()))
+            await feed.reach(6)
+            assert feed.ids == [1, 2, 3, 4, 5, 6]
+            assert feed.silences == 0, "it looked by itself, because nobody told it"
 
-    with place.server() as first, place.server() as second:
-        asyncio.run(story(first.url, second.url))
+    pair.play(story)
 
 
-def test_of_writers_that_name_the_same_head_exactly_one_wins(place: Place) -> None:
+def test_of_writers_that_name_the_same_head_exactly_one_wins(pair: Pair) -> None:
     rounds = 12
 
-    async def story(first: str, second: str) -> None:
-        async with client(first) as one, client(second) as two:
-            session_id = await declare(one, {})
-            for number in range(rounds):
-                head = (await snapshot(one, session_id))["audit_head_event_id"]
-                tries = [
-                    send(http, Request(session_id, f"{number}-{writer}", ()), if_match=head)
-                    for writer in range(2 * WRITERS)
-                    for http in ((one, two)[writer % 2],)
-                ]
-                outcomes = await asyncio.gather(*tries, return_exceptions=True)
-                lost = [one for one in outcomes if isinstance(one, Failure)]
-                assert Counter((one.status, one.code) for one in lost) == {
-                    (409, "CONFLICT"): 2 * WRITERS - 1
-                }, outcomes
-            assert (await snapshot(two, session_id))["seq"] == 1 + rounds
+    async def story(one: httpx.AsyncClient, two: httpx.AsyncClient) -> None:
+        session_id = await declare(one, {})
+        for number in range(rounds):
+            head = (await snapshot(one, session_id))["audit_head_event_id"]
+            tries = [
+                send(http, Request(session_id, f"{number}-{writer}", ()), if_match=head)
+                for writer in range(2 * WRITERS)
+                for http in ((one, two)[writer % 2],)
+            ]
+            outcomes = await asyncio.gather(*tries, return_exceptions=True)
+            lost = [(outcome.status, outcome.code) for outcome in outcomes if isinstance(outcome, Failure)]
+            assert lost == [(409, "CONFLICT")] * (2 * WRITERS - 1), outcomes
+        assert (await snapshot(two, session_id))["seq"] == 1 + rounds
 
-    with place.server() as first, place.server() as second:
-        asyncio.run(story(first.url, second.url))
+    pair.play(story)
 
 
-def test_one_key_sent_to_both_servers_at_once_is_applied_once(place: Place) -> None:
+def test_one_key_sent_to_both_servers_at_once_is_applied_once(pair: Pair) -> None:
     rounds = 25
 
-    async def story(first: str, second: str) -> None:
-        async with client(first) as one, client(second) as two:
-            session_id = await declare(one, {})
-            for number in range(rounds):
-                request = Request(session_id, f"o{number}", (HYPOTHESES[number],), f"key-{number}")
-                answers = await asyncio.gather(*(send(http, request) for http in (one, two, one, two)))
-                assert len(set(answers)) == 1
-                declared = await asyncio.gather(
-                    *(declare(http, {"number": number}, f"declare-{number}") for http in (one, two))
-                )
-                assert len(set(declared)) == 1
-            assert (await snapshot(one, session_id))["seq"] == 1 + rounds
+    async def story(one: httpx.AsyncClient, two: httpx.AsyncClient) -> None:
+        session_id = await declare(one, {})
+        for number in range(rounds):
+            request = Request(session_id, f"o{number}", (HYPOTHESES[number],), f"key-{number}")
+            answers = await asyncio.gather(*(send(http, request) for http in (one, two, one, two)))
+            assert len(set(answers)) == 1
+            declared = await asyncio.gather(
+                *(declare(http, {"number": number}, f"declare-{number}") for http in (one, two))
+            )
+            assert len(set(declared)) == 1
+        assert (await snapshot(one, session_id))["seq"] == 1 + rounds
 
-    with place.server() as first, place.server() as second:
-        asyncio.run(story(first.url, second.url))
-    assert place.rows("SELECT count(*) FROM sessions") == [(1 + rounds,)]
-    assert place.check_whole() == 1 + 2 * rounds
+    before = pair.place.count("sessions")
+    pair.play(story)
+    assert pair.place.count("sessions") == before + 1 + rounds
 
 
 def test_a_killed_server_leaves_the_other_one_writing_and_its_feed_complete(place: Place) -> None:

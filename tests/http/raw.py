@@ -26,8 +26,8 @@ class Raw(Struct):
 class Connection:
     """One TCP connection to the server."""
 
-    def __init__(self, server: ServerProcess) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
         self._reader = self.socket.makefile("rb")
 
     def send(self, data: bytes) -> None:
@@ -79,7 +79,7 @@ class Connection:
 
 @contextmanager
 def connected(server: ServerProcess) -> Iterator[Connection]:
-    connection = Connection(server)
+    connection = Connection(server.port)
     try:
         yield connection
     finally:

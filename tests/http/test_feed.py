@@ -18,7 +18,7 @@ class Listener:
     """Reads a feed entry by entry."""
 
     def __init__(self, server: ServerProcess, session_id: str, last: int | None = None) -> None:
-        self.connection = Connection(server)
+        self.connection = Connection(server.port)
         headers = {} if last is None else {"Last-Event-ID": str(last)}
         self.connection.request("GET", f"/v1/sessions/{session_id}/events", headers=headers)
         assert self.connection.line() == b"HTTP/1.1 200 OK\r\n"

@@ -43,10 +43,12 @@ def test_what_is_no_request_is_answered_in_the_error_shape(defect: str, server: 
 
 @pytest.mark.parametrize("endless", [b"GET /" + b"a" * 70_000, b"GET / HTTP/1.1\r\nX: " + b"a" * 70_000])
 def test_a_head_without_end_is_refused_before_it_fills_the_memory(
-    endless: bytes, server: ServerProcess
+    endless: bytes, server: ServerProcess, http: httpx.Client
 ) -> None:
     with connected(server) as connection:
         connection.send(endless)
+        assert http.get("/healthz").status_code == 200  # by now the first packet has been read
+        connection.send(b"a" * 70_000)
         answer = connection.answer()
         assert answer.status == 431
         check_error(answer.json, Code.PAYLOAD_TOO_LARGE)

@@ -14,7 +14,13 @@ from beliefd.kernel.canonical import MAX_DEPTH, MAX_SAFE_INTEGER, NotCanonical, 
 from beliefd.ledger.strict_json import Unreadable, loads
 from beliefd.testing.strategies import json_values, keys
 
-doubles = st.integers(0, 2**64 - 1).map(lambda bits: struct.unpack(">d", bits.to_bytes(8, "big"))[0])
+# Of all doubles few are of a size that people write: these are drawn on their own.
+everyday = st.builds(
+    lambda digits, exponent: digits * 10.0**exponent, st.integers(1, 99_999), st.integers(-14, 24)
+)
+doubles = everyday | st.integers(0, 2**64 - 1).map(
+    lambda bits: struct.unpack(">d", bits.to_bytes(8, "big"))[0]
+)
 
 
 def has_form(number: float) -> bool:
@@ -32,6 +38,8 @@ def test_bytes_equal_the_reference_on_any_json(value: Any) -> None:
 @example(1.7976931348623157e308)
 @example(1e21)
 @example(9.999999999999997e-7)
+@example(1e-6)
+@example(1.5e-6)
 @example(1e-5)
 @example(123456789012345.6)
 @example(float(MAX_SAFE_INTEGER))

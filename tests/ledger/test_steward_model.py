@@ -203,4 +203,4 @@ def wire(answer: Any) -> bytes:
 
 
 TestStewardAgainstModel = StewardAgainstModel.TestCase
-TestStewardAgainstModel.settings = settings(max_examples=80, stateful_step_count=25)
+TestStewardAgainstModel.settings = settings(max_examples=100, stateful_step_count=25)

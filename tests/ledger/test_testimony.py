@@ -169,6 +169,20 @@ def scanned(events: list[dict[str, Any]], hypothesis: str) -> list[tuple[Any, ..
     return found
 
 
+def test_a_refused_claim_is_nobodys_support() -> None:
+    """Who was refused was not heard: the source that was heard still stands alone."""
+    with World() as world:
+        session_id = world.declare_session(["a", "b"], ONTOLOGY).session_id
+        world.eliminate(session_id, source_id="heard", observation_id="o", eliminated=["a"])
+        with pytest.raises(BeliefdError):
+            world.eliminate(session_id, source_id="refused", observation_id="o", eliminated=["a", "zz"])
+        world.declare_conclusion(session_id, "it is b")
+        (basis,) = world.counterfactual(session_id, without_source_ids=["heard"]).conclusions
+        assert basis.sole_sources == {"heard": ["a"]}
+        assert basis.rests_on_removed
+        assert [told.source_id for told in world.why(session_id, "a").events] == ["heard"]
+
+
 def test_why_of_an_undeclared_hypothesis_is_refused() -> None:
     with World() as world:
         session_id = world.declare_session(["a"], ONTOLOGY).session_id

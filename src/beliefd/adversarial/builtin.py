@@ -18,6 +18,8 @@ ESCALATION: Final = "escalation_chain"
 MENTION: Final = "mention"
 UNREAD: Final = "unread"
 
+_HARMLESS: Final = Threat(detector=DETECTOR)
+
 MAX_READ: Final = 65_536
 """Characters read of one text. A longer one is a signal by itself: nobody vouches for what was not read."""
 
@@ -39,7 +41,7 @@ def assess(texts: Sequence[tuple[str, str]], tier: int, trail: Sequence[int] = (
     signals = list(_escalation(tier, trail))
     ordinary = []
     for path, text in texts:
-        plain = characters.plain(text[:MAX_READ])
+        plain = text if text.isascii() else characters.plain(text[:MAX_READ])
         if plain.isascii() and len(text) <= MAX_READ:
             ordinary.append((path, plain))
         else:
@@ -54,6 +56,8 @@ def assess(texts: Sequence[tuple[str, str]], tier: int, trail: Sequence[int] = (
 
 
 def _threat(signals: list[Signal]) -> Threat:
+    if not signals:
+        return _HARMLESS
     strongest: dict[str, float] = {}
     for signal in signals:
         strongest[signal.kind] = max(signal.weight, strongest.get(signal.kind, 0.0))

@@ -6,7 +6,8 @@ Gaps and words are bounded, so every start costs a constant and a text time in p
 """
 
 import re
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 INJECTION: Final = "instruction_injection"
 SMUGGLING: Final = "tool_smuggling"
@@ -15,7 +16,8 @@ BYPASS: Final = "gate_bypass"
 FORGERY: Final = "audit_forgery"
 
 
-class Rule(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)  # a rule is itself only, which makes it cheap to look up
+class Rule:
     """One way to say it. `needs`: of each set one word (in raw rules: one substring) must occur."""
 
     kind: str
@@ -71,7 +73,7 @@ _IGNORE = (
     "ignore|disregard|forget|set aside|pay no attention to|do not follow|don t follow|never follow|"
     "no longer follow|stop following|do not obey|don t obey|stop obeying"
 )
-_DROP = "override|overrule|neglect|dismiss|abandon|discard|drop|cancel|bypass"
+_DROP = "override|overrule|neglect|dismiss|abandon|discard|drop|cancel|bypass|skip|reset|erase|defy"
 _EARLIER = "previous|prior|earlier|preceding|above|former|foregoing|initial|original|existing"
 _ORDERS = "instruction(s)|directive(s)|guideline(s)|guardrail(s)"
 _ANY_ORDERS = f"{_ORDERS}|prompt(s)|directions|guidance|programming"
@@ -114,9 +116,14 @@ WORDS: Final = (
     _said(INJECTION, 0.85, _IGNORE, 2, "system message|developer message"),
     _said(INJECTION, 0.8, _IGNORE, 2, "your", 2, f"{_RULES}|orders|filter(s)|policy|policies|limits"),
     _said(INJECTION, 0.8, _IGNORE, 2, "above|previous|prior|all", "rules"),
+    _said(INJECTION, 0.75, _IGNORE, 2, "previous|prior|earlier", 1, "policies|conditions|commands"),
+    _said(
+        INJECTION, 0.8, _EARLIER, "instructions|directives|prompts", "should be|must be|are to be",
+        "disregarded|ignored|forgotten",
+    ),
     _said(
         INJECTION, 0.8, "forget|disregard|ignore", "everything|anything|all", 3,
-        "told|said|trained|above|before this",
+        "told|said|trained|instructed|above|before this|before that",
     ),
     _said(
         INJECTION, 0.8, "your", 1, f"{_ORDERS}|{_RULES}", 3,
@@ -148,7 +155,12 @@ WORDS: Final = (
         "secret instructions|initial instructions|your instructions",
     ),
     _said(INJECTION, 0.75, "repeat", "everything|all|the text|the words", 2, "above"),
+    _said(
+        INJECTION, 0.75, "repeat|what are|what were", 1, "previous|your|your complete",
+        "instruction(s)|prompt",
+    ),
     _said(INJECTION, 0.75, "new instructions", 2, "your task|your goal|your only|your job"),
+    _said(INJECTION, 0.75, "your new instruction(s)"),
     _said(INJECTION, 0.75, "note to|message to|message for|attention", "?the|any|all", _ASSISTANT),
     _said(INJECTION, 0.75, "attention", "assistant"),
     _said(INJECTION, 0.75, "if you are", "a|an", "?large", f"{_ASSISTANT}|assistant"),
@@ -171,6 +183,7 @@ WORDS: Final = (
     # A secret, and a way out.
     _said(EXFILTRATION, 0.8, _SEND, 6, _SECRETS, 5, "to|into|at|in|via|over|with", 4, _AWAY),
     _said(EXFILTRATION, 0.75, "exfiltrate", 4, _SECRETS),
+    _said(EXFILTRATION, 0.75, "tell me|give me", 2, "password|api key(s)|private key|credentials"),
     # Past the gates, or in their place.
     _said(BYPASS, 0.8, _SKIP, 3, _GATE),
     _said(BYPASS, 0.75, "evade|circumvent|bypass", 2, "rate limit"),
@@ -244,6 +257,7 @@ WORDS: Final = (
         "notig|erforderlich|notwendig",
     ),
     _said(INJECTION, 0.8, "zeige|zeig|nenne|gib|verrate", 3, "systemprompt|systemanweisungen"),
+    _said(INJECTION, 0.8, "vergiss", "alles", "davor|bisher|vorher|vorherige|bisherige"),
     # French.
     _said(
         INJECTION, 0.85, "ignore|ignorez|oublie|oubliez", 3, "instructions|consignes|directives|regles", 1,

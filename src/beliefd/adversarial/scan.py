@@ -34,8 +34,8 @@ _KNOWN: Final = frozenset(_BY_WORD).union(
 )
 
 
-def _any_need(rules: tuple[Rule, ...]) -> re.Pattern[bytes]:
-    return re.compile("|".join(re.escape(need) for rule in rules for need in sorted(rule.needs[0])).encode())
+def _any_need(rules: tuple[Rule, ...]) -> str:
+    return "|".join(re.escape(need) for rule in rules for need in sorted(rule.needs[0]))
 
 
 _TO_WORDS: Final = views.table(kept=views.LETTERS + views.DIGITS).lower()
@@ -45,15 +45,14 @@ _FROM_LEET: Final = tuple(
 )
 _TO_LEET: Final = views.table(a=views.LETTERS, zero=views.LEET_SIGNS)
 _PROSE: Final = (views.LETTERS + views.DIGITS + " \t\n\r.,;:!?()'-/+*=_~^@$>}%&\\").encode()
-_MARKUP: Final = _any_need(RAW)
-_ONE_WORD: Final = _any_need(ONE_WORD)
+_MARKUP: Final = re.compile(_any_need(RAW).encode())
+_ONE_WORD: Final = re.compile(_any_need(ONE_WORD))
+_OTHER_WORDS: Final = re.compile(_any_need(OTHER_SCRIPTS))
 _ENCODED: Final = (
     (b"%", re.compile(rb"%[0-9a-fA-F]{2}")),
     (b"&", re.compile(rb"&(?:#|[a-zA-Z]{2})")),
     (b"\\", re.compile(rb"\\[xu]")),
 )
-
-_OTHER_WORDS: Final = re.compile("|".join(sorted(need for rule in OTHER_SCRIPTS for need in rule.needs[0])))
 
 # A sentence that reports hostile wording is not an order: who says so stands before it.
 _REPORTED = re.compile(
@@ -93,14 +92,13 @@ def look(text: str, wider: Look = EVERYTHING) -> Look:
     data = text.encode("ascii", "replace")
     found = _known(data)
     possible = list(_possible(found)) if wider.rules else []
-    runs = data.translate(views.TO_RUNS) if wider.respelt or wider.encoded else b""
-    long_run = views.LONG_RUN in runs
+    runs = views.long_runs(text, data) if wider.respelt or wider.encoded else []
     return Look(
         tuple([rule for _, rule in possible]),
         tuple([word.decode() for word, _ in possible]),
         wider.markup and _has_markup(data, found),
-        wider.respelt and (_is_respelt(data, found) or (long_run and _is_one_word(data))),
-        wider.encoded and (_is_encoded(data, found, runs) or (long_run and views.has_code(text, runs))),
+        wider.respelt and (_is_respelt(data, found) or any(_ONE_WORD.search(run.lower()) for run in runs)),
+        wider.encoded and (_is_encoded(data, found) or any(views.decoded_run(run) != run for run in runs)),
     )
 
 
@@ -132,15 +130,14 @@ def _is_respelt(data: bytes, found: frozenset[bytes]) -> bool:
         return True
     if len(found & _LETTERS) < 3:
         return False
-    return b"a a a a a" in data.translate(_TO_LETTERS).replace(b"  ", b" ").replace(b"  ", b" ")
+    shape = data.translate(_TO_LETTERS)
+    if not any(pair in shape for pair in (b" a a ", b" a  a ", b" a   a ")):
+        return False
+    return b"a a a a a" in shape.replace(b"  ", b" ").replace(b"  ", b" ")
 
 
-def _is_one_word(data: bytes) -> bool:
-    return views.LONG_RUN in data.translate(_TO_LETTERS) and bool(_ONE_WORD.search(data.lower()))
-
-
-def _is_encoded(data: bytes, found: frozenset[bytes], runs: bytes) -> bool:
-    if len(found & _PAIRS) >= 3 and b"aa aa aa aa aa aa aa aa" in runs:
+def _is_encoded(data: bytes, found: frozenset[bytes]) -> bool:
+    if len(found & _PAIRS) >= 3 and b"aa aa aa aa aa aa aa aa" in data.translate(views.TO_RUNS):
         return True
     return any(sign in data and code.search(data) for sign, code in _ENCODED)
 

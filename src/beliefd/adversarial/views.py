@@ -41,7 +41,7 @@ def table(*, a: str = "", zero: str = "", kept: str = "") -> bytes:
 
 # -- encodings -----------------------------------------------------------------------------------------------
 
-SHORTEST_CODE: Final = 16
+_SHORTEST_CODE: Final = 16
 """Characters that a run must have to be worth decoding, or to hold a phrase written as one word."""
 
 _PERCENT = re.compile("%[0-9a-fA-F]{2}(?:%[0-9a-fA-F]{2})*")
@@ -50,7 +50,7 @@ _ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]
 _HEX = re.compile("[0-9a-fA-F]+")
 _HEX_PAIRS = re.compile("[ :][0-9a-fA-F]{2}(?:[ :][0-9a-fA-F]{2}){6,}")
 TO_RUNS: Final = table(a=LETTERS + DIGITS + "+/_-")
-LONG_RUN: Final = b"a" * SHORTEST_CODE
+_LONG_RUN = b"a" * _SHORTEST_CODE
 
 
 def _readable(data: bytes) -> str | None:
@@ -79,7 +79,7 @@ def _pairs(match: re.Match[str]) -> str:
     return match[0]
 
 
-def _run(run: str) -> str:
+def decoded_run(run: str) -> str:
     """A run read as hexadecimal, else as base64, else left alone."""
     if len(run) % 2 == 0 and _HEX.fullmatch(run):
         return _readable(bytes.fromhex(run)) or run
@@ -93,21 +93,21 @@ def _run(run: str) -> str:
 
 def _spans(shape: bytes) -> Iterator[tuple[int, int]]:
     end = 0
-    while (start := shape.find(LONG_RUN, end)) >= 0:
+    while (start := shape.find(_LONG_RUN, end)) >= 0:
         end = shape.find(b" ", start)
         end = len(shape) if end < 0 else end
         yield start, end
 
 
-def has_code(text: str, shape: bytes) -> bool:
-    """Whether any long run of a text, whose shape by `TO_RUNS` is given, decodes to something readable."""
-    return any(_run(text[start:end]) != text[start:end] for start, end in _spans(shape))
+def long_runs(text: str, data: bytes) -> list[str]:
+    """Runs of a text, also given as ASCII bytes, that are long enough to hold something."""
+    return [text[start:end] for start, end in _spans(data.translate(TO_RUNS))]
 
 
-def _runs(text: str) -> str:
+def _decoded_runs(text: str) -> str:
     parts, at = [], 0
     for start, end in _spans(text.encode("ascii", "replace").translate(TO_RUNS)):
-        parts += [text[at:start], _run(text[start:end])]
+        parts += [text[at:start], decoded_run(text[start:end])]
         at = end
     return "".join([*parts, text[at:]])
 
@@ -122,7 +122,7 @@ def decoded(text: str) -> str:
         text = _ESCAPE.sub(_escape, text)
     if " 6" in text or ":6" in text:  # most small letters are sixty-something
         text = _HEX_PAIRS.sub(_pairs, text)
-    return _runs(text)
+    return _decoded_runs(text)
 
 
 # -- letters kept apart, digits for letters ------------------------------------------------------------------
@@ -133,7 +133,7 @@ LEET_SIGNS: Final = "013457@$!|"
 _LEET = re.compile(f"[a-z][{LEET_SIGNS}][a-z]")
 LEET_LETTERS: Final = ("oieastasii", "oleastasil")  # 1 and | may be i or l
 _FROM_LEET = tuple(str.maketrans(LEET_SIGNS, letters) for letters in LEET_LETTERS)
-LONG_WORD: Final = re.compile(f"[a-z]{{{SHORTEST_CODE},}}")
+_LONG_WORD = re.compile(f"[a-z]{{{_SHORTEST_CODE},}}")
 
 
 def _joined(match: re.Match[str]) -> str:
@@ -150,6 +150,6 @@ def respelt(text: str) -> list[str]:
         readings.append(joined)
     if _LEET.search(joined):
         readings += [joined.translate(spelling) for spelling in _FROM_LEET]
-    if long_words := LONG_WORD.findall(text):
+    if long_words := _LONG_WORD.findall(text):
         readings.append(" ".join(long_words))
     return readings

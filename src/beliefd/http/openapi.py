@@ -134,7 +134,7 @@ def _relax(body: Json, operation: Operation) -> None:
     """A body may leave out the verb and what the path says, or repeat them."""
     known = {"verb", *_path_names(operation)}
     body["required"] = [name for name in body.get("required", ()) if name not in known]
-    if "session_id" in known:
+    if "session_id" in known and "verb" in body["properties"]:
         body["properties"]["session_id"] = {"type": "string", "description": "The one in the path, if any"}
 
 
@@ -184,8 +184,9 @@ def _path_names(operation: Operation) -> list[str]:
 
 def _request_body(operation: Operation, refs: dict[Any, Json], schemas: Json) -> Json:
     if operation.body is None:
-        schema: Json = {"type": "string", "description": BYTES.get(operation.body_media, "JSON Lines")}
         required = operation.answer is not None  # a batch without lines is answered without lines
+        description = BYTES.get(operation.body_media, "JSON Lines")
+        schema: Json = {"type": "string", "minLength": int(required), "description": description}
     else:
         schema = refs[operation.body]
         required = bool(schemas[operation.body.__name__].get("required"))

@@ -13,11 +13,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 MAX_HEAD: Final = 64 * 1024
-"""Bytes that the request line and the headers may take together."""
+"""Bytes of request line and headers that may follow those of the first packet."""
 SILENCE_SECONDS: Final = 30.0
 """How long the next bytes of a request may take."""
 CORK: Final = 64 * 1024
-HEAD_END: Final = b"\r\n\r\n"
 
 
 class Protocol(HttpToolsProtocol):
@@ -25,8 +24,8 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(Corked(transport, self.loop))  # type: ignore[arg-type]
-        self._unread_head = True
-        self._unread_request = True
+        self._in_head = False
+        self._in_request = True  # the first one is due as soon as there is a connection
         self._head_size = 0
         self._heard = self.loop.time()
         self._watch = self.loop.call_later(SILENCE_SECONDS, self._look)
@@ -37,31 +36,27 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._heard = self.loop.time()
-        if self._unread_head:
-            self._head_size += len(data)
-            if self._head_size > MAX_HEAD and self._is_too_long(data):
-                self._refuse(431, BeliefdError(Code.PAYLOAD_TOO_LARGE, f"a head may hold {MAX_HEAD} bytes"))
-                return
+        goes_on = self._in_head
         super().data_received(data)
+        if goes_on and self._in_head:
+            self._head_size += len(data)
+            if self._head_size > MAX_HEAD:
+                self._refuse(431, BeliefdError(Code.PAYLOAD_TOO_LARGE, f"a head may hold {MAX_HEAD} bytes"))
 
     def on_message_begin(self) -> None:
-        self._unread_request = True
+        self._in_head, self._in_request, self._head_size = True, True, 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        self._unread_head = False
+        self._in_head = False
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        self._unread_head, self._unread_request, self._head_size = True, False, 0
+        self._in_request = False
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, invalid("this is not an HTTP/1.1 request"))
-
-    def _is_too_long(self, data: bytes) -> bool:
-        end = data.find(HEAD_END)
-        return end < 0 or self._head_size - len(data) + end > MAX_HEAD
 
     def _refuse(self, status: int, error: BeliefdError) -> None:
         body = msgspec.json.encode(error.body)
@@ -74,7 +69,7 @@ class Protocol(HttpToolsProtocol):
 
     def _look(self) -> None:
         """Close the connection if the rest of a request has been due for too long, and not because of us."""
-        waiting = self._unread_request and not self.flow.read_paused
+        waiting = self._in_request and not self.flow.read_paused
         if waiting and self.loop.time() - self._heard >= SILENCE_SECONDS:
             self.transport.close()
         else:

@@ -1,6 +1,7 @@
 """Which operation a path names. Paths are split before they are decoded, so an id may hold any character."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
@@ -74,7 +75,12 @@ class Routes:
 
 
 def decoded(values: Raw) -> dict[str, str]:
-    return {name: identifier(_text(raw, name), name) for name, raw in values.items()}
+    return {name: _identifier(raw, name) for name, raw in values.items()}
+
+
+@lru_cache(1024)
+def _identifier(raw: bytes, name: str) -> str:
+    return identifier(_text(raw, name), name)
 
 
 def parse_query(raw: bytes) -> dict[str, str]:

@@ -33,10 +33,12 @@ def canonical(value: Any) -> bytes:
 
 def canonical_envelope(envelope: dict[str, Any], foreign: Iterable[str]) -> bytes:
     """The same for an object of our own making, in which only the `foreign` members can surprise."""
+    plain = True
     for name in foreign:
         if not is_plain(envelope[name], 1):
-            return _written(envelope, False)
-    return _written(envelope, True)
+            envelope = {**envelope, name: _with_integers(envelope[name], 1)}
+            plain = plain and is_plain(envelope[name], 1)
+    return _written(envelope, plain)
 
 
 def _written(value: Any, plain: bool) -> bytes:
@@ -84,24 +86,25 @@ def is_plain(value: Any, depth: int = 0) -> bool:
         items = value.values()
     elif kind is list or kind is tuple:
         items = value
+    elif kind is float:
+        return _is_plain_float(value)
     else:
-        return _is_plain_scalar(value)
+        return kind is str or kind is int or kind is bool or value is None
     if depth >= MAX_DEPTH:
         return False
     for item in items:
         inner = type(item)
         # Most values are texts: not calling anything for them is what makes this walk cheap.
-        if inner is not str and inner is not int and not is_plain(item, depth + 1):
+        if inner is str or inner is int or inner is bool or item is None:
+            continue
+        if not (_is_plain_float(item) if inner is float else is_plain(item, depth + 1)):
             return False
     return True
 
 
-def _is_plain_scalar(value: Any) -> bool:
-    kind = type(value)
-    if kind is float:
-        # Inside these bounds both print the shortest decimal without an exponent.
-        return bool(1e-5 < abs(value) < 1e15 and value != math.floor(value))
-    return kind is str or kind is int or kind is bool or value is None
+def _is_plain_float(value: float) -> bool:
+    # Inside these bounds both print the shortest decimal without an exponent.
+    return 1e-5 < abs(value) < 1e15 and not value.is_integer()
 
 
 def _refuse_what_has_none(value: Any, path: str, depth: int) -> None:

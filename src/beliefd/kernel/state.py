@@ -104,4 +104,6 @@ class Session(Struct, frozen=True):
     @property
     def active_obligation_id(self) -> str | None:
         """The latest entered obligation that is still active."""
+        if not self.obligations:
+            return None
         return next((oid for oid in reversed(self.obligations) if self.obligations[oid].active), None)

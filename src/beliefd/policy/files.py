@@ -12,7 +12,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.protocol.wire import convert
 
 MAX_BYTES: Final = 1024 * 1024
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[\.\.\.\]")
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 
 
 def load_policy(path: Path) -> Policy:
@@ -28,8 +28,11 @@ def parse_policy(data: bytes, name: str = "policy") -> Policy:
     if len(data) > MAX_BYTES:
         raise invalid(f"`{name}`: a policy file may hold {MAX_BYTES} bytes at most", "$")
     value = parse_document(data, name)
+    if value is None:
+        # An editor that empties a file before it writes must not bring the defaults into force.
+        raise invalid(f"`{name}` is empty; `{{}}` asks for all defaults", "$")
     try:
-        return convert({} if value is None else value, Policy)
+        return convert(value, Policy)
     except BeliefdError as error:
         path = str((error.details or {}).get("path", "$"))
         line = line_of(data, path)
@@ -39,9 +42,13 @@ def parse_policy(data: bytes, name: str = "policy") -> Policy:
 
 
 def line_of(data: bytes, path: str) -> int:
-    """The line of the deepest node on a path that the file has. JSON is YAML, so one reader does for both."""
-    tree = yaml.compose(data.decode(), Loader=yaml.SafeLoader)
-    if tree is None:
+    """The line of the deepest node on a path that the file has.
+
+    JSON is YAML but for tabs between its tokens, so one reader does for both.
+    """
+    try:
+        tree = yaml.compose(data.decode().replace("\t", " "), Loader=yaml.SafeLoader)
+    except yaml.YAMLError:
         return 1
     node, line = tree, tree.start_mark.line
     for name, index in _STEP.findall(path):

@@ -15,14 +15,15 @@ POLL_SECONDS: Final = 1.0
 
 
 async def watch_policy(path: Path, adopt: Callable[[Policy], None], every: float = POLL_SECONDS) -> None:
-    """Adopt the file again whenever it changes; never returns."""
-    seen = _stamp(path)
+    """Adopt the file again whenever it has changed and come to rest; never returns."""
+    read = latest = _stamp(path)
     while True:
         await asyncio.sleep(every)
-        stamp = _stamp(path)
-        if stamp == seen or stamp is None:
+        before, latest = latest, _stamp(path)
+        # Half a file may be a policy too: what changed since the last look may still be being written.
+        if latest is None or latest == read or latest != before:
             continue
-        seen = stamp
+        read = latest
         try:
             adopt(load_policy(path))
         except BeliefdError as error:

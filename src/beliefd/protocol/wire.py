@@ -2,30 +2,19 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
-from beliefd.kernel.claims.bundle import DIGEST_PATTERN, TIMESTAMP_PATTERN
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.values import ID_PATTERN, MAX_ID_LENGTH, Id
 from beliefd.ledger.strict_json import Unreadable, loads, shown
-from beliefd.protocol.choices import choices
+from beliefd.protocol.locating import located
 from beliefd.protocol.operations import Parameter
 
 T = TypeVar("T")
-_AT = re.compile(r" - at (?:`(?P<key>key)` in )?`(?P<path>[^`]*)`$")
-_ENUM = re.compile(r"Invalid enum value (?P<value>.*)$", re.DOTALL)
-_FIELD = re.compile(r"field `(?P<name>.*)`$", re.DOTALL)
-_PATTERN = re.compile(r" matching regex .*", re.DOTALL)
 _ID = re.compile(ID_PATTERN)
 _WHOLE = re.compile(r"(0|[1-9][0-9]{0,15})")
-MESSAGE_LENGTH: Final = 200
-_QUOTE: Final = "'"
-_IN_WORDS: Final = {
-    DIGEST_PATTERN: " of hexadecimal digits",
-    TIMESTAMP_PATTERN: " that is an ISO-8601 time with `Z` or an offset",
-}
 
 
 def parse(data: bytes) -> Any:
@@ -48,7 +37,7 @@ def convert(value: Any, kind: type[T]) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        message, path = _located(str(error), kind)
+        message, path = located(error, value, kind)
         raise invalid(message, path) from None
 
 
@@ -96,26 +85,5 @@ def _query_value(parameter: Parameter, text: str) -> Any:
     try:
         return msgspec.convert(int(text), parameter.kind)
     except msgspec.ValidationError as error:
-        raise invalid(f"`{parameter.name}`: {_located(str(error))[0]}", parameter.name) from None
-
-
-def _pattern_in_words(found: re.Match[str]) -> str:
-    for pattern, words in _IN_WORDS.items():
-        if pattern in found[0] or repr(pattern) in found[0]:
-            return words
-    return " on one line, without control characters"
-
-
-def _located(text: str, kind: Any = None) -> tuple[str, str]:
-    at = _AT.search(text)
-    path = at["path"] if at else "$"
-    message = text[: at.start()] if at else text
-    if enum := _ENUM.match(message):
-        allowed = ", ".join(choices(kind, path, at is not None and at["key"] is not None))
-        return f"`{shown(enum['value'].strip(_QUOTE))}` is not one of {allowed}", path
-    named = _FIELD.search(message)
-    if named:
-        path = f"{path}.{shown(named['name'])}"
-        message = f"{message[: named.start()]}field `{shown(named['name'])}`"
-    message = _PATTERN.sub(_pattern_in_words, message)[:MESSAGE_LENGTH]
-    return message[0].lower() + message[1:], path
+        message, _ = located(error, text, parameter.kind)
+        raise invalid(f"`{parameter.name}`: {message}", parameter.name) from None

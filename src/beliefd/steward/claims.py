@@ -3,6 +3,8 @@
 import hashlib
 from typing import Any
 
+import msgspec
+
 from beliefd.kernel.claims.approvals import Approval, required_approvals
 from beliefd.kernel.claims.bundle import (
     Claim,
@@ -49,8 +51,11 @@ from beliefd.steward.verdicts import candidate_answer
 
 
 def read_bundle(body: Any) -> ClaimBundle:
-    """A bundle from parsed JSON, in either spelling of its keys."""
-    return convert(_snake(body), ClaimBundle)
+    """A bundle from parsed JSON, in either spelling of its keys; most are spelt as the contract does."""
+    try:
+        return msgspec.convert(body, ClaimBundle)
+    except msgspec.ValidationError:
+        return convert(_snake(body), ClaimBundle)
 
 
 def _snake(body: Any) -> Any:

@@ -4,6 +4,7 @@ Calls under way stand in it too, as `running`: one whose outcome nobody records 
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from beliefd.kernel.claims.approvals import OPEN, Approval
 from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided, BundleGated
@@ -12,12 +13,22 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import Arbitrated, Call, CandidateResult, OutcomeRecorded
 from beliefd.stores.base import InboxRow
 
-RUNNING = "running"
-DONE = "done"
+TOUCHING: Final = (
+    TerminationRuled,
+    BundleGated,
+    ApprovalDecided,
+    ApprovalClosed,
+    Arbitrated,
+    OutcomeRecorded,
+)
+RUNNING: Final = "running"
+DONE: Final = "done"
 
 
 def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     """The rows that an event changes, as they stand in the state after it."""
+    if not isinstance(event, TOUCHING):
+        return []
     rows = [_row(session, session.approvals[approval_id]) for approval_id in _approvals(event, session)]
     return rows + [_call_row(session, session.calls[call_id]) for call_id in _calls(event)]
 

@@ -39,13 +39,19 @@ async def import_ledger(steward: Steward, lines: Iterable[bytes]) -> Imported:
     """Take a foreign ledger in, whole and byte for byte, after everything in it has been recomputed."""
     exported, position = await asyncio.to_thread(read_and_verify, lines)
     session_id = exported.header.session_id
+    inbox = all_rows(position.session)
+    for row in inbox:
+        # Ids are the exporter's choice: a foreign ledger must not take over what waits in another session.
+        known = await steward.store.inbox_row(row.approval_id)
+        if known is not None and known.session_id != session_id:
+            raise BeliefdError(Code.CONFLICT, f"approval `{row.approval_id}` belongs to another session here")
     batch = Append(
         session_id=session_id,
         expected=None,
         entries=exported.entries,
         created_at=read(exported.entries[0].record).ts,
         policies=list(exported.policy_documents.items()),
-        inbox=all_rows(position.session),
+        inbox=inbox,
     )
     try:
         await steward.store.append(batch)

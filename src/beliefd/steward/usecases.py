@@ -87,8 +87,10 @@ def answer_to(outcome: Outcome) -> answers.Answer:
 
 
 async def _converted(body: dict[str, Any], kind: Any) -> Any:
-    heavy = any(isinstance(value, list) and len(value) > HEAVY_ITEMS for value in body.values())
-    return await offload(heavy, convert, body, kind)
+    for value in body.values():
+        if type(value) is list and len(value) > HEAVY_ITEMS:
+            return await offload(True, convert, body, kind)
+    return convert(body, kind)
 
 
 async def _declare(steward: Steward, call: Call) -> answers.Answer:

@@ -6,6 +6,7 @@ second delivery, never to none. Signatures follow the Standard Webhooks scheme.
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import hmac
 import logging
@@ -19,11 +20,14 @@ import httpx
 import msgspec
 
 from beliefd.kernel.claims.approvals import Approval
+from beliefd.kernel.errors import BeliefdError, invalid
+from beliefd.ledger.chain import LedgerBroken
 from beliefd.steward.handle import Steward
 from beliefd.stores.base import InboxRow, StorageUnavailable
 
 log = logging.getLogger("beliefd.webhook")
 AT_ONCE: Final = 20
+KEY_BYTES: Final = 32
 FIRST_RETRY_SECONDS: Final = 0.5
 LAST_RETRY_SECONDS: Final = 60.0
 LOOK_AGAIN_SECONDS: Final = 5.0
@@ -31,29 +35,49 @@ TIMEOUT_SECONDS: Final = 10.0
 
 
 def secret_from(path: Path) -> bytes:
-    """The signing secret, made on first use and readable by its owner only."""
+    """The signing key in a file, made on first use and readable by its owner only."""
+    if not path.exists():
+        _make_secret(path)
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        raise invalid(
+            f"`{path}` can be read by others; `chmod 600` it, or remove it for a new one", str(path)
+        )
+    prefix, _, encoded = path.read_bytes().strip().partition(b"_")
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_bytes().strip()
-    with os.fdopen(handle, "wb") as file:
-        secret = base64.b64encode(secrets.token_bytes(32))
-        file.write(secret + b"\n")
-    return secret
+        key = base64.b64decode(encoded, validate=True)
+    except ValueError:
+        key = b""
+    if prefix != b"whsec" or len(key) < KEY_BYTES:
+        raise invalid(f"`{path}` holds no webhook secret; remove it for a new one", str(path))
+    return key
 
 
-def signature(secret: bytes, message_id: str, timestamp: int, body: bytes) -> str:
-    signed = hmac.new(secret, f"{message_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
+def _make_secret(path: Path) -> None:
+    """Whole or not at all: nobody ever signs with half a secret."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(b"whsec_" + base64.b64encode(secrets.token_bytes(KEY_BYTES)) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        with contextlib.suppress(FileExistsError):  # another server was first: its secret is ours
+            os.link(draft, path)
+    finally:
+        draft.unlink()
+
+
+def signature(key: bytes, message_id: str, timestamp: int, body: bytes) -> str:
+    signed = hmac.new(key, f"{message_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
     return "v1," + base64.b64encode(signed).decode()
 
 
 class Webhook:
     """Delivers every pending approval to one address."""
 
-    def __init__(self, steward: Steward, url: str, secret: bytes) -> None:
+    def __init__(self, steward: Steward, url: str, key: bytes) -> None:
         self._steward = steward
-        self._url = url
-        self._secret = secret
+        self._url = _address(url)
+        self._key = key
 
     async def run(self) -> None:
         """Deliver for ever; wakes up when any session grows."""
@@ -74,36 +98,58 @@ class Webhook:
             unsubscribe()
 
     async def _deliver_all(self, client: httpx.AsyncClient) -> bool:
+        """Deliver what is untold. One message that is not taken holds up none of the others."""
+        store = self._steward.store
+        missed: set[str] = set()
         try:
-            while rows := await self._steward.store.inbox_untold(AT_ONCE):
+            while rows := [
+                row
+                for row in await store.inbox_untold(AT_ONCE + len(missed))
+                if row.approval_id not in missed
+            ]:
                 for row in rows:
-                    if not await self._deliver(client, row):
-                        return False
-                    await self._steward.store.inbox_told(row.approval_id)
+                    if await self._deliver(client, row):
+                        await store.inbox_told(row.approval_id)
+                    else:
+                        missed.add(row.approval_id)
         except StorageUnavailable as error:
             log.warning("webhooks wait for the store: %s", error)
             return False
-        return True
+        except httpx.RequestError as error:
+            log.warning("the webhook's receiver cannot be reached; trying again later: %r", error)
+            return False
+        return not missed
 
     async def _deliver(self, client: httpx.AsyncClient, row: InboxRow) -> bool:
-        position = await self._steward.positions.existing(row.session_id)
+        try:
+            position = await self._steward.positions.existing(row.session_id)
+        except (BeliefdError, LedgerBroken) as error:
+            log.warning("no webhook for `%s`, its ledger cannot be read: %s", row.approval_id, error)
+            return False
         body = _message(row, position.session.approvals[row.approval_id])
         timestamp = int(time.time())
         headers = {
             "content-type": "application/json",
             "webhook-id": row.approval_id,
             "webhook-timestamp": str(timestamp),
-            "webhook-signature": signature(self._secret, row.approval_id, timestamp, body),
+            "webhook-signature": signature(self._key, row.approval_id, timestamp, body),
         }
-        try:
-            response = await client.post(self._url, content=body, headers=headers)
-        except httpx.HTTPError as error:
-            log.warning("webhook for `%s` failed and will be sent again: %r", row.approval_id, error)
-            return False
-        if response.is_success:
-            return True
-        log.warning("webhook for `%s` answered %s; sent again later", row.approval_id, response.status_code)
-        return False
+        response = await client.post(self._url, content=body, headers=headers)
+        if not response.is_success:
+            log.warning(
+                "webhook for `%s` answered %s; sent again later", row.approval_id, response.status_code
+            )
+        return response.is_success
+
+
+def _address(url: str) -> httpx.URL:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise invalid(f"`{url}` is no address: {error}", "webhook") from None
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise invalid(f"`{url}` is no http or https address", "webhook")
+    return parsed
 
 
 def _message(row: InboxRow, approval: Approval) -> bytes:

@@ -36,7 +36,8 @@ from beliefd.stores.sqlite_schema import migrate
 BUSY_MS = 30_000
 FEW = 256
 """So many entries are read on the event loop itself; a thread would cost more than it spares."""
-MAX_GROUP = 1_024
+ENOUGH = 32
+PATIENCE = 0.002
 POLL_SECONDS = 0.25
 LOG_BYTES = 4 * 1024 * 1024
 """What the write-ahead log keeps of the disk once it has been emptied: its ordinary size."""
@@ -79,17 +80,28 @@ class SqliteStore:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         self._jobs.append((batch, loop, done))
-        # Not at once: whoever else is about to append in this turn of the loop shares the commit.
-        loop.call_soon(self._bell.set)
+        waiting = len(self._jobs)
+        if waiting == 1:
+            loop.call_soon(self._gather, loop, waiting, loop.time() + PATIENCE)
+        elif waiting == ENOUGH:
+            self._bell.set()
         await done
+
+    def _gather(self, loop: asyncio.AbstractEventLoop, before: int, until: float) -> None:
+        """Wait for company before ringing the writer, as long as every turn of the loop brings some."""
+        waiting = len(self._jobs)
+        if before < waiting < ENOUGH and loop.time() < until:
+            loop.call_soon(self._gather, loop, waiting, until)
+        else:
+            self._bell.set()
 
     def _write_loop(self) -> None:
         group = GroupCommit(self._writer_connection)
         while not (self._closed and not self._jobs):
             self._bell.wait()
             self._bell.clear()
-            while self._jobs:
-                jobs = [self._jobs.popleft() for _ in range(min(len(self._jobs), MAX_GROUP))]
+            jobs = [self._jobs.popleft() for _ in range(len(self._jobs))]
+            if jobs:
                 self._settle(jobs, self._commit(group, [batch for batch, _, _ in jobs]))
 
     def _commit(self, group: GroupCommit, batches: list[Append]) -> list[Exception | None]:

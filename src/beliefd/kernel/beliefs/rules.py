@@ -28,18 +28,18 @@ NAMED_IDS = 20
 
 
 def eliminate(session: Session, command: Eliminate, _: Facts) -> Eliminated | Refused:
-    claimed = set(command.eliminated)
-    if session.options.unknown_hypotheses == "reject" and (unknown := _undeclared(session, claimed)):
+    applied, fallen, unknown = session.survivors.split(command.eliminated)
+    if unknown and session.options.unknown_hypotheses == "reject":
         return _unknown_ids(unknown)
-    applied, ignored = _split(session, claimed)
-    return Eliminated(eliminated=applied, ignored=ignored)
+    return Eliminated(eliminated=tuple(applied), ignored=_ignored(fallen, unknown))
 
 
 def merge(session: Session, command: Merge, _: Facts) -> Merged | Refused:
     """INVARIANT: a merge is a union of eliminations, so neither order nor repetition matters."""
-    claimed = {name for elimination in command.eliminations for name in elimination.eliminated}
-    applied, ignored = _split(session, claimed)
-    return Merged(eliminated=applied, ignored=ignored)
+    applied, fallen, unknown = session.survivors.split(
+        name for elimination in command.eliminations for name in elimination.eliminated
+    )
+    return Merged(eliminated=tuple(applied), ignored=_ignored(fallen, unknown))
 
 
 def enter_obligation(session: Session, command: EnterObligation, _: Facts) -> ObligationEntered | Refused:
@@ -136,13 +136,8 @@ def _pending_approval(session: Session) -> str | None:
     return min(waiting, default=None)
 
 
-def _split(session: Session, claimed: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    applied = {name for name in claimed if name in session.survivors}
-    return tuple(sorted(applied)), tuple(sorted(claimed - applied))
-
-
-def _undeclared(session: Session, claimed: set[str]) -> list[str]:
-    return sorted(name for name in claimed if session.survivors.universe.position(name) is None)
+def _ignored(fallen: list[str], unknown: list[str]) -> tuple[str, ...]:
+    return tuple(sorted(fallen + unknown)) if unknown else tuple(fallen)
 
 
 def _unknown_ids(unknown: list[str]) -> Refused:

@@ -81,6 +81,16 @@ class Survivors:
         bits[positions] = False
         return Survivors(self.universe, bits)
 
+    def split(self, hypotheses: Iterable[str]) -> tuple[list[str], list[str], list[str]]:
+        """Those that still stand, those that have fallen, and those that were never declared; each sorted."""
+        standing: list[str] = []
+        fallen: list[str] = []
+        unknown: list[str] = []
+        for name in sorted(set(hypotheses)):
+            at = self.universe.position(name)
+            (unknown if at is None else standing if self._bits[at] else fallen).append(name)
+        return standing, fallen, unknown
+
     def __contains__(self, hypothesis: str) -> bool:
         at = self.universe.position(hypothesis)
         return at is not None and bool(self._bits[at])

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import IntEnum
+from functools import lru_cache
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -40,6 +41,7 @@ class Severity(IntEnum):
     REFUSE = 4
 
 
+@lru_cache(1024)
 def seconds(timestamp: str) -> float:
     """Seconds since 1970 of an ISO-8601 time with an offset."""
     return datetime.fromisoformat(timestamp).timestamp()

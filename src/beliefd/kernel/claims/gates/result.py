@@ -65,4 +65,9 @@ def caveats(results: tuple[GateResult, ...], published: bool) -> tuple[str, ...]
 def passes(
     gate: str, reason: str, limit: float | str | None, observed: float | str | None
 ) -> list[GateResult]:
-    return [GateResult(gate=gate, outcome="EXECUTE", reason=reason, limit=limit, observed=observed)]
+    return [GateResult(gate=gate, outcome="EXECUTE", reason=reason, limit=limit, observed=_whole(observed))]
+
+
+def _whole(observed: float | str | None) -> float | str | None:
+    # 0.0 and 0 are the same JSON number; as an integer it keeps the whole envelope on the fast path.
+    return int(observed) if isinstance(observed, float) and observed.is_integer() else observed

@@ -1,0 +1,134 @@
+"""`beliefd claim`, `inbox` and `policy`: gates without a server, and a person's word through a real one."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.runner import answer, beliefd
+from tests.support.server import ServerProcess, server_process
+
+SURE = {"method": "confidence_score", "value": 0.1}
+
+
+def bundle(tier: str, statement: str = "drop the table `orders_old`", value: float = 0.1) -> dict[str, Any]:
+    claim = {
+        "statement": statement,
+        "claim_type": "DECISION",
+        "uncertainty": {**SURE, "value": value},
+        "risk_tier": tier,
+        "if_wrong_cost": "orders of last year are gone",
+    }
+    return {"origin_agent": "agent://writer", "claims": [claim]}
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    path = tmp_path / "bundle.json"
+    path.write_text(json.dumps(bundle("DELETE")))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("tier", "value", "decision", "code"),
+    [
+        ("READ_ONLY", 0.1, "PUBLISH", 0),
+        ("READ_ONLY", 0.9, "DEFER", 3),
+        ("DELETE", 0.1, "ESCALATE", 3),
+    ],
+)
+def test_a_file_is_checked_without_a_server_and_the_exit_code_tells(
+    tmp_path: Path, tier: str, value: float, decision: str, code: int
+) -> None:
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps(bundle(tier, value=value)))
+    judged = answer("claim", "check", path, code=code)
+    assert (judged["decision"], judged["approval_id"]) == (decision, None)
+
+
+def test_a_tier_that_is_too_low_is_refused(written: Path) -> None:
+    judged = answer("claim", "check", written, "--tier", "MODIFY", code=4)
+    assert judged["audit_trail"]["gates_failed"] == ["security"]
+
+
+def test_a_bad_bundle_is_named_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "b.yaml"
+    path.write_text(json.dumps(bundle("DESTROY")))
+    refused = answer("claim", "check", path, code=2)
+    assert refused["error"]["details"]["path"] == "$.claims[0].risk_tier"
+    assert beliefd("claim", "check", tmp_path / "missing.json").exit_code == 2
+
+
+@pytest.fixture
+def server(data: Path) -> Iterator[ServerProcess]:
+    with server_process(data) as running:
+        yield running
+
+
+def _token(server: ServerProcess, data: Path, name: str, *role: str) -> tuple[str, ...]:
+    made = beliefd("token", "create", "--data", data, "--name", name, "--role", *role)
+    return ("--url", server.url, "--token", made.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+def test_a_claim_waits_in_the_inbox_until_somebody_else_approves_it(
+    server: ServerProcess, data: Path, written: Path
+) -> None:
+    agent = _token(server, data, "writer", "agent", "--tier", "DELETE")
+    ana = _token(server, data, "ana", "approver")
+    session = answer("session", "declare", "a", "b", *agent)["session_id"]
+    waiting = answer("claim", "submit", session, written, *agent, code=3)
+    item = answer("inbox", "list", *ana)["approvals"][0]
+    assert item["approval_id"] == waiting["approval_id"]
+    shown = beliefd("inbox", "show", item["approval_id"], *ana).stdout
+    assert "orders of last year are gone" in shown
+    assert item["content_hash"] in shown
+    own = beliefd("inbox", "approve", item["approval_id"], "--yes", *agent)
+    assert (own.exit_code, "FORBIDDEN" in own.stderr) == (4, True)
+    other = beliefd("inbox", "approve", item["approval_id"], "--hash", "0" * 64, *ana)
+    assert (other.exit_code, "content_hash" in other.stderr) == (4, True)
+    decided = answer("inbox", "approve", item["approval_id"], "--yes", "--reason", "backed up", *ana)
+    assert decided["outcome"] == "PUBLISH"
+    published = answer("claim", "show", session, waiting["id"], *agent)
+    assert published["audit_trail"]["human_approvals"][0]["approver"] == "human://ana"
+    assert beliefd("inbox", "list", *ana).stdout == "nothing waits\n"
+    timeline = beliefd("audit", "show", session, *agent).stdout
+    assert "SUBMIT_CLAIMS" in timeline
+    assert "APPROVED" in timeline
+
+
+@pytest.mark.slow
+def test_rejecting_editing_and_withdrawing_end_in_their_own_words(
+    server: ServerProcess, data: Path, written: Path, tmp_path: Path
+) -> None:
+    agent = _token(server, data, "writer", "agent", "--tier", "DELETE")
+    ana, ben = _token(server, data, "ana", "approver"), _token(server, data, "ben", "approver")
+    session = answer("session", "declare", "a", "b", *agent)["session_id"]
+
+    def submitted() -> str:
+        return str(answer("claim", "submit", session, written, *agent, code=3)["approval_id"])
+
+    rejected = answer("inbox", "reject", submitted(), "--yes", "--reason", "not today", *ana)
+    assert (rejected["status"], rejected["outcome"]) == ("rejected", "REFUSE")
+    edited = tmp_path / "edited.json"
+    edited.write_text(json.dumps(bundle("DELETE", "archive the table `orders_old`")))
+    modified = answer("inbox", "modify", submitted(), edited, "--yes", *ana)
+    assert (modified["status"], modified["outcome"]) == ("modified", "ESCALATE")
+    successor = modified["bundle"]["approval_id"]
+    assert beliefd("inbox", "approve", successor, "--yes", *ana).exit_code == 4
+    assert answer("inbox", "approve", successor, "--yes", *ben)["outcome"] == "PUBLISH"
+    assert answer("inbox", "withdraw", submitted(), *agent)["status"] == "withdrawn"
+    bundles = answer("claim", "show", session, *agent)["claims"]
+    assert sorted(item["decision"] for item in bundles) == ["PUBLISH", "REFUSE", "REFUSE", "REFUSE"]
+
+
+def test_a_policy_file_is_checked_and_its_bad_line_named(tmp_path: Path) -> None:
+    good = tmp_path / "good.yaml"
+    good.write_text("uncertainty:\n  explain_above: 0.4\n")
+    assert answer("policy", "check", good)["policy"]["uncertainty"]["explain_above"] == 0.4
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("uncertainty:\n  explain_above: 0.4\n  defer_above: 7\n")
+    refused = beliefd("policy", "check", bad)
+    assert (refused.exit_code, "line 3" in refused.stderr) == (2, True)

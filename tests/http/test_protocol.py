@@ -1,0 +1,120 @@
+"""What takes long or breaks inside: silence, heartbeats and defects, on a server whose clocks run faster."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from beliefd.cli.serve import bind, uvicorn_settings
+from beliefd.http import protocol
+from beliefd.http.app import create_app
+from beliefd.kernel.errors import Code
+from beliefd.steward import queries, usecases
+from beliefd.steward.handle import Steward
+from beliefd.stores.memory import MemoryStore
+from tests.http.calls import declare, eliminate, error_of
+from tests.http.raw import Connection
+
+SILENCE = 0.3
+HEARTBEAT = 0.1
+
+
+class Place:
+    """A server in a thread of this process; just enough of a `ServerProcess` to connect to."""
+
+    def __init__(self) -> None:
+        self._listener = bind("127.0.0.1", 0)
+        self.port: int = self._listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._server: uvicorn.Server | None = None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+        self._thread.start()
+        while self._server is None or not self._server.started:
+            time.sleep(0.01)
+
+    async def _serve(self) -> None:
+        self.steward = Steward(MemoryStore())
+        self._server = uvicorn.Server(uvicorn.Config(create_app(self.steward), **uvicorn_settings()))
+        await self._server.serve(sockets=[self._listener])
+
+    def close(self) -> None:
+        assert self._server is not None
+        self._server.should_exit = True
+        self._thread.join()
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    monkeypatch.setattr(protocol, "SILENCE_SECONDS", SILENCE)
+    monkeypatch.setattr(queries, "HEARTBEAT_SECONDS", HEARTBEAT)
+    made = Place()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def near(place: Place) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=place.url, verify=False) as http:
+        yield http
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        b"",
+        b"GET /heal",
+        b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+        b"POST /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n{",
+    ],
+    ids=["before", "in the line", "in the headers", "in the body"],
+)
+def test_a_caller_that_falls_silent_in_a_request_is_let_go(beginning: bytes, place: Place) -> None:
+    connection = Connection(place.port)
+    connection.send(beginning)
+    assert connection.is_closed()
+    connection.close()
+
+
+def test_a_caller_that_waits_for_an_endless_answer_is_not_and_hears_a_heartbeat(
+    place: Place, near: httpx.Client
+) -> None:
+    session_id = declare(near)
+    connection = Connection(place.port)
+    connection.request("GET", f"/v1/sessions/{session_id}/events")
+    assert connection.line() == b"HTTP/1.1 200 OK\r\n"
+    eliminate(near, session_id, "a")  # the feed rests again after it has told this
+    beats = 0
+    while beats < 2 * SILENCE / HEARTBEAT:
+        line = connection.line()
+        assert line, "the feed was cut"
+        beats += line == b": still here\n"
+    place.steward.end_feeds()
+    connection.close()
+
+
+def test_a_defect_is_logged_and_shown_to_nobody(
+    near: httpx.Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: Any) -> Any:
+        raise RuntimeError("the secret ingredient is salt")
+
+    monkeypatch.setitem(usecases.HANDLERS, "list_sessions", broken)
+    with caplog.at_level(logging.ERROR, "beliefd.http"):
+        answer = near.get("/v1/sessions")
+    error = error_of(answer, 500, Code.INTERNAL)
+    assert "salt" not in answer.text
+    assert "salt" in caplog.text
+    assert "details" not in error
+
+
+def test_a_store_that_is_away_is_named_as_such(place: Place, near: httpx.Client) -> None:
+    session_id = declare(near)
+    asyncio.run(place.steward.store.close())
+    error_of(eliminate(near, session_id, "a"), 503, Code.STORAGE_UNAVAILABLE)
+    assert near.get("/healthz").status_code == 200
