@@ -1,6 +1,6 @@
-"""One decision about a tool call under many constraints: ours, Cedar's and Casbin's Python packages, and naive.
+"""One decision about a tool call under many constraints: ours, Cedar's, Casbin's, and a naive reading.
 
-All are given the same rules: each denies one tool when one fact has one value, one rule allows it; none fires.
+All get the same rules: each denies one tool when one fact has one value, one rule allows it; none fires.
 """
 
 import statistics
@@ -129,7 +129,7 @@ def _cedar(size: int) -> Callable[[], Any]:
     import cedarpy
 
     lines = [
-        f'forbid(principal, action == Action::"call", resource == Tool::"{TOOL}") when {{ context.k{number} == 1 }};'
+        f'forbid(principal, action, resource == Tool::"{TOOL}") when {{ context.k{number} == 1 }};'
         for number in range(size - 1)
     ]
     policies = "\n".join([f'permit(principal, action, resource == Tool::"{TOOL}");', *lines])

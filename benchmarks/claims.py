@@ -121,7 +121,7 @@ def bundle() -> dict[str, Any]:
         "origin_agent": "agent://triage",
         "claims": [
             {
-                "statement": f"host {number} of the checkout service holds {number * 13} idle connections to orders",
+                "statement": f"host {number} of the checkout service holds {number * 13} idle connections",
                 "claim_type": "FACT",
                 "evidence_pointers": [pointer],
                 "uncertainty": {
