@@ -51,7 +51,7 @@ def test_node_recomputes_the_state_of_a_long_ledger_of_proposals(tmp_path: Path)
             proof = {"capability_token": token, "idempotency_key": str(number)}
             loud = {"kind": "tool_call", "tool_id": "loud", "capability_token": token}
             candidates: list[dict[str, Any]] = [goal, {**call, **proof}]
-            # A call that degrades leaves less to the calls after it: one, and late, but before the state hash.
+            # A call that degrades leaves less to those after it: one, and late, but before the state hash.
             own.propose(session, [*candidates, loud] if number == LOUD else candidates)
         entry = {"memory_id": "m", "kind": "hypothesis", "value": 1, "confidence": 0.5, "ttl_ms": 1000}
         own.remember(session, entry)

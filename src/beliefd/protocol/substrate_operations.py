@@ -4,11 +4,12 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
+from beliefd.kernel.errors import Code
 from beliefd.kernel.substrate.capabilities import Scope
 from beliefd.kernel.substrate.proposals import DeltaCandidate, MemoryEntry, Provenance
 from beliefd.kernel.values import Id, Object, Value
 from beliefd.protocol import substrate_answers as answers
-from beliefd.protocol.operation import PROPOSERS, SESSION_PATH, Operation, Parameter
+from beliefd.protocol.operation import ON_WRITING, PROPOSERS, SESSION_PATH, Operation, Parameter
 
 S: Final = SESSION_PATH
 TOKEN_LENGTH: Final = 4096
@@ -44,6 +45,7 @@ class CapabilityRequest(Value, frozen=True):
 SUBSTRATE_OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(
         name="show_state",
+        tag="substrate",
         method="GET",
         path=f"{S}/state",
         answer=answers.StateAnswer,
@@ -52,6 +54,8 @@ SUBSTRATE_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="propose",
+        tag="substrate",
+        errors=ON_WRITING,
         method="POST",
         path=f"{S}/proposals",
         body=ProposalRequest,
@@ -63,6 +67,7 @@ SUBSTRATE_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="list_tools",
+        tag="substrate",
         method="GET",
         path="/v1/tools",
         answer=answers.ToolList,
@@ -70,6 +75,8 @@ SUBSTRATE_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="issue_capability",
+        tag="substrate",
+        errors=(Code.NOT_FOUND, Code.SESSION_NOT_FOUND, *ON_WRITING),
         method="POST",
         path="/v1/capabilities",
         body=CapabilityRequest,
@@ -79,6 +86,8 @@ SUBSTRATE_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="show_capability",
+        tag="substrate",
+        errors=(Code.NOT_FOUND,),
         method="GET",
         path=f"{S}/capabilities/{{capability_id}}",
         answer=answers.CapabilityView,
@@ -86,6 +95,8 @@ SUBSTRATE_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="revoke_capability",
+        tag="substrate",
+        errors=(Code.NOT_FOUND, Code.SESSION_NOT_FOUND, *ON_WRITING),
         method="DELETE",
         path="/v1/capabilities/{capability_id}",
         answer=answers.CapabilityView,
@@ -93,6 +104,8 @@ SUBSTRATE_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="remember",
+        tag="substrate",
+        errors=ON_WRITING,
         method="POST",
         path=f"{S}/memory",
         body=MemoryEntry,
@@ -105,6 +118,7 @@ SUBSTRATE_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         name="list_memory",
+        tag="substrate",
         method="GET",
         path=f"{S}/memory",
         answer=answers.MemoryPage,
