@@ -7,6 +7,7 @@ from beliefd.kernel.claims.approvals import later
 from beliefd.kernel.substrate.capabilities import (
     Capability,
     ancestors,
+    beyond,
     cannot_use,
     exhausted,
     out_of_scope,
@@ -104,9 +105,15 @@ def _unfit(
     capability: Capability,
 ) -> list[Reason]:
     """What is wrong with the call itself, whatever the state."""
+    who, now = ground.facts.principal.id, ground.facts.now
     reasons = [
         Reason(code="OUT_OF_SCOPE", text=text)
         for text in out_of_scope(capability.scope, candidate.tool_id, finding)
+    ]
+    reasons += [
+        Reason(code="OUT_OF_SCOPE", text=f"the token was narrowed down, and {what} is beyond it")
+        for narrowing in candidate.narrowed
+        for what in beyond(narrowing, candidate.tool_id, finding, who, now)
     ]
     reasons += [
         Reason(code="BAD_ARGUMENTS", text=text, remedy="arguments that fit the tool's schema")

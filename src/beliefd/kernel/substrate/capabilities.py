@@ -61,6 +61,16 @@ class Capability(Value, frozen=True):
     used: Used = Used()
 
 
+class Narrowing(Value, frozen=True):
+    """What the holder of a signed token has narrowed it down to; None leaves a dimension as it is."""
+
+    tools: tuple[Id, ...] | None = None
+    root: Id | None = None
+    hosts: tuple[Id, ...] | None = None
+    expires_at: Timestamp | None = None
+    agent_id: Id | None = None
+
+
 def widened(parent: Scope, child: Scope) -> str | None:
     """What a child scope has that its parent has not, or None: attenuation can only narrow."""
     if ANY not in parent.tools and (extra := set(child.tools) - set(parent.tools)):
@@ -125,6 +135,24 @@ def out_of_scope(scope: Scope, tool_id: str, finding: CallFinding) -> list[str]:
     for host in finding.hosts:
         if not host or (ANY not in scope.net_allowlist and host not in _hosts(scope)):
             found.append(f"host `{host}` is not in its allow-list")
+    return found
+
+
+def beyond(
+    narrowing: Narrowing, tool_id: str, finding: CallFinding, agent_id: str, now: str
+) -> list[str]:
+    """Everything about a call that goes beyond what a token was narrowed down to."""
+    found: list[str] = []
+    if narrowing.tools is not None and tool_id not in narrowing.tools:
+        found.append(f"tool `{tool_id}`")
+    if narrowing.root is not None:
+        found += [f"`{use.path}`" for use in finding.files if not within(use.path, (narrowing.root,))]
+    if narrowing.hosts is not None:
+        found += [f"host `{host}`" for host in finding.hosts if host not in narrowing.hosts]
+    if narrowing.expires_at is not None and seconds(now) >= seconds(narrowing.expires_at):
+        found.append(f"the time after {narrowing.expires_at}")
+    if narrowing.agent_id not in (None, agent_id):
+        found.append(f"agent `{agent_id}`")
     return found
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from beliefd.kernel.claims.bundle import Note, Timestamp, refuse_impossible
-from beliefd.kernel.substrate.capabilities import Amount, Scope
+from beliefd.kernel.substrate.capabilities import Amount, Narrowing, Scope
 from beliefd.kernel.values import Id, Object, Value, nested_deeper
 
 MAX_TTL_MS: Final = 100 * 365 * 24 * 3600 * 1000
@@ -44,12 +44,16 @@ class DeltaCandidate(Value, frozen=True, tag_field="kind", tag="delta"):
 
 
 class CallCandidate(Value, frozen=True, tag_field="kind", tag="tool_call"):
-    """`capability_id` stands for the token: the token itself is a secret and stays out of the ledger."""
+    """`capability_id` stands for the token: the token itself is a secret and stays out of the ledger.
+
+    `narrowed` is what the holders of a signed token have narrowed it down to, one after the other.
+    """
 
     tool_id: Id
     args: Object = {}
     capability_id: Id | None = None
     idempotency_key: Id | None = None
+    narrowed: tuple[Narrowing, ...] = ()
 
 
 Candidate = DeltaCandidate | CallCandidate
