@@ -62,10 +62,11 @@ class SubstrateCalls(ABC):
         scope: Object,
         expires_in_seconds: int = 3600,
         parent_token: str | None = None,
+        signed: bool = False,
     ) -> IssuedCapability:
         """Give an agent a capability, or narrow one down."""
         answer: IssuedCapability = self._send(
-            requests.issue_capability(session_id, agent_id, scope, expires_in_seconds, parent_token)
+            requests.issue_capability(session_id, agent_id, scope, expires_in_seconds, parent_token, signed)
         )
         return answer
 

@@ -33,9 +33,14 @@ def list_tools() -> Request:
 
 
 def issue_capability(
-    session_id: str, agent_id: str, scope: Object, expires_in_seconds: int, parent_token: str | None
+    session_id: str,
+    agent_id: str,
+    scope: Object,
+    expires_in_seconds: int,
+    parent_token: str | None,
+    signed: bool,
 ) -> Request:
-    body = {
+    body: Object = {
         "session_id": session_id,
         "agent_id": agent_id,
         "scope": scope,
@@ -43,6 +48,8 @@ def issue_capability(
     }
     if parent_token is not None:
         body["parent_token"] = parent_token
+    if signed:
+        body["signed"] = True
     return request("issue_capability", body=body)
 
 

@@ -69,10 +69,11 @@ class CapabilityView(Answer, frozen=True):
 
 
 class IssuedCapability(Answer, frozen=True):
-    """`token` is shown here and never again."""
+    """`token` is shown here and never again. A signed one can be verified with `public_key`."""
 
     token: str
     capability: CapabilityView
+    public_key: str | None = None
 
 
 class MemoryView(Answer, frozen=True):

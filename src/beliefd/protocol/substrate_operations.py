@@ -33,13 +33,17 @@ class ProposalRequest(Value, frozen=True):
 
 
 class CapabilityRequest(Value, frozen=True):
-    """A capability in a session; with `parent_token`, a narrower one out of what that token allows."""
+    """A capability in a session; with `parent_token`, a narrower one out of what that token allows.
+
+    A `signed` token can be verified and narrowed down without the server; it takes the extra `biscuit`.
+    """
 
     session_id: Id
     agent_id: Id
     scope: Scope
     expires_in_seconds: Annotated[int, Meta(ge=1, le=30 * 24 * 3600)] = 3600
     parent_token: Annotated[str, Meta(max_length=TOKEN_LENGTH)] | None = None
+    signed: bool = False
 
 
 SUBSTRATE_OPERATIONS: Final[tuple[Operation, ...]] = (

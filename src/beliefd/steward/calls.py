@@ -8,14 +8,18 @@ import re
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.capabilities import Narrowing
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.substrate.tools import CallFinding, FileUse, ProposalFindings, ToolDefinition
 from beliefd.kernel.values import Tier
+from beliefd.tools.biscuit import PREFIX, BadToken, Signer
 from beliefd.tools.registry import Registry
 
 TOKEN: Final = re.compile(r"(cap-[0-9a-f-]{36})\.([A-Za-z0-9_-]{20,200})", re.ASCII)
@@ -24,18 +28,24 @@ UNPROVEN: Final = "unproven"
 HOST: Final = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?", re.ASCII)
 
 
+class Proof(Struct, frozen=True):
+    """What proves a token: its secret, or the server's own signature, which has been verified."""
+
+    secret: str | None = None
+    signed: bool = False
+    problem: str | None = None
+
+
 def proposal_findings(
     session: Session,
     candidates: tuple[Candidate, ...],
-    secrets: tuple[str | None, ...],
+    proofs: tuple[Proof | None, ...],
     policy: Policy,
     registry: Registry,
 ) -> ProposalFindings:
     return ProposalFindings(
         calls=tuple(
-            call_finding(
-                session, candidate, secrets[index] if index < len(secrets) else None, policy, registry
-            )
+            call_finding(session, candidate, proofs[index] if index < len(proofs) else None, policy, registry)
             if isinstance(candidate, CallCandidate)
             else None
             for index, candidate in enumerate(candidates)
@@ -54,7 +64,7 @@ def confirmed_finding(
 
 
 def call_finding(
-    session: Session, candidate: CallCandidate, secret: str | None, policy: Policy, registry: Registry
+    session: Session, candidate: CallCandidate, proof: Proof | None, policy: Policy, registry: Registry
 ) -> CallFinding:
     tool = registry.get(candidate.tool_id)
     if tool is None:
@@ -64,7 +74,7 @@ def call_finding(
     if named is not None:
         definition = tightened(definition, named)
         errors += _policy_errors(named, candidate.args)
-    capability_id, problem = check_token(session, candidate.capability_id, secret)
+    capability_id, problem = check_token(session, candidate.capability_id, proof)
     return CallFinding(
         definition=replace(definition, schema={}, description=""),
         definition_hash=tool.definition_hash,
@@ -96,28 +106,39 @@ def tightened(own: ToolDefinition, named: ToolDefinition) -> ToolDefinition:
     )
 
 
-def split_token(token: str | None) -> tuple[str | None, str | None]:
-    """The capability that a token names, and the secret that proves it.
+def presented(token: str | None, signer: Signer | None) -> tuple[str | None, tuple[Narrowing, ...], Proof]:
+    """The capability that a token names, what it was narrowed down to, and what proves it.
 
-    INVARIANT: only the name is ever recorded. What does not look like a token of ours has no name.
+    INVARIANT: only names are ever recorded. What does not look like a token of ours has none.
     """
     if token is None:
-        return None, None
-    found = TOKEN.fullmatch(token)
-    return (UNPROVEN, None) if found is None else (found[1], found[2])
+        return None, (), Proof()
+    if token.startswith(PREFIX):
+        try:
+            if signer is None:
+                raise BadToken("this server has no key to read signed tokens with")
+            found = signer.read(token)
+        except (BadToken, BeliefdError) as error:
+            text = error.message if isinstance(error, BeliefdError) else str(error)
+            return UNPROVEN, (), Proof(problem=text)
+        return found.capability_id, found.narrowed, Proof(signed=True)
+    plain = TOKEN.fullmatch(token)
+    return (UNPROVEN, (), Proof()) if plain is None else (plain[1], (), Proof(secret=plain[2]))
 
 
 def check_token(
-    session: Session, capability_id: str | None, secret: str | None
+    session: Session, capability_id: str | None, proof: Proof | None
 ) -> tuple[str | None, str | None]:
     """The capability that a token proves, or what is wrong with the token."""
     if capability_id is None:
         return None, None
+    proof = proof or Proof()
     capability = session.capabilities.get(capability_id)
     expected = hashlib.sha256(b"").hexdigest() if capability is None else capability.secret_hash
-    given = hashlib.sha256((secret or "").encode()).hexdigest()
-    if not hmac.compare_digest(given, expected) or capability is None:
-        return None, "the capability token is not one of this session's"
+    given = hashlib.sha256((proof.secret or "").encode()).hexdigest()
+    proven = proof.signed or hmac.compare_digest(given, expected)
+    if capability is None or not proven:
+        return None, proof.problem or "the capability token is not one of this session's"
     return capability_id, None
 
 

@@ -41,6 +41,7 @@ from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.outside import Outside
 from beliefd.steward.positions import Positions, pack, session_not_found
 from beliefd.stores.base import Append, HeadMoved, InboxRow, Remembered, Snapshot, StorageUnavailable, Store
+from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry, default_registry
 
 LANE_BATCH: Final = 512
@@ -93,9 +94,11 @@ class Steward:
         outside: Outside | None = None,
         detector: Detector | None = None,
         registry: Registry | None = None,
+        signer: Signer | None = None,
     ) -> None:
         self.store = store
         self.registry = registry or default_registry
+        self.signer = signer
         self.lookout = Lookout(store, self.registry, detector)
         self.positions = Positions(store)
         self.outside = outside or Outside()

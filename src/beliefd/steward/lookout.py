@@ -24,7 +24,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.proposals import Propose, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal
-from beliefd.steward.calls import confirmed_finding, proposal_findings
+from beliefd.steward.calls import Proof, confirmed_finding, proposal_findings
 from beliefd.stores.base import Store
 from beliefd.tools.registry import Registry
 
@@ -41,10 +41,10 @@ MAX_RUNNING: Final = 16
 
 
 class Aside(Struct, frozen=True):
-    """What came with a command and is no part of it: where it came from, and secrets that prove things."""
+    """What came with a command and is no part of it: where it came from, and what proves the tokens in it."""
 
     origin: str | None = None
-    secrets: tuple[str | None, ...] = ()
+    proofs: tuple[Proof | None, ...] = ()
 
 
 NOTHING_ASIDE: Final = Aside()
@@ -75,7 +75,7 @@ class Lookout:
         if session is None:
             return None
         if isinstance(command, Propose):
-            return proposal_findings(session, command.candidates, aside.secrets, policy, self._registry)
+            return proposal_findings(session, command.candidates, aside.proofs, policy, self._registry)
         if isinstance(command, Remember):
             return await self._confirmation(session, command)
         return await self._for_decision(session, command, policy)

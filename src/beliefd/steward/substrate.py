@@ -33,7 +33,7 @@ from beliefd.protocol import substrate_answers as answers
 from beliefd.protocol.substrate_operations import CallRequest, CapabilityRequest, ProposalRequest
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.calls import UNPROVEN, check_token, split_token
+from beliefd.steward.calls import UNPROVEN, Proof, check_token, presented
 from beliefd.steward.claims import submitted
 from beliefd.steward.handle import Steward
 from beliefd.steward.lookout import Aside
@@ -60,26 +60,27 @@ async def show_state(steward: Steward, call: Call) -> answers.StateAnswer:
 async def propose(steward: Steward, call: Call) -> answers.ProposalAnswer:
     asked = convert(bind(as_recorded(call.body), call.path), ProposalRequest)
     candidates: list[Candidate] = []
-    tokens: list[str | None] = []
+    proofs: list[Proof | None] = []
     for candidate in asked.candidates:
         if isinstance(candidate, CallRequest):
-            capability_id, secret = split_token(candidate.capability_token)
-            tokens.append(secret)
+            capability_id, narrowed, proof = presented(candidate.capability_token, steward.signer)
+            proofs.append(proof)
             candidates.append(
                 CallCandidate(
                     tool_id=candidate.tool_id,
                     args=candidate.args,
                     capability_id=capability_id,
                     idempotency_key=candidate.idempotency_key,
+                    narrowed=narrowed,
                 )
             )
         else:
-            tokens.append(None)
+            proofs.append(None)
             candidates.append(candidate)
     command = Propose(
         provenance=asked.provenance, candidates=tuple(candidates), state_snapshot_id=asked.state_snapshot_id
     )
-    outcome = await submitted(steward, call.session_id, command, call, Aside(call.origin, tuple(tokens)))
+    outcome = await submitted(steward, call.session_id, command, call, Aside(call.origin, tuple(proofs)))
     event = outcome.event
     assert isinstance(event, Arbitrated)  # noqa: S101 - what is not refused was arbitrated
     return answers.ProposalAnswer(
@@ -103,11 +104,15 @@ async def list_tools(steward: Steward, _: Call) -> answers.ToolList:
 
 async def issue_capability(steward: Steward, call: Call) -> answers.IssuedCapability:
     asked = convert(call.body, CapabilityRequest)
+    signer = steward.signer if asked.signed else None
+    if asked.signed and signer is None:
+        raise invalid("this server has no key to sign tokens with", "$.signed")
+    if signer is not None:
+        signer.public_key  # noqa: B018 - what is missing for signing is found out before anything is issued
     parent = None
     if asked.parent_token is not None:
-        session = (await steward.positions.existing(asked.session_id)).session
         # A token that proves nothing is put before the kernel all the same: its refusal is on record.
-        parent = check_token(session, *split_token(asked.parent_token))[0] or UNPROVEN
+        parent = await _proven_parent(steward, asked.session_id, asked.parent_token) or UNPROVEN
     secret = secrets.token_urlsafe(32)
     command = IssueCapability(
         agent_id=asked.agent_id,
@@ -119,10 +124,20 @@ async def issue_capability(steward: Steward, call: Call) -> answers.IssuedCapabi
     outcome = await submitted(steward, asked.session_id, command, call)
     assert isinstance(outcome.event, CapabilityIssued)  # noqa: S101
     capability = outcome.event.capability
-    name = f"{asked.session_id}/{capability.capability_id}"
+    token = f"{capability.capability_id}.{secret}"
     return answers.IssuedCapability(
-        token=f"{capability.capability_id}.{secret}", capability=_capability(name, capability)
+        # Of a signed capability nobody knows the secret: the signature is all that proves it.
+        token=token if signer is None else signer.sign(asked.session_id, capability),
+        capability=_capability(f"{asked.session_id}/{capability.capability_id}", capability),
+        public_key=None if signer is None else signer.public_key,
     )
+
+
+async def _proven_parent(steward: Steward, session_id: str, token: str) -> str | None:
+    """The capability that is to be handed on. One that its holder has narrowed down is not what it was."""
+    session = (await steward.positions.existing(session_id)).session
+    capability_id, narrowed, proof = presented(token, steward.signer)
+    return None if narrowed else check_token(session, capability_id, proof)[0]
 
 
 async def show_capability(steward: Steward, call: Call) -> answers.CapabilityView:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.errors import invalid
@@ -85,7 +86,9 @@ def read_token(token: str, public_key: str) -> Presented:
     INVARIANT: what comes out was signed by the server, and narrowed by every check that any holder added.
     """
     library = _library()
-    biscuit = _guarded(lambda: library.Biscuit.from_base64(token.removeprefix(PREFIX), library.PublicKey(public_key)))
+    biscuit = _guarded(
+        lambda: library.Biscuit.from_base64(token.removeprefix(PREFIX), library.PublicKey(public_key))
+    )
     blocks = [_guarded(lambda index=index: _source(biscuit, index)) for index in range(biscuit.block_count())]
     named = NAMED.match(blocks[0])
     if named is None:
@@ -114,7 +117,11 @@ def attenuate(
         agent_id=agent_id,
     )
     source = source_of(narrowing)
-    if narrowing_of(source) != narrowing:
+    try:
+        sound = narrowing_of(source) == narrowing
+    except BadToken:
+        sound = False
+    if not sound:
         raise invalid("names in a token hold no quotes, backslashes or control characters", "$")
     library = _library()
     held = _guarded(lambda: library.UnverifiedBiscuit.from_base64(token.removeprefix(PREFIX)))
@@ -150,7 +157,10 @@ def narrowing_of(source: str) -> Narrowing:
             raise BadToken("a block of the signed token checks a path and another one's beginning")
         else:
             found[name] = match[1]
-    return Narrowing(**found)
+    try:
+        return msgspec.convert(found, Narrowing)
+    except msgspec.ValidationError as error:
+        raise BadToken(f"a block of the signed token cannot be read: {error}") from None
 
 
 def _form(line: str) -> tuple[str, re.Match[str]]:

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from beliefd.kernel.claims.bundle import Timestamp, seconds
+from beliefd.kernel.claims.bundle import Timestamp, refuse_impossible, seconds
 from beliefd.kernel.substrate.tools import CallFinding
 from beliefd.kernel.values import Id, Value
 
@@ -69,6 +69,10 @@ class Narrowing(Value, frozen=True):
     hosts: tuple[Id, ...] | None = None
     expires_at: Timestamp | None = None
     agent_id: Id | None = None
+
+    def __post_init__(self) -> None:
+        if self.expires_at is not None:
+            refuse_impossible(self.expires_at, "expires_at")
 
 
 def widened(parent: Scope, child: Scope) -> str | None:
@@ -138,9 +142,7 @@ def out_of_scope(scope: Scope, tool_id: str, finding: CallFinding) -> list[str]:
     return found
 
 
-def beyond(
-    narrowing: Narrowing, tool_id: str, finding: CallFinding, agent_id: str, now: str
-) -> list[str]:
+def beyond(narrowing: Narrowing, tool_id: str, finding: CallFinding, agent_id: str, now: str) -> list[str]:
     """Everything about a call that goes beyond what a token was narrowed down to."""
     found: list[str] = []
     if narrowing.tools is not None and tool_id not in narrowing.tools:
