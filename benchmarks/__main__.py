@@ -12,7 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.append import append
+from benchmarks.arbitration import arbitration
 from benchmarks.canonical import canonical
+from benchmarks.claims import claims
 from benchmarks.figures import Benchmark, Figure, Run
 from benchmarks.http import http
 from benchmarks.length import length
@@ -27,6 +29,8 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "million": million,
     "length": length,
     "canonical": canonical,
+    "claims": claims,
+    "arbitration": arbitration,
     "uncertainty": uncertainty,
 }
 

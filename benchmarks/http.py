@@ -45,7 +45,7 @@ def _measured(run: Run, sessions: int, where: str) -> Figure:
 
 def _rate(run: Run, server: list[str], sessions: int | None) -> float:
     """Requests a second that a fresh server answers, asked by a process of its own."""
-    with _serving(server) as port:
+    with serving(server) as port:
         paths = ["/"] if sessions is None else _declared(port, sessions)
         load = Load(
             port=port,
@@ -55,11 +55,11 @@ def _rate(run: Run, server: list[str], sessions: int | None) -> float:
             paths=paths,
             bodies=[_body(number) for number in range(len(HYPOTHESES))],
         )
-        return _loaded(load, run.folder)
+        return loaded(load, run.folder)
 
 
 @contextmanager
-def _serving(arguments: list[str]) -> Iterator[int]:
+def serving(arguments: list[str]) -> Iterator[int]:
     """A server in a process of its own; it says on its first line where it listens."""
     with subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -90,7 +90,7 @@ def _body(number: int) -> str:
     return msgspec.json.encode(body).decode()
 
 
-def _loaded(load: Load, folder: Path) -> float:
+def loaded(load: Load, folder: Path) -> float:
     plan = folder / "load.json"
     plan.write_bytes(msgspec.json.encode(load))
     done = subprocess.run(

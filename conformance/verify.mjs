@@ -12,6 +12,9 @@ const FORMAT = "beliefd-ledger/1";
 const PROTOCOL = "belief/1";
 const MAX_DEPTH = 64;
 const STATE_HASH_EVERY = 256;
+const GROWING = [
+  "bundles", "approvals", "grants", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
+];
 const TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"];
 const TRAIL_LENGTH = 32;
 const HEX = /^[0-9a-f]{64}$/;
@@ -187,6 +190,17 @@ export const stateHash = (session) => {
     approvals: session.approvals,
     grants: session.grants,
     trail: session.trail,
+    sparse: session.sparse,
+    state_version: session.stateVersion,
+    committed: session.committed,
+    snapshots: session.snapshots,
+    written: session.written,
+    lowered_mode: session.mode,
+    mode_since: session.modeSince,
+    calls: session.calls,
+    call_keys: session.callKeys,
+    capabilities: session.capabilities,
+    memory: session.memory,
   };
   const empty = (value) => !value || value.length === 0 || value.size === 0;
   return hex(new Map(Object.entries(full).filter(([, value]) => !empty(value))));
@@ -207,10 +221,21 @@ const begin = (id, payload) => ({
   approvals: new Map(),
   grants: new Map(),
   trail: [],
+  sparse: new Map(),
+  stateVersion: 0,
+  committed: "",
+  snapshots: new Map(),
+  written: new Map(),
+  mode: "",
+  modeSince: "",
+  calls: new Map(),
+  callKeys: new Map(),
+  capabilities: new Map(),
+  memory: new Map(),
 });
 
 const stateHashDue = (session, seq) => {
-  const held = session.bundles.size + session.approvals.size;
+  const held = GROWING.reduce((sum, name) => sum + session[name].size, 0);
   const doublings = held < 1024 ? 0 : Math.floor(Math.log2(Math.floor(held / 1024))) + 1;
   return seq % (STATE_HASH_EVERY * 2 ** doublings) === 0;
 };
@@ -229,6 +254,48 @@ const keepGated = (session, gated, eventId) => {
   keepBundle(session, bundle.get("id"), eventId, bundle.get("decision"), approval?.get("approval_id") ?? null);
 };
 const keepGrant = (session, delta) => session.grants.set(delta.get("grant").get("grant_id"), delta.get("grant"));
+
+// Uses count against a capability and against all that it came out of.
+const use = (session, id, spent) => {
+  for (let at = id; at; at = session.capabilities.get(at).get("parent")) {
+    const capability = new Map(known(session.capabilities, at));
+    const used = new Map(capability.get("used"));
+    for (const [name, more] of Object.entries(spent)) {
+      used.set(name, Math.min(used.get(name) + more, Number.MAX_SAFE_INTEGER));
+    }
+    session.capabilities.set(at, capability.set("used", used));
+  }
+};
+const keepCapability = (session, delta) =>
+  session.capabilities.set(delta.get("capability").get("capability_id"), delta.get("capability"));
+const keepResult = (session, result) => {
+  const [approval, call, patch] = [result.get("approval"), result.get("call"), result.get("patch")];
+  if (approval) keepApproval(session, approval);
+  if (call) {
+    session.calls.set(call.get("call_id"), call);
+    const key = call.get("idempotency_key");
+    if (key !== null) session.callKeys.set(`${call.get("tool_id")}\n${key}`, call.get("call_id"));
+    use(session, call.get("capability_id"), { calls: 1 });
+  }
+  if (!patch) return;
+  session.stateVersion++;
+  for (const key of [...patch.get("remove"), ...patch.get("set").keys()]) session.written.set(key, session.stateVersion);
+  for (const key of patch.get("remove")) session.sparse.delete(key);
+  for (const [key, value] of patch.get("set")) session.sparse.set(key, value);
+};
+const keepResults = (session, results, delta) => {
+  const before = session.stateVersion;
+  for (const result of results) keepResult(session, result);
+  if (session.stateVersion > before) {
+    session.committed = delta.get("event_id");
+    session.snapshots.set(session.committed, session.stateVersion);
+  }
+  const mode = delta.get("mode");
+  if (!mode) return;
+  const normal = mode.get("mode") === "normal"; // what nothing has changed yet
+  session.mode = normal ? "" : mode.get("mode");
+  session.modeSince = normal ? "" : mode.get("since");
+};
 
 const FOLDS = {
   declared() {},
@@ -281,6 +348,7 @@ const FOLDS = {
   approval_decided(session, delta) {
     const [approval, replaced] = [delta.get("approval"), delta.get("replaced")];
     keepApproval(session, approval);
+    if (delta.get("result")) return keepResults(session, [delta.get("result")], delta);
     if (replaced) {
       const id = approval.get("bundle_id");
       keepBundle(session, id, delta.get("event_id"), replaced.get("decision"), delta.get("approval_id"));
@@ -290,9 +358,24 @@ const FOLDS = {
   approval_closed(session, delta) {
     keepApproval(session, delta.get("approval"));
     if (delta.get("successor")) keepApproval(session, delta.get("successor"));
+    if (!delta.get("bundle")) return;
     const waits = delta.get("successor")?.get("approval_id") ?? delta.get("approval_id");
     const id = delta.get("approval").get("bundle_id");
     keepBundle(session, id, delta.get("event_id"), delta.get("bundle").get("decision"), waits);
+  },
+  arbitrated: (session, delta) => keepResults(session, delta.get("results"), delta),
+  outcome_recorded(session, delta) {
+    const call = delta.get("call");
+    session.calls.set(call.get("call_id"), call);
+    const spent = ["tokens", "cpu_ms", "disk_bytes"].map((name) => [name, delta.get(name)]);
+    use(session, call.get("capability_id"), Object.fromEntries(spent));
+  },
+  capability_issued: keepCapability,
+  capability_revoked: keepCapability,
+  remembered(session, delta) {
+    const names = ["confirmed", "entry", "expires_at", "remembered_at", "seen"];
+    const state = Object.fromEntries(names.map((name) => [name, delta.get(name)]));
+    session.memory.set(delta.get("entry").get("memory_id"), record(state));
   },
   grant_given: keepGrant,
   grant_revoked: keepGrant,

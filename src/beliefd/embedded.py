@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -15,16 +15,22 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import LedgerBroken
+from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
+from beliefd.protocol.substrate_operations import SUBSTRATE_OPERATIONS
 from beliefd.steward import transfer
 from beliefd.steward.batch import run_batch
 from beliefd.steward.handle import Steward, ledger_broken
+from beliefd.steward.lookout import Detector
 from beliefd.steward.queries import RawAuditPage
 from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.steward.usecases import Call, admit, perform
 from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.opening import open_store
+from beliefd.tools.registry import Registry
 
 T = TypeVar("T")
+SHARING: Final = frozenset(one.name for one in (*CLAIM_OPERATIONS, *SUBSTRATE_OPERATIONS))
+"""Their answers hold values of the state and of the policy: callers get copies, to do with as they like."""
 
 
 async def send(steward: Steward, principal: Principal, request: Request) -> Any:
@@ -55,6 +61,8 @@ async def send(steward: Steward, principal: Principal, request: Request) -> Any:
         raise ledger_broken(error) from None
     if isinstance(answer, RawAuditPage):
         return msgspec.json.decode(msgspec.json.encode(answer), type=operation.answer)
+    if operation.name in SHARING:
+        return msgspec.convert(msgspec.to_builtins(answer), operation.answer)
     return answer
 
 
@@ -81,15 +89,13 @@ class AsyncEmbedded(AsyncCalls):
 class Embedded(Calls):
     """The embedded library for threads: one event loop in the background serves them all."""
 
-    def __init__(
-        self, target: str | os.PathLike[str], principal: Principal, policy: Policy | None = None
-    ) -> None:
+    def __init__(self, target: str | os.PathLike[str], principal: Principal, **house: Any) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="beliefd-embedded", daemon=True)
         self._thread.start()
         self._principal = principal
         try:
-            self.steward = self.run(lambda: _steward(target, policy))
+            self.steward = self.run(lambda: _steward(target, **house))
         except BaseException:
             self._stop()
             raise
@@ -123,21 +129,35 @@ class Embedded(Calls):
 
 
 def open(
-    target: str | os.PathLike[str], *, principal: Principal = LOCAL_AGENT, policy: Policy | None = None
+    target: str | os.PathLike[str],
+    *,
+    principal: Principal = LOCAL_AGENT,
+    policy: Policy | None = None,
+    detector: Detector | None = None,
+    registry: Registry | None = None,
 ) -> Embedded:
-    """Open a ledger file (or `:memory:`, or a postgresql:// address) for use in this process."""
-    return Embedded(target, principal, policy)
+    """Open a ledger file (or `:memory:`, or a postgresql:// address) for use in this process.
+
+    `detector` takes the place of the built-in one, `registry` that of the tools registered by decorator.
+    """
+    return Embedded(target, principal, policy=policy, detector=detector, registry=registry)
 
 
 async def open_async(
-    target: str | os.PathLike[str], *, principal: Principal = LOCAL_AGENT, policy: Policy | None = None
+    target: str | os.PathLike[str],
+    *,
+    principal: Principal = LOCAL_AGENT,
+    policy: Policy | None = None,
+    detector: Detector | None = None,
+    registry: Registry | None = None,
 ) -> AsyncEmbedded:
     """The same for asyncio programs."""
-    return AsyncEmbedded(await _steward(target, policy), principal)
+    steward = await _steward(target, policy=policy, detector=detector, registry=registry)
+    return AsyncEmbedded(steward, principal)
 
 
-async def _steward(target: str | os.PathLike[str], policy: Policy | None) -> Steward:
+async def _steward(target: str | os.PathLike[str], **house: Any) -> Steward:
     try:
-        return Steward(await open_store(target), policy)
+        return Steward(await open_store(target), **house)
     except StorageUnavailable as error:
         raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None

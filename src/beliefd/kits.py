@@ -99,6 +99,11 @@ def names() -> list[str]:
     return sorted(path.stem for path in _folder().glob("*.yaml"))
 
 
+def policy_file(name: str) -> Path:
+    """The policy that goes with a shipped kit."""
+    return _folder() / "policies" / f"{name}.yaml"
+
+
 def load(name: str | Path) -> Kit:
     """Read and check a kit: a shipped one by name, any other by the path of its file."""
     path = Path(name)

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Signal, Threat
 from beliefd.kernel.commands import SubmitClaims
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import read
 from beliefd.steward.claims import read_bundle
-from beliefd.steward.lookout import MAX_RUNNING, Detector
+from beliefd.steward.lookout import MAX_RUNNING, Aside, Detector
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore
 from tests.claims.support import AGENT, House, bundle, claim, pointer, policy, refused
@@ -103,7 +104,7 @@ def test_a_detector_that_misbehaves_defers_the_bundle_and_is_recorded(detector: 
         assert answer.approval_id is not None
         (last,) = house.run(lambda: house.store.entries(session, 1, 1))
         facts = read(last.record).facts
-        assert facts is not None
+        assert isinstance(facts, ClaimFindings)
         assert facts.threat.failed is not None
         assert facts.threat.detector == detector.__name__
         assert house.agent.verify(session).ok
@@ -296,7 +297,7 @@ def test_who_speaks_too_often_is_deferred_and_the_count_is_recorded() -> None:
         assert (result.limit, result.observed) == (3, 4)
         entries = house.run(lambda: house.store.entries(session))
         facts = read(entries[-1].record).facts
-        assert facts is not None
+        assert isinstance(facts, ClaimFindings)
         assert facts.recent == 3
         # Another principal has a count of its own, and asking what the gates would say costs nothing.
         other = house.person(Principal(id="agent://else", role=Role.AGENT))
@@ -347,7 +348,7 @@ def test_a_page_of_another_site_needs_policy_to_name_it() -> None:
         session = house.session()
 
         def decision() -> str:
-            event = house.submit(session, command, AGENT, origin="https://a.example").event
+            event = house.submit(session, command, AGENT, aside=Aside("https://a.example")).event
             judged: ClaimBundle = event.gated.bundle  # type: ignore[union-attr]
             return judged.decision
 

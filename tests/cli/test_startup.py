@@ -24,7 +24,10 @@ EXPECTED = {
     },
     "claim": {"submit", "check", "show"},
     "inbox": {"list", "show", "approve", "reject", "modify", "withdraw", "watch"},
-    "policy": {"check"},
+    "policy": {"check", "explain", "test"},
+    "state": {"show", "propose"},
+    "capability": {"issue", "show", "revoke"},
+    "tool": {"list"},
     "audit": {"show", "verify", "export", "import", "replay", "merge"},
     "uncertainty": {"measure", "evaluate", "examples"},
 }  # fmt: skip

@@ -1,10 +1,13 @@
 """Bundles and approvals drawn for people. What agents wrote goes through `visible` first."""
 
+import json
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from beliefd.cli.output import visible
+from beliefd.cli.substrate_views import candidate
 from beliefd.kernel.claims.bundle import Claim
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.protocol.claim_answers import ApprovalCard, BundlePage, DecidedApproval, Inbox, JudgedBundle
@@ -68,7 +71,7 @@ def inbox(page: Inbox) -> RenderableType:
 
 
 def row(card: ApprovalCard) -> Text:
-    first = visible(card.claims[0].statement) if card.claims else ""
+    first = visible(card.claims[0].statement) if card.claims else _call(card)
     return Text.assemble(
         (f"{card.approval_id}  ", "bold"),
         (f"{card.tier:<13} ", "yellow"),
@@ -85,6 +88,7 @@ def card(answer: ApprovalCard) -> RenderableType:
             (answer.approval_id, "bold"), f"  {answer.status}  ", (visible(answer.reason), "yellow")
         ),
         *(_claim(claim) for claim in answer.claims),
+        *([Text(f"  call {_call(answer)}", "bold")] if answer.call is not None else []),
         _gates(answer.gates),
         Text(f"proposed by {_names(answer.proposers)}, open until {answer.expires_at}"),
     ]
@@ -100,8 +104,18 @@ def card(answer: ApprovalCard) -> RenderableType:
     return Group(*lines)
 
 
+def _call(card: ApprovalCard) -> str:
+    if card.call is None:
+        return ""
+    return visible(f"{card.call.tool_id} {json.dumps(card.call.args, ensure_ascii=False)}")
+
+
 def decided(answer: DecidedApproval) -> RenderableType:
     head = Text.assemble((f"{answer.status}  ", "bold"), visible(answer.approval.reason))
+    if answer.call is not None:
+        return Group(head, candidate(answer.call))
+    if answer.bundle is None and answer.status == "rejected":
+        return head
     if answer.bundle is None:
         missing = answer.approval.required - len(answer.approval.approvals)
         return Group(head, Text(f"{missing} more must approve", "yellow"))

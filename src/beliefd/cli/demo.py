@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 KIT = "sre_incident"
-CAST = {"demo-agent": (Role.AGENT, Tier.DELETE), "demo-approver": (Role.APPROVER, None)}
+CAST: dict[str, tuple[Role, Tier | None]] = {
+    "demo-agent": (Role.AGENT, Tier.DELETE),
+    "demo-approver": (Role.APPROVER, None),
+    "demo-admin": (Role.ADMIN, None),
+}
 
 
 @click.command()
@@ -88,7 +92,7 @@ def serving(listener: socket.socket, target: str) -> Iterator[str]:
     def serve() -> None:
         try:
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
-                runner.run(run_server(listener, HOST, target, House(), started))
+                runner.run(run_server(listener, HOST, target, _house(), started))
         finally:
             ready.set()
 
@@ -105,6 +109,17 @@ def serving(listener: socket.socket, target: str) -> Iterator[str]:
             served.result()
 
 
+def _house() -> House:
+    """The incident's own rules, and the tools of its world."""
+    from beliefd import kits
+    from beliefd.cli.world import Pool
+    from beliefd.tools.registry import Registry
+
+    registry = Registry()
+    Pool().tools(registry)
+    return House(policy_file=kits.policy_file(KIT), registry=registry)
+
+
 def perform(url: str, tokens: dict[str, str], pace: float) -> str:
     """Play the story over HTTP and return the session that it leaves behind."""
     from beliefd import kits
@@ -113,9 +128,9 @@ def perform(url: str, tokens: dict[str, str], pace: float) -> str:
     from beliefd.client import Client
 
     click.echo(f"beliefd is listening on {url}")
-    agent, approver = (Client(url, tokens[name]) for name in CAST)
-    with agent, approver, Screen(pace) as screen:
-        stage = Stage(kits.load(KIT), agent, approver, screen)
+    agent, approver, admin = (Client(url, tokens[name]) for name in CAST)
+    with agent, approver, admin, Screen(pace) as screen:
+        stage = Stage(kits.load(KIT), agent, approver, admin, screen)
         play(stage)
         return stage.session_id
 

@@ -10,11 +10,12 @@ import click
 
 from beliefd.cli.claim import EXITS
 from beliefd.cli.output import Exit, console, print_json
+from beliefd.cli.policy import EXITS as VERDICT_EXITS
 from beliefd.cli.target import Target, target_options
 from beliefd.kernel.errors import invalid
 
 if TYPE_CHECKING:
-    from beliefd.protocol.claim_answers import ApprovalCard
+    from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval
 
 APPROVAL = click.argument("approval_id", metavar="APPROVAL")
 REASON = click.option("--reason", default="", metavar="TEXT", help="Recorded with the decision.")
@@ -154,7 +155,13 @@ def _decide(
         )
     target.show(answer, claim_views.decided)
     if decision == "APPROVED":
-        sys.exit(EXITS[answer.outcome] if answer.outcome else Exit.DEFERRED)
+        sys.exit(_exit(answer))
+
+
+def _exit(answer: "DecidedApproval") -> Exit:
+    if answer.call is not None:
+        return VERDICT_EXITS[answer.call.verdict]
+    return EXITS[answer.outcome] if answer.outcome else Exit.DEFERRED
 
 
 def _confirm(card: "ApprovalCard", decision: str) -> None:

@@ -11,6 +11,7 @@ from beliefd.cli.inbox import inbox
 from beliefd.cli.policy import policy
 from beliefd.cli.serve import serve
 from beliefd.cli.session import session
+from beliefd.cli.state import capability, state, tool
 from beliefd.cli.token import token
 from beliefd.cli.uncertainty import uncertainty
 
@@ -23,7 +24,22 @@ def main() -> None:
     """A belief server for AI agents: they propose, beliefd decides, one ledger remembers why."""
 
 
-for command in (demo, serve, session, claim, inbox, audit, policy, uncertainty, token, doctor):
+COMMANDS = (
+    demo,
+    serve,
+    session,
+    claim,
+    inbox,
+    state,
+    capability,
+    tool,
+    audit,
+    policy,
+    uncertainty,
+    token,
+    doctor,
+)
+for command in COMMANDS:
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import importlib
 import ipaddress
 import signal
 import socket
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from beliefd.kernel.policy import Policy
     from beliefd.steward.handle import Steward
+    from beliefd.tools.registry import Registry
 
 SHUTDOWN_SECONDS = 2
 """How long answers under way may take to finish; live feeds are ended at once."""
@@ -38,12 +40,21 @@ WEBHOOK_KEY = "webhook.key"
 @click.option(
     "--policy", "policy_file", type=click.Path(dir_okay=False, path_type=Path), help="YAML or JSON."
 )
+@click.option("--tools", "modules", multiple=True, metavar="MODULE", help="Import it: it registers tools.")
 @click.option("--webhook", metavar="URL", help="Told, signed, of every new approval.")
 def serve(
-    port: int, host: str, data: Path, store: str | None, policy_file: Path | None, webhook: str | None
+    port: int,
+    host: str,
+    data: Path,
+    store: str | None,
+    policy_file: Path | None,
+    webhook: str | None,
+    modules: tuple[str, ...],
 ) -> None:
     """Run the server until it is told to stop."""
     with errors_exit():
+        for module in modules:
+            import_tools(module)
         house = House(policy_file, webhook, data / WEBHOOK_KEY)
         listener = bind(host, port)
         if store is None or webhook is not None:  # the key that webhooks are signed with is kept there too
@@ -64,12 +75,24 @@ def collect_less_garbage() -> None:
     gc.set_threshold(GARBAGE)
 
 
+def import_tools(name: str) -> None:
+    """Import a module of the operator's own; what it decorates with `@beliefd.tools.tool` can be called."""
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        fail(f"cannot import tools from `{name}`: {error}", Exit.BAD_INPUT)
+    finally:
+        sys.path.pop(0)
+
+
 class House(Struct, frozen=True):
     """What a server runs under besides its store: a policy file, and whom to tell of new approvals."""
 
     policy_file: Path | None = None
     webhook: str | None = None
     secret_file: Path = Path(WEBHOOK_KEY)
+    registry: "Registry | None" = None
 
     def policy(self) -> "Policy | None":
         from beliefd.policy.files import load_policy
@@ -151,7 +174,7 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
             "make one with `beliefd token create --name me --role admin` on the same store",
             Exit.BAD_INPUT,
         )
-    steward = Steward(store, policy)
+    steward = Steward(store, policy, registry=house.registry)
     await _server(steward, house.chores(steward), started).serve(sockets=[listener])
 
 

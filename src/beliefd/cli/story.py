@@ -4,7 +4,7 @@ Every act checks what it shows: if the server ruled otherwise than the story say
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from beliefd.cli.screen import Screen
     from beliefd.client import Client
     from beliefd.protocol.answers import BeliefSnapshot
+    from beliefd.protocol.substrate_answers import CandidateAnswer
 
 FIRST_PROBES = 2
 """So many come back before the agent loses patience."""
@@ -26,12 +27,16 @@ class StoryBroken(Exception):
 class Stage:
     """Who takes part, and what has happened so far."""
 
-    def __init__(self, kit: Kit, agent: "Client", approver: "Client", screen: "Screen") -> None:
+    def __init__(
+        self, kit: Kit, agent: "Client", approver: "Client", admin: "Client", screen: "Screen"
+    ) -> None:
         self.kit = kit
         self.agent = agent
         self.approver = approver
+        self.admin = admin
         self.screen = screen
         self.session_id = ""
+        self.capability = ""
         self.fell: dict[str, str] = {}
 
     def draw(self, snapshot: "BeliefSnapshot") -> None:
@@ -171,6 +176,59 @@ def _approve_remedy(stage: Stage) -> None:
     stage.screen.verdict("allowed", f"approved as shown, content {card.content_hash[:16]}, and published")
 
 
+def _call(stage: Stage, tool_id: str, args: dict[str, Any], key: str | None = None) -> "CandidateAnswer":
+    candidate = {
+        "kind": "tool_call",
+        "tool_id": tool_id,
+        "args": args,
+        "capability_token": stage.capability,
+        "idempotency_key": key,
+    }
+    return stage.agent.propose(stage.session_id, [candidate]).results[0]
+
+
+def _equip(stage: Stage) -> None:
+    issued = stage.admin.issue_capability(
+        stage.session_id,
+        agent_id="agent://demo-agent",
+        scope={"tools": ["*"], "budgets": {"calls": 5}},
+        expires_in_seconds=600,
+    )
+    stage.capability = issued.token
+    stage.screen.verdict("allowed", "the agent may make five calls within ten minutes")
+    goal = {"v": 1, "kind": "remedy", "target": stage.kit.truth}
+    answer = stage.agent.propose(
+        stage.session_id, [{"kind": "delta", "patch": {"set": {"goal.next_action": goal}}}]
+    )
+    _must(answer.results[0].verdict == "allow", "the agent could not set its goal")
+    looked = _call(stage, "pool.idle_sessions", {})
+    _must(looked.status == "ok", f"looking was not allowed: {looked.reason_code}")
+    stage.screen.verdict("allowed", f"pool.idle_sessions: {looked.result}")
+
+
+def _overreach(stage: Stage) -> None:
+    answer = _call(stage, "pool.drop_table", {"table": "orders"}, "drop-1")
+    _must(answer.verdict == "deny", "a table was dropped")
+    reason = answer.reasons[0]
+    stage.screen.verdict("refused", f"pool.drop_table: {reason.text} ({reason.constraint})")
+
+
+def _ask(stage: Stage) -> None:
+    asked = _call(stage, "pool.end_idle_sessions", {}, "end-1")
+    _must(asked.on_fail == "ask" and asked.approval_id is not None, "nobody was asked")
+    stage.screen.verdict("waits", f"pool.end_idle_sessions: {asked.reasons[0].text}")
+    card = stage.approver.show_approval(asked.approval_id or "")
+    answer = stage.approver.decide_approval(
+        card.approval_id, "APPROVED", content_hash=card.content_hash, reason="told at 14:31"
+    )
+    _must(answer.call is not None and answer.call.status == "ok", "the confirmed call did not run")
+    assert answer.call is not None  # noqa: S101 - checked above
+    stage.screen.verdict("allowed", f"confirmed, arbitrated again and run once: {answer.call.result}")
+    again = _call(stage, "pool.end_idle_sessions", {}, "end-1")
+    _must(again.reason_code == "REPEATED", "it ran twice")
+    stage.screen.say("asked for again under the same key, it is answered from the ledger and not run again")
+
+
 def _end(stage: Stage) -> None:
     answer = stage.approver.request_termination(stage.session_id)
     _must(answer.approved, answer.reason)
@@ -238,6 +296,9 @@ ACTS: tuple[Act, ...] = (
     Act("The conclusion is accepted", _conclude),
     Act("The agent proposes what cannot be undone", _propose_remedy),
     Act("A person approves exactly that", _approve_remedy),
+    Act("The agent asks for tools", _equip),
+    Act("One tool it does not get", _overreach),
+    Act("One tool it gets when a person says so", _ask),
     Act("The on-call engineer closes the session", _end),
     Act("The ledger is verified", _verify),
     Act("Why was it not the release?", _why),

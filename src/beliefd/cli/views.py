@@ -25,6 +25,9 @@ from beliefd.protocol.answers import (
 
 SHOWN_NAMES = 120
 BAR = 30
+SUBSTRATE_KINDS = (
+    "arbitrated", "outcome_recorded", "capability_issued", "capability_revoked", "remembered"
+)  # fmt: skip
 CLAIM_KINDS = ("bundle_gated", "approval_decided", "approval_closed", "grant_given", "grant_revoked")
 STATUS_STYLE = {"open": "cyan", "singleton": "green", "exhausted": "bold red", "terminated": "dim"}
 
@@ -207,12 +210,43 @@ def _what(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
         )
     if kind in CLAIM_KINDS:
         return _claim_event(delta)
+    if kind in SUBSTRATE_KINDS:
+        return _substrate_event(payload, delta)
     granted = delta.get("approved", delta.get("accepted"))
     about = visible(str(delta.get("obligation_id") or delta.get("conclusion_id") or ""))
     verdict = ("granted ", "green") if granted else ("refused ", "bold red")
     return Text.assemble(
         verdict, f"{about}: " if about else "", (visible(str(delta.get("reason", ""))), "dim")
     )
+
+
+def _substrate_event(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
+    """Proposals and calls: every verdict, or what became of one call."""
+    kind = delta["kind"]
+    if kind == "arbitrated":
+        pairs = zip(payload["candidates"], delta["results"], strict=True)
+        return Text("  ").join(_verdict(result, _asked(candidate)) for candidate, result in pairs)
+    if kind == "outcome_recorded":
+        call = delta["call"]
+        return Text(f"{visible(call['tool_id'])}: {call['status']} {visible(delta['error'])}")
+    if kind == "remembered":
+        entry = delta["entry"]
+        doubt = "" if delta["confirmed"] else ", unconfirmed"
+        return Text(f"{entry['kind']} {visible(entry['memory_id'])}{doubt}")
+    capability = delta["capability"]
+    return Text(f"{visible(capability['capability_id'])} for {visible(capability['agent_id'])}")
+
+
+def _asked(candidate: dict[str, Any]) -> str:
+    if candidate["kind"] == "tool_call":
+        return visible(candidate["tool_id"])
+    patch = candidate["patch"]
+    return named([*patch["set"], *patch["remove"]], 3)
+
+
+def _verdict(result: dict[str, Any], about: str) -> Text:
+    style = "green" if result["verdict"] == "allow" else "bold red"
+    return Text.assemble((result["verdict"], style), f" {about} ", (result["reason_code"], "dim"))
 
 
 def _claim_event(delta: dict[str, Any]) -> Text:
@@ -228,8 +262,11 @@ def _claim_event(delta: dict[str, Any]) -> Text:
         text.append(f"{delta['decision']} {delta['approval_id']}  ", "bold")
     elif kind == "approval_closed":
         text.append(f"{delta['outcome']} {delta['approval_id']}  ", "bold")
+    if delta.get("result") is not None:
+        return text.append_text(_verdict(delta["result"], "the call,"))
     if bundle is None:
-        return text.append("more people must agree", "dim")
+        waits = delta["approval"]["status"] == "pending"
+        return text.append("more people must agree" if waits else delta["approval"]["status"], "dim")
     style = "green" if bundle["decision"] == "PUBLISH" else "bold red"
     return text.append(bundle["decision"], style).append(
         f" {visible(bundle['id'])}: {visible(bundle['reason'])}", "dim"

@@ -9,6 +9,7 @@ import httpx
 from beliefd.client import requests
 from beliefd.client.claim_calls import ClaimCalls
 from beliefd.client.requests import Ontology, Request
+from beliefd.client.substrate_calls import SubstrateCalls
 from beliefd.client.uncertainty_calls import UncertaintyCalls
 from beliefd.kernel.values import Object
 from beliefd.protocol.answers import (
@@ -29,7 +30,7 @@ from beliefd.protocol.answers import (
 TIMEOUT_SECONDS = 30.0
 
 
-class Calls(ClaimCalls, UncertaintyCalls):
+class Calls(ClaimCalls, SubstrateCalls, UncertaintyCalls):
     """Every operation as a method. Errors are raised as `BeliefdError`."""
 
     @abstractmethod

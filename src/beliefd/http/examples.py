@@ -73,6 +73,31 @@ EXAMPLES: Final[dict[str, Any]] = {
             "labels": [0, 1, 2, 0],
         },
     },
+    "issue_capability": {
+        "session_id": "<the session>",
+        "agent_id": "agent://triage",
+        "scope": {"tools": ["pool.idle_sessions"], "budgets": {"calls": 5}},
+        "expires_in_seconds": 600,
+    },
+    "propose": {
+        "provenance": {"source": "agent"},
+        "candidates": [
+            {"kind": "delta", "patch": {"set": {"goal.next_action": {"v": 1, "kind": "probe"}}}},
+            {
+                "kind": "tool_call",
+                "tool_id": "pool.idle_sessions",
+                "args": {},
+                "capability_token": "<the token as it was issued>",
+            },
+        ],
+    },
+    "remember": {
+        "memory_id": "pool-is-shared",
+        "kind": "hypothesis",
+        "value": "checkout and search share one pool",
+        "confidence": 0.6,
+        "ttl_ms": 86400000,
+    },
     "request_termination": {"context": {"ticket": "INC-2041"}},
     "merge": "<the lines of an exported replica of this session>\n",
     "import_ledger": "<the lines of an exported ledger>\n",

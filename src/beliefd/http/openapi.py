@@ -31,6 +31,7 @@ TAGS: Final = {
     "sessions": "Declare hypotheses, eliminate them, come to an end",
     "ledger": "What happened, why, and whether it can be believed",
     "claims": "What agents say, the gates it must pass, and the people who decide",
+    "substrate": "State, proposals, tools, capabilities and memory",
     "policy": "The rules in force",
     "uncertainty": "How sure one may be, measured instead of declared",
     "server": "Is it well?",

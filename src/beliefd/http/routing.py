@@ -11,7 +11,7 @@ from beliefd.kernel.errors import invalid
 from beliefd.protocol.operations import Operation
 from beliefd.protocol.wire import identifier
 
-SLASHED: Final = frozenset({"bundle_id", "hypothesis", "obligation_id"})
+SLASHED: Final = frozenset({"bundle_id", "capability_id", "hypothesis", "obligation_id"})
 """Parameters whose slashes may also come unescaped; nothing but a fixed ending can follow them."""
 
 Raw = dict[str, bytes]

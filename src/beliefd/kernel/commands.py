@@ -13,6 +13,13 @@ from beliefd.kernel.claims.bundle import (
     TierName,
     refuse_shared_ids,
 )
+from beliefd.kernel.substrate.proposals import (
+    IssueCapability,
+    Propose,
+    RecordOutcome,
+    Remember,
+    RevokeCapability,
+)
 from beliefd.kernel.values import Id, Object, OntologyBundle, Value
 
 MAX_SAFE_INTEGER = 2**53 - 1
@@ -158,6 +165,11 @@ Command = (
     | ExpireApproval
     | GiveGrant
     | RevokeGrant
+    | Propose
+    | RecordOutcome
+    | IssueCapability
+    | RevokeCapability
+    | Remember
 )
 
 

@@ -30,6 +30,14 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Declared, Event, Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate import arbitration, memory, permits
+from beliefd.kernel.substrate.proposals import (
+    IssueCapability,
+    Propose,
+    RecordOutcome,
+    Remember,
+    RevokeCapability,
+)
 
 RULES: dict[type, Callable[[Session, Any, Facts], Event]] = {
     Eliminate: rules.eliminate,
@@ -44,6 +52,11 @@ RULES: dict[type, Callable[[Session, Any, Facts], Event]] = {
     ExpireApproval: deciding.expire_approval,
     GiveGrant: claims.give_grant,
     RevokeGrant: claims.revoke_grant,
+    Propose: arbitration.propose,
+    RecordOutcome: permits.record_outcome,
+    IssueCapability: permits.issue_capability,
+    RevokeCapability: permits.revoke_capability,
+    Remember: memory.remember,
 }
 
 

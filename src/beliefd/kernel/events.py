@@ -9,6 +9,13 @@ from beliefd.kernel.claims.events import (
 )
 from beliefd.kernel.errors import Code
 from beliefd.kernel.happening import Happening
+from beliefd.kernel.substrate.events import (
+    Arbitrated,
+    CapabilityIssued,
+    CapabilityRevoked,
+    OutcomeRecorded,
+    Remembered,
+)
 from beliefd.kernel.values import Object
 
 
@@ -72,4 +79,9 @@ Event = (
     | ApprovalClosed
     | GrantGiven
     | GrantRevoked
+    | Arbitrated
+    | OutcomeRecorded
+    | CapabilityIssued
+    | CapabilityRevoked
+    | Remembered
 )

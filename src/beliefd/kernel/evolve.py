@@ -25,6 +25,14 @@ from beliefd.kernel.events import (
     TerminationRuled,
 )
 from beliefd.kernel.state import Obligation, Session
+from beliefd.kernel.substrate import folds as substrate
+from beliefd.kernel.substrate.events import (
+    Arbitrated,
+    CapabilityIssued,
+    CapabilityRevoked,
+    OutcomeRecorded,
+    Remembered,
+)
 
 
 def begin(session_id: str, command: DeclareSession) -> Session:
@@ -111,4 +119,9 @@ FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     ApprovalClosed: claims.approval_closed,
     GrantGiven: claims.grant_changed,
     GrantRevoked: claims.grant_changed,
+    Arbitrated: substrate.arbitrated,
+    OutcomeRecorded: substrate.outcome_recorded,
+    CapabilityIssued: substrate.capability_changed,
+    CapabilityRevoked: substrate.capability_changed,
+    Remembered: substrate.remembered,
 }

@@ -4,7 +4,10 @@ from msgspec import Struct
 
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.tools import MemoryFindings, ProposalFindings
 from beliefd.kernel.values import Principal
+
+Findings = ClaimFindings | ProposalFindings | MemoryFindings
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -15,4 +18,4 @@ class Facts(Struct, frozen=True, kw_only=True):
     principal: Principal
     policy: Policy
     policy_hash: str
-    findings: ClaimFindings | None = None
+    findings: Findings | None = None

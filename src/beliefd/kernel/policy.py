@@ -1,10 +1,12 @@
 """What may be set per deployment; its hash stands in every event it governed."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from beliefd.kernel.canonical import canonical
 from beliefd.kernel.claims.bundle import TierName, Unit
+from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import PEOPLE, Id, Role, Value
 
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=10 * 365 * 24 * 3600)]
@@ -90,6 +92,30 @@ class ApprovalPolicy(Value, frozen=True):
         return self.approvers.get(tier, self.otherwise)  # type: ignore[call-overload, no-any-return]
 
 
+class MemoryPolicy(Value, frozen=True):
+    """How sure a sourced entry must be to count as confirmed."""
+
+    confirm_above: Unit = 0.80
+
+
+class ModePolicy(Value, frozen=True):
+    """What holds in a mode: how much of every budget is there, and which calls are let through at all."""
+
+    budget_share: Unit = 1.0
+    network: bool = True
+    mutating: bool = True
+
+
+ModeName = Literal["boost", "normal", "eco", "throttled", "offline-safe"]
+
+
+class ModesPolicy(Value, frozen=True):
+    """Rules of modes, and how long a session stays in a lowered one before it goes one step up."""
+
+    rules: dict[ModeName, ModePolicy] = {}
+    recover_seconds: Seconds = 300
+
+
 class Policy(Value, frozen=True):
     """The rules `decide` is told to apply."""
 
@@ -100,3 +126,13 @@ class Policy(Value, frozen=True):
     security: SecurityPolicy = SecurityPolicy()
     adversarial: AdversarialPolicy = AdversarialPolicy()
     approvals: ApprovalPolicy = ApprovalPolicy()
+    constraints: dict[Id, Any] = {}
+    tools: dict[Id, ToolDefinition] = {}
+    schemas: dict[Id, dict[str, Any]] = {}
+    memory: MemoryPolicy = MemoryPolicy()
+    modes: ModesPolicy = ModesPolicy()
+
+    def __post_init__(self) -> None:
+        # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.
+        schemas = {name: {"schema": tool.schema} for name, tool in self.tools.items()}
+        canonical({"constraints": self.constraints, "schemas": self.schemas, "tools": schemas})

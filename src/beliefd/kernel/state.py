@@ -1,6 +1,6 @@
 """The state of a session: a fold of its ledger and nothing else."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 from rpds import HashTrieMap
@@ -9,6 +9,10 @@ from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.claims.approvals import Approval
 from beliefd.kernel.claims.events import Grant
 from beliefd.kernel.commands import SessionOptions
+from beliefd.kernel.substrate.capabilities import Capability
+from beliefd.kernel.substrate.events import Call
+from beliefd.kernel.substrate.proposals import MemoryEntry
+from beliefd.kernel.substrate.sparse import Sparse
 from beliefd.kernel.values import Object, OntologyBundle
 
 Status = Literal["open", "singleton", "exhausted", "terminated"]
@@ -28,6 +32,21 @@ class BundleState(Struct, frozen=True):
     event_id: str
     decision: str
     approval_id: str | None = None
+
+
+class MemoryState(Struct, frozen=True):
+    """An entry as it stands in memory."""
+
+    entry: MemoryEntry
+    confirmed: bool
+    remembered_at: str
+    expires_at: str | None = None
+    seen: tuple[str, ...] = ()
+
+
+NORMAL_MODE: Final = "normal"
+GENESIS_SNAPSHOT: Final = "genesis"
+"""The name of the empty F_sparse that every session begins with."""
 
 
 class Session(Struct, frozen=True):
@@ -53,6 +72,26 @@ class Session(Struct, frozen=True):
     approvals: "HashTrieMap[str, Approval]" = HashTrieMap()
     grants: "HashTrieMap[str, Grant]" = HashTrieMap()
     trail: tuple[tuple[str, int], ...] = ()
+    sparse: Sparse = Sparse()
+    state_version: int = 0
+    committed: str = ""
+    snapshots: "HashTrieMap[str, int]" = HashTrieMap()
+    written: "HashTrieMap[str, int]" = HashTrieMap()
+    lowered_mode: str = ""
+    mode_since: str = ""
+    calls: "HashTrieMap[str, Call]" = HashTrieMap()
+    call_keys: "HashTrieMap[str, str]" = HashTrieMap()
+    capabilities: "HashTrieMap[str, Capability]" = HashTrieMap()
+    memory: "HashTrieMap[str, MemoryState]" = HashTrieMap()
+
+    @property
+    def state_snapshot_id(self) -> str:
+        """The event that last changed F_sparse names its snapshot."""
+        return self.committed or GENESIS_SNAPSHOT
+
+    @property
+    def mode(self) -> str:
+        return self.lowered_mode or NORMAL_MODE
 
     @property
     def status(self) -> Status:

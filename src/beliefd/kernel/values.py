@@ -19,6 +19,14 @@ Object = dict[str, Any]
 """A JSON object that is stored, hashed and handed back, never interpreted."""
 
 
+def nested_deeper(value: Any, limit: int) -> bool:
+    """Does a JSON value hold containers in containers more than so many levels deep?"""
+    if not isinstance(value, dict | list | tuple):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return limit == 0 or any(nested_deeper(item, limit - 1) for item in items)
+
+
 class Role(StrEnum):
     """What a principal is; it comes from the token, never from a body."""
 

@@ -12,11 +12,10 @@ import msgspec
 from msgspec import Raw, Struct
 
 from beliefd.kernel.canonical import canonical_envelope, digest
-from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Eliminated, Event
-from beliefd.kernel.facts import Facts
+from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import PROTOCOL, Principal
@@ -25,7 +24,18 @@ STATE_HASH_EVERY: Final = 256
 """Every so many events the envelope carries the hash of the whole state, to check snapshots against."""
 
 
-GROWING: Final = ("bundles", "approvals", "grants")
+GROWING: Final = (
+    "bundles",
+    "approvals",
+    "grants",
+    "sparse",
+    "snapshots",
+    "written",
+    "calls",
+    "call_keys",
+    "capabilities",
+    "memory",
+)
 """Parts of the state that grow with the ledger, kept in persistent maps."""
 
 
@@ -59,7 +69,7 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     survivors_before_hash: str
     ts: str
     verb: str
-    facts: ClaimFindings | None = None
+    facts: Findings | None = None
     notes: str | None = None
     state_hash: str | None = None
 
@@ -158,7 +168,7 @@ def state_document(session: Session) -> dict[str, Any]:
 
 def state_hash_due(session: Session, seq: int) -> bool:
     """Every 256 events; less often the more a state holds, so that the cost per event stays the same."""
-    held = len(session.bundles) + len(session.approvals)
+    held = sum(len(getattr(session, name)) for name in GROWING)
     return seq % (STATE_HASH_EVERY << (held // 1024).bit_length()) == 0
 
 

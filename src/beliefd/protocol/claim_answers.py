@@ -4,7 +4,9 @@ from beliefd.kernel.claims.bundle import AuditTrail, Claim, Decision, HumanAppro
 from beliefd.kernel.claims.events import Gated, Grant
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.proposals import CallCandidate, Patch
 from beliefd.protocol.answers import Answer
+from beliefd.protocol.substrate_answers import CandidateAnswer
 
 
 class JudgedBundle(Answer, frozen=True):
@@ -42,6 +44,8 @@ class ApprovalCard(Answer, frozen=True):
     reason: str
     content_hash: str
     claims: list[Claim]
+    call: CallCandidate | None
+    patch: Patch | None
     gates: list[GateResult]
     proposers: list[str]
     required_approvals: list[str]
@@ -63,13 +67,18 @@ class Inbox(Answer, frozen=True):
 
 
 class DecidedApproval(Answer, frozen=True):
-    """What a decision led to. `bundle` is the resumed chain; null while more people must agree."""
+    """What it led to: `bundle` is the resumed chain, `call` what was confirmed, arbitrated anew; if it
+    was let through, a call has been run and a change of state made.
+
+    Both are null while more people must agree.
+    """
 
     approval_id: str
     status: str
     decision: str
     outcome: Decision | None
     bundle: JudgedBundle | None
+    call: CandidateAnswer | None
     approval: ApprovalCard
     audit_event_id: str
 

@@ -18,6 +18,7 @@ from beliefd.protocol.operation import (
     Operation,
     Parameter,
 )
+from beliefd.protocol.substrate_operations import SUBSTRATE_OPERATIONS
 from beliefd.protocol.uncertainty_operations import UNCERTAINTY_OPERATIONS
 
 __all__ = ["BY_NAME", "OPERATIONS", "AskCounterfactual", "Operation", "Parameter"]
@@ -245,6 +246,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
 OPERATIONS: Final[tuple[Operation, ...]] = (
     *BELIEF_OPERATIONS,
     *CLAIM_OPERATIONS,
+    *SUBSTRATE_OPERATIONS,
     *UNCERTAINTY_OPERATIONS,
 )
 BY_NAME: Final = {operation.name: operation for operation in OPERATIONS}

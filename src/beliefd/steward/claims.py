@@ -47,6 +47,10 @@ from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.expiry import expire_due
 from beliefd.steward.handle import Outcome, Steward, refusal
+from beliefd.steward.inbox import DONE, RUNNING
+from beliefd.steward.lookout import Aside
+from beliefd.steward.measuring import with_standings
+from beliefd.steward.verdicts import candidate_answer
 
 
 def read_bundle(body: Any) -> ClaimBundle:
@@ -61,9 +65,9 @@ def read_submission(body: Any) -> SubmitClaims:
     """A bundle as the contract has it, and apart from it the raw answers that came with its claims."""
     if not _is_sampled(body):
         return SubmitClaims(bundle=read_bundle(body))
-    submitted = convert(_snake(body), SubmittedBundle)
+    sent = convert(_snake(body), SubmittedBundle)
     try:
-        return SubmitClaims(bundle=submitted.bundle, samples=submitted.samples)
+        return SubmitClaims(bundle=sent.bundle, samples=sent.samples)
     except ValueError as error:  # what only the contract's own bundle refuses, such as one id for two claims
         raise invalid(str(error), "$") from None
 
@@ -84,7 +88,7 @@ def _snake(body: Any) -> Any:
 
 
 async def submit_claims(steward: Steward, call: Call) -> answers.JudgedBundle:
-    outcome = await _submit(steward, call.session_id, read_submission(call.body), call)
+    outcome = await submitted(steward, call.session_id, read_submission(call.body), call)
     assert isinstance(outcome.event, BundleGated)  # noqa: S101 - what is not refused was gated
     return judged(outcome.event.gated, outcome.head.event_id)
 
@@ -97,7 +101,8 @@ async def check_bundle(
     steward: Steward, command: SubmitClaims, principal: Principal, origin: str | None = None
 ) -> answers.JudgedBundle:
     """Run the gates as a submission would, and write nothing."""
-    found = await steward.lookout.findings(None, command, principal, steward.policy, 0, origin)
+    examined = await steward.lookout.examine(command.bundle, None, principal.id, steward.policy, 0, origin)
+    found = await with_standings(examined, command)
     facts = Facts(
         now=steward.outside.now(),
         event_id=steward.outside.new_id(),
@@ -147,7 +152,7 @@ async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApprov
     position = await _holding(steward, call.path["approval_id"])
     command = convert(bind(_snake(call.body), call.path), DecideApproval)
     try:
-        outcome = await _submit(steward, position.session.session_id, command, call)
+        outcome = await submitted(steward, position.session.session_id, command, call)
     except BeliefdError as error:
         raise await _with_first_decision(steward, position, command.approval_id, error) from None
     event = outcome.event
@@ -160,6 +165,7 @@ async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApprov
         decision=event.decision,
         outcome=None if resumed is None else resumed.decision,
         bundle=resumed,
+        call=None if event.result is None else await candidate_answer(steward, outcome, event.result),
         approval=await _card(steward, after, event.approval_id),
         audit_event_id=outcome.head.event_id,
     )
@@ -180,7 +186,7 @@ async def _with_first_decision(
 async def withdraw_approval(steward: Steward, call: Call) -> answers.ApprovalCard:
     position = await _holding(steward, call.path["approval_id"])
     command = convert(bind(call.body, call.path), WithdrawApproval)
-    outcome = await _submit(steward, position.session.session_id, command, call)
+    outcome = await submitted(steward, position.session.session_id, command, call)
     return await _card(steward, Position(outcome.session, outcome.head), command.approval_id)
 
 
@@ -215,14 +221,22 @@ async def adopt_policy(steward: Steward, call: Call) -> answers.PolicyAnswer:
 
 
 async def _grant(steward: Steward, call: Call, command: Command) -> answers.GrantAnswer:
-    outcome = await _submit(steward, call.session_id, command, call)
+    outcome = await submitted(steward, call.session_id, command, call)
     assert isinstance(outcome.event, GrantGiven | GrantRevoked)  # noqa: S101
     return answers.GrantAnswer(grant=outcome.event.grant, audit_event_id=outcome.head.event_id)
 
 
-async def _submit(steward: Steward, session_id: str, command: Command, call: Call) -> Outcome:
+async def submitted(
+    steward: Steward, session_id: str, command: Command, call: Call, aside: Aside | None = None
+) -> Outcome:
+    """Submit on a caller's behalf; a refusal is raised as the error it names."""
     outcome = await steward.submit(
-        session_id, command, call.principal, if_match=call.if_match, key=call.key, origin=call.origin
+        session_id,
+        command,
+        call.principal,
+        if_match=call.if_match,
+        key=call.key,
+        aside=aside or Aside(call.origin),
     )
     if (refused := refusal(outcome)) is not None:
         raise refused
@@ -232,7 +246,7 @@ async def _submit(steward: Steward, session_id: str, command: Command, call: Cal
 async def _holding(steward: Steward, approval_id: str) -> Position:
     """The session that an approval belongs to."""
     row = await steward.store.inbox_row(approval_id)
-    if row is None:
+    if row is None or row.status in (RUNNING, DONE):
         raise BeliefdError(
             Code.APPROVAL_NOT_FOUND, f"no approval `{approval_id[:64]}`", {"path": "approval_id"}
         )
@@ -262,6 +276,7 @@ async def _judgement(steward: Steward, session_id: str, event_id: str, bundle_id
         assert event.replaced is not None  # noqa: S101
         return _closed_bundle(event.approval, event.replaced)
     assert isinstance(event, ApprovalClosed)  # noqa: S101 - no other event holds a bundle
+    assert event.bundle is not None  # noqa: S101
     return _closed_bundle(event.approval, event.bundle)
 
 
@@ -288,6 +303,8 @@ async def _card(steward: Steward, position: Position, approval_id: str) -> answe
         reason=approval.reason,
         content_hash=approval.content_hash,
         claims=await _claims(steward, session, approval),
+        call=approval.call,
+        patch=None if approval.delta is None else approval.delta.patch,
         gates=list(approval.results),
         proposers=list(approval.proposers),
         required_approvals=list(required_approvals(rule)),
@@ -308,13 +325,15 @@ async def _claims(steward: Steward, session: Session, approval: Approval) -> lis
     """What the approval is about: from the state while it is open, from the ledger afterwards."""
     if approval.bundle is not None:
         return list(approval.bundle.claims)
+    if not approval.bundle_id:
+        return []
     seq = await steward.store.seq_of(session.session_id, approval.approval_id.removeprefix("apr-"))
     entries = await steward.store.entries(session.session_id, (seq or 1) - 1, 1)
     entry = read(entries[0].record)
     event = entry.delta
     if isinstance(event, BundleGated | ApprovalDecided) and event.gated is not None:
         return list(event.gated.bundle.claims)
-    if isinstance(event, ApprovalClosed):
+    if isinstance(event, ApprovalClosed) and event.bundle is not None:
         return list(event.bundle.claims)
     command = command_of(entry)
     return list(command.bundle.claims) if isinstance(command, SubmitClaims) else []
@@ -326,6 +345,10 @@ def _on_approval(approval: Approval) -> str:
     missing = approval.rule.required - len(approval.approvals)
     if missing > 1:
         return f"{missing - 1} more approvals are needed, then all gates are asked again"
+    if approval.candidate is not None:
+        return (
+            "it is arbitrated again on the state and policy of that moment; if nothing else fails, it happens"
+        )
     return "all gates are asked again under today's policy; unless one refuses, the bundle is published"
 
 

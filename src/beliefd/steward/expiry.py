@@ -8,7 +8,9 @@ from beliefd.kernel.commands import ExpireApproval
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.events import Refused
 from beliefd.kernel.values import Principal, Role, Tier
+from beliefd.steward.effects import overdue_call
 from beliefd.steward.handle import Steward
+from beliefd.steward.inbox import RUNNING
 from beliefd.stores.base import StorageUnavailable
 
 log = logging.getLogger("beliefd.expiry")
@@ -22,11 +24,15 @@ async def expire_due(steward: Steward) -> int:
     rows = await steward.store.inbox_due(steward.outside.now(), AT_ONCE)
     expired = 0
     for row in rows:
-        command = ExpireApproval(approval_id=row.approval_id)
+        command = (
+            overdue_call(row.approval_id)
+            if row.status == RUNNING
+            else ExpireApproval(approval_id=row.approval_id)
+        )
         try:
             outcome = await steward.submit(row.session_id, command, CLOCKWORK)
         except BeliefdError as error:
-            log.warning("approval `%s` could not be expired: %s", row.approval_id, error)
+            log.warning("`%s` could not be expired: %s", row.approval_id, error)
         else:
             expired += not isinstance(outcome.event, Refused)
     return expired

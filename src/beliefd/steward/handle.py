@@ -8,19 +8,19 @@ process was faster) it loads the difference and decides again. Answers go out on
 import asyncio
 import random
 from collections import Counter
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
-from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.commands import Command, DeclareSession, Eliminate, Head, Merge, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Event, Refused
 from beliefd.kernel.evolve import begin, evolve
-from beliefd.kernel.facts import Facts
+from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
@@ -36,22 +36,28 @@ from beliefd.ledger.chain import (
 )
 from beliefd.ledger.replay import Position
 from beliefd.steward.inbox import inbox_rows
-from beliefd.steward.lookout import EXAMINED, Detector, Lookout
+from beliefd.steward.lookout import EXAMINED, NOTHING_ASIDE, Aside, Detector, Lookout
 from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.outside import Outside
 from beliefd.steward.positions import Positions, pack, session_not_found
 from beliefd.stores.base import Append, HeadMoved, InboxRow, Remembered, Snapshot, StorageUnavailable, Store
+from beliefd.tools.biscuit import Signer
+from beliefd.tools.registry import Registry, default_registry
 
 LANE_BATCH: Final = 512
 MAX_ATTEMPTS: Final = 200
 
 
 class Outcome(Struct, frozen=True):
-    """What became of a command: the event, and the state and place right after it."""
+    """What became of a command: the event, and the state and place right after it.
+
+    `repeated` tells an answer that was given before: what it let happen has happened, or is under way.
+    """
 
     event: Event
     session: Session
     head: Head
+    repeated: bool = False
 
 
 class _Call(Struct):
@@ -60,7 +66,7 @@ class _Call(Struct):
     principal: Principal
     if_match: str | None
     key: str | None
-    origin: str | None
+    aside: Aside
     done: "asyncio.Future[Outcome]"
     recent: int | None = None
 
@@ -87,9 +93,13 @@ class Steward:
         policy: Policy | None = None,
         outside: Outside | None = None,
         detector: Detector | None = None,
+        registry: Registry | None = None,
+        signer: Signer | None = None,
     ) -> None:
         self.store = store
-        self.lookout = Lookout(store, detector)
+        self.registry = registry or default_registry
+        self.signer = signer
+        self.lookout = Lookout(store, self.registry, detector)
         self.positions = Positions(store)
         self.outside = outside or Outside()
         self.adopt(policy or Policy())
@@ -97,6 +107,7 @@ class Steward:
         self.decided: Counter[tuple[str, str]] = Counter()
         self.retries = 0
         self._lanes: dict[str, _Lane] = {}
+        self.effects: set[asyncio.Task[Any]] = set()
         self.feeds: set[asyncio.Event] = set()
         self.feeds_ended = False
 
@@ -113,11 +124,11 @@ class Steward:
         *,
         if_match: str | None = None,
         key: str | None = None,
-        origin: str | None = None,
+        aside: Aside = NOTHING_ASIDE,
     ) -> "asyncio.Future[Outcome]":
         """Queue a command; calls submitted in order are decided in order."""
         loop = asyncio.get_running_loop()
-        call = _Call(session_id, command, principal, if_match, key, origin, loop.create_future())
+        call = _Call(session_id, command, principal, if_match, key, aside, loop.create_future())
         lane = self._lanes.get(session_id)
         if lane is not None:
             lane.calls.append(call)
@@ -141,7 +152,7 @@ class Steward:
         """Let what was accepted finish, but wait no longer than told for a hanging store; then close it."""
         try:
             async with asyncio.timeout(patience):
-                while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
+                while tasks := [*self.effects, *(lane.task for lane in self._lanes.values() if lane.task)]:
                     await asyncio.wait(tasks)
         except TimeoutError:
             for lane in self._lanes.values():
@@ -205,7 +216,7 @@ class Steward:
         entries = await self.store.entries(used.session_id, used.seq - 1, 1)
         if position is None or not entries:
             raise LedgerBroken(used.seq, None, "a remembered request points at an event that is not there")
-        return Outcome(read(entries[0].record).delta, position.session, position.head)
+        return Outcome(read(entries[0].record).delta, position.session, position.head, repeated=True)
 
 
 class _Turn:
@@ -237,7 +248,7 @@ class _Turn:
                     if call.recent is None:  # a call that is decided again has still been made once
                         call.recent = steward.lookout.count(command, call.principal, steward.policy)
                     findings = await steward.lookout.findings(
-                        self.session, command, call.principal, steward.policy, call.recent, call.origin
+                        self.session, command, call.principal, steward.policy, call.recent, call.aside
                     )
                 if _is_heavy(command):
                     outcome = await asyncio.to_thread(self._decide, call, findings)
@@ -266,9 +277,9 @@ class _Turn:
                 f"Idempotency-Key `{call.key}` was used for another request; use a new key",
                 {"path": "Idempotency-Key"},
             )
-        return here[1] if here else await self._steward.recall(used)
+        return replace(here[1], repeated=True) if here else await self._steward.recall(used)
 
-    def _decide(self, call: _Call, findings: ClaimFindings | None) -> Outcome:
+    def _decide(self, call: _Call, findings: Findings | None) -> Outcome:
         if self.session is None and not isinstance(call.command, DeclareSession):
             raise session_not_found(self._session_id)
         head_id = None if self.head is None else self.head.event_id

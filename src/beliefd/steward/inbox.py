@@ -1,43 +1,70 @@
-"""The inbox: a read model over all ledgers of what waits for a person, written with the events it shows."""
+"""The inbox: a read model over all ledgers of what waits for a person, written with the events it shows.
 
+Calls under way stand in it too, as `running`: one whose outcome nobody records is found at its deadline.
+"""
+
+from collections.abc import Iterable
 from typing import Final
 
 from beliefd.kernel.claims.approvals import OPEN, Approval
 from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided, BundleGated
 from beliefd.kernel.events import Event, TerminationRuled
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.events import Arbitrated, Call, CandidateResult, OutcomeRecorded
 from beliefd.stores.base import InboxRow
 
-TOUCHING: Final = (TerminationRuled, BundleGated, ApprovalDecided, ApprovalClosed)
+TOUCHING: Final = (
+    TerminationRuled,
+    BundleGated,
+    ApprovalDecided,
+    ApprovalClosed,
+    Arbitrated,
+    OutcomeRecorded,
+)
+RUNNING: Final = "running"
+DONE: Final = "done"
 
 
 def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     """The rows that an event changes, as they stand in the state after it."""
     if not isinstance(event, TOUCHING):
         return []
-    return [_row(session, session.approvals[approval_id]) for approval_id in _touched(event, session)]
+    rows = [_row(session, session.approvals[approval_id]) for approval_id in _approvals(event, session)]
+    return rows + [_call_row(session, session.calls[call_id]) for call_id in _calls(event)]
 
 
 def all_rows(session: Session) -> list[InboxRow]:
     """Every row of a session, for a ledger that came from elsewhere."""
-    return [_row(session, session.approvals[approval_id]) for approval_id in sorted(session.approvals)]
+    rows = [_row(session, session.approvals[approval_id]) for approval_id in sorted(session.approvals)]
+    return rows + [_call_row(session, session.calls[call_id]) for call_id in sorted(session.calls)]
 
 
-def _touched(event: Event, session: Session) -> list[str]:
-    found: list[str | None] = []
+def _approvals(event: Event, session: Session) -> list[str]:
+    found: list[Approval | str | None] = []
     if isinstance(event, TerminationRuled) and event.approved:
         found = [*sorted(session.approvals)]
     elif isinstance(event, BundleGated):
-        found = [event.superseded, _opened(event.gated.approval)]
+        found = [event.superseded, event.gated.approval]
     elif isinstance(event, ApprovalDecided):
-        found = [event.approval_id, None if event.gated is None else _opened(event.gated.approval)]
+        found = [event.approval_id, None if event.gated is None else event.gated.approval]
+        found += [result.approval for result in _results(event)]
     elif isinstance(event, ApprovalClosed):
-        found = [event.approval_id, _opened(event.successor)]
-    return [approval_id for approval_id in found if approval_id is not None]
+        found = [event.approval_id, event.successor]
+    elif isinstance(event, Arbitrated):
+        found = [result.approval for result in event.results]
+    return [one.approval_id if isinstance(one, Approval) else one for one in found if one is not None]
 
 
-def _opened(approval: Approval | None) -> str | None:
-    return None if approval is None else approval.approval_id
+def _calls(event: Event) -> list[str]:
+    if isinstance(event, OutcomeRecorded):
+        return [event.call.call_id]
+    return [result.call.call_id for result in _results(event) if result.call is not None]
+
+
+def _results(event: Event) -> Iterable[CandidateResult]:
+    if isinstance(event, Arbitrated):
+        return event.results
+    return (event.result,) if isinstance(event, ApprovalDecided) and event.result is not None else ()
 
 
 def _row(session: Session, approval: Approval) -> InboxRow:
@@ -49,4 +76,15 @@ def _row(session: Session, approval: Approval) -> InboxRow:
         status=approval.status,
         opened_at=approval.opened_at,
         expires_at=approval.expires_at if waits else None,
+    )
+
+
+def _call_row(session: Session, call: Call) -> InboxRow:
+    running = call.status == "scheduled" and not session.terminated
+    return InboxRow(
+        approval_id=call.call_id,
+        session_id=session.session_id,
+        status=RUNNING if running else DONE,
+        opened_at=call.scheduled_at,
+        expires_at=call.deadline if running else None,
     )

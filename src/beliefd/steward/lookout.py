@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 import msgspec
+from msgspec import Struct
 
 from beliefd.adversarial.builtin import assess
 from beliefd.kernel.canonical import canonical
@@ -17,16 +18,21 @@ from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.commands import DecideApproval, SubmitClaims
+from beliefd.kernel.facts import Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.proposals import Propose, Remember
+from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal
+from beliefd.steward.calls import Proof, confirmed_finding, proposal_findings
 from beliefd.steward.measuring import with_standings
 from beliefd.stores.base import Store
+from beliefd.tools.registry import Registry
 
 Detector = Callable[[Sequence[tuple[str, str]], int, Sequence[int]], Threat]
 """(path, text) pairs, the bundle's tier, earlier tiers of the same principal -> what it found."""
 
-EXAMINED = (SubmitClaims, DecideApproval)
+EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember)
 TRAIL: Final = 16
 SHA256_DIGITS: Final = 64
 HASH_IN_PLACE: Final = 64 * 1024
@@ -35,11 +41,22 @@ MAX_RUNNING: Final = 16
 """So many questions may be with a detector at once; those that hang count too."""
 
 
-class Lookout:
-    """Gathers `ClaimFindings`. The built-in detector runs in place, any other apart and against the clock."""
+class Aside(Struct, frozen=True):
+    """What came with a command and is no part of it: where it came from, and what proves the tokens in it."""
 
-    def __init__(self, store: Store, detector: Detector | None = None) -> None:
+    origin: str | None = None
+    proofs: tuple[Proof | None, ...] = ()
+
+
+NOTHING_ASIDE: Final = Aside()
+
+
+class Lookout:
+    """Gathers findings. The built-in detector runs in place, any other apart and against the clock."""
+
+    def __init__(self, store: Store, registry: Registry, detector: Detector | None = None) -> None:
         self._store = store
+        self._registry = registry
         self._detector = detector
         self._running = 0
         self._spoken: dict[str, deque[float]] = {}
@@ -47,18 +64,41 @@ class Lookout:
     async def findings(
         self,
         session: Session | None,
-        command: SubmitClaims | DecideApproval,
+        command: SubmitClaims | DecideApproval | Propose | Remember,
         principal: Principal,
         policy: Policy,
-        recent: int = 0,
-        origin: str | None = None,
-    ) -> ClaimFindings | None:
-        """Facts for a command that the gates will judge; None where there is nothing to judge."""
+        recent: int,
+        aside: "Aside",
+    ) -> Findings | None:
+        """Facts for a command that needs some; None where there is nothing to find out."""
         if isinstance(command, SubmitClaims):
-            found = await self.examine(command.bundle, session, principal.id, policy, recent, origin)
+            found = await self.examine(command.bundle, session, principal.id, policy, recent, aside.origin)
             return await with_standings(found, command)
-        approval = None if session is None else session.approvals.get(command.approval_id)
-        if approval is None or approval.bundle is None or command.decision == "REJECTED":
+        if session is None:
+            return None
+        if isinstance(command, Propose):
+            return proposal_findings(session, command.candidates, aside.proofs, policy, self._registry)
+        if isinstance(command, Remember):
+            return await self._confirmation(session, command)
+        return await self._for_decision(session, command, policy)
+
+    async def _confirmation(self, session: Session, command: Remember) -> MemoryFindings | None:
+        event_id = command.entry.confirmed_by_event_id
+        if event_id is None:
+            return None
+        seq = await self._store.seq_of(session.session_id, event_id)
+        return MemoryFindings(confirming_event_known=seq is not None)
+
+    async def _for_decision(
+        self, session: Session, command: DecideApproval, policy: Policy
+    ) -> Findings | None:
+        """Everything is looked at again before a person's yes takes effect."""
+        approval = session.approvals.get(command.approval_id)
+        if approval is None or command.decision == "REJECTED":
+            return None
+        if approval.call is not None:
+            return confirmed_finding(session, approval.call, policy, self._registry)
+        if approval.bundle is None:
             return None
         bundle = approval.bundle
         if command.decision == "MODIFIED":
@@ -127,7 +167,7 @@ class Lookout:
                     found[name] = "match" if await _sha256(content) == name else "mismatch"
         return found
 
-    def count(self, command: SubmitClaims | DecideApproval, principal: Principal, policy: Policy) -> int:
+    def count(self, command: object, principal: Principal, policy: Policy) -> int:
         """How many bundles this principal submitted in the window, before this one."""
         if not isinstance(command, SubmitClaims):
             return 0

@@ -15,7 +15,10 @@ from beliefd.kernel.claims.approvals import Approval
 from beliefd.kernel.claims.events import Grant
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.evolve import begin
-from beliefd.kernel.state import BundleState, Obligation, Session
+from beliefd.kernel.state import BundleState, MemoryState, Obligation, Session
+from beliefd.kernel.substrate.capabilities import Capability
+from beliefd.kernel.substrate.events import Call
+from beliefd.kernel.substrate.sparse import Sparse
 from beliefd.ledger.chain import LedgerBroken, Sealed, declaration, head_of, read, state_document
 from beliefd.ledger.replay import Folding, Position, fold
 from beliefd.steward.offload import is_heavy, offload
@@ -23,7 +26,17 @@ from beliefd.stores.base import Snapshot, Store
 
 MAX_SESSIONS = 10_000
 MAX_HYPOTHESES = 5_000_000
-GROWING_KINDS: Final = {"bundles": BundleState, "approvals": Approval, "grants": Grant}
+GROWING_KINDS: Final[dict[str, Any]] = {
+    "bundles": BundleState,
+    "approvals": Approval,
+    "grants": Grant,
+    "snapshots": int,
+    "written": int,
+    "calls": Call,
+    "call_keys": str,
+    "capabilities": Capability,
+    "memory": MemoryState,
+}
 
 
 class Positions:
@@ -157,6 +170,7 @@ def unpack(snapshot: Snapshot, begun: Session, state_hash: str | None) -> Sessio
         for name, kind in GROWING_KINDS.items():
             held = document.pop(name, {})
             document[name] = HashTrieMap({key: msgspec.convert(one, kind) for key, one in held.items()})
+        document["sparse"] = Sparse(document.pop("sparse", {}))
         document["trail"] = tuple((who, tier) for who, tier in document.get("trail", ()))
         return replace(begun, **document, survivors=survivors, obligations=obligations)
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):

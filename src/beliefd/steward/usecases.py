@@ -14,7 +14,7 @@ from beliefd.protocol import answers
 from beliefd.protocol.answers import snapshot_of
 from beliefd.protocol.operations import BY_NAME, AskCounterfactual, Operation
 from beliefd.protocol.wire import bind, convert, query_values
-from beliefd.steward import claims, queries, transfer, uncertainty
+from beliefd.steward import claims, queries, substrate, transfer, uncertainty
 from beliefd.steward.call import Call
 from beliefd.steward.counterfactual import counterfactual
 from beliefd.steward.handle import Outcome, Steward, refusal
@@ -179,6 +179,14 @@ HANDLERS: Final[dict[str, Handler]] = {
     "store_content": claims.store_content,
     "show_policy": claims.show_policy,
     "adopt_policy": claims.adopt_policy,
+    "show_state": substrate.show_state,
+    "propose": substrate.propose,
+    "list_tools": substrate.list_tools,
+    "issue_capability": substrate.issue_capability,
+    "show_capability": substrate.show_capability,
+    "revoke_capability": substrate.revoke_capability,
+    "remember": substrate.remember,
+    "list_memory": substrate.list_memory,
     "measure_semantic_entropy": uncertainty.measure_semantic_entropy,
     "measure_model_disagreement": uncertainty.measure_model_disagreement,
     "measure_confidence": uncertainty.measure_confidence,

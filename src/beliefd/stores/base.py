@@ -125,7 +125,7 @@ class Store(Protocol):
     async def inbox_row(self, approval_id: str) -> InboxRow | None: ...
 
     async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
-        """Open approvals (pending or information) whose `expires_at` is not after `now`."""
+        """What is open (approvals, running calls) and has an `expires_at` that is not after `now`."""
         ...
 
     async def inbox_untold(self, limit: int) -> list[InboxRow]:

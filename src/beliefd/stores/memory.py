@@ -99,7 +99,7 @@ class MemoryStore:
         return self._inbox.get(approval_id)
 
     async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
-        rows = [row for row in self._inbox.values() if row.status in ("pending", "information")]
+        rows = self._inbox.values()
         return [row for row in rows if row.expires_at is not None and row.expires_at <= now][:limit]
 
     async def inbox_untold(self, limit: int) -> list[InboxRow]:

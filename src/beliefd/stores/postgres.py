@@ -251,7 +251,7 @@ class PostgresStore:
 
     async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
         rows = await self._all(
-            f"SELECT {_INBOX} FROM inbox WHERE expires_at <= $1 AND status IN ('pending', 'information')"  # noqa: S608
+            f"SELECT {_INBOX} FROM inbox WHERE expires_at <= $1"  # noqa: S608
             " ORDER BY expires_at LIMIT $2",
             now,
             limit,

@@ -226,7 +226,7 @@ class SqliteStore:
 
     async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
         rows = self._all(
-            f"SELECT {_INBOX} FROM inbox WHERE expires_at <= ? AND status IN ('pending', 'information')"  # noqa: S608
+            f"SELECT {_INBOX} FROM inbox WHERE expires_at <= ?"  # noqa: S608
             " ORDER BY expires_at LIMIT ?",
             now,
             limit,

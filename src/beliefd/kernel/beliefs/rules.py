@@ -106,6 +106,8 @@ def _may_terminate(session: Session, force: bool, facts: Facts) -> tuple[bool, s
     if (waiting := _pending_approval(session)) is not None:
         # A closed session can record nothing more: what waits in the inbox would wait there for ever.
         return False, f"approval `{waiting}` is pending; decide or withdraw it first"
+    if (running := _running_call(session)) is not None:
+        return False, f"call `{running}` is still running"
     role = facts.principal.role
     if force and role in rules.force_roles:
         return True, f"forced by role `{role}`"
@@ -122,6 +124,11 @@ def _may_terminate(session: Session, force: bool, facts: Facts) -> tuple[bool, s
             f"the last {rules.stability_window} conclusions must agree; {session.conclusion_streak} do"
         )
     return True, "one survivor is left and no obligation is active"
+
+
+def _running_call(session: Session) -> str | None:
+    running = (name for name in session.calls if session.calls[name].status == "scheduled")
+    return min(running, default=None)
 
 
 def _pending_approval(session: Session) -> str | None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from beliefd.kernel.claims.bundle import ClaimBundle, HumanApproval, seconds
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.policy import ApprovalPolicy, ApproverRule
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
 from beliefd.kernel.values import PEOPLE, Principal
 
 ApprovalStatus = Literal[
@@ -22,11 +23,18 @@ class Approval(Struct, frozen=True, kw_only=True):
 
     `approvals` are the words on this item, `earlier` those on the items that led to it: another gate's, or
     the one that timed out before this was `escalated`.
+
+    A `call` or a `delta` waits because of the constraints in `asked`, each with its hash; of the tool that is
+    to be called `definition_hash` is what was shown.
     """
 
     approval_id: str
     bundle_id: str
     bundle: ClaimBundle | None
+    call: CallCandidate | None = None
+    delta: DeltaCandidate | None = None
+    definition_hash: str = ""
+    asked: dict[str, str] = {}
     content_hash: str
     proposers: tuple[str, ...]
     proposer: Principal
@@ -47,11 +55,19 @@ class Approval(Struct, frozen=True, kw_only=True):
     successor: str | None = None
 
     @property
+    def candidate(self) -> Candidate | None:
+        """What is proposed, where it is no bundle of claims."""
+        return self.call or self.delta
+
+    @property
     def allowed(self) -> tuple[Verdict, ...]:
         """What may be decided. Where nobody may approve, nobody may edit: that would be a way around."""
         if self.status != "pending":
             return ()
-        return ("REJECTED",) if self.rule.nobody else ("APPROVED", "REJECTED", "MODIFIED")
+        if self.rule.nobody:
+            return ("REJECTED",)
+        edits: tuple[Verdict, ...] = () if self.candidate is not None else ("MODIFIED",)
+        return ("APPROVED", "REJECTED", *edits)
 
 
 def required_approvals(rule: ApproverRule) -> tuple[str, ...]:
@@ -77,7 +93,7 @@ def rules_for(approval: Approval, decision: Verdict, policy: ApprovalPolicy) -> 
     return (approval.rule, policy.escalate_to if approval.escalated else policy.rule_for(approval.tier))
 
 
-def later(now: str, by_seconds: int) -> str:
+def later(now: str, by_seconds: float) -> str:
     """The time so many seconds after `now`, in the ledger's own spelling."""
     moment = datetime.fromtimestamp(seconds(now) + by_seconds, UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -51,7 +51,7 @@ def seconds(timestamp: str) -> float:
     return datetime.fromisoformat(timestamp).timestamp()
 
 
-def _refuse_impossible(timestamp: str, field: str) -> None:
+def refuse_impossible(timestamp: str, field: str) -> None:
     """What looks like a time may still name a thirteenth month."""
     try:
         seconds(timestamp)
@@ -70,7 +70,7 @@ class EvidencePointer(Value, frozen=True):
     def __post_init__(self) -> None:
         if len(self.evidence_hash) % 2:
             raise ValueError("an odd number of hex digits in field `evidence_hash`")
-        _refuse_impossible(self.retrieved_at, "retrieved_at")
+        refuse_impossible(self.retrieved_at, "retrieved_at")
 
 
 class Uncertainty(Value, frozen=True):
@@ -123,7 +123,7 @@ class ClaimBundle(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if self.timestamp is not None:
-            _refuse_impossible(self.timestamp, "timestamp")
+            refuse_impossible(self.timestamp, "timestamp")
         refuse_shared_ids(self.claims)
 
     @property

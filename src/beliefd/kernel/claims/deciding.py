@@ -24,6 +24,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.arbitration import changed_mode, confirmed
 
 
 def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> ApprovalDecided | Refused:
@@ -33,6 +34,8 @@ def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> 
         return _no_such_approval(command.approval_id)
     if (problem := _cannot_decide(approval, command, facts)) is not None:
         return problem
+    if command.decision == "MODIFIED" and approval.candidate is not None:
+        return refused(Code.FORBIDDEN, "an edit is a new proposal; reject this one", "$.decision")
     if command.decision == "MODIFIED":
         return _modified(approval, command, facts)
     word = HumanApproval(
@@ -44,6 +47,8 @@ def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> 
     needed = max(rule.required for rule in rules_for(approval, "APPROVED", facts.policy.approvals))
     if len(heard.approvals) < needed:
         return _decided(command, facts, heard, None)
+    if heard.candidate is not None:
+        return _resumed_proposal(session, heard, command, facts)
     return _resumed(heard, command, facts)
 
 
@@ -61,7 +66,7 @@ def withdraw_approval(session: Session, command: WithdrawApproval, facts: Facts)
         approval_id=approval.approval_id,
         outcome="withdrawn",
         approval=_closed(approval, "withdrawn", by=facts.principal.id),
-        bundle=_ended(approval, reason),
+        bundle=None if approval.candidate is not None else _ended(approval, reason),
     )
 
 
@@ -93,12 +98,14 @@ def _lapse(approval: Approval, facts: Facts) -> ApprovalClosed:
 
 
 def _refuse(approval: Approval, facts: Facts) -> ApprovalClosed:
-    return _timed_out("refuse", approval, facts, _ended(approval, _undecided(approval)))
+    ended = None if approval.candidate is not None else _ended(approval, _undecided(approval))
+    return _timed_out("refuse", approval, facts, ended)
 
 
 def _keep(approval: Approval, facts: Facts) -> ApprovalClosed:
     kept = replace(approval, overdue=True)
-    return replace(_timed_out("keep", approval, facts, _waiting(kept, _undecided(approval))), approval=kept)
+    waiting = None if approval.candidate is not None else _waiting(kept, _undecided(approval))
+    return replace(_timed_out("keep", approval, facts, waiting), approval=kept)
 
 
 def _escalate(approval: Approval, facts: Facts) -> ApprovalClosed:
@@ -113,7 +120,7 @@ def _escalate(approval: Approval, facts: Facts) -> ApprovalClosed:
         earlier=(*approval.earlier, *approval.approvals),
         escalated=True,
     )
-    bundle = _waiting(successor, _undecided(approval))
+    bundle = None if approval.candidate is not None else _waiting(successor, _undecided(approval))
     return _timed_out("escalate", approval, facts, bundle, successor)
 
 
@@ -126,7 +133,11 @@ EXPIRIES: Final[dict[str, Callable[[Approval, Facts], ApprovalClosed]]] = {
 
 
 def _timed_out(
-    outcome: Any, approval: Approval, facts: Facts, bundle: ClaimBundle, successor: Approval | None = None
+    outcome: Any,
+    approval: Approval,
+    facts: Facts,
+    bundle: ClaimBundle | None,
+    successor: Approval | None = None,
 ) -> ApprovalClosed:
     return ApprovalClosed(
         event_id=facts.event_id,
@@ -188,11 +199,14 @@ def _not_bound(approval: Approval, command: DecideApproval) -> Refused | None:
 
 
 def _rejected(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
+    closed = _closed(approval, "rejected", by=facts.principal.id)
+    if approval.candidate is not None:
+        return _decided(command, facts, closed, None)
     reason = f"rejected by `{facts.principal.id}`" + (f": {command.reason}" if command.reason else "")
     judged = Gated(
         bundle=_ended(approval, reason), content_hash=approval.content_hash, results=approval.results
     )
-    return _decided(command, facts, _closed(approval, "rejected", by=facts.principal.id), judged)
+    return _decided(command, facts, closed, judged)
 
 
 def _resumed(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
@@ -211,6 +225,18 @@ def _resumed(approval: Approval, command: DecideApproval, facts: Facts) -> Appro
     )
     successor = None if judged.approval is None else judged.approval.approval_id
     return _decided(command, facts, _closed(approval, "approved", successor, facts.principal.id), judged)
+
+
+def _resumed_proposal(
+    session: Session, approval: Approval, command: DecideApproval, facts: Facts
+) -> ApprovalDecided:
+    """INVARIANT: what is confirmed is arbitrated again on today's state and policy, once."""
+    result = confirmed(session, approval, facts)
+    successor = None if result.approval is None else result.approval.approval_id
+    closed = _closed(approval, "approved", successor, facts.principal.id)
+    return replace(
+        _decided(command, facts, closed, None), result=result, mode=changed_mode(session, facts, [result])
+    )
 
 
 def _modified(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
@@ -254,7 +280,9 @@ def _decided(
 
 
 def _closed(approval: Approval, status: Any, successor: str | None = None, by: str | None = None) -> Approval:
-    return replace(approval, status=status, bundle=None, successor=successor, decided_by=by)
+    return replace(
+        approval, status=status, bundle=None, call=None, delta=None, successor=successor, decided_by=by
+    )
 
 
 def _ended(approval: Approval, reason: str) -> ClaimBundle:

@@ -6,6 +6,7 @@ from beliefd.kernel.claims.approvals import Approval, Verdict
 from beliefd.kernel.claims.bundle import ClaimBundle, TierName
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.happening import Happening
+from beliefd.kernel.substrate.events import CandidateResult, ModeChange
 from beliefd.kernel.values import Value
 
 
@@ -30,7 +31,9 @@ class BundleGated(Happening, frozen=True, tag="bundle_gated"):
 
 
 class ApprovalDecided(Happening, frozen=True, tag="approval_decided"):
-    """A person decided. `gated` is the resumed chain; without it, more people must agree first."""
+    """A person decided. `gated` is the resumed chain of a bundle, `result` the verdict on a confirmed call or
+    change of state; with neither, and not rejected, more people must agree first.
+    """
 
     event_id: str
     approval_id: str
@@ -39,6 +42,8 @@ class ApprovalDecided(Happening, frozen=True, tag="approval_decided"):
     approval: Approval
     gated: Gated | None = None
     replaced: ClaimBundle | None = None
+    result: CandidateResult | None = None
+    mode: ModeChange | None = None
 
 
 class ApprovalClosed(Happening, frozen=True, tag="approval_closed"):
@@ -52,7 +57,7 @@ class ApprovalClosed(Happening, frozen=True, tag="approval_closed"):
     approval_id: str
     outcome: Literal["withdrawn", "refuse", "escalate", "keep", "lapse"]
     approval: Approval
-    bundle: ClaimBundle
+    bundle: ClaimBundle | None = None
     successor: Approval | None = None
 
 

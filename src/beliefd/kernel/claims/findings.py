@@ -17,7 +17,7 @@ class Standing(Value, frozen=True):
     interpretation: Note = ""
 
 
-class ClaimFindings(Value, frozen=True):
+class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match.
 
     `uncertainty` is there if a claim of the bundle came with raw answers, and then names every claim.

@@ -13,6 +13,7 @@ from beliefd.kernel.claims.events import (
     GrantRevoked,
 )
 from beliefd.kernel.state import BundleState, Session
+from beliefd.kernel.substrate.folds import with_mode, with_result, with_snapshot
 
 TRAIL_LENGTH = 32
 
@@ -38,6 +39,9 @@ def bundle_gated(session: Session, event: BundleGated) -> Session:
 
 def approval_decided(session: Session, event: ApprovalDecided) -> Session:
     session = _with_approval(session, event.approval)
+    if event.result is not None:
+        judged = with_result(session, event.result)
+        return with_mode(with_snapshot(judged, session.state_version, event.event_id), event.mode)
     if event.replaced is not None:
         state = BundleState(event.event_id, event.replaced.decision, event.approval_id)
         session = replace(session, bundles=session.bundles.insert(event.approval.bundle_id, state))
@@ -50,6 +54,8 @@ def approval_closed(session: Session, event: ApprovalClosed) -> Session:
     if event.successor is not None:
         approval_id = event.successor.approval_id
         session = _with_approval(session, event.successor)
+    if event.bundle is None:
+        return session
     state = BundleState(event.event_id, event.bundle.decision, approval_id)
     return replace(session, bundles=session.bundles.insert(event.approval.bundle_id, state))
 

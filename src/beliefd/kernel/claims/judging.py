@@ -16,7 +16,14 @@ _NOT_LOOKED = ClaimFindings(threat=Threat(detector="none", failed="no detector r
 
 
 def gate_input(bundle: ClaimBundle, principal: Principal, facts: Facts, grant: str | None) -> GateInput:
-    return GateInput(bundle, principal, facts.policy, facts.findings or _NOT_LOOKED, facts.now, grant)
+    return GateInput(
+        bundle,
+        principal,
+        facts.policy,
+        facts.findings if isinstance(facts.findings, ClaimFindings) else _NOT_LOOKED,
+        facts.now,
+        grant,
+    )
 
 
 def gated(

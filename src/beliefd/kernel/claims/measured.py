@@ -5,11 +5,12 @@ from msgspec.structs import replace
 
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.facts import Findings
 
 
-def as_measured(bundle: ClaimBundle, findings: ClaimFindings | None) -> ClaimBundle:
+def as_measured(bundle: ClaimBundle, findings: Findings | None) -> ClaimBundle:
     """INVARIANT: what an agent declares beside raw answers can raise what was measured, never lower it."""
-    if findings is None or findings.uncertainty is UNSET:
+    if not isinstance(findings, ClaimFindings) or findings.uncertainty is UNSET:
         return bundle
     claims = []
     for claim in bundle.claims:

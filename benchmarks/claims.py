@@ -1,0 +1,137 @@
+"""Bundles of ten claims: through all five gates in process, and durable over HTTP against a bare echo."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+import beliefd
+from beliefd.client import Client
+from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.commands import SubmitClaims
+from beliefd.kernel.decide import decide
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import Session
+from beliefd.ledger.chain import policy_hash
+from beliefd.steward.tokens import LOCAL_AGENT
+from benchmarks.figures import FASTER, Figure, Run, Target, alternate
+from benchmarks.http import loaded, serving
+from benchmarks.load import Load
+from benchmarks.workload import CALLERS, HYPOTHESES, ONTOLOGY
+
+CLAIMS: Final = 10
+# The rate limit would be what is measured: a thousand bundles a minute are a tenth of a second's work here.
+POLICY: Final = {"security": {"rate_limit": 1_000_000_000}}
+
+
+def claims(run: Run) -> list[Figure]:
+    return [_in_process(run), _over_http(run)]
+
+
+def _in_process(run: Run) -> Figure:
+    """What happens to a bundle between its parsing and the store: examination and all five gates."""
+    session, facts, command = asyncio.run(_prepared())
+    turns = run.size(1_000, 10)
+    rates = sorted(asyncio.run(_judged(session, facts, command, turns)) for _ in range(run.size(7, 1)))
+    return Figure(
+        benchmark="claims",
+        what=f"{CLAIMS} claims examined and judged by five gates, in process, one core",
+        unit="bundles/s",
+        ours=rates[len(rates) // 2],
+        target=Target(at_least=5_000),
+    )
+
+
+async def _prepared() -> tuple[Session, Facts, SubmitClaims]:
+    async with await beliefd.open_async(":memory:") as ledger:
+        session_id = (await ledger.declare_session(HYPOTHESES, ONTOLOGY)).session_id
+        position = await ledger.steward.positions.existing(session_id)
+        policy = msgspec.convert(POLICY, Policy)
+        facts = Facts(
+            now=ledger.steward.outside.now(),
+            event_id=ledger.steward.outside.new_id(),
+            principal=LOCAL_AGENT,
+            policy=policy,
+            policy_hash=policy_hash(policy),
+        )
+    return position.session, facts, SubmitClaims(bundle=msgspec.convert(bundle(), ClaimBundle))
+
+
+async def _judged(session: Session, facts: Facts, command: SubmitClaims, turns: int) -> float:
+    async with await beliefd.open_async(":memory:") as ledger:
+        lookout = ledger.steward.lookout
+        started = time.perf_counter()
+        for _ in range(turns):
+            findings = await lookout.examine(command.bundle, session, LOCAL_AGENT.id, facts.policy)
+            decide(session, command, msgspec.structs.replace(facts, findings=findings))
+        return turns / (time.perf_counter() - started)
+
+
+def _over_http(run: Run) -> Figure:
+    policy = run.folder / "claims-policy.json"
+    policy.write_bytes(msgspec.json.encode(POLICY))
+    data = run.folder / "claims"
+    ours = ["-m", "beliefd.cli.main", "serve", "--port", "0", "--data", str(data), "--policy", str(policy)]
+    own, other = alternate(
+        run.size(5, 1), lambda: _rate(run, ours, True), lambda: _rate(run, ["-m", "benchmarks.echo"], False)
+    )
+    return Figure(
+        benchmark="claims",
+        what=f"durable submission of {CLAIMS} claims, {CALLERS} connections",
+        unit="requests/s",
+        ours=own,
+        peer=other,
+        peer_is="bare Starlette echo",
+        ratio=own / other,
+        ratio_is=FASTER,
+        target=Target(at_least=0.4),
+    )
+
+
+def _rate(run: Run, server: list[str], submits: bool) -> float:
+    with serving(server) as port:
+        load = Load(
+            port=port,
+            connections=CALLERS,
+            seconds=2.0 if not run.quick else 0.2,
+            warm_up=0.5 if not run.quick else 0.1,
+            paths=_paths(port) if submits else ["/"],
+            bodies=[msgspec.json.encode(bundle()).decode()],
+        )
+        return loaded(load, Path(run.folder))
+
+
+def _paths(port: int) -> list[str]:
+    with Client(f"http://127.0.0.1:{port}") as client:
+        declared = [client.declare_session(HYPOTHESES, ONTOLOGY).session_id for _ in range(CALLERS)]
+    return [f"/v1/sessions/{session_id}/claims" for session_id in declared]
+
+
+def bundle() -> dict[str, Any]:
+    pointer = {
+        "source": "https://metrics.example/pool?at=14:02",
+        "source_confidence": 0.95,
+        "evidence_hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "retrieved_at": "2026-01-05T14:02:00Z",
+    }
+    return {
+        "origin_agent": "agent://triage",
+        "claims": [
+            {
+                "statement": f"host {number} of the checkout service holds {number * 13} idle connections",
+                "claim_type": "FACT",
+                "evidence_pointers": [pointer],
+                "uncertainty": {
+                    "method": "semantic_entropy",
+                    "value": 0.15,
+                    "interpretation": "answers agree",
+                },
+                "risk_tier": "READ_ONLY",
+                "if_wrong_cost": "a healthy host is looked at once more",
+            }
+            for number in range(CLAIMS)
+        ],
+    }

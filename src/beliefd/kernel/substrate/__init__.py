@@ -1,0 +1,1 @@
+"""The symbolic substrate: proposal, validation, execution, commit over namespaced state."""

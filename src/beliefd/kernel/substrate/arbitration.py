@@ -1,0 +1,89 @@
+"""Arbitration: a proposal against authority, capabilities, schemas, constraints, invariants (substrate 3, 5).
+
+Candidates are judged in order, each on what the allowed ones before it leave. Whatever fails has no effect at
+all: no call, no change.
+"""
+
+from msgspec.structs import replace
+
+from beliefd.kernel.claims.approvals import Approval
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.calls import judge_call
+from beliefd.kernel.substrate.constraints import Reason
+from beliefd.kernel.substrate.deltas import judge_delta
+from beliefd.kernel.substrate.events import Arbitrated, CandidateResult, ModeChange
+from beliefd.kernel.substrate.folds import with_result
+from beliefd.kernel.substrate.grounds import Ground, denied
+from beliefd.kernel.substrate.modes import lower, mode_at
+from beliefd.kernel.substrate.proposals import Candidate, DeltaCandidate, Propose
+from beliefd.kernel.substrate.snapshots import changed_since
+from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
+
+
+def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
+    found = findings_of(facts)
+    stale = changed_since(session, command.state_snapshot_id)
+    mode = mode_at(session, facts.policy, facts.now)
+    ground = Ground(session, facts, mode, stale or frozenset())
+    results: list[CandidateResult] = []
+    for index, candidate in enumerate(command.candidates):
+        finding = found[index] if index < len(found) else CallFinding()
+        if stale is None:
+            text = f"no snapshot `{command.state_snapshot_id}` in this session"
+            result = denied([Reason(code="UNKNOWN_SNAPSHOT", text=text)])
+        else:
+            result = judge(ground, candidate, finding, index)
+        results.append(result)
+        ground = _after(ground, result, finding)
+    return Arbitrated(
+        event_id=facts.event_id,
+        state_snapshot_id=session.state_snapshot_id,
+        results=tuple(results),
+        mode=changed_mode(session, facts, results),
+    )
+
+
+def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateResult:
+    """What a person said yes to, judged again on the state and policy of this moment.
+
+    INVARIANT: a yes is for the tool as it was shown; one that is defined otherwise by now is another tool.
+    """
+    candidate = approval.candidate
+    assert candidate is not None  # noqa: S101 - asked by who calls this
+    finding = next(iter(findings_of(facts)), CallFinding())
+    if finding.definition_hash != approval.definition_hash:
+        text = "the tool is not the one that was confirmed: its definition has changed"
+        return denied([Reason(code="TOOL_CHANGED", text=text, remedy="a new proposal")])
+    proposer = replace(facts, principal=approval.proposer)
+    mode = mode_at(session, facts.policy, facts.now)
+    return judge(Ground(session, proposer, mode, consent=approval.asked), candidate, finding, 0)
+
+
+def judge(ground: Ground, candidate: Candidate, finding: CallFinding, index: int) -> CandidateResult:
+    if isinstance(candidate, DeltaCandidate):
+        return judge_delta(ground, candidate, index)
+    return judge_call(ground, candidate, finding, index)
+
+
+def findings_of(facts: Facts) -> tuple[CallFinding, ...]:
+    """What was found out about each candidate; nothing, where there is nothing to find out."""
+    if not isinstance(facts.findings, ProposalFindings):
+        return ()
+    return tuple(finding or CallFinding() for finding in facts.findings.calls)
+
+
+def changed_mode(session: Session, facts: Facts, results: list[CandidateResult]) -> ModeChange | None:
+    """The mode after it, if that is another: one step down for any number of `degrade`s."""
+    after = mode_at(session, facts.policy, facts.now)
+    if any(result.on_fail == "degrade" for result in results):
+        after = lower(after)
+    return None if after == session.mode else ModeChange(mode=after, since=facts.now)
+
+
+def _after(ground: Ground, result: CandidateResult, finding: CallFinding) -> Ground:
+    """INVARIANT: what one candidate uses up or changes is gone for the next."""
+    waiting = ground.waiting_ms
+    if result.call is not None and finding.definition is not None:
+        waiting += finding.definition.timeout_ms
+    return replace(ground, session=with_result(ground.session, result), waiting_ms=waiting)

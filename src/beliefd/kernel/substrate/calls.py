@@ -1,0 +1,158 @@
+"""Tool calls: capability, arguments, repeats, then constraints; what passes gets its audited envelope."""
+
+from msgspec.structs import replace
+
+from beliefd.kernel.canonical import digest
+from beliefd.kernel.claims.approvals import later
+from beliefd.kernel.substrate.capabilities import (
+    Capability,
+    ancestors,
+    beyond,
+    cannot_use,
+    exhausted,
+    out_of_scope,
+)
+from beliefd.kernel.substrate.constraints import Action, Reason
+from beliefd.kernel.substrate.events import Call, CandidateResult
+from beliefd.kernel.substrate.grounds import Ground, allowed, denied, failed, stale
+from beliefd.kernel.substrate.modes import share, turned_off
+from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.questions import question, with_consent
+from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
+
+GRACE_MS = 5_000
+"""What an outcome may be late before nobody expects it any more."""
+
+
+def judge_call(ground: Ground, candidate: CallCandidate, finding: CallFinding, index: int) -> CandidateResult:
+    definition = finding.definition
+    if definition is None:
+        return denied([Reason(code="UNKNOWN_TOOL", text=f"no tool `{candidate.tool_id}` is registered")])
+    capability = _proven(ground, candidate, finding)
+    if isinstance(capability, Reason):
+        return denied([capability])
+    reasons = _unfit(ground, candidate, finding, definition, capability)
+    if reasons:
+        return denied(reasons)
+    if (first := _first_outcome(ground, candidate)) is not None:
+        return first
+    if reasons := _spent(ground, capability) + turned_off(ground.mode, ground.facts.policy, finding):
+        return denied(reasons)
+    rules, sparse = ground.rules, ground.session.sparse
+    context = ground.context(tier=definition.tier, mutates=definition.mutates)
+    action = Action(candidate.tool_id, definition.capabilities, candidate.args, context)
+    if ground.stale and (overlap := ground.stale & rules.reads(action)):
+        return stale(overlap)
+    judgement = with_consent(sparse.truths(rules).judge(sparse, action), ground.consent)
+    if (result := failed(judgement, action.known(sparse), rules)) is None:
+        return allowed(call=envelope(ground, candidate, finding, definition, capability, index))
+    if result.on_fail == "ask":
+        asked = question(ground, candidate, finding, result, judgement.failures, index)
+        return replace(result, approval=asked)
+    return result
+
+
+def envelope(
+    ground: Ground,
+    candidate: CallCandidate,
+    finding: CallFinding,
+    definition: ToolDefinition,
+    capability: Capability,
+    index: int,
+) -> Call:
+    facts = ground.facts
+    # Calls of one proposal run one after the other: what may come before it is part of its time.
+    patience = ground.waiting_ms + definition.timeout_ms + GRACE_MS
+    return Call(
+        call_id=f"call-{facts.event_id}-{index}",
+        tool_id=candidate.tool_id,
+        args=candidate.args,
+        args_hash=digest(candidate.args),
+        definition_hash=finding.definition_hash,
+        agent_id=facts.principal.id,
+        state_snapshot_id=ground.session.state_snapshot_id,
+        policy_hash=facts.policy_hash,
+        scheduled_at=facts.now,
+        deadline=later(facts.now, patience / 1000),
+        files=finding.files,
+        capability_id=capability.capability_id,
+        idempotency_key=candidate.idempotency_key,
+    )
+
+
+def _proven(ground: Ground, candidate: CallCandidate, finding: CallFinding) -> Capability | Reason:
+    """The capability that the token stands for, if it stands for one that counts."""
+    if finding.token_problem is not None:
+        return Reason(code="BAD_CAPABILITY", text=finding.token_problem)
+    if finding.capability_id is None:
+        text = f"calling `{candidate.tool_id}` takes a capability token"
+        return Reason(code="NO_CAPABILITY", text=text)
+    held = ground.session.capabilities
+    capability = held.get(finding.capability_id)
+    if capability is None:
+        return Reason(code="BAD_CAPABILITY", text="the capability is not known in this session")
+    who, now = ground.facts.principal.id, ground.facts.now
+    if (problem := cannot_use(capability, ancestors(held, capability), who, now)) is not None:
+        return Reason(code="BAD_CAPABILITY", text=problem)
+    return capability
+
+
+def _unfit(
+    ground: Ground,
+    candidate: CallCandidate,
+    finding: CallFinding,
+    definition: ToolDefinition,
+    capability: Capability,
+) -> list[Reason]:
+    """What is wrong with the call itself, whatever the state."""
+    who, now = ground.facts.principal.id, ground.facts.now
+    reasons = [
+        Reason(code="OUT_OF_SCOPE", text=text)
+        for text in out_of_scope(capability.scope, candidate.tool_id, finding)
+    ]
+    reasons += [
+        Reason(code="OUT_OF_SCOPE", text=f"the token was narrowed down, and {what} is beyond it")
+        for narrowing in candidate.narrowed
+        for what in beyond(narrowing, candidate.tool_id, finding, who, now)
+    ]
+    reasons += [
+        Reason(code="BAD_ARGUMENTS", text=text, remedy="arguments that fit the tool's schema")
+        for text in finding.argument_errors
+    ]
+    if definition.mutates and candidate.idempotency_key is None:
+        text = f"`{candidate.tool_id}` changes things: it needs an `idempotency_key`"
+        reasons.append(Reason(code="NO_IDEMPOTENCY_KEY", text=text))
+    return reasons
+
+
+def _spent(ground: Ground, capability: Capability) -> list[Reason]:
+    """Budgets that are used up, its own or of what it came out of, as far as the mode leaves them."""
+
+    def part(limit: int) -> int:
+        return share(limit, ground.mode, ground.facts.policy)
+
+    lineage = (capability, *ancestors(ground.session.capabilities, capability))
+    return [
+        Reason(code="BUDGET_EXHAUSTED", text=problem)
+        for one in lineage
+        if (problem := exhausted(one, part)) is not None
+    ]
+
+
+def _first_outcome(ground: Ground, candidate: CallCandidate) -> CandidateResult | None:
+    """INVARIANT: a key runs once. The same call under it is answered again, another one refused."""
+    if candidate.idempotency_key is None:
+        return None
+    call_id = ground.session.call_keys.get(f"{candidate.tool_id}\n{candidate.idempotency_key}")
+    if call_id is None:
+        return None
+    first = ground.session.calls[call_id]
+    same = (
+        first.args_hash == digest(candidate.args)
+        and first.agent_id == ground.facts.principal.id
+        and first.capability_id == candidate.capability_id
+    )
+    if not same:
+        text = f"`idempotency_key` was used for another call of `{candidate.tool_id}`"
+        return denied([Reason(code="REPEATED_KEY", text=text)])
+    return CandidateResult(verdict="allow", reason_code="REPEATED", repeats=call_id)

@@ -1,0 +1,195 @@
+"""Constraints, version 1: what they say, when they apply, and the plain reading of the truth table.
+
+`judge` here reads like the specification and is the oracle; `rules.py` gives the same answers fast.
+"""
+
+from collections.abc import Container, Iterable, Mapping
+from enum import IntEnum
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+from beliefd.kernel.substrate.predicates import (
+    CALL,
+    Malformed,
+    Predicate,
+    SchemaCheck,
+    holds,
+    parse,
+    schemas_named,
+)
+from beliefd.kernel.values import Value
+
+OnFail = Literal["block", "ask", "defer", "degrade"]
+Effect = Literal["allow", "deny"]
+INVARIANTS: Final = "constraint.invariant."
+FIELDS: Final = frozenset({"v", "effect", "subject", "when", "on_fail", "reason"})
+
+
+class Strictness(IntEnum):
+    """Of several failures the strictest wins; block and degrade deny now, ask and defer wait."""
+
+    defer = 0
+    ask = 1
+    degrade = 2
+    block = 3
+
+
+class Subject(Struct, frozen=True):
+    """Whom a constraint is about: one tool, all that need a capability, or (both None) everything."""
+
+    tool_id: str | None = None
+    capability: str | None = None
+
+
+EVERYTHING: Final = Subject()
+
+
+class Constraint(Struct, frozen=True):
+    """A constraint as read. `malformed` says why it could not be; then it denies whatever it names."""
+
+    key: str
+    effect: Effect = "deny"
+    subject: Subject = EVERYTHING
+    when: Predicate | None = None
+    on_fail: OnFail = "block"
+    reason: str = ""
+    malformed: str | None = None
+    raw: Any = None
+
+    def names(self, action: "Action") -> bool:
+        subject = self.subject
+        if subject.tool_id is not None:
+            return subject.tool_id == action.tool_id
+        return subject.capability is None or subject.capability in action.capabilities
+
+
+class Action(Struct, frozen=True):
+    """What is to be done: a tool call, or (without a tool) a write. `capabilities` is what it takes."""
+
+    tool_id: str | None
+    capabilities: tuple[str, ...] = ()
+    args: Any = None
+    context: dict[str, Any] = {}
+
+    def known(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The state with the call itself written into it."""
+        return _Overlay(state, {"v": 1, **self.context, "tool_id": self.tool_id, "args": self.args})
+
+
+class _Overlay(dict[str, Any]):
+    """A state that also answers for `call`; nothing is copied."""
+
+    def __init__(self, state: Mapping[str, Any], call: dict[str, Any]) -> None:
+        super().__init__({CALL: call})
+        self._state = state
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[CALL] if key == CALL else self._state.get(key, default)
+
+
+class Reason(Value, frozen=True):
+    """Why something did not pass: which constraint, what it read, and what would make it pass."""
+
+    code: str
+    text: str
+    constraint: str | None = None
+    keys: tuple[str, ...] = ()
+    remedy: str = ""
+
+
+class Failure(Struct, frozen=True):
+    """One constraint that stands in the way."""
+
+    constraint: Constraint
+    code: str
+
+
+class Judgement(Struct, frozen=True):
+    """The failures, and whether anything allows the action at all."""
+
+    allowed: bool
+    failures: tuple[Failure, ...]
+
+    @property
+    def on_fail(self) -> OnFail | None:
+        """What follows: None if it passes; without any allow it is blocked, by default."""
+        if self.failures:
+            return max((item.constraint.on_fail for item in self.failures), key=lambda name: Strictness[name])
+        return None if self.allowed else "block"
+
+    @property
+    def allowable(self) -> bool:
+        """Is there an allow that applies, whether or not its condition holds?"""
+        return self.allowed or any(item.constraint.effect == "allow" for item in self.failures)
+
+
+def read_constraint(key: str, raw: Any, known: Container[str] | None = None) -> Constraint:
+    """INVARIANT: never raises; what cannot be read denies everything its subject names.
+
+    `known` are the schemas that may be named; without it, names are taken on trust.
+    """
+    subject = EVERYTHING
+    try:
+        if not isinstance(raw, dict):
+            raise Malformed("it is not an object")
+        subject = _subject(raw)
+        if unknown := sorted(str(name) for name in raw if name not in FIELDS):
+            raise Malformed(f"`{unknown[0]}` is not a field of a constraint")
+        if raw.get("v") != 1 or isinstance(raw.get("v"), bool):
+            raise Malformed("`v` is not 1")
+        effect, on_fail, reason = raw.get("effect"), raw.get("on_fail", "block"), raw.get("reason", "")
+        if effect not in ("allow", "deny"):
+            raise Malformed("`effect` is neither allow nor deny")
+        if on_fail not in ("block", "ask", "defer", "degrade"):
+            raise Malformed("`on_fail` is none of block, ask, defer, degrade")
+        if not isinstance(reason, str):
+            raise Malformed("`reason` is not text")
+        when = None if raw.get("when") is None else parse(raw["when"])
+        if when is not None and known is not None:
+            # Also where another branch would decide: what cannot be judged whole is not judged in part.
+            for name in sorted(schemas_named(when)):
+                if name not in known:
+                    raise Malformed(f"no schema `{name}` is known")
+        return Constraint(key, effect, subject, when, on_fail, reason, raw=raw)
+    except Malformed as error:
+        return Constraint(key, subject=subject, malformed=str(error), raw=raw)
+
+
+def _subject(raw: dict[str, Any]) -> Subject:
+    value = raw.get("subject")
+    if value is None:
+        return EVERYTHING
+    if isinstance(value, dict) and len(value) == 1:
+        name, named = next(iter(value.items()))
+        if name in ("tool_id", "capability") and isinstance(named, str) and named:
+            return Subject(**{name: named})
+    raise Malformed("`subject` is neither null nor one `tool_id` or `capability`")
+
+
+def judge(
+    constraints: Iterable[Constraint], state: Mapping[str, Any], action: Action, fits: SchemaCheck
+) -> Judgement:
+    """The truth table, constraint by constraint (decisions 9 and 10)."""
+    known = action.known(state)
+    allowed = False
+    failures: list[Failure] = []
+    for constraint in constraints:
+        if not constraint.names(action):
+            continue
+        code = failing(constraint, known, fits)
+        if code is not None:
+            failures.append(Failure(constraint, code))
+        elif constraint.effect == "allow":
+            allowed = True
+    return Judgement(allowed, tuple(failures))
+
+
+def failing(constraint: Constraint, state: Mapping[str, Any], fits: SchemaCheck) -> str | None:
+    """The code under which an applicable constraint stands in the way, or None if it does not."""
+    if constraint.malformed is not None:
+        return "MALFORMED_CONSTRAINT"
+    fires = constraint.when is None or holds(constraint.when, state, fits)
+    if constraint.effect == "deny":
+        return "DENIED" if fires else None
+    return None if fires else "NOT_ALLOWED"

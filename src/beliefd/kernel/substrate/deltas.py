@@ -1,0 +1,101 @@
+"""Changes of F_sparse: staged on a copy, checked, then committed whole or dropped whole."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from beliefd.kernel.substrate.constraints import Action, Failure, Judgement, Reason
+from beliefd.kernel.substrate.events import CandidateResult
+from beliefd.kernel.substrate.grounds import Ground, allowed, denied, failed, stale, verdict
+from beliefd.kernel.substrate.namespaces import may_write, write_capability
+from beliefd.kernel.substrate.paths import keys_of
+from beliefd.kernel.substrate.predicates import paths_read
+from beliefd.kernel.substrate.proposals import DeltaCandidate, Patch
+from beliefd.kernel.substrate.questions import question, with_consent
+from beliefd.kernel.substrate.reasons import explain, in_order
+from beliefd.kernel.substrate.sparse import Sparse
+from beliefd.kernel.substrate.tools import CallFinding
+
+GOALS = "goal."
+
+
+def judge_delta(ground: Ground, candidate: DeltaCandidate, index: int) -> CandidateResult:
+    patch, sparse, rules = candidate.patch, ground.session.sparse, ground.rules
+    touched = {*patch.set, *patch.remove}
+    if reasons := _not_writable(ground, patch, touched):
+        return denied(reasons)
+    action = Action(None, tuple(sorted({write_capability(key) for key in touched})), None, ground.context())
+    if ground.stale and (overlap := ground.stale & {*touched, *rules.reads(action)}):
+        return stale(overlap)
+    judgement = with_consent(sparse.truths(rules).judge(sparse, action), ground.consent)
+    known: Any = action.known(sparse)
+    result = failed(judgement, known, rules)
+    if result is None:
+        # INVARIANT: staged on a copy, checked, then committed whole or dropped whole.
+        staged = sparse.patched(patch.set, patch.remove)
+        judgement = with_consent(_broken(staged, action, ground), ground.consent)
+        result = _dropped(judgement, staged, action, ground)
+    if result is None:
+        return allowed(patch=patch)
+    if result.on_fail == "ask":
+        asked = question(ground, candidate, CallFinding(), result, judgement.failures, index)
+        return replace(result, approval=asked)
+    return result
+
+
+def _not_writable(ground: Ground, patch: Patch, touched: set[str]) -> list[Reason]:
+    role = ground.facts.principal.role
+    reasons = [reason for key in sorted(touched) if (reason := may_write(role, key)) is not None]
+    return reasons + [
+        Reason(code="BAD_VALUE", text=f"`{key}` needs an object with a whole `v`", keys=(key,))
+        for key, value in sorted(patch.set.items())
+        if not _is_versioned(value)
+    ]
+
+
+def _is_versioned(value: Any) -> bool:
+    return isinstance(value, dict) and type(value.get("v")) is int and value["v"] >= 1
+
+
+def _broken(staged: Sparse, action: Action, ground: Ground) -> Judgement:
+    """What the staged state breaks: invariants, and rules about this write that set goals against each other.
+
+    A rule that only now denies, because of several goals that are there, says that they exclude each other;
+    any other rule about writes speaks of the state before them.
+    """
+    truths = staged.truths(ground.rules)
+    exclusive = (
+        one
+        for one in truths.judge(staged, action).failures
+        if one.code == "DENIED" and len(_goals(one, staged)) > 1
+    )
+    return Judgement(True, (*truths.broken, *exclusive))
+
+
+def _dropped(judgement: Judgement, staged: Sparse, action: Action, ground: Ground) -> CandidateResult | None:
+    if judgement.on_fail is None:
+        return None
+    known = action.known(staged)
+    reasons = []
+    for one in in_order(judgement.failures):
+        reason, goals = explain(one, known, ground.rules.fits), _goals(one, staged)
+        if one.code == "MALFORMED_CONSTRAINT":
+            reasons.append(reason)
+        elif len(goals) > 1:
+            names = " and ".join(f"`{key}`" for key in goals)
+            text = f"{names} exclude each other"
+            if one.constraint.reason:
+                text = f"{text}: {one.constraint.reason}"
+            reasons.append(replace(reason, code="GOAL_CONFLICT", text=text, keys=goals))
+        else:
+            reasons.append(replace(reason, code="INVARIANT_BROKEN"))
+    return verdict(judgement.on_fail, reasons)
+
+
+def _goals(failure: Failure, staged: Sparse) -> tuple[str, ...]:
+    """The goals that are there and that a failed constraint looks at, by key or by a field of theirs."""
+    when = failure.constraint.when
+    if when is None:
+        return ()
+    read = (next((key for key in keys_of(path) if key in staged), "") for path in paths_read(when))
+    return tuple(sorted({key for key in read if key.startswith(GOALS)}))

@@ -1,0 +1,62 @@
+"""Reading F_sparse by key or key.field path, and comparing as JSON does."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "absent"
+
+
+ABSENT: Final = _Absent()
+"""What a path leads to when there is nothing: not null, which is something."""
+
+
+def keys_of(path: str) -> Iterator[str]:
+    """Every key that a path might mean, longest first: `a.b.c`, `a.b`, `a`."""
+    end = len(path)
+    while end >= 0:
+        yield path[:end]
+        end = path.rfind(".", 0, end)
+
+
+def look_up(state: Mapping[str, Any], path: str) -> Any:
+    """The value at a path: the longest key that exists, then fields of its value."""
+    for key in keys_of(path):
+        value = state.get(key, ABSENT)
+        if value is not ABSENT:
+            return _field(value, _rest(path, key))
+    return ABSENT
+
+
+def _field(value: Any, path: str | None) -> Any:
+    """Fields may hold dots themselves, so the longest name is tried first here too."""
+    if path is None:
+        return value
+    if not isinstance(value, dict):
+        return ABSENT
+    for name in keys_of(path):
+        if name in value:
+            return _field(value[name], _rest(path, name))
+    return ABSENT
+
+
+def _rest(path: str, head: str) -> str | None:
+    """What comes after the dot, which may be an empty name; None where nothing does."""
+    return None if len(path) == len(head) else path[len(head) + 1 :]
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality of JSON values: true is not 1, 1 is 1.0, objects know no order."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(same, left, right))
+    return (type(left) is type(right) and bool(left == right)) or _numbers(left, right)
+
+
+def _numbers(left: Any, right: Any) -> bool:
+    return isinstance(left, int | float) and isinstance(right, int | float) and left == right

@@ -1,0 +1,81 @@
+"""Questions to a person: what `ask` puts into the inbox, what a yes binds and what it answers (DESIGN 10)."""
+
+import msgspec
+
+from beliefd.kernel.canonical import digest
+from beliefd.kernel.claims.approvals import Approval, later
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.substrate.constraints import Constraint, Failure, Judgement
+from beliefd.kernel.substrate.events import CandidateResult
+from beliefd.kernel.substrate.grounds import Ground
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
+from beliefd.kernel.substrate.tools import CallFinding
+
+
+def question(
+    ground: Ground,
+    candidate: Candidate,
+    finding: CallFinding,
+    result: CandidateResult,
+    failures: tuple[Failure, ...],
+    index: int,
+) -> Approval:
+    """The confirmation that `ask` calls for, in the same inbox as everything else."""
+    facts, policy = ground.facts, ground.facts.policy.approvals
+    tier = "WRITE_LIMITED" if finding.definition is None else finding.definition.tier
+    asking = [one.constraint for one in failures if one.constraint.on_fail == "ask"]
+    return Approval(
+        approval_id=f"apr-{facts.event_id}-{index}",
+        bundle_id="",
+        bundle=None,
+        call=candidate if isinstance(candidate, CallCandidate) else None,
+        delta=candidate if isinstance(candidate, DeltaCandidate) else None,
+        content_hash=binding(candidate, finding, facts, ground.session.state_snapshot_id),
+        definition_hash=finding.definition_hash,
+        # What somebody has said yes to already stays answered, where a yes led to another question.
+        asked={**(ground.consent or {}), **{one.key: hash_of(one) for one in asking}},
+        proposers=(facts.principal.id,),
+        proposer=facts.principal,
+        gate="constraints",
+        tier=tier,
+        reason="; ".join(reason.text for reason in result.reasons),
+        results=(),
+        rule=policy.rule_for(tier),
+        opened_at=facts.now,
+        expires_at=later(facts.now, policy.expires_seconds),
+    )
+
+
+def binding(candidate: Candidate, finding: CallFinding, facts: Facts, snapshot_id: str) -> str:
+    """What a confirmation binds: effective arguments, the tool's definition, policy and snapshot."""
+    return digest(
+        {
+            "candidate": msgspec.to_builtins(candidate),
+            "definition_hash": finding.definition_hash,
+            "policy_hash": facts.policy_hash,
+            "state_snapshot_id": snapshot_id,
+        }
+    )
+
+
+def hash_of(constraint: Constraint) -> str:
+    """A constraint as it was when a person was asked."""
+    return digest([constraint.key, constraint.raw])
+
+
+def with_consent(judgement: Judgement, consent: dict[str, str] | None) -> Judgement:
+    """INVARIANT: a yes answers `ask`, for the constraints that the person was asked about, and nothing else.
+
+    What allows on condition is allowed by the yes; what denies no longer does, but something must allow it.
+    """
+    if consent is None:
+        return judgement
+    left = tuple(one for one in judgement.failures if not _answered(one.constraint, consent))
+    permits = any(
+        one.constraint.effect == "allow" for one in judgement.failures if _answered(one.constraint, consent)
+    )
+    return Judgement(judgement.allowed or permits, left)
+
+
+def _answered(constraint: Constraint, consent: dict[str, str]) -> bool:
+    return constraint.on_fail == "ask" and consent.get(constraint.key) == hash_of(constraint)

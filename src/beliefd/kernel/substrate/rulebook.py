@@ -1,0 +1,61 @@
+"""Rules compiled from a policy, once per hash. A memo, not state: the same hash gives the same rules."""
+
+from functools import lru_cache
+from typing import Any, Final
+
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.rules import Rules
+from beliefd.kernel.substrate.schemas import BadSchema, Schema
+
+KEEP: Final = 16
+
+
+def rulebook(policy: Policy, policy_hash: str) -> Rules:
+    return _compiled(_Named(policy, policy_hash))
+
+
+class _Named:
+    """A policy that is known by its hash."""
+
+    __slots__ = ("hash", "policy")
+
+    def __init__(self, policy: Policy, policy_hash: str) -> None:
+        self.policy = policy
+        self.hash = policy_hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Named) and self.hash == other.hash
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+
+@lru_cache(KEEP)
+def _compiled(named: _Named) -> Rules:
+    schemas = KnownSchemas(named.policy)
+    return Rules(named.policy.constraints, schemas.fit, schemas)
+
+
+class KnownSchemas:
+    """The schemas that a policy knows by name: its own and its tools'. One that is none is not known."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._raw = {**{name: tool.schema for name, tool in policy.tools.items()}, **policy.schemas}
+        self._compiled: dict[str, Schema | None] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._schema(name) is not None
+
+    def fit(self, name: str, value: Any) -> bool:
+        schema = self._schema(name)
+        if schema is None:
+            raise KeyError(name)  # a defect: rules that name it are malformed and never get this far
+        return schema.fits(value)
+
+    def _schema(self, name: str) -> Schema | None:
+        if name not in self._compiled:
+            try:
+                self._compiled[name] = Schema(self._raw[name]) if name in self._raw else None
+            except BadSchema:
+                self._compiled[name] = None
+        return self._compiled[name]

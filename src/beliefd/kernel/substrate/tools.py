@@ -1,0 +1,53 @@
+"""What the kernel knows of tools: what they take, what they touch, how dangerous they are."""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from beliefd.kernel.claims.bundle import TierName
+from beliefd.kernel.values import Id, Value
+
+
+class ToolDefinition(Value, frozen=True):
+    """A tool as declared. The `*_args` name the arguments that hold paths and addresses."""
+
+    schema: dict[str, Any] = {}
+    description: Annotated[str, msgspec.Meta(max_length=2_000)] = ""
+    capabilities: tuple[Id, ...] = ()
+    tier: TierName = "READ_ONLY"
+    mutates: bool = False
+    fs_read_args: tuple[Id, ...] = ()
+    fs_write_args: tuple[Id, ...] = ()
+    net_args: tuple[Id, ...] = ()
+    timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=3_600_000)] = 30_000
+
+
+class FileUse(Value, frozen=True):
+    """A path that a call names, with links and dots resolved by who looked."""
+
+    path: str
+    writes: bool
+
+
+class CallFinding(Value, frozen=True):
+    """What was found out about one candidate call: its tool, its arguments, and the token it came with."""
+
+    definition: ToolDefinition | None = None
+    definition_hash: str = ""
+    argument_errors: tuple[str, ...] = ()
+    files: tuple[FileUse, ...] = ()
+    hosts: tuple[str, ...] = ()
+    capability_id: str | None = None
+    token_problem: str | None = None
+
+
+class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
+    """Facts about a proposal's candidates, in their order; None where a candidate is no call."""
+
+    calls: tuple[CallFinding | None, ...] = ()
+
+
+class MemoryFindings(Value, frozen=True, tag_field="of", tag="memory"):
+    """Is the event that is said to confirm an entry in this ledger?"""
+
+    confirming_event_known: bool = False

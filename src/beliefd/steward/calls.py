@@ -1,0 +1,192 @@
+"""What is found out about tool calls before they are judged: definition, arguments, paths, hosts, token."""
+
+import hashlib
+import hmac
+import ipaddress
+import os
+import re
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.capabilities import Narrowing
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
+from beliefd.kernel.substrate.schemas import BadSchema, Schema
+from beliefd.kernel.substrate.tools import CallFinding, FileUse, ProposalFindings, ToolDefinition
+from beliefd.kernel.values import Tier
+from beliefd.tools.biscuit import PREFIX, BadToken, Signer
+from beliefd.tools.registry import Registry
+
+TOKEN: Final = re.compile(r"(cap-[0-9a-f-]{36})\.([A-Za-z0-9_-]{20,200})", re.ASCII)
+UNPROVEN: Final = "unproven"
+"""Stands for a token that says nothing: its text may be somebody's secret and is not repeated anywhere."""
+HOST: Final = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?", re.ASCII)
+
+
+class Proof(Struct, frozen=True):
+    """What proves a token: its secret, or the server's own signature, which has been verified."""
+
+    secret: str | None = None
+    signed: bool = False
+    problem: str | None = None
+
+
+def proposal_findings(
+    session: Session,
+    candidates: tuple[Candidate, ...],
+    proofs: tuple[Proof | None, ...],
+    policy: Policy,
+    registry: Registry,
+) -> ProposalFindings:
+    return ProposalFindings(
+        calls=tuple(
+            call_finding(session, candidate, proofs[index] if index < len(proofs) else None, policy, registry)
+            if isinstance(candidate, CallCandidate)
+            else None
+            for index, candidate in enumerate(candidates)
+        )
+    )
+
+
+def confirmed_finding(
+    session: Session, candidate: CallCandidate, policy: Policy, registry: Registry
+) -> ProposalFindings:
+    """For a call that a person confirms: its token was checked when it was proposed."""
+    finding = call_finding(session, candidate, None, policy, registry)
+    return ProposalFindings(
+        calls=(replace(finding, capability_id=candidate.capability_id, token_problem=None),)
+    )
+
+
+def call_finding(
+    session: Session, candidate: CallCandidate, proof: Proof | None, policy: Policy, registry: Registry
+) -> CallFinding:
+    tool = registry.get(candidate.tool_id)
+    if tool is None:
+        return CallFinding()
+    definition, errors = tool.definition, tool.argument_errors(candidate.args)
+    named = policy.tools.get(candidate.tool_id)
+    if named is not None:
+        definition = tightened(definition, named)
+        errors += _policy_errors(named, candidate.args)
+    capability_id, problem = check_token(session, candidate.capability_id, proof)
+    return CallFinding(
+        definition=replace(definition, schema={}, description=""),
+        definition_hash=tool.definition_hash,
+        argument_errors=errors,
+        files=files_of(definition, candidate.args),
+        hosts=hosts_of(definition, candidate.args),
+        capability_id=capability_id,
+        token_problem=problem,
+    )
+
+
+def _policy_errors(named: ToolDefinition, args: dict[str, Any]) -> tuple[str, ...]:
+    try:
+        return Schema(named.schema).errors(args)
+    except BadSchema as error:
+        return (f"the policy's schema for this tool is none: {error}",)
+
+
+def tightened(own: ToolDefinition, named: ToolDefinition) -> ToolDefinition:
+    """A policy may raise what a tool says of itself, never lower it."""
+    return replace(
+        own,
+        capabilities=tuple(dict.fromkeys((*own.capabilities, *named.capabilities))),
+        tier=max(own.tier, named.tier, key=lambda name: Tier[name]),
+        mutates=own.mutates or named.mutates,
+        fs_read_args=tuple(dict.fromkeys((*own.fs_read_args, *named.fs_read_args))),
+        fs_write_args=tuple(dict.fromkeys((*own.fs_write_args, *named.fs_write_args))),
+        net_args=tuple(dict.fromkeys((*own.net_args, *named.net_args))),
+    )
+
+
+def presented(token: str | None, signer: Signer | None) -> tuple[str | None, tuple[Narrowing, ...], Proof]:
+    """The capability that a token names, what it was narrowed down to, and what proves it.
+
+    INVARIANT: only names are ever recorded. What does not look like a token of ours has none.
+    """
+    if token is None:
+        return None, (), Proof()
+    if token.startswith(PREFIX):
+        try:
+            if signer is None:
+                raise BadToken("this server has no key to read signed tokens with")
+            found = signer.read(token)
+        except (BadToken, BeliefdError) as error:
+            text = error.message if isinstance(error, BeliefdError) else str(error)
+            return UNPROVEN, (), Proof(problem=text)
+        return found.capability_id, found.narrowed, Proof(signed=True)
+    plain = TOKEN.fullmatch(token)
+    return (UNPROVEN, (), Proof()) if plain is None else (plain[1], (), Proof(secret=plain[2]))
+
+
+def check_token(
+    session: Session, capability_id: str | None, proof: Proof | None
+) -> tuple[str | None, str | None]:
+    """The capability that a token proves, or what is wrong with the token."""
+    if capability_id is None:
+        return None, None
+    proof = proof or Proof()
+    capability = session.capabilities.get(capability_id)
+    expected = hashlib.sha256(b"").hexdigest() if capability is None else capability.secret_hash
+    given = hashlib.sha256((proof.secret or "").encode()).hexdigest()
+    proven = proof.signed or hmac.compare_digest(given, expected)
+    if capability is None or not proven:
+        return None, proof.problem or "the capability token is not one of this session's"
+    return capability_id, None
+
+
+def files_of(definition: ToolDefinition, args: dict[str, Any]) -> tuple[FileUse, ...]:
+    """Paths as the file system sees them: dots gone, links followed, so that neither leads out of a root."""
+    found = [FileUse(path=_resolved(path), writes=False) for path in _named(args, definition.fs_read_args)]
+    found += [FileUse(path=_resolved(path), writes=True) for path in _named(args, definition.fs_write_args)]
+    return tuple(found)
+
+
+def _resolved(path: str) -> str:
+    """Nothing, where it depends on who looks (a relative path) or cannot be looked at: no root holds that."""
+    if not path.startswith("/"):
+        return ""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):  # NUL, half a surrogate pair, a loop of links
+        return ""
+
+
+def hosts_of(definition: ToolDefinition, args: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(_host(address) for address in _named(args, definition.net_args))
+
+
+def _host(address: str) -> str:
+    """The host that every reader of an address agrees on; nothing, where they might not.
+
+    Readers differ over backslashes, blanks and control characters, and people over what stands before an @.
+    """
+    if not address.isprintable() or " " in address or "\\" in address:
+        return ""
+    try:
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        host = (parts.hostname or "").lower()
+        _ = parts.port  # raises where it is none
+        if ":" in host:
+            host = ipaddress.IPv6Address(host).compressed
+        elif not HOST.fullmatch(host):
+            return ""
+    except ValueError:
+        return ""
+    return "" if "@" in parts.netloc else host
+
+
+def _named(args: dict[str, Any], names: tuple[str, ...]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        value = args.get(name)
+        values = value if isinstance(value, list) else [value]
+        found += [item if isinstance(item, str) else "" for item in values if item is not None]
+    return found

@@ -1,0 +1,99 @@
+"""Which tools there are. A decorator registers a function; an executor of another kind fits the same port."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from beliefd.kernel.canonical import digest
+from beliefd.kernel.substrate.events import Call
+from beliefd.kernel.substrate.schemas import Schema
+from beliefd.kernel.substrate.tools import ToolDefinition
+from beliefd.tools.threads import in_thread
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ToolResult(Struct, frozen=True):
+    """A value with what it took; a function may return it instead of a bare value."""
+
+    value: Any
+    tokens: int = 0
+    cpu_ms: int = 0
+    disk_bytes: int = 0
+
+
+Execute = Callable[[Call], Awaitable[ToolResult]]
+"""The port: carry out one call that was let through. Remote tools implement this too."""
+
+
+class Tool(Struct, frozen=True):
+    tool_id: str
+    definition: ToolDefinition
+    definition_hash: str
+    execute: Execute
+    schema: Schema
+
+    def argument_errors(self, args: Any) -> tuple[str, ...]:
+        return self.schema.errors(args)
+
+
+class Registry:
+    """Tools by id. Registering an id twice is an error: which one would run?"""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, Tool] = {}
+
+    def get(self, tool_id: str) -> Tool | None:
+        return self._tools.get(tool_id)
+
+    def all(self) -> list[Tool]:
+        return [self._tools[tool_id] for tool_id in sorted(self._tools)]
+
+    def add(self, tool_id: str, definition: ToolDefinition, execute: Execute) -> Tool:
+        if tool_id in self._tools:
+            raise ValueError(f"tool `{tool_id}` is registered already")
+        made = Tool(
+            tool_id,
+            definition,
+            digest({"tool_id": tool_id, "definition": msgspec.to_builtins(definition)}),
+            execute,
+            Schema(definition.schema),
+        )
+        self._tools[tool_id] = made
+        return made
+
+    def tool(self, tool_id: str, **definition: Any) -> Callable[[F], F]:
+        """Register a function. Its arguments come from the call by name; `schema` bounds them."""
+
+        def register(function: F) -> F:
+            definition.setdefault("description", inspect.getdoc(function) or "")
+            self.add(tool_id, msgspec.convert(definition, ToolDefinition), _python(function))
+            return function
+
+        return register
+
+
+def _python(function: Callable[..., Any]) -> Execute:
+    async def execute(call: Call) -> ToolResult:
+        if inspect.iscoroutinefunction(function):
+            value = await _shielded(function, call)
+        else:
+            value = await in_thread(function, **call.args)
+        return value if isinstance(value, ToolResult) else ToolResult(value)
+
+    return execute
+
+
+async def _shielded(function: Callable[..., Awaitable[Any]], call: Call) -> Any:
+    try:
+        return await function(**call.args)
+    except (SystemExit, KeyboardInterrupt) as error:
+        # Left alone it would end the event loop, and with it the server.
+        raise RuntimeError(f"the tool raised {type(error).__name__}") from error
+
+
+default_registry = Registry()
+tool = default_registry.tool

@@ -1,0 +1,187 @@
+"""What substrate tests share: tools that count, principals of every role, a steward with many callers."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.capabilities import Scope
+from beliefd.kernel.substrate.proposals import CallCandidate, Propose, Provenance
+from beliefd.kernel.values import Principal, Role
+from beliefd.ledger.chain import read, state_hash
+from beliefd.ledger.replay import fold
+from beliefd.protocol.substrate_answers import CandidateAnswer, ProposalAnswer
+from beliefd.steward.handle import Steward
+from beliefd.stores.opening import open_store
+from beliefd.tools.registry import Registry
+from tests.claims.support import ANN, BOB, Clock, Person, policy, quiet
+from tests.claims.support import House as ClaimsHouse
+
+__all__ = ["ANN", "BOB", "Clock", "Person", "policy", "quiet"]
+
+AGENT = Principal(id="agent://writer", role=Role.AGENT, tier="PRIVILEGE")
+SUB_AGENT = Principal(id="agent://helper", role=Role.AGENT, tier="PRIVILEGE")
+ENCODER = Principal(id="encoder://eye", role=Role.ENCODER)
+TOOL = Principal(id="tool://probe", role=Role.TOOL)
+ROOT = Principal(id="human://root", role=Role.ADMIN, tier="PRIVILEGE")
+BY_ROLE = {
+    Role.AGENT: AGENT,
+    Role.ENCODER: ENCODER,
+    Role.TOOL: TOOL,
+    Role.APPROVER: ANN,
+    Role.ADMIN: ROOT,
+}
+AGENTS_SAY: dict[str, Any] = {"source": "agent"}
+ALLOW_ALL: dict[str, Any] = {"v": 1, "effect": "allow", "subject": None}
+
+
+def allow(tool_id: str, **more: Any) -> dict[str, Any]:
+    return {"v": 1, "effect": "allow", "subject": {"tool_id": tool_id}, **more}
+
+
+def deny(tool_id: str, **more: Any) -> dict[str, Any]:
+    return {"v": 1, "effect": "deny", "subject": {"tool_id": tool_id}, **more}
+
+
+def when(op: str, *args: Any) -> dict[str, Any]:
+    return {"op": op, "args": list(args)}
+
+
+def rules(**constraints: Any) -> Policy:
+    """A policy of constraints alone; `constraint.` is put before every name."""
+    return policy(constraints={f"constraint.{name}": value for name, value in constraints.items()})
+
+
+def with_tools(given: Policy, **tools: Any) -> Policy:
+    """The same policy with something to say about tools; `fs__read` stands for `fs.read`."""
+    named = {name.replace("__", "."): value for name, value in tools.items()}
+    return msgspec.convert({**msgspec.to_builtins(given), "tools": named}, Policy)
+
+
+def one(answer: ProposalAnswer) -> CandidateAnswer:
+    assert len(answer.results) == 1, answer
+    return answer.results[0]
+
+
+def codes(answer: CandidateAnswer) -> list[str]:
+    return [reason.code for reason in answer.reasons]
+
+
+def delta(**sets: Any) -> dict[str, Any]:
+    """A change; `goal__x` stands for `goal.x`, and a bare value gets its `v`."""
+    values = {
+        name.replace("__", "."): value if isinstance(value, dict) else {"v": 1, "value": value}
+        for name, value in sets.items()
+    }
+    return {"kind": "delta", "patch": {"set": values}}
+
+
+def remove(*keys: str) -> dict[str, Any]:
+    return {"kind": "delta", "patch": {"remove": list(keys)}}
+
+
+def tool_call(tool_id: str, token: str | None, key: str | None = None, **args: Any) -> dict[str, Any]:
+    asked = {"kind": "tool_call", "tool_id": tool_id, "args": args}
+    if token is not None:
+        asked["capability_token"] = token
+    if key is not None:
+        asked["idempotency_key"] = key
+    return asked
+
+
+class Toolbox:
+    """Registered functions that write down how they were called."""
+
+    def __init__(self) -> None:
+        self.ran: list[tuple[str, dict[str, Any]]] = []
+        self.registry = Registry()
+        self.add("note.read", lambda: "a note")
+        self.add("calc.add", lambda a, b: a + b, schema=ADD)
+        self.add("fs.read", lambda path: f"content of {path}", fs_read_args=["path"])
+        self.add("fs.write", lambda path, text: len(text), fs_write_args=["path"], mutates=True)
+        self.add("net.get", lambda url: "a page", net_args=["url"])
+        self.add("email.send", lambda to: "sent", mutates=True, tier="MODIFY", capabilities=["outside"])
+
+    def add(self, tool_id: str, function: Callable[..., Any], **definition: Any) -> None:
+        def counted(**args: Any) -> Any:
+            self.ran.append((tool_id, args))
+            return function(**args)
+
+        self.registry.tool(tool_id, **definition)(counted)
+
+    @property
+    def count(self) -> int:
+        return len(self.ran)
+
+
+ADD = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+    "required": ["a", "b"],
+    "additionalProperties": False,
+}
+
+
+class House(ClaimsHouse):
+    """A steward with a toolbox."""
+
+    def __init__(
+        self,
+        target: str | Path = ":memory:",
+        rules: Policy | None = None,
+        clock: Clock | None = None,
+        toolbox: Toolbox | None = None,
+    ) -> None:
+        self.toolbox = toolbox or Toolbox()
+        super().__init__(target, rules, quiet, clock)
+        self.encoder, self.helper = self.person(ENCODER), self.person(SUB_AGENT)
+        self.root = self.person(ROOT)
+
+    async def _open(self, rules: Policy | None) -> Steward:
+        store = await open_store(self._target)
+        return Steward(store, rules, self.clock.outside, self._detector, self.toolbox.registry)
+
+    def __enter__(self) -> "House":
+        return self
+
+    def restarted(self, rules: Policy | None = None) -> "House":
+        self.close()
+        return House(self._target, rules or self.steward.policy, self.clock, self.toolbox)
+
+    def token(self, session_id: str, agent: Principal = AGENT, **scope: Any) -> str:
+        """A capability for an agent; for every tool, unless told otherwise."""
+        given: dict[str, Any] = {"tools": ["*"], **scope}
+        return self.root.issue_capability(session_id, agent_id=agent.id, scope=given).token
+
+    def ledger(self, session_id: str) -> list[bytes]:
+        return [sealed.record for sealed in self.run(lambda: self.store.entries(session_id))]
+
+    def events(self, session_id: str) -> list[Any]:
+        return [read(record).delta for record in self.ledger(session_id)]
+
+    def hash(self, session_id: str) -> str:
+        return state_hash(self.state(session_id))
+
+    def check(self, session_id: str) -> None:
+        """The ledger verifies, deciding it again included, and the state is its fold."""
+        verified = self.root.verify(session_id)
+        assert verified.ok, verified.first_bad
+        position = fold(self.run(lambda: self.store.entries(session_id)))
+        assert position is not None
+        assert state_hash(position.session) == self.hash(session_id)
+
+
+def proposal(*candidates: Any, snapshot: str | None = None) -> Propose:
+    return Propose(
+        provenance=Provenance(source="agent"), candidates=tuple(candidates), state_snapshot_id=snapshot
+    )
+
+
+def call_candidate(tool_id: str = "note.read", **more: Any) -> CallCandidate:
+    return CallCandidate(tool_id=tool_id, **more)
+
+
+def scope(**given: Any) -> Scope:
+    return msgspec.convert({"tools": ["*"], **given}, Scope)

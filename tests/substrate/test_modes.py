@@ -1,0 +1,182 @@
+"""`degrade`: denied, and one mode down; modes change what budgets leave, and time brings them back up."""
+
+import pytest
+
+from beliefd.kernel.substrate.modes import MODES, lower
+from tests.substrate.conftest import Build
+from tests.substrate.support import (
+    ALLOW_ALL,
+    House,
+    codes,
+    delta,
+    deny,
+    one,
+    policy,
+    rules,
+    tool_call,
+    when,
+)
+
+OVERLOAD = deny("calc.add", on_fail="degrade", reason="too much at once")
+DEGRADES = rules(all=ALLOW_ALL, overload=OVERLOAD)
+
+
+def degrade(house: House, session: str, token: str, times: int = 1) -> None:
+    for _ in range(times):
+        answer = one(house.agent.propose(session, [tool_call("calc.add", token, a=1, b=1)]))
+        assert (answer.verdict, answer.on_fail, codes(answer)) == ("deny", "degrade", ["DENIED"])
+
+
+def test_degrading_denies_now_and_goes_one_step_down_as_far_as_it_goes(build: Build) -> None:
+    house = build(rules=DEGRADES)
+    session = house.session()
+    token = house.token(session)
+    seen = [house.agent.show_state(session).mode]
+    for _ in range(5):
+        degrade(house, session, token)
+        seen.append(house.agent.show_state(session).mode)
+    assert seen == ["normal", "eco", "throttled", "offline-safe", "offline-safe", "offline-safe"]
+    assert house.toolbox.count == 0
+    assert len(house.state(session).sparse) == 0
+    house.check(session)
+
+
+def test_one_proposal_goes_down_one_step_however_much_of_it_degrades(build: Build) -> None:
+    house = build(rules=DEGRADES)
+    session = house.session()
+    token = house.token(session)
+    answer = house.agent.propose(session, [tool_call("calc.add", token, a=1, b=1)] * 4)
+    assert answer.mode == "eco"
+
+
+def test_a_change_of_state_can_degrade_too(build: Build) -> None:
+    busy = {"v": 1, "effect": "deny", "subject": {"capability": "write:goal"}, "on_fail": "degrade"}
+    house = build(rules=rules(all=ALLOW_ALL, busy=busy))
+    session = house.session()
+    assert house.agent.propose(session, [delta(goal__x=1)]).mode == "eco"
+    assert len(house.state(session).sparse) == 0
+    house.check(session)
+
+
+def test_a_confirmed_call_can_degrade_too(build: Build) -> None:
+    asks = deny("email.send", on_fail="ask")
+    house = build(rules=rules(all=ALLOW_ALL, asks=asks))
+    session = house.session()
+    token = house.token(session)
+    answer = one(house.agent.propose(session, [tool_call("email.send", token, "k", to="x")]))
+    house.steward.adopt(rules(all=ALLOW_ALL, asks=asks, busy=deny("email.send", on_fail="degrade")))
+    house.ann.approve(house.ann.show_approval(answer.approval_id or ""))
+    assert house.agent.show_state(session).mode == "eco"
+    assert house.toolbox.count == 0
+    house.check(session)
+
+
+@pytest.mark.parametrize(("steps", "left"), [(0, 8), (1, 4), (2, 2), (3, 2)])
+def test_a_lower_mode_leaves_less_of_every_budget(build: Build, steps: int, left: int) -> None:
+    house = build(rules=DEGRADES)
+    session = house.session()
+    token = house.token(session, budgets={"calls": 8})
+    degrade(house, session, token, steps)
+    answer = house.agent.propose(session, [tool_call("note.read", token)] * 10)
+    allowed = [result.verdict for result in answer.results].count("allow")
+    assert allowed == left
+    assert house.toolbox.count == left
+    house.check(session)
+
+
+def test_the_smallest_budget_is_not_shared_away(build: Build) -> None:
+    house = build(rules=DEGRADES)
+    session = house.session()
+    token = house.token(session, budgets={"calls": 1})
+    degrade(house, session, token, 2)
+    assert one(house.agent.propose(session, [tool_call("note.read", token)])).verdict == "allow"
+
+
+def test_offline_safe_makes_no_connections_and_changes_nothing(build: Build) -> None:
+    house = build(rules=DEGRADES)
+    session = house.session()
+    token = house.token(session, net_allowlist=["*"], fs_read_roots=["/"])
+    degrade(house, session, token, 3)
+    asked = [
+        tool_call("net.get", token, url="https://example.org"),
+        tool_call("email.send", token, "k", to="x"),
+        tool_call("fs.read", token, path="/x"),
+    ]
+    answer = house.agent.propose(session, asked)
+    assert [result.reason_code for result in answer.results] == ["MODE", "MODE", "ALLOWED"]
+    house.check(session)
+
+
+def test_a_mode_recovers_one_step_at_a_time(build: Build) -> None:
+    house = build(rules=DEGRADES)
+    session = house.session()
+    token = house.token(session)
+    degrade(house, session, token, 3)
+    seen = []
+    for seconds in (299, 1, 300, 300, 300):
+        house.clock.advance(seconds)
+        seen.append(house.agent.propose(session, [tool_call("note.read", token)]).mode)
+    assert seen == ["offline-safe", "throttled", "eco", "normal", "normal"]
+    house.check(session)
+
+
+def test_a_long_rest_recovers_all_steps_and_normal_is_the_end(build: Build) -> None:
+    house = build(rules=DEGRADES)
+    session = house.session()
+    token = house.token(session)
+    before = house.hash(session)
+    degrade(house, session, token, 3)
+    house.clock.advance(3_000)
+    answer = house.agent.propose(session, [delta(goal__x=1), tool_call("calc.add", token, a=1, b=1)])
+    assert answer.mode == "eco", "it had recovered, and is degraded from there"
+    house.clock.advance(3_000)
+    house.agent.propose(session, [delta(fact__refused=1)])
+    state = house.state(session)
+    assert (state.mode, state.lowered_mode, state.mode_since) == ("normal", "", "")
+    assert house.hash(session) != before
+    house.check(session)
+
+
+def test_a_policy_says_what_modes_mean_and_how_long_they_last(build: Build) -> None:
+    modes = {"rules": {"eco": {"budget_share": 0.1, "mutating": False}}, "recover_seconds": 10}
+    house = build(rules=policy(constraints=DEGRADES.constraints, modes=modes))
+    session = house.session()
+    token = house.token(session, budgets={"calls": 20})
+    degrade(house, session, token)
+    assert (
+        one(house.agent.propose(session, [tool_call("email.send", token, "k", to="x")])).reason_code == "MODE"
+    )
+    answer = house.agent.propose(session, [tool_call("note.read", token)] * 3)
+    assert [result.verdict for result in answer.results] == ["allow", "allow", "deny"]
+    house.clock.advance(10)
+    assert one(house.agent.propose(session, [tool_call("email.send", token, "k", to="x")])).verdict == "allow"
+    house.check(session)
+
+
+def test_rules_can_read_the_mode_and_who_asks(build: Build) -> None:
+    calm = deny("note.read", when=when("eq", "call.mode", "eco"))
+    mine = deny("note.read", when=when("not", when("eq", "call.agent_id", "agent://writer")))
+    role = deny("note.read", when=when("not", when("in", "call.role", ["agent"])))
+    house = build(rules=rules(all=ALLOW_ALL, overload=OVERLOAD, calm=calm, mine=mine, role=role))
+    session = house.session()
+    token = house.token(session)
+    bearer = house.root.issue_capability(session, agent_id="*", scope={"tools": ["*"]}).token
+    assert one(house.agent.propose(session, [tool_call("note.read", token)])).verdict == "allow"
+    other = one(house.helper.propose(session, [tool_call("note.read", bearer)]))
+    assert [reason.constraint for reason in other.reasons] == ["constraint.mine"]
+    degrade(house, session, token)
+    assert one(house.agent.propose(session, [tool_call("note.read", token)])).verdict == "deny"
+
+
+def test_a_clock_that_goes_back_recovers_nothing(build: Build) -> None:
+    house = build(rules=DEGRADES)
+    session = house.session()
+    token = house.token(session)
+    degrade(house, session, token, 2)
+    house.clock.advance(-1_000)
+    assert house.agent.propose(session, [delta(goal__x=1)]).mode == "throttled"
+    house.check(session)
+
+
+def test_modes_are_in_order() -> None:
+    assert [lower(mode) for mode in MODES] == [*MODES[1:], MODES[-1]]
