@@ -17,6 +17,8 @@ SIZES: Final = (10, 100, 1_000, 10_000)
 TOOL: Final = "email.send"
 ACTION: Final = Action(TOOL, (), {"to": "ana@example.org"})
 READERS: Final = 100
+CASBIN_AT_MOST: Final = 1_000
+"""Ten times as many take Casbin most of a minute a decision."""
 
 
 def arbitration(run: Run) -> list[Figure]:
@@ -46,11 +48,9 @@ def _flat(where: str, times: dict[int, float], sizes: tuple[int, ...]) -> Figure
 
 def _peers(run: Run, size: int, own: float) -> list[Figure]:
     turns = max(run.size(20_000, 20) // size, 2)
-    peers: dict[str, Callable[[], Any]] = {
-        "naive": _naive(size),
-        "cedarpy": _cedar(size),
-        "pycasbin": _casbin(size),
-    }
+    peers: dict[str, Callable[[], Any]] = {"naive": _naive(size), "cedarpy": _cedar(size)}
+    if size <= CASBIN_AT_MOST:
+        peers["pycasbin"] = _casbin(size)
     found = []
     for name, ask in peers.items():
         peer = _timed(ask, turns)

@@ -143,13 +143,17 @@ def _names(names: list[str]) -> str:
     return ", ".join(visible(name) for name in names)
 
 
+def _measure(value: float | str | None) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else visible(str(value))
+
+
 def _gates(results: list[GateResult]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for result in results:
         table.add_row(
             Text(f"  {result.gate}"),
             Text(result.outcome, OUTCOME_STYLE[result.outcome]),
-            Text(f"limit {visible(str(result.limit))}, observed {visible(str(result.observed))}", "dim"),
+            Text(f"limit {_measure(result.limit)}, observed {_measure(result.observed)}", "dim"),
             Text(visible(result.reason), "dim"),
         )
     return table

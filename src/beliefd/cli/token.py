@@ -52,6 +52,7 @@ def list_(as_json: bool, data: Path, store: str | None) -> None:
     """Show who has a token; secrets are not stored and cannot be shown."""
     with errors_exit(as_json):
         tokens = _with_store(need_store(data, store), lambda opened: opened.tokens())
+        tokens.sort(key=lambda item: item.created_at)
     if as_json:
         shown = [name for name in Token.__struct_fields__ if name != "secret_hash"]
         print_json({"tokens": [{name: getattr(item, name) for name in shown} for item in tokens]})
