@@ -49,3 +49,15 @@ class Short:
 
     def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
         return []
+
+
+class Longer:
+    """What begins with another answer entails it; the other way round it does not."""
+
+    name, batch = "longer", 1
+
+    def __init__(self, batch: int = 1) -> None:
+        self.batch = batch
+
+    def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
+        return [a.startswith(b) for a, b in pairs]

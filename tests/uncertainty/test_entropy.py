@@ -17,8 +17,8 @@ from beliefd.uncertainty.equivalence.port import Bench, JudgeFailed
 from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.result import Measured
 from beliefd.uncertainty.rouge import rouge_l, words
-from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
-from tests.uncertainty.judges import Fails, Fickle, Same, Short
+from beliefd.uncertainty.semantic_entropy import cluster, nearest_neighbour_entropy, semantic_entropy
+from tests.uncertainty.judges import Fails, Fickle, Longer, Same, Short
 
 ANSWERS = st.lists(
     st.sampled_from(
@@ -112,6 +112,12 @@ def test_the_judge_is_asked_less_than_for_all_pairs() -> None:
 def test_batches_change_how_a_judge_is_asked_and_not_what_comes_out() -> None:
     answers = [f"{letter}{number}" for number in range(6) for letter in "abcd"]
     assert semantic_entropy(answers, Same(1)).clusters == semantic_entropy(answers, Same(8)).clusters
+
+
+@pytest.mark.parametrize("batch", [1, 8])
+@pytest.mark.parametrize("wordings", [["Paris", "Paris, France"], ["Paris, France", "Paris"]])
+def test_entailment_one_way_does_not_merge_whichever_way_it_goes(wordings: list[str], batch: int) -> None:
+    assert cluster(wordings, Bench(Longer(batch))) == ((0,), (1,))
 
 
 def test_a_pair_is_asked_once() -> None:
