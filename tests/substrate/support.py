@@ -15,6 +15,7 @@ from beliefd.ledger.replay import fold
 from beliefd.protocol.substrate_answers import CandidateAnswer, ProposalAnswer
 from beliefd.steward.handle import Steward
 from beliefd.stores.opening import open_store
+from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry
 from tests.claims.support import ANN, BOB, Clock, Person, policy, quiet
 from tests.claims.support import House as ClaimsHouse
@@ -133,22 +134,25 @@ class House(ClaimsHouse):
         rules: Policy | None = None,
         clock: Clock | None = None,
         toolbox: Toolbox | None = None,
+        signer: Signer | None = None,
     ) -> None:
         self.toolbox = toolbox or Toolbox()
+        self.signer = signer
         super().__init__(target, rules, quiet, clock)
         self.encoder, self.helper = self.person(ENCODER), self.person(SUB_AGENT)
         self.root = self.person(ROOT)
 
     async def _open(self, rules: Policy | None) -> Steward:
         store = await open_store(self._target)
-        return Steward(store, rules, self.clock.outside, self._detector, self.toolbox.registry)
+        outside, registry = self.clock.outside, self.toolbox.registry
+        return Steward(store, rules, outside, self._detector, registry, self.signer)
 
     def __enter__(self) -> "House":
         return self
 
     def restarted(self, rules: Policy | None = None) -> "House":
         self.close()
-        return House(self._target, rules or self.steward.policy, self.clock, self.toolbox)
+        return House(self._target, rules or self.steward.policy, self.clock, self.toolbox, self.signer)
 
     def token(self, session_id: str, agent: Principal = AGENT, **scope: Any) -> str:
         """A capability for an agent; for every tool, unless told otherwise."""

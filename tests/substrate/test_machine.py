@@ -23,7 +23,7 @@ from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
 from beliefd.ledger.chain import policy_hash
 from beliefd.protocol.substrate_answers import ProposalAnswer
-from beliefd.steward.calls import split_token
+from beliefd.steward.calls import presented
 from beliefd.steward.handle import Steward
 from beliefd.steward.lookout import Aside
 from tests.claims.support import inbox_is_the_fold_of_all_ledgers
@@ -304,10 +304,10 @@ class Substrate(RuleBasedStateMachine):
     def die_before_running(self, token: str, tool: str, key: str) -> None:
         """The decision is made; who should have run the call is gone."""
         self.number += 1
-        capability_id, secret = split_token(token)
+        capability_id, _, proof = presented(token, None)
         args = {"n": self.number, "do": "ok", "items": []}
         candidate = call_candidate(tool, args=args, capability_id=capability_id, idempotency_key=key)
-        self.house.submit(self.session, proposal(candidate), AGENT, aside=Aside(secrets=(secret,)))
+        self.house.submit(self.session, proposal(candidate), AGENT, aside=Aside(proofs=(proof,)))
         self.reborn()
 
     @rule()

@@ -14,7 +14,7 @@ from beliefd.embedded import send
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
 from beliefd.kernel.substrate.proposals import RecordOutcome
-from beliefd.steward.calls import split_token
+from beliefd.steward.calls import presented
 from beliefd.steward.effects import EXECUTOR
 from beliefd.steward.handle import Outcome
 from beliefd.steward.lookout import Aside
@@ -216,12 +216,12 @@ def test_closing_waits_for_calls_under_way(tmp_path: Path, stuck: threading.Even
 
 def decided_but_not_run(house: House, session: str, key: str | None = None) -> str:
     """What a server leaves behind that dies between the decision and the run: the decision."""
-    capability_id, secret = split_token(house.token(session))
+    capability_id, _, proof = presented(house.token(session), None)
     tool = "note.read" if key is None else "email.send"
     args = {} if key is None else {"to": "ana"}
     candidate = call_candidate(tool, args=args, capability_id=capability_id, idempotency_key=key)
     outcome: Outcome = house.submit(
-        session, proposal(candidate), AGENT, aside=Aside(secrets=(secret,)), key="req-1"
+        session, proposal(candidate), AGENT, aside=Aside(proofs=(proof,)), key="req-1"
     )
     assert isinstance(outcome.event, Arbitrated)
     call = outcome.event.results[0].call

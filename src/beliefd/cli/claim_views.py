@@ -89,6 +89,7 @@ def card(answer: ApprovalCard) -> RenderableType:
         ),
         *(_claim(claim) for claim in answer.claims),
         *([Text(f"  call {_call(answer)}", "bold")] if answer.call is not None else []),
+        *([Text(f"  change {_call(answer)}", "bold")] if answer.patch is not None else []),
         _gates(answer.gates),
         Text(f"proposed by {_names(answer.proposers)}, open until {answer.expires_at}"),
     ]
@@ -105,6 +106,10 @@ def card(answer: ApprovalCard) -> RenderableType:
 
 
 def _call(card: ApprovalCard) -> str:
+    """What waits, where it is no claim: a call, or a change of the symbolic state."""
+    if card.patch is not None:
+        changed = {**card.patch.set, **dict.fromkeys(card.patch.remove)}
+        return visible(json.dumps(changed, ensure_ascii=False))
     if card.call is None:
         return ""
     return visible(f"{card.call.tool_id} {json.dumps(card.call.args, ensure_ascii=False)}")

@@ -31,6 +31,7 @@ SHUTDOWN_SECONDS = 2
 BACKLOG = 2048
 GARBAGE = 20_000
 WEBHOOK_KEY = "webhook.key"
+SIGNING_KEY = "capability.key"
 
 
 @click.command()
@@ -55,7 +56,7 @@ def serve(
     with errors_exit():
         for module in modules:
             import_tools(module)
-        house = House(policy_file, webhook, data / WEBHOOK_KEY)
+        house = House(policy_file, webhook, data / WEBHOOK_KEY, signing_key=data / SIGNING_KEY)
         listener = bind(host, port)
         if store is None or webhook is not None:  # the key that webhooks are signed with is kept there too
             prepare_data(data)
@@ -93,6 +94,7 @@ class House(Struct, frozen=True):
     webhook: str | None = None
     secret_file: Path = Path(WEBHOOK_KEY)
     registry: "Registry | None" = None
+    signing_key: Path = Path(SIGNING_KEY)
 
     def policy(self) -> "Policy | None":
         from beliefd.policy.files import load_policy
@@ -161,6 +163,7 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
     from beliefd.steward.tokens import Authenticator
     from beliefd.stores.base import StorageUnavailable
     from beliefd.stores.opening import open_store
+    from beliefd.tools.biscuit import Signer
 
     policy = house.policy()
     try:
@@ -174,7 +177,7 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
             "make one with `beliefd token create --name me --role admin` on the same store",
             Exit.BAD_INPUT,
         )
-    steward = Steward(store, policy, registry=house.registry)
+    steward = Steward(store, policy, registry=house.registry, signer=Signer(house.signing_key))
     await _server(steward, house.chores(steward), started).serve(sockets=[listener])
 
 

@@ -40,7 +40,7 @@ from beliefd.ledger.chain import (
 from beliefd.ledger.replay import Position, facts_of
 from beliefd.ledger.strict_json import loads
 
-TEXTS: Final = frozenset({"reason", "message", "details", "caveats"})
+TEXTS: Final = frozenset({"reason", "message", "details", "caveats", "text", "remedy"})
 
 
 class FirstBad(Struct, frozen=True):
@@ -150,14 +150,12 @@ def same_outcome(decided: Event, recorded: Event) -> bool:
     return decided == recorded or _outcome(decided) == _outcome(recorded)
 
 
-def _outcome(event: Event) -> Any:
-    return _without_texts(msgspec.to_builtins(event))
-
-
-def _without_texts(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_texts(item) for name, item in value.items() if name not in TEXTS}
-    return [_without_texts(item) for item in value] if isinstance(value, list | tuple) else value
+def _outcome(value: Any) -> Any:
+    """An event without its texts. Only fields of ours are texts: what callers sent is compared as it is."""
+    if isinstance(value, Struct):
+        names = (name for name in value.__struct_fields__ if name not in TEXTS)
+        return type(value), {name: _outcome(getattr(value, name)) for name in names}
+    return [_outcome(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _check_place(

@@ -1,17 +1,19 @@
 """Signed capability tokens (Biscuit): whoever holds one can narrow it down without asking anybody.
 
-A token's first block names a capability and is signed with the server's key. Every block after it is a holder's,
-signed too, and may only hold checks of the five forms below: on tool, agent, time, path and host. They are read
-and judged by the kernel like everything else about a call. A token with anything else in it is refused, so no
-Datalog of a stranger is ever run: some that fits into a token runs for minutes, whatever limit it is given.
+A token's first block names a capability and is signed with the server's key. Every block after it is a
+holder's, signed too, and may only hold checks of the five forms below: on tool, agent, time, path and host.
+They are read, recorded and judged by the kernel like everything else about a call. A token with anything else
+in it is refused, so no Datalog of a stranger is ever run: some that fits into a token runs for minutes,
+whatever limit it is given.
 """
 
+import contextlib
 import os
 import re
 import secrets
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +24,7 @@ from beliefd.kernel.substrate.capabilities import Capability, Narrowing
 if TYPE_CHECKING:
     import biscuit_auth
 
+T = TypeVar("T")
 PREFIX: Final = "biscuit:"
 KEY_BYTES: Final = 32
 TEXT: Final = r'"([^"\\\x00-\x1f]+)"'
@@ -48,7 +51,11 @@ class Presented(Struct, frozen=True):
 
 
 class Signer:
-    """The key that tokens are signed with, in a file that is made on first use."""
+    """The key that tokens are signed with, in a file that is made on first use.
+
+    >>> issued = admin.issue_capability(session, agent_id="agent://a", scope={"tools": ["*"]}, signed=True)
+    >>> narrower = attenuate(issued.token, issued.public_key, tools=["fs.read"], root="/data/today")
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -57,7 +64,7 @@ class Signer:
     @property
     def public_key(self) -> str:
         """What anybody needs to verify tokens offline."""
-        return repr(_library().KeyPair.from_private_key(self._private()).public_key)
+        return str(_library().KeyPair.from_private_key(self._private()).public_key)
 
     def sign(self, session_id: str, capability: Capability) -> str:
         """The first block says what the server knows already, for those who verify without it."""
@@ -67,11 +74,11 @@ class Signer:
             "session": session_id,
             "agent": capability.agent_id,
         }
-        return PREFIX + _library().BiscuitBuilder(source, named).build(self._private()).to_base64()
+        signed: str = _library().BiscuitBuilder(source, named).build(self._private()).to_base64()
+        return PREFIX + signed
 
     def read(self, token: str) -> Presented:
-        key = self._private()
-        return read_token(token, repr(_library().KeyPair.from_private_key(key).public_key))
+        return read_token(token, self.public_key)
 
     def _private(self) -> Any:
         if self._key is None:
@@ -86,10 +93,11 @@ def read_token(token: str, public_key: str) -> Presented:
     INVARIANT: what comes out was signed by the server, and narrowed by every check that any holder added.
     """
     library = _library()
-    biscuit = _guarded(
-        lambda: library.Biscuit.from_base64(token.removeprefix(PREFIX), library.PublicKey(public_key))
+    blocks = _guarded(
+        lambda: _sources(
+            library.Biscuit.from_base64(token.removeprefix(PREFIX), library.PublicKey(public_key))
+        )
     )
-    blocks = [_guarded(lambda index=index: _source(biscuit, index)) for index in range(biscuit.block_count())]
     named = NAMED.match(blocks[0])
     if named is None:
         raise BadToken("the signed token names no capability")
@@ -98,6 +106,7 @@ def read_token(token: str, public_key: str) -> Presented:
 
 def attenuate(
     token: str,
+    public_key: str,
     *,
     tools: Iterable[str] | None = None,
     root: str | None = None,
@@ -105,7 +114,7 @@ def attenuate(
     expires_at: str | None = None,
     agent_id: str | None = None,
 ) -> str:
-    """A narrower token out of one that is held; needs neither a key nor a server.
+    """A narrower token out of one that is held; needs neither a secret key nor a server.
 
     All paths must lie below `root`; hosts are spelt in small letters; `expires_at` is UTC, to the second.
     """
@@ -124,8 +133,13 @@ def attenuate(
     if not sound:
         raise invalid("names in a token hold no quotes, backslashes or control characters", "$")
     library = _library()
-    held = _guarded(lambda: library.UnverifiedBiscuit.from_base64(token.removeprefix(PREFIX)))
-    return PREFIX + _guarded(lambda: held.append(library.BlockBuilder(source)).to_base64())  # type: ignore[attr-defined]
+
+    def append() -> str:
+        held = library.Biscuit.from_base64(token.removeprefix(PREFIX), library.PublicKey(public_key))
+        narrower: str = held.append(library.BlockBuilder(source)).to_base64()
+        return PREFIX + narrower
+
+    return _guarded(append)
 
 
 def source_of(narrowing: Narrowing) -> str:
@@ -174,13 +188,14 @@ def _set(names: tuple[str, ...]) -> str:
     return "{" + ", ".join(f'"{name}"' for name in names) + "}"
 
 
-def _source(biscuit: "biscuit_auth.Biscuit", index: int) -> str:
-    if biscuit.block_external_key(index) is not None:
+def _sources(biscuit: "biscuit_auth.Biscuit") -> list[str]:
+    places = range(biscuit.block_count())
+    if any(biscuit.block_external_key(place) is not None for place in places):
         raise BadToken("the signed token holds a block of a third party")
-    return biscuit.block_source(index)
+    return [biscuit.block_source(place) for place in places]
 
 
-def _guarded(act: Callable[[], Any]) -> Any:
+def _guarded(act: Callable[[], T]) -> T:
     """The library panics over some tokens, and a panic is no Exception."""
     try:
         return act()
@@ -192,27 +207,33 @@ def _guarded(act: Callable[[], Any]) -> Any:
 
 def _key_from(path: Path) -> bytes:
     """The key, made on first use and readable by its owner only."""
-    if not path.exists():
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_hex(KEY_BYTES) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(draft, path)  # whole or not at all, and never over one that another process has made
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-    if os.name == "posix" and path.stat().st_mode & 0o077:
-        raise invalid(f"`{path}` can be read by others; `chmod 600` it", str(path))
     try:
-        key = bytes.fromhex(path.read_text().strip())
+        if not path.exists():
+            _make_key(path)
+        if os.name == "posix" and path.stat().st_mode & 0o077:
+            raise invalid(f"`{path}` can be read by others; `chmod 600` it", str(path))
+        text = path.read_text().strip()
+    except OSError as error:
+        raise invalid(f"cannot keep a signing key in `{path}`: {error.strerror}", str(path)) from None
+    try:
+        key = bytes.fromhex(text)
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
         raise invalid(f"`{path}` holds no signing key of {KEY_BYTES} bytes in hex", str(path))
     return key
+
+
+def _make_key(path: Path) -> None:
+    """Whole or not at all, and never over one that another process has made meanwhile."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secrets.token_hex(KEY_BYTES) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    with contextlib.suppress(FileExistsError):
+        os.link(draft, path)
+    draft.unlink()
 
 
 def _library() -> Any:
