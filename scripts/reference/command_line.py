@@ -22,7 +22,9 @@ def commands() -> str:
         "Exit codes are in [settings](settings.md#exit-codes). Every command that answers takes `--json`.\n"
     )
     for name, command in _walk("beliefd", main):
-        # The names of the help option come down from `main`; click keeps whichever it sees first.
+        # The names of the help option come down from `main`, but click keeps those it saw first.
+        if hasattr(command, "_help_option"):
+            setattr(command, "_help_option", None)  # noqa: B010 - not ours to name
         context = click.Context(
             command,
             info_name=name,
