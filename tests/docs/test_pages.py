@@ -134,7 +134,11 @@ def test_the_readme_shows_the_steps_of_make_test() -> None:
     shown = next(block for block in blocks(ROOT / "README.md") if block.text.startswith("$ make test\n"))
     steps = [line for line in shown.text.splitlines() if line.startswith(".venv/bin/")]
     planned = subprocess.run(
-        ["make", "--dry-run", "lint", "types", "test"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "--no-print-directory", "--dry-run", "lint", "types", "test"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.splitlines()
     assert steps == [line for line in planned if line in steps]
     assert planned[-1] == steps[-1] == ".venv/bin/python -m pytest"
