@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from beliefd.http.headers import Headers
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Principal
-from beliefd.steward.tokens import Authenticator
+from beliefd.steward.tokens import LOCAL_AGENT, Authenticator
 
 LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -23,6 +23,8 @@ async def principal_of(headers: Headers, authenticator: Authenticator, origins: 
         # A web page can point its own name at 127.0.0.1; the Host header still carries that name.
         message = "without tokens this server answers to loopback names only"
         raise BeliefdError(Code.FORBIDDEN, message, {"path": "Host"})
+    if authorization is None and authenticator.is_open():
+        return LOCAL_AGENT
     return await authenticator.authenticate(authorization)
 
 

@@ -43,6 +43,10 @@ class Authenticator:
         self._tokens: dict[str, Token] = {}
         self._read_at = float("-inf")
 
+    def is_open(self) -> bool:
+        """Is it known, without asking the store, that no token was ever made?"""
+        return not self._tokens and time.monotonic() - self._read_at <= REFRESH_SECONDS
+
     async def configured(self) -> bool:
         """Has any token ever been made? From then on, nobody is let in without one."""
         await self._refresh()

@@ -12,6 +12,7 @@ from bitarray import bitarray
 
 UNIVERSE_DOMAIN = b"belief/1 universe\x00"
 SURVIVORS_DOMAIN = b"belief/1 survivors\x00"
+_STANDING = bitarray("1")
 BISECTION_COSTS = 10
 """How many membership tests one bisection is worth, measured."""
 
@@ -97,13 +98,13 @@ class Survivors:
 
     def __iter__(self) -> Iterator[str]:
         ids = self.universe.ids
-        return (ids[at] for at in self._bits.search(bitarray("1")))
+        return (ids[at] for at in self._bits.search(_STANDING))
 
     def page(self, limit: int, after: str | None = None) -> list[str]:
         """The first `limit` survivors past `after`, in order."""
         start = 0 if after is None else bisect_left(self.universe.ids, after + "\x00")
         ids = self.universe.ids
-        return [ids[at] for at in islice(self._bits.search(bitarray("1"), start), limit)]
+        return [ids[at] for at in islice(self._bits.search(_STANDING, start), limit)]
 
     @property
     def digest(self) -> str:
