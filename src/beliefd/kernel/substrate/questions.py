@@ -78,5 +78,5 @@ def with_consent(judgement: Judgement, consent: dict[str, str] | None) -> Judgem
 
 
 def _answered(constraint: Constraint, consent: dict[str, str]) -> bool:
-    """By hash: a constraint that has changed since, in what it asks or in what follows, was not asked about."""
+    """By hash: one that has changed since, in what it asks or in what follows, was not asked about."""
     return consent.get(constraint.key) == hash_of(constraint)
