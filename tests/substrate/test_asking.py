@@ -389,6 +389,25 @@ def test_a_confirmed_change_is_judged_on_the_state_of_that_moment(build: Build) 
     house.check(session)
 
 
+def test_a_confirmed_change_does_not_undo_what_was_written_meanwhile(build: Build) -> None:
+    house = build(rules=rules(all=ALLOW_ALL, **{"invariant.big": BIG}))
+    session = house.session()
+    house.agent.propose(session, [delta(goal__other=1)])
+
+    def big(*before: dict[str, Any]) -> ApprovalCard:
+        answer = house.agent.propose(session, [*before, delta(goal__size="big")])
+        return house.ann.show_approval(answer.results[-1].approval_id or "")
+
+    first, second, third = big(), big(), big(delta(goal__size="small"))
+    house.agent.propose(session, [delta(goal__other=2)])
+    assert confirmed(house.ann.approve(third)).verdict == "allow", "its own proposal wrote the key before"
+    for card in (first, second):
+        result = confirmed(house.ann.approve(card))
+        assert (result.verdict, codes(result)) == ("deny", ["CONFLICT"])
+        assert result.reasons[0].keys == ("goal.size",)
+    house.check(session)
+
+
 def test_a_rejected_change_is_never_made(build: Build) -> None:
     house = build(rules=rules(all=ALLOW_ALL, careful=CAREFUL))
     session = house.session()

@@ -199,6 +199,8 @@ BAD = [
     "https://api.example.org @evil.org/",
     "https://evil.org\t@api.example.org",
     "https://evil.org\n.api.example.org",
+    "https://api.exam\tple.org",
+    "https://api.example.org\n",
     "https://api.example.org\u3002evil.org",
     "https://\uff41pi.example.org",
     "https://\u0430pi.example.org",

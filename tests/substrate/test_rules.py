@@ -1,5 +1,6 @@
 """Two evaluators, one truth: the compiled, incremental rules always say what the naive reading says."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -181,3 +182,11 @@ def test_a_policy_with_a_predicate_too_deep_to_be_hashed_is_refused_whole() -> N
         when = {"op": "not", "args": [when]}
     with pytest.raises(msgspec.ValidationError, match="nested deeper"):
         policy(constraints={"constraint.deep": {"v": 1, "effect": "allow", "when": when}})
+
+
+def test_a_schema_that_refers_to_a_file_is_malformed_even_where_the_file_is_there(tmp_path: Path) -> None:
+    """What a rule means must not depend on which machine it is read on."""
+    (tmp_path / "schema.json").write_text('{"type": "object"}')
+    for schema in ({"$ref": f"file://{tmp_path}/schema.json"}, {"$schema": f"file://{tmp_path}/schema.json"}):
+        raw = {"v": 1, "effect": "allow", "when": {"op": "schema", "args": ["call.args", schema]}}
+        assert read_constraint("constraint.x", raw).malformed is not None

@@ -166,9 +166,10 @@ def hosts_of(definition: ToolDefinition, args: dict[str, Any]) -> tuple[str, ...
 def _host(address: str) -> str:
     """The host that every reader of an address agrees on; nothing, where they might not.
 
-    Readers differ over backslashes, blanks and control characters, and people over what stands before an @.
+    Readers differ over control characters, over backslashes and blanks in a host, and people over what stands
+    before an @.
     """
-    if not address.isprintable() or " " in address or "\\" in address:
+    if not address.isprintable():
         return ""
     try:
         parts = urlsplit(address if "://" in address else f"//{address}")

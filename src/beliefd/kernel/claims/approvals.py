@@ -24,8 +24,8 @@ class Approval(Struct, frozen=True, kw_only=True):
     `approvals` are the words on this item, `earlier` those on the items that led to it: another gate's, or
     the one that timed out before this was `escalated`.
 
-    A `call` or a `delta` waits because of the constraints in `asked`, each with its hash; of the tool that is
-    to be called `definition_hash` is what was shown.
+    A `call` or a `delta` waits because of the constraints in `asked`, each with its hash. It was judged on
+    snapshot `judged_on`; of the tool to be called, `definition_hash` is what was shown.
     """
 
     approval_id: str
@@ -35,6 +35,7 @@ class Approval(Struct, frozen=True, kw_only=True):
     delta: DeltaCandidate | None = None
     definition_hash: str = ""
     asked: dict[str, str] = {}
+    judged_on: str = ""
     content_hash: str
     proposers: tuple[str, ...]
     proposer: Principal

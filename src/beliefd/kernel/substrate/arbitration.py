@@ -55,9 +55,14 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
     if finding.definition_hash != approval.definition_hash:
         text = "the tool is not the one that was confirmed: its definition has changed"
         return denied([Reason(code="TOOL_CHANGED", text=text, remedy="a new proposal")])
+    stale = frozenset[str]()
+    if isinstance(candidate, DeltaCandidate):
+        # A yes to a new value is none to undoing what somebody else has written since.
+        touched = {*candidate.patch.set, *candidate.patch.remove}
+        stale = (changed_since(session, approval.judged_on) or frozenset()) & touched
     proposer = replace(facts, principal=approval.proposer)
     mode = mode_at(session, facts.policy, facts.now)
-    return judge(Ground(session, proposer, mode, consent=approval.asked), candidate, finding, 0)
+    return judge(Ground(session, proposer, mode, stale, approval.asked), candidate, finding, 0)
 
 
 def judge(ground: Ground, candidate: Candidate, finding: CallFinding, index: int) -> CandidateResult:

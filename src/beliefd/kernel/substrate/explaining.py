@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import NORMAL_MODE
 from beliefd.kernel.substrate.capabilities import Capability, cannot_use, exhausted, out_of_scope
 from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import Verdict
@@ -48,7 +49,10 @@ def explain_call(
     if capability is not None:
         left_out = ["paths and hosts of the capability's scope"]
         reasons += _capability_reasons(capability, question.tool_id, now)
-    context = {"tier": definition.tier, "mutates": definition.mutates}
+    context: dict[str, Any] = {"tier": definition.tier, "mutates": definition.mutates}
+    context |= {"mode": NORMAL_MODE, "confirmed": False}
+    if capability is not None:
+        context["agent_id"] = capability.agent_id
     action = Action(question.tool_id, definition.capabilities, question.args, context)
     rules = rulebook(policy, policy_hash)
     result = failed(rules.truths(state).judge(state, action), action.known(state), rules)

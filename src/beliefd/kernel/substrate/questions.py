@@ -34,6 +34,7 @@ def question(
         definition_hash=finding.definition_hash,
         # What somebody has said yes to already stays answered, where a yes led to another question.
         asked={**(ground.consent or {}), **{one.key: hash_of(one) for one in asking}},
+        judged_on=_snapshot(ground),
         proposers=(facts.principal.id,),
         proposer=facts.principal,
         gate="constraints",
@@ -44,6 +45,13 @@ def question(
         opened_at=facts.now,
         expires_at=later(facts.now, policy.expires_seconds),
     )
+
+
+def _snapshot(ground: Ground) -> str:
+    """The newest snapshot; the one that this very event makes, where a candidate before it has written."""
+    session = ground.session
+    newest = session.snapshots.get(session.state_snapshot_id, 0)
+    return session.state_snapshot_id if newest == session.state_version else ground.facts.event_id
 
 
 def binding(candidate: Candidate, finding: CallFinding, facts: Facts, snapshot_id: str) -> str:
@@ -78,4 +86,5 @@ def with_consent(judgement: Judgement, consent: dict[str, str] | None) -> Judgem
 
 
 def _answered(constraint: Constraint, consent: dict[str, str]) -> bool:
-    return constraint.on_fail == "ask" and consent.get(constraint.key) == hash_of(constraint)
+    """By hash: one that has changed since, in what it asks or in what follows, was not asked about."""
+    return consent.get(constraint.key) == hash_of(constraint)
