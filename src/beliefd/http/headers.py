@@ -1,5 +1,6 @@
 """The headers that mean something here, each read once and strictly."""
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -48,10 +49,14 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers:
     return headers
 
 
+# Quoted as HTTP has it, or bare as people type it; anything else names no event.
+_TAG = re.compile(r'\*|(W/)?"[!#-+\--~]{1,512}"|[0-9A-Za-z._:-]{1,512}')
+
+
 def expected_heads(if_match: str) -> list[str]:
     """The event ids that If-Match names. A weak tag never matches, so it stays as it is, prefix included."""
     tags = [tag for tag in (item.strip() for item in if_match.split(",")) if tag]
-    if not tags:
+    if not tags or not all(_TAG.fullmatch(tag) for tag in tags):
         raise invalid(
             'If-Match needs `*` or the event id of the head, as in `If-Match: "<event id>"`', "If-Match"
         )

@@ -45,7 +45,7 @@ IF_MATCH: Final[Json] = {
     "name": "If-Match",
     "in": "header",
     "description": "Act only if this event is still the head, otherwise answer `CONFLICT`",
-    "schema": {"type": "string", "pattern": '^(\\*|"[!#-~]{1,512}")$'},
+    "schema": {"type": "string", "pattern": '^(\\*|"[!#-+\\--~]{1,512}")$'},
 }
 IF_NONE_MATCH: Final[Json] = {
     "name": "If-None-Match",

@@ -1,6 +1,7 @@
 """Handlers of the claim operations: bundles, the inbox, grants, evidence content, policy."""
 
 import hashlib
+import re
 from typing import Any
 
 import msgspec
@@ -52,6 +53,8 @@ from beliefd.steward.lookout import Aside
 from beliefd.steward.measuring import with_standings
 from beliefd.steward.verdicts import candidate_answer
 
+_IN_FIELD = re.compile(r"in field `([^`]+)`$")
+
 
 def read_bundle(body: Any) -> ClaimBundle:
     """A bundle from parsed JSON, in either spelling of its keys; most are spelt as the contract does."""
@@ -69,7 +72,8 @@ def read_submission(body: Any) -> SubmitClaims:
     try:
         return SubmitClaims(bundle=sent.bundle, samples=sent.samples)
     except ValueError as error:  # what only the contract's own bundle refuses, such as one id for two claims
-        raise invalid(str(error), "$") from None
+        named = _IN_FIELD.search(str(error))
+        raise invalid(str(error), "$" if named is None else f"$.{named[1]}") from None
 
 
 def _is_sampled(body: Any) -> bool:

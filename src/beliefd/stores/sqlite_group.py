@@ -1,106 +1,91 @@
-"""Group commit: many appends in one statement, which SQLite makes one transaction.
+"""Group commit: many appends, one transaction, few statements.
 
-Each call into SQLite hands the interpreter to other threads and has to win it back from a busy event loop,
-which takes longer than the call itself. So a group of plain appends is written by a single call: a view
-takes the rows, and its trigger checks and moves heads as the events go in.
+Each statement hands the interpreter to other threads and has to win it back, which costs more than the
+statement itself. So rows of all appends travel together, and heads are read only when they may have moved.
 """
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 from beliefd.kernel.commands import Head
+from beliefd.ledger.chain import head_of
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 
-MAX_ROWS: Final = 512
-_ROW: Final = "(?, ?, ?, ?, ?, ?, ?)"
-_NO_ROW: Final = (None,) * 7
-_APPEND: Final = "INSERT INTO appends SELECT * FROM (VALUES {rows}) WHERE column1 IS NOT NULL"
-# INVARIANT: a head moves only from where the append expects it, whoever else writes to the file.
-_PREPARE: Final = (
-    """
-    CREATE TEMP VIEW appends AS
-    SELECT session_id, '' AS created_at, seq, event_id, record, hash, hash AS expected FROM audit_events
-    """,
-    """
-    CREATE TEMP TRIGGER appends_written INSTEAD OF INSERT ON appends BEGIN
-        SELECT RAISE(ABORT, 'head moved') WHERE NEW.expected
-            IS NOT (SELECT head_hash FROM sessions WHERE session_id = NEW.session_id);
-        INSERT INTO audit_events (session_id, seq, event_id, record, hash)
-            VALUES (NEW.session_id, NEW.seq, NEW.event_id, NEW.record, NEW.hash);
-        INSERT INTO sessions (session_id, created_at, head_seq, head_event_id, head_hash)
-            VALUES (NEW.session_id, NEW.created_at, NEW.seq, NEW.event_id, NEW.hash)
-            ON CONFLICT (session_id) DO UPDATE SET head_seq = excluded.head_seq,
-            head_event_id = excluded.head_event_id, head_hash = excluded.head_hash;
-    END
-    """,
+MAX_ROWS: Final = 128
+MAX_KNOWN_HEADS: Final = 10_000
+
+_EVENTS: Final = "INSERT INTO audit_events (session_id, seq, event_id, record, hash) VALUES {rows}"
+_SESSIONS: Final = (
+    "INSERT INTO sessions (session_id, created_at, head_seq, head_event_id, head_hash) VALUES {rows}"
+    " ON CONFLICT (session_id) DO UPDATE SET head_seq = excluded.head_seq,"
+    " head_event_id = excluded.head_event_id, head_hash = excluded.head_hash"
 )
+_Row = tuple[str, object, object, object, object]
 
 
 class GroupCommit:
-    """Owns the writing connection; used by one thread, once the schema is there."""
+    """Owns the writing connection; used by one thread."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        for statement in _PREPARE:
-            connection.execute(statement)
+        self._heads: dict[str, Head | None] = {}
+        self._version: int | None = None
 
     def commit(self, batches: list[Append]) -> list[Exception | None]:
         """Write all batches in one transaction; each gets its own outcome."""
+        connection = self._connection
         try:
-            if all(map(_is_plain, batches)) and sum(len(batch.entries) for batch in batches) <= MAX_ROWS:
-                try:
-                    self._append(batches)
-                    return [None for _ in batches]
-                except sqlite3.IntegrityError:
-                    pass  # at least one head has moved: look at each
-            return self._one_by_one(batches)
+            connection.execute("BEGIN IMMEDIATE")
+            self._forget_what_others_changed()
+            outcomes = self._write(batches)
+            connection.execute("COMMIT")
+            return outcomes
         except Exception as error:  # also a defect: the writer must live on, and its callers be told
+            self._heads.clear()
             with contextlib.suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
+                connection.execute("ROLLBACK")
             failure = StorageUnavailable(_words(error))
             return [failure for _ in batches]
 
-    def _one_by_one(self, batches: list[Append]) -> list[Exception | None]:
+    def _forget_what_others_changed(self) -> None:
+        # INVARIANT: heads are believed only while no other connection has committed; asked under the write
+        # lock, `data_version` says exactly that.
+        version = int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+        if version != self._version or len(self._heads) > MAX_KNOWN_HEADS:
+            self._heads.clear()
+            self._version = version
+
+    def _write(self, batches: list[Append]) -> list[Exception | None]:
         outcomes: list[Exception | None] = []
-        self._connection.execute("BEGIN IMMEDIATE")
+        events: list[_Row] = []
+        sessions: dict[str, _Row] = {}
         for batch in batches:
-            if self._head(batch.session_id) != batch.expected or self._keys_taken(batch):
-                outcomes.append(HeadMoved(batch.session_id))
-            else:
-                self._append([batch])
-                self._write_rest(batch)
-                outcomes.append(None)
-        self._connection.execute("COMMIT")
+            session_id = batch.session_id
+            if self._head(session_id) != batch.expected or self._keys_taken(batch):
+                outcomes.append(HeadMoved(session_id))
+                continue
+            head = self._heads[session_id] = head_of(batch.entries[-1])
+            sessions[session_id] = (session_id, batch.created_at, head.seq, head.event_id, head.hash)
+            events += [
+                (session_id, entry.seq, entry.event_id, entry.record.decode(), entry.hash)
+                for entry in batch.entries
+            ]
+            self._write_rest(batch)
+            outcomes.append(None)
+        self._insert(_SESSIONS, list(sessions.values()))
+        self._insert(_EVENTS, events)
         return outcomes
 
-    def _append(self, batches: Iterable[Append]) -> None:
-        rows: list[tuple[object, ...]] = []
-        for batch in batches:
-            if not batch.entries:
-                raise ValueError("an append needs entries")
-            expected = None if batch.expected is None else batch.expected.hash
-            for entry in batch.entries:
-                text = entry.record.decode()
-                rows.append(
-                    (
-                        batch.session_id,
-                        batch.created_at,
-                        entry.seq,
-                        entry.event_id,
-                        text,
-                        entry.hash,
-                        expected,
-                    )
-                )
-                expected = entry.hash
-        for start in range(0, len(rows), MAX_ROWS):
-            chunk = rows[start : start + MAX_ROWS]
-            # Filled up to a power of two, so that always the same few statements stay prepared.
-            chunk += [_NO_ROW] * ((1 << (len(chunk) - 1).bit_length()) - len(chunk))
-            statement = _APPEND.format(rows=", ".join([_ROW] * len(chunk)))
-            self._connection.execute(statement, [value for row in chunk for value in row])
+    def _insert(self, statement: str, rows: Sequence[_Row]) -> None:
+        """All rows in powers of two: few statements, and always the same few, so that they stay prepared."""
+        start = 0
+        while start < len(rows):
+            size = min(MAX_ROWS, 1 << (len(rows) - start).bit_length() - 1)
+            values = [value for row in rows[start : start + size] for value in row]
+            self._connection.execute(statement.format(rows=", ".join(["(?, ?, ?, ?, ?)"] * size)), values)
+            start += size
 
     def _write_rest(self, batch: Append) -> None:
         """What few appends carry: policies, idempotency keys, inbox rows, a snapshot."""
@@ -135,10 +120,14 @@ class GroupCommit:
             )
 
     def _head(self, session_id: str) -> Head | None:
-        row = self._connection.execute(
-            "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = ?", (session_id,)
-        ).fetchone()
-        return None if row is None else Head(seq=row[0], event_id=row[1].decode(), hash=row[2].decode())
+        if session_id not in self._heads:
+            row = self._connection.execute(
+                "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = ?", (session_id,)
+            ).fetchone()
+            self._heads[session_id] = (
+                None if row is None else Head(seq=row[0], event_id=row[1].decode(), hash=row[2].decode())
+            )
+        return self._heads[session_id]
 
     def _keys_taken(self, batch: Append) -> bool:
         return any(
@@ -147,10 +136,6 @@ class GroupCommit:
             ).fetchone()
             for used in batch.remembered
         )
-
-
-def _is_plain(batch: Append) -> bool:
-    return not (batch.policies or batch.remembered or batch.inbox or batch.snapshot)
 
 
 def _words(error: Exception) -> str:
