@@ -1,0 +1,1 @@
+"""The epistemic firewall: speculation may inform, only experiments may convince."""

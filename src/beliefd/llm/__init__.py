@@ -1,0 +1,1 @@
+"""Language models behind one port: over HTTP, in this process, or scripted."""
