@@ -13,6 +13,14 @@ from beliefd.kernel.claims.bundle import (
     TierName,
     refuse_shared_ids,
 )
+from beliefd.kernel.firewall.commands import (
+    DesignExperiment,
+    LinkEvidence,
+    RecordRun,
+    Speculate,
+    StageIntent,
+    StartRun,
+)
 from beliefd.kernel.substrate.proposals import (
     IssueCapability,
     Propose,
@@ -170,6 +178,12 @@ Command = (
     | IssueCapability
     | RevokeCapability
     | Remember
+    | Speculate
+    | DesignExperiment
+    | StartRun
+    | RecordRun
+    | LinkEvidence
+    | StageIntent
 )
 
 
