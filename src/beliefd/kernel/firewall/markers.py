@@ -136,6 +136,8 @@ class _Scan:
             return _present(meaning, _text(key), place)
         if meaning is Meaning.TEXT:
             return self._read(_text(key), (place, IN_KEY), depth)
+        if meaning is not None and meaning in _SAYING and isinstance(item, str):
+            return _said(meaning, item, place) if says_speculative(meaning, item) else None
         if meaning is Meaning.FLAG and _affirms(item):
             return Marker(written(place), "flag", f"the flag {_shown(_text(key))}")
         return None
