@@ -23,13 +23,18 @@ EXPECTED = {
         "counterfactual", "watch",
     },
     "claim": {"submit", "check", "show"},
-    "inbox": {"list", "show", "approve", "reject", "modify", "withdraw", "watch"},
+    "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "watch"},
     "policy": {"check", "explain", "test"},
     "state": {"show", "propose"},
     "capability": {"issue", "show", "revoke"},
     "tool": {"list"},
     "audit": {"show", "verify", "export", "import", "replay", "merge"},
     "uncertainty": {"measure", "evaluate", "examples"},
+    "firewall": {"scan"},
+    "hypothesis": {"note", "list"},
+    "experiment": {"design", "run", "watch", "cancel", "reproduce", "list", "show"},
+    "evidence": {"link", "list"},
+    "intent": {"stage", "list", "show"},
 }  # fmt: skip
 
 

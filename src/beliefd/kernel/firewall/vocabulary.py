@@ -1,14 +1,13 @@
 """What a key says about the thing it stands in: the words that mark speculation, in every spelling."""
 
 import re
-from enum import Enum
-from functools import lru_cache
+from enum import Enum, StrEnum
 from typing import Final
 
 from beliefd.kernel.firewall.spelling import letters, plain
 
 
-class Meaning(Enum):
+class Meaning(StrEnum):
     """What a key is for, as far as the firewall is concerned."""
 
     STATUS = "status"
@@ -62,13 +61,16 @@ _CONTROL: Final = re.compile(r"\\+[bfnrt]")
 _LAST: Final = re.compile(r"[./:#|]([^./:#|]+)$")
 _NO: Final = frozenset({"", "0", "false", "no", "none", "null", "grounded"})
 _LANE: Final = frozenset({"speculative", "speculation", "speculativelane"})
-_REMEMBERED_LENGTH: Final = 64
 
 
-def meaning_of(key: str) -> Meaning | None:
-    """What a key means; None for almost all."""
-    # Long keys are worked out each time, so that what is remembered stays small.
-    return _remembered(key) if len(key) <= _REMEMBERED_LENGTH else _worked_out(key)
+class _Meanings(dict[str, Meaning | None]):
+    """What keys mean, worked out when first met. Of long keys and of very many none is kept."""
+
+    def __missing__(self, key: str) -> Meaning | None:
+        meaning = _worked_out(key)
+        if len(key) <= 64 and len(self) < 8_192:
+            self[key] = meaning
+        return meaning
 
 
 def _worked_out(key: str) -> Meaning | None:
@@ -83,7 +85,7 @@ def _worked_out(key: str) -> Meaning | None:
     return meaning
 
 
-_remembered = lru_cache(maxsize=4_096)(_worked_out)
+MEANINGS: Final = _Meanings()
 
 
 def says_speculative(meaning: Meaning, value: str) -> bool:
