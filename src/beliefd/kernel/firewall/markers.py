@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Final, Literal
 
 import msgspec
+import orjson
 
 from beliefd.kernel.firewall.embedded import Pairs, Tangled, fields, parsed
 from beliefd.kernel.firewall.places import IN_BROKEN_JSON, IN_JSON, IN_KEY, IN_SET, ROOT, Place, Step, written
@@ -28,6 +29,7 @@ MAX_TEXT: Final = 16 * 1024 * 1024
 Kind = Literal["status", "label", "flag", "context", "shape", "residue", "too_deep", "too_large", "opaque"]
 UNREADABLE: Final = frozenset({"too_deep", "too_large", "opaque"})
 _SAYING: Final[dict[Meaning | None, Kind]] = {Meaning.STATUS: "status", Meaning.LABEL: "label"}
+_NAME, _VALUE = Meaning.NAME, Meaning.VALUE
 _SIMPLE: Final = frozenset({int, float, bool, type(None)})
 _ATOMS: Final = (int, float, complex, type(None), date, time, timedelta, msgspec.UnsetType)
 _SHOWN: Final = 48
@@ -50,7 +52,19 @@ def find_marker(value: object, vocabulary: Vocabulary = Vocabulary.EVIDENCE) -> 
 
     INVARIANT: what cannot be read within bounds is a marker too; what was not seen does not pass.
     """
-    return _Scan(vocabulary).run(value)
+    return None if _has_no_word(value, vocabulary) else _Scan(vocabulary).run(value)
+
+
+def _has_no_word(value: object, vocabulary: Vocabulary) -> bool:
+    """Can it be written as JSON, all of it, without any word that a marker needs? Most can, and quickly."""
+    try:
+        dump = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS)
+    except TypeError:
+        return False
+    if len(dump) > MAX_TEXT or not dump.isascii():
+        return False
+    folded = plain(dump.decode())
+    return folded is not None and not could_mark(folded, vocabulary)
 
 
 class _Leftover(str):
@@ -67,9 +81,10 @@ def _shown(text: str) -> str:
 class _Scan:
     """One walk, by a stack of its own: no document can exhaust the interpreter's."""
 
-    __slots__ = ("_banned", "_stack", "_text_left", "_texts", "_values_left")
+    __slots__ = ("_banned", "_stack", "_text_left", "_texts", "_values_left", "_vocabulary")
 
     def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
         self._banned: frozenset[Meaning] = vocabulary.value
         self._stack: list[tuple[Any, Place, int, Meaning | None]] = []
         self._texts: list[tuple[str, Place, int]] = []
@@ -77,10 +92,17 @@ class _Scan:
         self._text_left = MAX_TEXT
 
     def run(self, value: object) -> Marker | None:
-        self._stack.append((value, ROOT, 0, None))
-        while self._stack:
-            if found := self._visit(*self._stack.pop()) or (None if self._stack else self._read_texts()):
+        stack = self._stack
+        stack.append((value, ROOT, 0, None))
+        while stack:
+            node, place, depth, saying = stack.pop()
+            found = self._visit(node, place, depth, saying)
+            if found is None and not stack:
+                found = self._read_texts()
+            if found is not None:
                 return found
+            if self._values_left < 0:
+                return Marker(written(place), "too_large", f"more than {MAX_VALUES} values")
         return None
 
     def _read_texts(self) -> Marker | None:
@@ -90,7 +112,7 @@ class _Scan:
         if self._text_left < 0:
             return Marker(written(texts[-1][1]), "too_large", f"text of more than {MAX_TEXT} characters")
         folded = plain("\n".join(text for text, _, _ in texts))
-        if folded is not None and not could_mark(folded):
+        if folded is not None and not could_mark(folded, self._vocabulary):
             return None
         for text, place, depth in texts:
             if found := self._read(text, place, depth):
@@ -136,9 +158,11 @@ class _Scan:
             meaning = MEANINGS[key] if type(key) is str else self._strange_key(key, place, depth)
             if meaning is not None:
                 meanings.append(meaning)
-                if found := self._key(key, item, (place, key), depth, meaning):
-                    return found
-                within = meaning if meaning in _SAYING else saying
+                if meaning is not _NAME and meaning is not _VALUE:
+                    found = self._key(key, item, (place, key), depth, meaning)
+                    if found is not None:
+                        return found
+                    within = meaning if meaning in _SAYING else saying
             kind = type(item)
             if kind is str and within is None:
                 # Without quotes, escapes or foreign letters there is no JSON in a text.
@@ -146,9 +170,8 @@ class _Scan:
                     note((item, (place, key), depth))
             elif kind not in _SIMPLE:
                 push((item, (place, key), depth + 1, within))
-        return self._too_many(count, place) or (
-            self._shape(items, meanings, place, depth) if meanings else None
-        )
+        self._values_left -= count
+        return self._shape(items, meanings, place, depth) if len(meanings) > 1 else None
 
     def _key(self, key: Any, item: Any, place: Place, depth: int, meaning: Meaning) -> Marker | None:
         """What a key says by itself, before its value is looked into."""
@@ -168,7 +191,7 @@ class _Scan:
         """What several fields of one object say together."""
         if meanings.count(Meaning.HINT) >= 2 or meanings.count(Meaning.IDEA) >= 3:
             return Marker(written(place), "shape", "the fields of experiment hints")
-        if Meaning.NAME in meanings and Meaning.VALUE in meanings:
+        if _NAME in meanings and _VALUE in meanings:
             told = [(MEANINGS[key], key, item) for key, item in items if isinstance(key, str)]
             saying = next(
                 (said for told_by, _, item in told if told_by is Meaning.NAME and (said := _named(item))),
@@ -190,11 +213,13 @@ class _Scan:
                     note((item, (place, index), depth))
             elif kind not in _SIMPLE:
                 push((item, (place, index), depth + 1, saying))
-        return self._too_many(len(node), place)
+        self._values_left -= len(node)
+        return None
 
     def _set(self, node: Set[Any], place: Place, depth: int, saying: Meaning | None) -> Marker | None:
         self._stack.extend((item, (place, IN_SET), depth + 1, saying) for item in node)
-        return self._too_many(len(node), place)
+        self._values_left -= len(node)
+        return None
 
     def _strange_key(self, key: Any, place: Place, depth: int) -> Meaning | None:
         """Keys that are no texts: bytes are read as text, containers are walked like values."""
@@ -216,7 +241,7 @@ class _Scan:
         folded = plain(text)
         if folded is None or depth > MAX_DEPTH:
             return Marker(written(place), "too_deep", "a text that is encoded too often")
-        if not could_mark(folded):
+        if not could_mark(folded, self._vocabulary):
             return None
         try:
             found = list(parsed(text))
@@ -244,12 +269,6 @@ class _Scan:
             if meaning is Meaning.FLAG and value.strip() == "true":
                 return Marker(written((place, key)), "flag", f"the flag {_shown(key)}")
         return self._shape((), meanings, place, 0)
-
-    def _too_many(self, count: int, place: Place) -> Marker | None:
-        self._values_left -= count
-        if self._values_left < 0:
-            return Marker(written(place), "too_large", f"more than {MAX_VALUES} values")
-        return None
 
 
 def _said(meaning: Meaning, value: str, place: Place) -> Marker:

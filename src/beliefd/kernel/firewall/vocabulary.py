@@ -51,11 +51,18 @@ _WORDS: Final = {
 }
 NAMES: Final = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
 
-STEMS: Final = (
-    "speculat", "experimenthint", "candidatemechanism", "discriminativeprediction", "sensitivityax",
-    "priorsuggestion", "falsificationcriteri", "alternatives", "analogies", "edgecase", "epistemic",
+_STEMS: Final = (
+    "speculat", "experimenthint", "analogies",
+    "candidatemechanism", "discriminativeprediction", "sensitivityax", "priorsuggestion",
 )  # fmt: skip
-"""A text in which none of these occurs holds no marker, however it is wrapped."""
+STEMS: Final = {
+    Vocabulary.EVIDENCE: _STEMS,
+    Vocabulary.RESIDUE: (*_STEMS, "falsificationcriteri", "alternatives", "edgecase", "epistemic"),
+}
+"""A text in which none of these occurs holds no marker, however it is wrapped.
+
+Two of five hints are one of these four at least; three of three ideas are one of these one.
+"""
 
 _CONTROL: Final = re.compile(r"\\+[bfnrt]")
 _LAST: Final = re.compile(r"[./:#|]([^./:#|]+)$")
@@ -98,15 +105,14 @@ def says_speculative(meaning: Meaning, value: str) -> bool:
     return meaning is Meaning.FLAG and word not in _NO
 
 
-def could_mark(folded: str) -> bool:
+def could_mark(folded: str, vocabulary: Vocabulary) -> bool:
     """Is there any word in a plain text that a marker would need?
 
     Read twice, because `\\n` may be an escaped line break within a word or a backslash before one.
     """
+    stems = STEMS[vocabulary]
     word = letters(folded)
-    if any(stem in word for stem in STEMS):
+    if any(stem in word for stem in stems):
         return True
-    if "\\" not in folded:
-        return False
-    word = letters(_CONTROL.sub("", folded))
-    return any(stem in word for stem in STEMS)
+    unbroken, breaks = _CONTROL.subn("", folded) if "\\" in folded else (folded, 0)
+    return breaks > 0 and any(stem in letters(unbroken) for stem in stems)
