@@ -36,28 +36,12 @@ DISGUISES: Final[tuple[Any, ...]] = (
 
 def scan(run: Run) -> list[Figure]:
     payload = _payload()
-    if find_marker(payload) is not None or _recursive(payload):
-        raise RuntimeError("the payload is innocent, and somebody found something in it")
-    turns = run.size(20, 1)
-    own, other = alternate(
-        run.size(15, 1),
-        lambda: _timed(find_marker, payload, turns),
-        lambda: _timed(_recursive, payload, turns),
-    )
+    wordy = {**payload, "remark": "There are analogies to older outages, all of them speculative."}
     caught = sum(find_marker(disguise) is not None for disguise in DISGUISES)
     naive = sum(_recursive(disguise) for disguise in DISGUISES)
     return [
-        Figure(
-            benchmark="scan",
-            what="scan an innocent nested payload of 100 KB",
-            unit="ms",
-            ours=own,
-            peer=other,
-            peer_is=PEER,
-            ratio=other / own,
-            ratio_is=TIMES_FASTER,
-            target=Target(at_least=1),
-        ),
+        _race(run, "an innocent nested payload of 100 KB", payload),
+        _race(run, "the same with suspicious words in its prose", wordy),
         Figure(
             benchmark="scan",
             what=f"of {len(DISGUISES)} disguises, caught",
@@ -70,6 +54,28 @@ def scan(run: Run) -> list[Figure]:
             target=Target(at_least=1),
         ),
     ]
+
+
+def _race(run: Run, what: str, payload: dict[str, Any]) -> Figure:
+    if find_marker(payload) is not None or _recursive(payload):
+        raise RuntimeError("the payload is innocent, and somebody found something in it")
+    turns = run.size(20, 1)
+    own, other = alternate(
+        run.size(15, 1),
+        lambda: _timed(find_marker, payload, turns),
+        lambda: _timed(_recursive, payload, turns),
+    )
+    return Figure(
+        benchmark="scan",
+        what=what,
+        unit="ms",
+        ours=own,
+        peer=other,
+        peer_is=PEER,
+        ratio=other / own,
+        ratio_is=TIMES_FASTER,
+        target=Target(at_least=1),
+    )
 
 
 def _payload() -> dict[str, Any]:

@@ -64,6 +64,7 @@ STEMS: Final = {
 Two of five hints are one of these four at least; three of three ideas are one of these one.
 """
 
+_CONTROLS: Final = (r"\b", r"\f", r"\n", r"\r", r"\t")
 _CONTROL: Final = re.compile(r"\\+[bfnrt]")
 _LAST: Final = re.compile(r"[./:#|]([^./:#|]+)$")
 _NO: Final = frozenset({"", "0", "false", "no", "none", "null", "grounded"})
@@ -114,5 +115,7 @@ def could_mark(folded: str, vocabulary: Vocabulary) -> bool:
     word = letters(folded)
     if any(stem in word for stem in stems):
         return True
-    unbroken, breaks = _CONTROL.subn("", folded) if "\\" in folded else (folded, 0)
-    return breaks > 0 and any(stem in letters(unbroken) for stem in stems)
+    if not any(escape in folded for escape in _CONTROLS):
+        return False
+    word = letters(_CONTROL.sub("", folded))
+    return any(stem in word for stem in stems)
