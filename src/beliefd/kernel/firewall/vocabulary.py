@@ -72,11 +72,13 @@ _LANE: Final = frozenset({"speculative", "speculation", "speculativelane"})
 
 
 class _Meanings(dict[str, Meaning | None]):
-    """What keys mean, worked out when first met. Of long keys and of very many none is kept."""
+    """What keys mean, worked out when first met. It forgets before it grows large."""
 
     def __missing__(self, key: str) -> Meaning | None:
         meaning = _worked_out(key)
-        if len(key) <= 64 and len(self) < 8_192:
+        if len(key) <= 64:
+            if len(self) >= 8_192:
+                self.clear()
             self[key] = meaning
         return meaning
 
