@@ -96,6 +96,7 @@ class Steward:
         detector: Detector | None = None,
         registry: Registry | None = None,
         signer: Signer | None = None,
+        workers: int = 0,
     ) -> None:
         self.store = store
         self.registry = registry or default_registry
@@ -109,7 +110,7 @@ class Steward:
         self.retries = 0
         self._lanes: dict[str, _Lane] = {}
         self.effects: set[asyncio.Task[Any]] = set()
-        self.runner = Runner()
+        self.runner = Runner(workers)
         self.feeds: set[asyncio.Event] = set()
         self.feeds_ended = False
 

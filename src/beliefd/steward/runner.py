@@ -19,18 +19,24 @@ class Underway(Struct):
 
 
 class Runner:
-    """The runs of one steward, by id, and the workers that make them, which are started when first needed."""
+    """The runs of one steward, by id, and the workers that make them, which are started when first needed.
 
-    def __init__(self) -> None:
+    Without worker processes they are made in a thread: a process that starts others must be one of ours,
+    because each of them imports its main module again.
+    """
+
+    def __init__(self, workers: int = 0) -> None:
+        self.workers = workers
         self.underway: dict[str, Underway] = {}
         self._executor: Executor | None = None
 
     @property
     def executor(self) -> "Executor":
         if self._executor is None:
+            from beliefd.experiments.executors.processes import ProcessExecutor
             from beliefd.experiments.executors.serial import SerialExecutor
 
-            self._executor = SerialExecutor()
+            self._executor = ProcessExecutor(self.workers) if self.workers else SerialExecutor()
         return self._executor
 
     def cancel(self, run_id: str) -> bool:
