@@ -287,6 +287,12 @@ def test_designs_can_convince_either_way(given_hints: ExperimentHints | None) ->
         assert (report.outcome, report.fragile) == (outcome, False)
 
 
+def test_a_design_keeps_to_its_budget() -> None:
+    small = msgspec.structs.replace(CLAIM, budget=Budget(replicates=100))
+    assert choose(small, FULL).n_perturbations > 100
+    assert design(small, FULL).params["n_perturbations"] == 100
+
+
 def test_a_single_observation_does_not_convince() -> None:
     one = msgspec.structs.replace(CLAIM, observed_values=(10.0,))
     for given_hints in (None, FULL):
