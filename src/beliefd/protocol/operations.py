@@ -9,6 +9,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Value
 from beliefd.protocol import answers
 from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
+from beliefd.protocol.knowledge_operations import KNOWLEDGE_OPERATIONS
 from beliefd.protocol.operation import (
     MIB,
     ON_WRITING,
@@ -248,5 +249,6 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *CLAIM_OPERATIONS,
     *SUBSTRATE_OPERATIONS,
     *UNCERTAINTY_OPERATIONS,
+    *KNOWLEDGE_OPERATIONS,
 )
 BY_NAME: Final = {operation.name: operation for operation in OPERATIONS}
