@@ -62,7 +62,7 @@ class Telling:
         if one.claim_id != self._claim_id:
             return None
         self._experiments.add(one.experiment_id)
-        text = f"attempt {one.attempt} was planned with {one.template}, alpha {one.alpha:.4g}, seed {one.seed}"
+        text = f"attempt {one.attempt}: {one.template} was planned, alpha {one.alpha:.4g}, seed {one.seed}"
         return Said(text, {"experiment_id": one.experiment_id, "spec_hash": one.spec_hash})
 
     def _run(self, event: RunStarted | RunRecorded) -> Said | None:

@@ -90,9 +90,9 @@ def _touched(event: Event, session: Session) -> Iterator[Artifact]:
     elif isinstance(event, IntentStaged):
         yield from event.propositions
         yield from (one for one in (event.superseded, event.intent) if one is not None)
-    else:
-        yield from getattr(event, "propositions", ())
-        yield from getattr(event, "intents", ())
+    elif isinstance(event, ApprovalDecided | ApprovalClosed):
+        yield from event.propositions if isinstance(event, ApprovalDecided) else ()
+        yield from event.intents
 
 
 def _grounded(session: Session) -> Iterator[Artifact]:

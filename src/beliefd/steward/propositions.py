@@ -14,12 +14,14 @@ from beliefd.knowledge.graph import NodeRow
 from beliefd.knowledge.provenance import NEEDLES, Telling
 from beliefd.ledger.chain import read
 from beliefd.protocol import knowledge_answers as answers
+from beliefd.protocol.answers import Answer
 from beliefd.steward.call import Call
 from beliefd.steward.handle import Steward
 
 MOST: Final = 1_000
 """So many pieces of each kind an answer holds."""
 T = TypeVar("T")
+A = TypeVar("A", bound=Answer)
 _Held = list[tuple[str, T]]
 """Artifacts, each with the session that it is in."""
 
@@ -39,9 +41,7 @@ async def list_propositions(steward: Steward, call: Call) -> answers.Proposition
         if len(ids) <= limit:
             break
     page = shown[:limit]
-    return answers.PropositionPage(
-        propositions=page, next=page[-1].claim_id if len(shown) > limit else None
-    )
+    return answers.PropositionPage(propositions=page, next=page[-1].claim_id if len(shown) > limit else None)
 
 
 async def show_proposition(steward: Steward, call: Call) -> answers.PropositionView:
@@ -66,7 +66,7 @@ async def show_proposition(steward: Steward, call: Call) -> answers.PropositionV
         evidence=entries,
         intents=[_intent_entry(session_id, one) for session_id, one in intents],
         speculative_hypotheses=[_idea_entry(session_id, one) for session_id, one in ideas],
-        truncated=max(map(len, (held, evidence, intents, ideas))) >= MOST,
+        truncated=max(len(held), len(evidence), len(intents), len(ideas)) >= MOST,
     )
 
 
@@ -110,7 +110,8 @@ async def _steps(steward: Steward, session_id: str, claim_id: str) -> list[answe
 
 async def _propositions(steward: Steward, ids: Sequence[str]) -> list[answers.PropositionRow]:
     by_claim: dict[str, _Held[Proposition]] = {name: [] for name in ids}
-    for session_id, one in _decoded(await steward.store.nodes(say.PROPOSITION, ids, MOST * len(ids)), Proposition):
+    rows = await steward.store.nodes(say.PROPOSITION, ids, MOST * len(ids))
+    for session_id, one in _decoded(rows, Proposition):
         by_claim[one.claim_id].append((session_id, one))
     return [
         answers.PropositionRow(
@@ -128,9 +129,8 @@ async def _propositions(steward: Steward, ids: Sequence[str]) -> list[answers.Pr
 async def _held(steward: Steward, claim_id: str) -> _Held[Proposition]:
     held = _decoded(await steward.store.nodes(say.PROPOSITION, [claim_id], MOST), Proposition)
     if not held:
-        raise BeliefdError(
-            Code.PROPOSITION_NOT_FOUND, f"no session holds a proposition `{claim_id[:64]}`", {"path": "claim_id"}
-        )
+        text = f"no session holds a proposition `{claim_id[:64]}`"
+        raise BeliefdError(Code.PROPOSITION_NOT_FOUND, text, {"path": "claim_id"})
     return held
 
 
@@ -196,10 +196,8 @@ def _idea_entry(session_id: str, one: Hypothesis) -> answers.IdeaEntry:
     return _entry(answers.IdeaEntry, one, session_id=session_id)
 
 
-A = TypeVar("A", bound=answers.Answer)
-
-
 def _entry(kind: type[A], one: Any, **rest: Any) -> A:
     """An answer with the members of an artifact that it shares, and the rest as told."""
-    shared = {name: getattr(one, name) for name in kind.__struct_fields__ if name not in rest}
-    return kind(**shared, **rest)
+    shared: dict[str, Any] = {name: getattr(one, name) for name in kind.__struct_fields__ if name not in rest}
+    answer: A = kind(**shared, **rest)
+    return answer

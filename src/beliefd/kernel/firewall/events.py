@@ -48,9 +48,11 @@ class RunRecorded(Happening, frozen=True, tag="run_recorded"):
 
 
 class EvidenceLinked(Happening, frozen=True, tag="evidence_linked"):
-    """Minted evidence began to count. `eliminated` is what its experiment had said it would eliminate."""
+    """Minted evidence began to count. What its experiment had said would fall by it is `eliminated`, or
+    `ignored` if it was gone already."""
 
     evidence: Evidence
+    ignored: tuple[str, ...] = ()
 
 
 class IntentStaged(Happening, frozen=True, tag="intent_staged"):
