@@ -29,6 +29,8 @@ EXPECTED = {
     "capability": {"issue", "show", "revoke"},
     "tool": {"list"},
     "audit": {"show", "verify", "export", "import", "replay", "merge"},
+    "proposition": {"list", "show", "why"},
+    "knowledge": {"rebuild"},
     "uncertainty": {"measure", "evaluate", "examples"},
 }  # fmt: skip
 

@@ -111,6 +111,7 @@ class Story:
             template="threshold_check",
             params=PARAMS,
             seed=seed,
+            unit="ms",
             eliminates_if_supported=("spike",),
         )
         event: ExperimentDesigned = self.tell(DesignExperiment(spec=spec))

@@ -8,7 +8,9 @@ from beliefd.cli.claim import claim
 from beliefd.cli.demo import demo
 from beliefd.cli.doctor import doctor
 from beliefd.cli.inbox import inbox
+from beliefd.cli.knowledge import knowledge
 from beliefd.cli.policy import policy
+from beliefd.cli.proposition import proposition
 from beliefd.cli.serve import serve
 from beliefd.cli.session import session
 from beliefd.cli.state import capability, state, tool
@@ -33,6 +35,8 @@ COMMANDS = (
     state,
     capability,
     tool,
+    proposition,
+    knowledge,
     audit,
     policy,
     uncertainty,
