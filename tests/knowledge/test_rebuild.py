@@ -107,3 +107,17 @@ def test_nothing_is_built_from_a_ledger_that_does_not_hold() -> None:
             await rebuild(store)
 
     asyncio.run(run())
+
+
+def test_a_ledger_whose_tail_was_cut_off_ends_the_rebuild(tmp_path: Path) -> None:
+    async def run() -> None:
+        store = await SqliteStore.open(tmp_path / "ledger.db")
+        await supported("a").write(store)
+        with sqlite3.connect(tmp_path / "ledger.db") as connection:
+            connection.execute("DROP TRIGGER audit_events_keep_delete")
+            connection.execute("DELETE FROM audit_events WHERE seq > 5")
+        with pytest.raises(LedgerBroken, match="elsewhere than its last entry"):
+            await rebuild(store)
+        await store.close()
+
+    asyncio.run(run())

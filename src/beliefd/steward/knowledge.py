@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from msgspec import Struct
 
 from beliefd.knowledge.rows import all_rows
+from beliefd.ledger.chain import LedgerBroken
 from beliefd.ledger.replay import Position, fold
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.stores.base import HeadMoved, SessionRow, Store
@@ -39,12 +40,13 @@ async def rebuild(store: Store, progress: Progress = lambda _: None) -> Rebuilt:
 async def _rebuild_one(store: Store, session_id: str, folded: Progress) -> bool:
     position: Position | None = None
     while True:
-        after = 0 if position is None else position.head.seq
-        async for chunk in store.stream(session_id, after):
+        start = position
+        async for chunk in store.stream(session_id, 0 if position is None else position.head.seq):
             position = await offload(is_heavy(chunk), fold, chunk, position)
             folded(len(chunk))
-        if position is None:
-            return False
+        if position is None or position is start:
+            seq = 0 if position is None else position.head.seq
+            raise LedgerBroken(seq + 1, None, "the head of the session is elsewhere than its last entry")
         try:
             return await store.replace_graph(session_id, position.head, all_rows(position.session))
         except HeadMoved:
