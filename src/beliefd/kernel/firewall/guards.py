@@ -11,6 +11,7 @@ import msgspec
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.firewall.experiments import ExperimentSpec
 from beliefd.kernel.firewall.markers import Marker, find_marker
+from beliefd.kernel.firewall.params import checked_spec
 from beliefd.kernel.firewall.vocabulary import Vocabulary
 from beliefd.kernel.values import Id
 
@@ -70,8 +71,12 @@ def parse_spec(document: object) -> ExperimentSpec:
     """A plan as somebody sent it: first no residue of speculation, at any depth, then the closed types."""
     refuse_speculation(document, Code.SPECULATIVE_RESIDUE)
     try:
-        return msgspec.convert(document, ExperimentSpec)
+        spec = msgspec.convert(document, ExperimentSpec)
+        checked_spec(spec)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `")
         details = {"path": path.rstrip("`") or "$"}
         raise Stopped(Code.INVALID_REQUEST, message[:1].lower() + message[1:], details) from None
+    except BeliefdError as error:
+        raise Stopped(error.code, error.message, error.details) from None
+    return spec
