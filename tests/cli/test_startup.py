@@ -30,7 +30,7 @@ EXPECTED = {
     "tool": {"list"},
     "audit": {"show", "verify", "export", "import", "replay", "merge"},
     "proposition": {"list", "show", "why"},
-    "knowledge": {"rebuild"},
+    "knowledge": {"export", "rebuild"},
     "uncertainty": {"measure", "evaluate", "examples"},
 }  # fmt: skip
 

@@ -43,6 +43,8 @@ TOUCHING: Final = (
     ApprovalDecided,
     ApprovalClosed,
 )
+NEEDLES: Final = tuple(f'"kind":"{kind.__struct_config__.tag}"'.encode() for kind in TOUCHING)
+"""One of these stands in every record that may change the graph."""
 UNLINKED: Final = "unlinked"
 QUARANTINED: Final = "quarantined"
 SPECULATIVE: Final = "speculative"
