@@ -23,7 +23,7 @@ EXPECTED = {
         "counterfactual", "watch",
     },
     "claim": {"submit", "check", "show"},
-    "inbox": {"list", "show", "approve", "reject", "modify", "withdraw", "watch"},
+    "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "watch"},
     "policy": {"check", "explain", "test"},
     "state": {"show", "propose"},
     "capability": {"issue", "show", "revoke"},
@@ -32,6 +32,11 @@ EXPECTED = {
     "proposition": {"list", "show", "why"},
     "knowledge": {"export", "rebuild"},
     "uncertainty": {"measure", "evaluate", "examples"},
+    "firewall": {"scan"},
+    "hypothesis": {"note", "list"},
+    "experiment": {"design", "run", "watch", "cancel", "reproduce", "list", "show"},
+    "evidence": {"link", "list"},
+    "intent": {"stage", "list", "show"},
 }  # fmt: skip
 
 

@@ -7,8 +7,11 @@ from beliefd.cli.audit import audit
 from beliefd.cli.claim import claim
 from beliefd.cli.demo import demo
 from beliefd.cli.doctor import doctor
+from beliefd.cli.experiment import experiment
+from beliefd.cli.firewall import firewall
 from beliefd.cli.inbox import inbox
 from beliefd.cli.knowledge import knowledge
+from beliefd.cli.lanes import evidence, hypothesis, intent
 from beliefd.cli.policy import policy
 from beliefd.cli.proposition import proposition
 from beliefd.cli.serve import serve
@@ -35,6 +38,11 @@ COMMANDS = (
     state,
     capability,
     tool,
+    hypothesis,
+    experiment,
+    evidence,
+    intent,
+    firewall,
     proposition,
     knowledge,
     audit,

@@ -42,6 +42,7 @@ from beliefd.steward.lookout import EXAMINED, NOTHING_ASIDE, Aside, Detector, Lo
 from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.outside import Outside
 from beliefd.steward.positions import Positions, pack, session_not_found
+from beliefd.steward.runner import Runner
 from beliefd.stores.base import Append, HeadMoved, InboxRow, Remembered, Snapshot, StorageUnavailable, Store
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry, default_registry
@@ -97,6 +98,7 @@ class Steward:
         detector: Detector | None = None,
         registry: Registry | None = None,
         signer: Signer | None = None,
+        workers: int = 0,
     ) -> None:
         self.store = store
         self.registry = registry or default_registry
@@ -110,6 +112,7 @@ class Steward:
         self.retries = 0
         self._lanes: dict[str, _Lane] = {}
         self.effects: set[asyncio.Task[Any]] = set()
+        self.runner = Runner(workers)
         self.feeds: set[asyncio.Event] = set()
         self.feeds_ended = False
 
@@ -152,6 +155,7 @@ class Steward:
 
     async def close(self, patience: float | None = None) -> None:
         """Let what was accepted finish, but wait no longer than told for a hanging store; then close it."""
+        self.runner.cancel_all()
         try:
             async with asyncio.timeout(patience):
                 while tasks := [*self.effects, *(lane.task for lane in self._lanes.values() if lane.task)]:
@@ -160,6 +164,7 @@ class Steward:
             for lane in self._lanes.values():
                 if lane.task is not None:
                     lane.task.cancel()
+        await self.runner.close()
         await self.store.close()
 
     async def _drain(self, session_id: str, waiting: list[_Call]) -> None:
