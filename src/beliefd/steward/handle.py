@@ -24,7 +24,7 @@ from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
-from beliefd.knowledge.graph import GraphRows, merged
+from beliefd.knowledge.graph import NOTHING, GraphRows, merged
 from beliefd.knowledge.rows import graph_rows
 from beliefd.ledger.chain import (
     LedgerBroken,
@@ -344,7 +344,7 @@ class _Turn:
             remembered=[used for used, _ in self._used.values()],
             snapshot=self._snapshot,
             inbox=list(self._inbox.values()),
-            graph=merged(self._graph),
+            graph=merged(self._graph) if self._graph else NOTHING,
         )
 
     @property
