@@ -52,7 +52,7 @@ SIGNING_KEY = "capability.key"
     show_envvar=True,
     help="Processes that run experiments; 0 for none of their own. By default one a core.",
 )
-def serve(  # noqa: PLR0913 - one argument an option
+def serve(  # noqa: PLR0913, PLR0917 - one argument an option
     port: int,
     host: str,
     data: Path,
