@@ -75,3 +75,25 @@ def test_an_append_without_rows_of_the_graph_sends_no_statement_about_it(tmp_pat
     assert any("graph_links" in statement for statement in sent)
     assert "graph" not in append_statement(batch("s", None, chain("s", 3)))[0]
     assert "graph_links" in append_statement(batch("s", None, chain("s", 3), graph=graph_of("s")))[0]
+
+
+def test_no_question_reads_more_of_the_graph_than_it_answers(tmp_path: Path) -> None:
+    """Every lookup goes by an index, however many sessions there are."""
+
+    async def run() -> list[str]:
+        store = await SqliteStore.open(tmp_path / "ledger.db")
+        asked: list[str] = []
+        store._reader.set_trace_callback(asked.append)
+        await store.node_ids(say.PROPOSITION, (), "a", 10)
+        await store.node_ids(say.PROPOSITION, ("supported", "refuted"), "a", 10)
+        await store.nodes(say.PROPOSITION, ["a", "b"], 10)
+        await store.links(say.EVIDENCE_FOR_PROPOSITION, "a")
+        await store.graph("s")
+        store._reader.set_trace_callback(None)
+        plans = [row[3] for one in asked for row in store._reader.execute(f"EXPLAIN QUERY PLAN {one}")]
+        await store.close()
+        return [plan.decode() for plan in plans]
+
+    plans = asyncio.run(run())
+    assert sum("SEARCH graph_" in plan for plan in plans) == 7
+    assert not any("SCAN graph_" in plan or "TEMP B-TREE" in plan for plan in plans)

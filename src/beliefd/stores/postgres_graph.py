@@ -11,6 +11,10 @@ from beliefd.stores.base import HeadMoved
 
 T = TypeVar("T")
 _NODE: Final = "kind, session_id, id, claim_id, status, document"
+_IDS: Final = "SELECT DISTINCT id FROM graph_nodes WHERE kind = $1 AND id > $2 ORDER BY id LIMIT $3"
+_IDS_OF_STATUS: Final = (
+    "SELECT DISTINCT id FROM graph_nodes WHERE kind = $1 AND status = $2 AND id > $3 ORDER BY id LIMIT $4"
+)
 _LINK: Final = "relation, session_id, first_kind, first_id, second_kind, second_id"
 
 
@@ -21,7 +25,7 @@ def put_graph(first: int, source: str = "") -> str:
 , noded AS (
     INSERT INTO graph_nodes ({_NODE})
     SELECT node.* FROM {source}unnest({", ".join(text[:6])}) AS node
-    ON CONFLICT (kind, session_id, id) DO UPDATE SET
+    ON CONFLICT (session_id, kind, id) DO UPDATE SET
         claim_id = excluded.claim_id, status = excluded.status, document = excluded.document
 ), linked AS (
     INSERT INTO graph_links ({_LINK}, first_role, second_role)
@@ -69,15 +73,13 @@ class PostgresGraph(ABC):
     async def _in_transaction(self, work: Callable[[Any], Awaitable[T]]) -> T: ...
 
     async def node_ids(self, kind: str, statuses: Sequence[str], after: str | None, limit: int) -> list[str]:
-        rows = await self._all(
-            "SELECT DISTINCT id FROM graph_nodes WHERE kind = $1 AND id > $2"
-            " AND (cardinality($3::text[]) = 0 OR status = ANY($3)) ORDER BY id LIMIT $4",
-            kind,
-            after or "",
-            list(statuses),
-            limit,
-        )
-        return [name for (name,) in rows]
+        if not statuses:
+            return [name for (name,) in await self._all(_IDS, kind, after or "", limit)]
+        # Each status is walked in the order of its index, as far as the page can need of it.
+        found: set[str] = set()
+        for status in statuses:
+            found |= {name for (name,) in await self._all(_IDS_OF_STATUS, kind, status, after or "", limit)}
+        return sorted(found)[:limit]
 
     async def nodes(self, kind: str, claim_ids: Sequence[str], limit: int) -> list[NodeRow]:
         rows = await self._all(

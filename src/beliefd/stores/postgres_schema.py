@@ -104,11 +104,11 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         claim_id   TEXT COLLATE "C" NOT NULL,
         status     TEXT COLLATE "C" NOT NULL,
         document   TEXT NOT NULL,
-        PRIMARY KEY (kind, session_id, id)
+        PRIMARY KEY (session_id, kind, id)
     );
+    CREATE INDEX graph_nodes_by_id ON graph_nodes (kind, id);
     CREATE INDEX graph_nodes_by_status ON graph_nodes (kind, status, id);
     CREATE INDEX graph_nodes_by_claim ON graph_nodes (kind, claim_id, session_id, id);
-    CREATE INDEX graph_nodes_by_session ON graph_nodes (session_id);
 
     -- The database itself refuses a player that may not play its role, and one that is not there.
     CREATE TABLE graph_links (
@@ -120,16 +120,16 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         second_role TEXT COLLATE "C" NOT NULL,
         second_kind TEXT COLLATE "C" NOT NULL,
         second_id   TEXT COLLATE "C" NOT NULL,
-        PRIMARY KEY (relation, session_id, first_kind, first_id, second_kind, second_id),
+        PRIMARY KEY (session_id, relation, first_kind, first_id, second_kind, second_id),
         FOREIGN KEY (relation, first_role, first_kind) REFERENCES graph_plays (relation, role, kind),
         FOREIGN KEY (relation, second_role, second_kind) REFERENCES graph_plays (relation, role, kind),
-        FOREIGN KEY (first_kind, session_id, first_id) REFERENCES graph_nodes (kind, session_id, id),
-        FOREIGN KEY (second_kind, session_id, second_id) REFERENCES graph_nodes (kind, session_id, id),
+        FOREIGN KEY (session_id, first_kind, first_id) REFERENCES graph_nodes (session_id, kind, id),
+        FOREIGN KEY (session_id, second_kind, second_id) REFERENCES graph_nodes (session_id, kind, id),
         CHECK (first_role <> second_role)
     );
-    CREATE INDEX graph_links_by_first ON graph_links (first_kind, session_id, first_id);
-    CREATE INDEX graph_links_by_second ON graph_links (second_kind, session_id, second_id);
-    CREATE INDEX graph_links_by_target ON graph_links (relation, second_id);
+    CREATE INDEX graph_links_by_first ON graph_links (session_id, first_kind, first_id);
+    CREATE INDEX graph_links_by_second ON graph_links (session_id, second_kind, second_id);
+    CREATE INDEX graph_links_by_target ON graph_links (second_id, relation);
     """,
 )
 

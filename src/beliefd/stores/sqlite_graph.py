@@ -15,9 +15,13 @@ from beliefd.stores.base import HeadMoved
 T = TypeVar("T")
 _NODE: Final = "kind, session_id, id, claim_id, status, document"
 _LINK: Final = "relation, session_id, first_kind, first_id, second_kind, second_id"
+_IDS: Final = "SELECT DISTINCT id FROM graph_nodes WHERE kind = ? AND id > ? ORDER BY id LIMIT ?"
+_IDS_OF_STATUS: Final = (
+    "SELECT DISTINCT id FROM graph_nodes WHERE kind = ? AND status = ? AND id > ? ORDER BY id LIMIT ?"
+)
 _PUT_NODE: Final = (
     f"INSERT INTO graph_nodes ({_NODE}) VALUES (?, ?, ?, ?, ?, ?)"  # noqa: S608 - made of constants
-    " ON CONFLICT (kind, session_id, id) DO UPDATE SET"
+    " ON CONFLICT (session_id, kind, id) DO UPDATE SET"
     " claim_id = excluded.claim_id, status = excluded.status, document = excluded.document"
 )
 _PUT_LINK: Final = (
@@ -65,16 +69,15 @@ class SqliteGraph(ABC):
     def _alone(self, work: Callable[[sqlite3.Connection], T]) -> T: ...
 
     async def node_ids(self, kind: str, statuses: Sequence[str], after: str | None, limit: int) -> list[str]:
-        rows = self._all(
-            "SELECT DISTINCT id FROM graph_nodes WHERE kind = ? AND id > ?"
-            " AND (? = 0 OR status IN (SELECT value FROM json_each(?))) ORDER BY id LIMIT ?",
-            kind,
-            after or "",
-            len(statuses),
-            json.dumps(list(statuses)),
-            limit,
-        )
-        return [name.decode() for (name,) in rows]
+        if not statuses:
+            return [name.decode() for (name,) in self._all(_IDS, kind, after or "", limit)]
+        # Each status is walked in the order of its index, as far as the page can need of it.
+        found = {
+            name.decode()
+            for status in statuses
+            for (name,) in self._all(_IDS_OF_STATUS, kind, status, after or "", limit)
+        }
+        return sorted(found)[:limit]
 
     async def nodes(self, kind: str, claim_ids: Sequence[str], limit: int) -> list[NodeRow]:
         rows = self._all(
