@@ -251,10 +251,11 @@ def test_a_grown_ledger_brings_only_what_is_new() -> None:
 def test_a_copy_does_not_go_on_with_another_ledger_of_the_same_name() -> None:
     driver = FakeDriver()
     exported(driver, supported("a", 1))
-    with pytest.raises(GraphUnavailable, match="another ledger"):
-        exported(driver, refuted("a", 2))
-    with pytest.raises(GraphUnavailable, match="another ledger"):
-        exported(driver, Story("a", 1))
+    longer, shorter = supported("a", 2), Story("a", 1)
+    longer.propose("more")
+    for other in (longer, shorter):
+        with pytest.raises(GraphUnavailable, match="another ledger"):
+            exported(driver, other)
 
 
 def test_a_link_that_the_schema_does_not_allow_takes_the_whole_write_back() -> None:
