@@ -136,6 +136,8 @@ def test_hints_become_counts_and_widths() -> None:
 def test_hints_about_another_claim_are_refused() -> None:
     with pytest.raises(BeliefdError, match="another claim"):
         designed(msgspec.structs.replace(CLAIM, claim_id="c2"), FULL)
+    with pytest.raises(BeliefdError, match="another claim"):
+        design(msgspec.structs.replace(CLAIM, claim_id="c2"), FULL, Choice())
 
 
 def test_a_model_may_choose_a_harder_test() -> None:
@@ -272,6 +274,7 @@ def test_every_design_has_valid_parameters_and_runs(
         assert parse_spec(msgspec.to_builtins(spec)) == spec
         report = ran(spec)
         assert report.status == "completed", report.failure
+        assert all(check.passed for check in report.checks if check.name in ("budget", "dimensions"))
 
 
 @pytest.mark.parametrize("given_hints", [None, FULL], ids=["without hints", "with hints"])
@@ -282,6 +285,18 @@ def test_designs_can_convince_either_way(given_hints: ExperimentHints | None) ->
     for claim, outcome in ((right, "support"), (wrong, "refute")):
         report = ran(design(claim, given_hints))
         assert (report.outcome, report.fragile) == (outcome, False)
+
+
+def test_a_single_observation_does_not_convince() -> None:
+    one = msgspec.structs.replace(CLAIM, observed_values=(10.0,))
+    for given_hints in (None, FULL):
+        assert ran(design(one, given_hints)).outcome == "unresolved"
+
+
+def test_an_interval_has_a_width_even_where_numbers_are_coarse() -> None:
+    coarse = msgspec.structs.replace(CLAIM, observed_values=(1e15,), claimed_value=1e15, tolerance=1e-3)
+    base = design(coarse, FULL).params["base"]
+    assert base["ci_low"] < base["estimate"] < base["ci_high"]
 
 
 def test_numbers_that_cannot_be_averaged_are_refused_with_their_place() -> None:
