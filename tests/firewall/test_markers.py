@@ -97,10 +97,7 @@ DISGUISES: dict[str, tuple[Any, str]] = {
     "JSON in JSON": ({"a": json.dumps({"b": [TEXT]})}, "$.a{}.b[0]{}.epistemic_status"),
     "kebab in JSON": ({"a": '{"epistemic-status": "Speculative"}'}, "$.a{}.epistemic-status"),
     "escaped letters": ({"a": r'{"\u0065pistemic_status": "speculative"}'}, "$.a{}.epistemic_status"),
-    "escaped surrogates": (
-        {"a": r'{"epistemic_status": "\ud835\udcc8peculative"}'},
-        "$.a{}.epistemic_status",
-    ),
+    "escaped surrogates": ({"a": r'{"lane": "\ud835\udcc8peculative"}'}, "$.a{}.lane"),
     "escaped line break": ({"a": r'{"epistemic\nstatus": "speculative"}'}, '$.a{}["epistemic\\nstatus"]'),
     "escaped line break in a value": ({"a": r'{"lane": "specu\nlative"}'}, "$.a{}.lane"),
     "byte order mark": ({"a": "\ufeff" + TEXT}, "$.a{}.epistemic_status"),

@@ -39,7 +39,7 @@ class Executor(Protocol):
 
     @property
     def width(self) -> int:
-        """How many blocks are drawn at the same time."""
+        """How many blocks may be under way at the same time."""
         ...
 
     async def start(self) -> None:
