@@ -14,6 +14,7 @@ from beliefd.knowledge.combining import STRENGTH, combined, may_combine_to
 from beliefd.knowledge.rows import QUARANTINED
 from beliefd.protocol.knowledge_answers import PropositionPage, PropositionView, PropositionWhy
 from beliefd.protocol.operations import BY_NAME
+from beliefd.steward import propositions
 from beliefd.steward.call import Call
 from beliefd.steward.handle import Steward
 from beliefd.steward.usecases import perform
@@ -202,6 +203,19 @@ def test_a_claim_that_no_session_holds_is_not_found(ask: Callable[..., Awaitable
     with pytest.raises(BeliefdError) as caught:
         ask("c", only_ideas)
     assert caught.value.code is Code.PROPOSITION_NOT_FOUND
+
+
+def test_an_answer_that_is_cut_short_says_so_and_its_status_is_still_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(propositions, "MOST", 1)
+    view = shown("c", supported("a", 1), refuted("b", 2))
+    assert [len(part) for part in (view.sessions, view.evidence, view.intents)] == [1, 1, 1]
+    assert len(view.speculative_hypotheses) == 1
+    assert view.truncated
+    assert view.status == view.truth_assertion.warrants == "unresolved"
+    monkeypatch.setattr(propositions, "MOST", 4)
+    assert not shown("c", supported("a", 1), refuted("b", 2)).truncated
 
 
 # -- why -------------------------------------------------------------------------------------------

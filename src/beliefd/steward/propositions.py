@@ -20,6 +20,8 @@ from beliefd.steward.handle import Steward
 
 MOST: Final = 1_000
 """So many pieces of each kind an answer holds."""
+EVERY: Final = 2**62
+"""What a status is worked out from is never cut short."""
 T = TypeVar("T")
 A = TypeVar("A", bound=Answer)
 _Held = list[tuple[str, T]]
@@ -62,11 +64,11 @@ async def show_proposition(steward: Steward, call: Call) -> answers.PropositionV
             supporting=list(found.supporting),
             refuting=list(found.refuting),
         ),
-        sessions=[_holding(session_id, one) for session_id, one in held],
-        evidence=entries,
-        intents=[_intent_entry(session_id, one) for session_id, one in intents],
-        speculative_hypotheses=[_idea_entry(session_id, one) for session_id, one in ideas],
-        truncated=max(len(held), len(evidence), len(intents), len(ideas)) >= MOST,
+        sessions=[_holding(session_id, one) for session_id, one in held[:MOST]],
+        evidence=entries[:MOST],
+        intents=[_intent_entry(session_id, one) for session_id, one in intents[:MOST]],
+        speculative_hypotheses=[_idea_entry(session_id, one) for session_id, one in ideas[:MOST]],
+        truncated=max(len(held), len(evidence), len(intents), len(ideas)) > MOST,
     )
 
 
@@ -110,7 +112,7 @@ async def _steps(steward: Steward, session_id: str, claim_id: str) -> list[answe
 
 async def _propositions(steward: Steward, ids: Sequence[str]) -> list[answers.PropositionRow]:
     by_claim: dict[str, _Held[Proposition]] = {name: [] for name in ids}
-    rows = await steward.store.nodes(say.PROPOSITION, ids, MOST * len(ids))
+    rows = await steward.store.nodes(say.PROPOSITION, ids, EVERY)
     for session_id, one in _decoded(rows, Proposition):
         by_claim[one.claim_id].append((session_id, one))
     return [
@@ -127,7 +129,7 @@ async def _propositions(steward: Steward, ids: Sequence[str]) -> list[answers.Pr
 
 
 async def _held(steward: Steward, claim_id: str) -> _Held[Proposition]:
-    held = _decoded(await steward.store.nodes(say.PROPOSITION, [claim_id], MOST), Proposition)
+    held = _decoded(await steward.store.nodes(say.PROPOSITION, [claim_id], EVERY), Proposition)
     if not held:
         text = f"no session holds a proposition `{claim_id[:64]}`"
         raise BeliefdError(Code.PROPOSITION_NOT_FOUND, text, {"path": "claim_id"})
@@ -145,11 +147,11 @@ async def _around(
     }
     pieces: _Held[Evidence] = []
     for kind in say.EVIDENCE_KINDS:
-        rows = await store.nodes(kind, [claim_id], MOST)
+        rows = await store.nodes(kind, [claim_id], EVERY)
         pieces += _decoded((row for row in rows if row.key in linked), Evidence)
     pieces.sort(key=lambda piece: (piece[1].linked_at or "", piece[1].evidence_id))
-    intents = _decoded(await store.nodes(say.INTENT, [claim_id], MOST), Intent)
-    ideas = _decoded(await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST), Hypothesis)
+    intents = _decoded(await store.nodes(say.INTENT, [claim_id], MOST + 1), Intent)
+    ideas = _decoded(await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST + 1), Hypothesis)
     return pieces, intents, ideas
 
 

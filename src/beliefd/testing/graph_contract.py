@@ -181,6 +181,7 @@ class GraphContract(StoreContract):
             ("b", "t"),
         ]
         assert await store.nodes(say.VALIDATION_EVIDENCE, ["a", "b"], 3) == found[:3]
+        assert await store.nodes(say.VALIDATION_EVIDENCE, ["a", "b"], 2**62) == found
         assert await store.nodes(say.NEGATIVE_EVIDENCE, ["a"], 10) == []
         assert await store.nodes(say.VALIDATION_EVIDENCE, [], 10) == []
 
