@@ -25,8 +25,7 @@ def quantiles(distribution: Distribution, even: Floats, heavy: bool = False) -> 
         found = _bell(even, heavy)
         found *= distribution.std
         found += distribution.mean
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(found)) if isinstance(distribution, LogNormal) else found
+        return np.asarray(np.exp(found)) if isinstance(distribution, LogNormal) else found
     if isinstance(distribution, Uniform):
         return distribution.low + (distribution.high - distribution.low) * even
     if isinstance(distribution, Exponential):

@@ -20,9 +20,7 @@ class ProcessExecutor:
 
     def __init__(self, workers: int | None = None) -> None:
         self._workers = workers or os.cpu_count() or 1
-        self.width = (
-            2 * self._workers
-        )  # one to draw, one that waits: no worker is idle while results are read
+        self.width = 2 * self._workers  # the second half waits, so that no worker ever does
         self._pool: ProcessPoolExecutor | None = None
 
     async def start(self) -> None:
