@@ -32,8 +32,9 @@ from beliefd.stores.base import Append, Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore
 from tests.cli.runner import beliefd
-from tests.knowledge.fake_typedb import FakeDriver, Query, Schema, TransactionType
+from tests.knowledge.fake_typedb import FakeDriver, TransactionType
 from tests.knowledge.story import Story, refuted, supported
+from tests.knowledge.typeql import Query, Schema
 
 
 def copy_in(driver: FakeDriver) -> TypeDBGraph:
