@@ -14,7 +14,16 @@ from beliefd.protocol import answers
 from beliefd.protocol.answers import snapshot_of
 from beliefd.protocol.operations import BY_NAME, AskCounterfactual, Operation
 from beliefd.protocol.wire import bind, convert, query_values
-from beliefd.steward import claims, experiments, firewall, queries, substrate, transfer, uncertainty
+from beliefd.steward import (
+    claims,
+    experiments,
+    firewall,
+    propositions,
+    queries,
+    substrate,
+    transfer,
+    uncertainty,
+)
 from beliefd.steward.call import Call
 from beliefd.steward.counterfactual import counterfactual
 from beliefd.steward.handle import Outcome, Steward, refusal
@@ -200,6 +209,9 @@ HANDLERS: Final[dict[str, Handler]] = {
     "stage_intent": firewall.stage_intent,
     "list_intents": firewall.list_intents,
     "show_intent": firewall.show_intent,
+    "list_propositions": propositions.list_propositions,
+    "show_proposition": propositions.show_proposition,
+    "why_proposition": propositions.why_proposition,
     "measure_semantic_entropy": uncertainty.measure_semantic_entropy,
     "measure_model_disagreement": uncertainty.measure_model_disagreement,
     "measure_confidence": uncertainty.measure_confidence,
