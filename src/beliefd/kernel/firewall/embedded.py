@@ -9,7 +9,7 @@ _OPENER: Final = re.compile(r'\{\s*"|\[\s*["\[{]')
 _FIELD: Final = re.compile(
     r"""["']([^"'{}\[\],:]{3,80})["'] ?(?::|=>) ?(?=[ \[({"']*([^"'\[\]{}(),]{0,64}))"""
 )
-_PATIENCE: Final = 16
+_PATIENCE: Final = 8
 """How often every character may be read again while looking for where JSON begins."""
 
 
