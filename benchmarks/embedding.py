@@ -60,7 +60,9 @@ def main(path: Path) -> None:
         labels = [pair[2] for pair in pairs if settled(pair) is verdict]
         print(f"  {what:<21}{len(labels):>5} pairs, {sum(labels) / max(1, len(labels)):.1%} the same")
     judge = EmbeddingJudge()
-    measured = [(judge.cosine(a, b), same) for a, b, same in pairs if settled((a, b, same)) is None]
+    left = [pair for pair in pairs if settled(pair) is None]
+    cosines = [judge.cosines([(a, b)])[0] for a, b, _ in left]
+    measured = [(cosine, same) for cosine, (_, _, same) in zip(cosines, left, strict=True)]
     choosing, checking = measured[::2], measured[1::2]
     print("cosine from   merged, different (choosing half)   merged, different (checking half)")
     for limit in GRID:

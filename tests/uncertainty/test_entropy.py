@@ -3,7 +3,6 @@
 import math
 import random
 from collections.abc import Callable
-from pathlib import Path
 
 import httpx
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from beliefd.kernel.errors import BeliefdError
 from beliefd.uncertainty.equivalence.llm import LLMJudge
-from beliefd.uncertainty.equivalence.nli import NLIJudge, entailment_label
 from beliefd.uncertainty.equivalence.port import Bench, JudgeFailed
 from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.result import Measured
@@ -223,11 +221,3 @@ def test_an_llm_that_says_neither_is_a_failure_and_not_a_no(judge: LLMJudge, rea
     found = semantic_entropy(["a", "b"], judge)
     assert not found.measured
     assert reason in found.uncertainty.interpretation
-
-
-def test_an_nli_judge_names_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(BeliefdError, match="no model in"):
-        NLIJudge(tmp_path / "nowhere")
-    assert entailment_label({0: "contradiction", 1: "Entailment", 2: "neutral"}) == 1
-    with pytest.raises(BeliefdError, match="no label called `entailment`"):
-        entailment_label({0: "a", 1: "b"})

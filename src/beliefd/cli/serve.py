@@ -9,13 +9,14 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
 
+from beliefd.cli.judging import judge_options
 from beliefd.cli.output import Exit, errors_exit, fail
 from beliefd.cli.target import prepare_data, store_name, store_options
 
@@ -43,6 +44,7 @@ SIGNING_KEY = "capability.key"
 )
 @click.option("--tools", "modules", multiple=True, metavar="MODULE", help="Import it: it registers tools.")
 @click.option("--webhook", metavar="URL", help="Told, signed, of every new approval.")
+@judge_options
 def serve(
     port: int,
     host: str,
@@ -51,12 +53,13 @@ def serve(
     policy_file: Path | None,
     webhook: str | None,
     modules: tuple[str, ...],
+    **judges: Any,
 ) -> None:
     """Run the server until it is told to stop."""
     with errors_exit():
         for module in modules:
             import_tools(module)
-        house = House(policy_file, webhook, data / WEBHOOK_KEY, signing_key=data / SIGNING_KEY)
+        house = House(policy_file, webhook, data / WEBHOOK_KEY, signing_key=data / SIGNING_KEY, judges=judges)
         listener = bind(host, port)
         if store is None or webhook is not None:  # the key that webhooks are signed with is kept there too
             prepare_data(data)
@@ -95,6 +98,7 @@ class House(Struct, frozen=True):
     secret_file: Path = Path(WEBHOOK_KEY)
     registry: "Registry | None" = None
     signing_key: Path = Path(SIGNING_KEY)
+    judges: Mapping[str, Any] = {}
 
     def policy(self) -> "Policy | None":
         from beliefd.policy.files import load_policy
@@ -164,6 +168,7 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
     from beliefd.stores.base import StorageUnavailable
     from beliefd.stores.opening import open_store
     from beliefd.tools.biscuit import Signer
+    from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
     policy = house.policy()
     try:
@@ -177,7 +182,13 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
             "make one with `beliefd token create --name me --role admin` on the same store",
             Exit.BAD_INPUT,
         )
-    steward = Steward(store, policy, registry=house.registry, signer=Signer(house.signing_key))
+    steward = Steward(
+        store,
+        policy,
+        registry=house.registry,
+        signer=Signer(house.signing_key),
+        judges=Judges(JudgeSettings(**house.judges)),
+    )
     await _server(steward, house.chores(steward), started).serve(sockets=[listener])
 
 

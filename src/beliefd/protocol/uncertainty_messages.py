@@ -16,7 +16,7 @@ MAX_SCORES = 1_000_000
 Answers = Annotated[tuple[Note, ...], Meta(min_length=2, max_length=MAX_ANSWERS)]
 LogProbability = Annotated[float, Meta(le=0.0)]
 Tokens = Annotated[tuple[LogProbability, ...], Meta(min_length=1, max_length=MAX_TOKENS)]
-Judge = Literal["lexical"]
+Judge = Literal["lexical", "embedding", "nli", "llm"]
 Row = Annotated[tuple[Unit, ...], Meta(min_length=2, max_length=MAX_LABELS)]
 Scores = Annotated[tuple[float, ...], Meta(max_length=MAX_SCORES)]
 

@@ -43,6 +43,7 @@ from beliefd.steward.positions import Positions, pack, session_not_found
 from beliefd.stores.base import Append, HeadMoved, InboxRow, Remembered, Snapshot, StorageUnavailable, Store
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry, default_registry
+from beliefd.uncertainty.equivalence.judges import Judges
 
 LANE_BATCH: Final = 512
 MAX_ATTEMPTS: Final = 200
@@ -95,10 +96,12 @@ class Steward:
         detector: Detector | None = None,
         registry: Registry | None = None,
         signer: Signer | None = None,
+        judges: Judges | None = None,
     ) -> None:
         self.store = store
         self.registry = registry or default_registry
         self.signer = signer
+        self.judges = judges or Judges()
         self.lookout = Lookout(store, self.registry, detector)
         self.positions = Positions(store)
         self.outside = outside or Outside()

@@ -12,6 +12,7 @@ from beliefd.steward.handle import Steward
 from beliefd.steward.measuring import many
 from beliefd.steward.offload import HEAVY_ITEMS, offload
 from beliefd.uncertainty.confidence_score import confidence_score, fit_isotonic, fit_temperature
+from beliefd.uncertainty.equivalence.judges import RECHECKED, Judges
 from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.result import Measured
 from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
@@ -19,15 +20,12 @@ from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, sema
 
 async def measure_semantic_entropy(steward: Steward, call: Call) -> MeasuredUncertainty:
     asked = convert(call.body, messages.MeasureSemanticEntropy)
-    return await offload(many(asked.answers), _entropy, asked, steward.policy.uncertainty)
+    return await offload(_heavy(asked), _entropy, asked, steward.judges, steward.policy.uncertainty)
 
 
 async def measure_model_disagreement(steward: Steward, call: Call) -> MeasuredUncertainty:
     asked = convert(call.body, messages.MeasureModelDisagreement)
-    found = await offload(
-        many(asked.answers), model_disagreement, asked.answers, None, steward.policy.uncertainty
-    )
-    return answered(found)
+    return await offload(_heavy(asked), _disagreement, asked, steward.judges, steward.policy.uncertainty)
 
 
 async def measure_confidence(steward: Steward, call: Call) -> MeasuredUncertainty:
@@ -40,12 +38,29 @@ async def measure_conformal_set(steward: Steward, call: Call) -> MeasuredUncerta
     return await offload(True, _conformal, asked, steward.policy.uncertainty)
 
 
-def _entropy(asked: messages.MeasureSemanticEntropy, policy: UncertaintyPolicy) -> MeasuredUncertainty:
+def _heavy(asked: messages.MeasureSemanticEntropy | messages.MeasureModelDisagreement) -> bool:
+    """Models are loaded and asked off the event loop, however few the answers."""
+    return asked.judge != "lexical" or many(asked.answers)
+
+
+def _entropy(
+    asked: messages.MeasureSemanticEntropy, judges: Judges, policy: UncertaintyPolicy
+) -> MeasuredUncertainty:
     if asked.kind == "nearest_neighbour":
+        if asked.judge != "lexical":
+            raise invalid("nearest-neighbour entropy asks no judge; leave it out", "$.judge")
         if asked.token_logprobs is not None:
             raise invalid("nearest-neighbour entropy weighs no answers; leave it out", "$.token_logprobs")
         return answered(nearest_neighbour_entropy(asked.answers, policy))
-    return answered(semantic_entropy(asked.answers, None, asked.token_logprobs, policy))
+    judge, recheck = judges.named(asked.judge), RECHECKED.get(asked.judge, 0)
+    return answered(semantic_entropy(asked.answers, judge, asked.token_logprobs, policy, recheck))
+
+
+def _disagreement(
+    asked: messages.MeasureModelDisagreement, judges: Judges, policy: UncertaintyPolicy
+) -> MeasuredUncertainty:
+    judge, recheck = judges.named(asked.judge), RECHECKED.get(asked.judge, 0)
+    return answered(model_disagreement(asked.answers, judge, policy, recheck))
 
 
 def _confidence(asked: messages.MeasureConfidence, policy: UncertaintyPolicy) -> MeasuredUncertainty:

@@ -15,8 +15,8 @@ from beliefd.uncertainty.confidence_score import (
     reliability,
 )
 from beliefd.uncertainty.equivalence.lexical import LexicalJudge
-from beliefd.uncertainty.equivalence.port import Bench
-from beliefd.uncertainty.model_disagreement import graded, outside_majority
+from beliefd.uncertainty.equivalence.port import Bench, Judge
+from beliefd.uncertainty.model_disagreement import apart, graded, outside_majority
 from beliefd.uncertainty.result import check_answers
 from beliefd.uncertainty.rouge import rouge_l, words
 from beliefd.uncertainty.scoring import Interval, aurac, auroc, risk_coverage, with_interval
@@ -110,8 +110,12 @@ METHODS: Final[dict[str, Callable[[Sequence[str], Clusters], float]]] = {
 }
 
 
-def measure(items: Sequence[Item]) -> Iterator[tuple[dict[str, float], bool]]:
-    """The value of every method and whether the answer was wrong, question by question."""
+def measure(items: Sequence[Item], judge: Judge | None = None) -> Iterator[tuple[dict[str, float], bool]]:
+    """The value of every method and whether the answer was wrong, question by question.
+
+    A judge other than the lexical one does not grade: disagreement is then the share of pairs kept apart.
+    """
+    judge = judge or LexicalJudge()
     for item in items:
         try:
             check_answers(item.answers)
@@ -119,8 +123,10 @@ def measure(items: Sequence[Item]) -> Iterator[tuple[dict[str, float], bool]]:
             # Nothing was said: as uncertain as can be, and wrong.
             yield dict.fromkeys(METHODS, 1.0), True
             continue
-        clusters = meanings(item.answers, Bench(LexicalJudge()))
+        clusters = meanings(item.answers, Bench(judge))
         values = {name: method(item.answers, clusters) for name, method in METHODS.items()}
+        if not isinstance(judge, LexicalJudge):
+            values["model_disagreement"] = apart(clusters)
         yield values, _wrong(item, clusters)
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from beliefd.uncertainty.equivalence.port import Judge
 from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
 
@@ -40,18 +41,18 @@ class Example(Struct, frozen=True):
     recommendation: str
 
 
-def table() -> list[Example]:
-    """Every set with what the methods that need no model say; the recommendation is semantic entropy's."""
+def table(judge: Judge | None = None) -> list[Example]:
+    """Every set with what the methods say under a judge; the recommendation is semantic entropy's."""
     found = []
     for name, answers in SETS.items():
-        entropy = semantic_entropy(answers).uncertainty
+        entropy = semantic_entropy(answers, judge).uncertainty
         found.append(
             Example(
                 name,
                 answers,
                 entropy.value,
                 nearest_neighbour_entropy(answers).uncertainty.value,
-                model_disagreement(answers).uncertainty.value,
+                model_disagreement(answers, judge).uncertainty.value,
                 entropy.gate_recommendation,
             )
         )

@@ -5,6 +5,7 @@ numbers, polarity, opposites, names and who does what to whom are compared first
 embedded: the question in front of them would make all of them alike.
 """
 
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -39,19 +40,22 @@ class EmbeddingJudge:
         self._model = OnnxModel(model, tokenizer)
         self._alike = alike
         self._seen: OrderedDict[str, Floats] = OrderedDict()
+        self._turn = threading.Lock()
 
     def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
         """INVARIANT: no cosine, however high, merges what the guards keep apart."""
         verdicts = [by_words(a, b) for a, b in pairs]
-        open_pairs = [pair for pair, verdict in zip(pairs, verdicts, strict=True) if verdict is None]
-        self._embed([text for pair in open_pairs for text in pair])
-        alike = iter([self.cosine(a, b) >= self._alike for a, b in open_pairs])
-        self._forget()
+        left = [pair for pair, verdict in zip(pairs, verdicts, strict=True) if verdict is None]
+        alike = iter([cosine >= self._alike for cosine in self.cosines(left)])
         return [next(alike) if verdict is None else verdict for verdict in verdicts]
 
-    def cosine(self, a: str, b: str) -> float:
-        self._embed([a, b])
-        return float(self._seen[a] @ self._seen[b])
+    def cosines(self, pairs: Sequence[Pair]) -> list[float]:
+        with self._turn:
+            self._embed([text for pair in pairs for text in pair])
+            found = [float(self._seen[a] @ self._seen[b]) for a, b in pairs]
+            while len(self._seen) > KEPT:
+                self._seen.popitem(last=False)
+            return found
 
     def _embed(self, texts: Sequence[str]) -> None:
         new = [text for text in dict.fromkeys(texts) if text not in self._seen]
@@ -69,10 +73,6 @@ class EmbeddingJudge:
         mean = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
         found: Floats = (mean / np.linalg.norm(mean, axis=1, keepdims=True)).astype(np.float32)
         return found
-
-    def _forget(self) -> None:
-        while len(self._seen) > KEPT:
-            self._seen.popitem(last=False)
 
 
 def by_words(a: str, b: str) -> bool | None:
