@@ -27,6 +27,22 @@ MEANINGS: Final[dict[Code, str]] = {
     Code.OBLIGATION_NOT_FOUND: "No obligation of this id was ever entered in this session.",
     Code.APPROVAL_NOT_FOUND: "No item of the inbox has this id.",
     Code.BUNDLE_NOT_FOUND: "No bundle of this id was submitted in this session.",
+    Code.EXPERIMENT_NOT_FOUND: "No experiment of this id was accepted in this session.",
+    Code.RUN_NOT_FOUND: "No run of this id is in this session's ledger; nobody can supply its outcome.",
+    Code.EVIDENCE_NOT_FOUND: "No evidence of this id was minted in this session.",
+    Code.INTENT_NOT_FOUND: "No write intent of this id was staged in this session.",
+    Code.PROPOSITION_NOT_FOUND: "There is no proposition for this claim.",
+    Code.MISSING_CLAIM_ID: "Evidence names no claim under `claim_id`, `claim-id` or `proposition_id`; an id"
+    " of anything else does not stand in for it.",
+    Code.SPECULATIVE_EVIDENCE: "What was to become evidence holds speculation; `details.path` points at it.",
+    Code.SPECULATIVE_RESIDUE: "An experiment's plan holds words of the speculation that informed it;"
+    " `details.path` points at them.",
+    Code.SPECULATIVE_PROPOSAL: "A proposed change of status holds or rests on speculation; `details.path`"
+    " points at it.",
+    Code.SPECULATIVE_ASSERTION: "A truth assertion holds or rests on speculation; `details.path` points at"
+    " it.",
+    Code.HYPOTHESIS_IS_NOT_EVIDENCE: "A speculative hypothesis was named where evidence belongs. Only the run"
+    " of an experiment makes evidence.",
     Code.CONFLICT: "Something else happened first: the head moved past `If-Match`, an `Idempotency-Key` was"
     " used for another request, an obligation is active already, a session is here already, somebody else"
     " has decided.",

@@ -10,6 +10,7 @@ from beliefd.cli.output import visible
 from beliefd.cli.substrate_views import candidate
 from beliefd.kernel.claims.bundle import Claim
 from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.firewall.artifacts import Change
 from beliefd.protocol.claim_answers import ApprovalCard, BundlePage, DecidedApproval, Inbox, JudgedBundle
 
 DECISION_STYLE = {
@@ -90,6 +91,7 @@ def card(answer: ApprovalCard) -> RenderableType:
         *(_claim(claim) for claim in answer.claims),
         *([Text(f"  call {_call(answer)}", "bold")] if answer.call is not None else []),
         *([Text(f"  change {_call(answer)}", "bold")] if answer.patch is not None else []),
+        *([Text(f"  intent {_call(answer)}", "bold")] if answer.change is not None else []),
         _gates(answer.gates),
         Text(f"proposed by {_names(answer.proposers)}, open until {answer.expires_at}"),
     ]
@@ -106,19 +108,31 @@ def card(answer: ApprovalCard) -> RenderableType:
 
 
 def _call(card: ApprovalCard) -> str:
-    """What waits, where it is no claim: a call, or a change of the symbolic state."""
+    """What waits, where it is no claim: a call, a change of the symbolic state, or of what is believed."""
     if card.patch is not None:
         changed = {**card.patch.set, **dict.fromkeys(card.patch.remove)}
         return visible(json.dumps(changed, ensure_ascii=False))
+    if card.change is not None:
+        return visible(" ".join(part for part in _change(card.change) if part))
     if card.call is None:
         return ""
     return visible(f"{card.call.tool_id} {json.dumps(card.call.args, ensure_ascii=False)}")
+
+
+def _change(change: Change) -> tuple[str, ...]:
+    """What a write intent would do, in one line."""
+    to = "" if change.to_status is None else f"to {change.to_status}"
+    on = f"on {', '.join(change.evidence_ids)}" if change.evidence_ids else ""
+    return change.type, change.claim_id, to, on, change.new_claim_id or "", change.statement or ""
 
 
 def decided(answer: DecidedApproval) -> RenderableType:
     head = Text.assemble((f"{answer.status}  ", "bold"), visible(answer.approval.reason))
     if answer.call is not None:
         return Group(head, candidate(answer.call))
+    if answer.intent is not None:
+        last = answer.intent.history[-1]
+        return Group(head, Text(f"{answer.intent.intent_id} is {last.state} {visible(last.why)}".rstrip()))
     if answer.bundle is None and answer.status == "rejected":
         return head
     if answer.bundle is None:

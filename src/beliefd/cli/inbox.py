@@ -101,6 +101,29 @@ def modify(target: Target, path: str, **given: Any) -> None:
 
 @inbox.command()
 @APPROVAL
+@click.option("--to", "to_status", required=True, help="The weaker status.")
+@REASON
+@HASH
+@YES
+@target_options
+def downgrade(target: Target, to_status: str, **given: Any) -> None:
+    """Let a write intent reach a weaker status only: a new intent, which another person may have to approve."""
+    _decide(target, "MODIFIED", to_status=to_status, **given)
+
+
+@inbox.command()
+@APPROVAL
+@REASON
+@HASH
+@YES
+@target_options
+def defer(target: Target, **given: Any) -> None:
+    """Ask for more evidence: the write intent ends here, and a later one may supersede it."""
+    _decide(target, "DEFERRED", **given)
+
+
+@inbox.command()
+@APPROVAL
 @REASON
 @target_options
 def withdraw(target: Target, approval_id: str, reason: str) -> None:
@@ -140,6 +163,7 @@ def _decide(
     content_hash: str | None,
     yes: bool,
     claims: list[Any] | None = None,
+    to_status: str | None = None,
 ) -> None:
     """INVARIANT: what is sent is the hash of what was shown (or named), never of whatever waits by then."""
     from beliefd.cli import claim_views
@@ -151,7 +175,12 @@ def _decide(
             if not yes:
                 _confirm(card, decision)
         answer = calls.decide_approval(
-            approval_id, decision, content_hash=content_hash, reason=reason, claims=claims or ()
+            approval_id,
+            decision,
+            content_hash=content_hash,
+            reason=reason,
+            claims=claims or (),
+            to_status=to_status,
         )
     target.show(answer, claim_views.decided)
     if decision == "APPROVED":
@@ -161,6 +190,8 @@ def _decide(
 def _exit(answer: "DecidedApproval") -> Exit:
     if answer.call is not None:
         return VERDICT_EXITS[answer.call.verdict]
+    if answer.intent is not None:
+        return Exit.ALLOWED if answer.intent.state == "executed" else Exit.REFUSED
     return EXITS[answer.outcome] if answer.outcome else Exit.DEFERRED
 
 

@@ -79,13 +79,14 @@ class AsyncClaimCalls(ABC):
         content_hash: str,
         reason: str = "",
         claims: Claims = (),
+        to_status: str | None = None,
         if_match: str | None = None,
         idempotency_key: str | None = None,
     ) -> DecidedApproval:
         """Approve, reject or edit exactly what `content_hash` names."""
         answer: DecidedApproval = await self._send(
             requests.decide_approval(
-                approval_id, decision, content_hash, reason, claims, if_match, idempotency_key
+                approval_id, decision, content_hash, reason, claims, to_status, if_match, idempotency_key
             )
         )
         return answer

@@ -8,6 +8,7 @@ import httpx
 
 from beliefd.client import requests
 from beliefd.client.async_claim_calls import AsyncClaimCalls
+from beliefd.client.async_firewall_calls import AsyncFirewallCalls
 from beliefd.client.async_substrate_calls import AsyncSubstrateCalls
 from beliefd.client.async_uncertainty_calls import AsyncUncertaintyCalls
 from beliefd.client.requests import Ontology, Request
@@ -30,7 +31,7 @@ from beliefd.protocol.answers import (
 TIMEOUT_SECONDS = 30.0
 
 
-class AsyncCalls(AsyncClaimCalls, AsyncSubstrateCalls, AsyncUncertaintyCalls):
+class AsyncCalls(AsyncClaimCalls, AsyncSubstrateCalls, AsyncFirewallCalls, AsyncUncertaintyCalls):
     """Every operation as a method. Errors are raised as `BeliefdError`."""
 
     @abstractmethod

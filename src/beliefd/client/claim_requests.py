@@ -44,10 +44,14 @@ def decide_approval(
     content_hash: str,
     reason: str,
     claims: Claims,
+    to_status: str | None,
     if_match: str | None,
     key: str | None,
 ) -> Request:
-    body = {"decision": decision, "content_hash": content_hash, "reason": reason, "claims": _plain(claims)}
+    body: Object = {"decision": decision, "content_hash": content_hash, "reason": reason}
+    body["claims"] = _plain(claims)
+    if to_status is not None:
+        body["to_status"] = to_status
     return request(
         "decide_approval", path={"approval_id": approval_id}, body=body, if_match=if_match, key=key
     )

@@ -13,6 +13,15 @@ from beliefd.kernel.claims.bundle import (
     TierName,
     refuse_shared_ids,
 )
+from beliefd.kernel.firewall.artifacts import EpistemicStatus
+from beliefd.kernel.firewall.commands import (
+    DesignExperiment,
+    LinkEvidence,
+    RecordRun,
+    Speculate,
+    StageIntent,
+    StartRun,
+)
 from beliefd.kernel.substrate.proposals import (
     IssueCapability,
     Propose,
@@ -111,13 +120,17 @@ class SubmitClaims(Value, frozen=True, tag_field="verb", tag="SUBMIT_CLAIMS"):
 
 
 class DecideApproval(Value, frozen=True, tag_field="verb", tag="DECIDE_APPROVAL"):
-    """Approve, reject or edit what waits. `content_hash` names exactly what was looked at."""
+    """Approve, reject or edit what waits. `content_hash` names exactly what was looked at.
+
+    `to_status` goes with an edit of a write intent: another, weaker status. DEFERRED asks for more evidence.
+    """
 
     approval_id: Id
-    decision: Literal["APPROVED", "REJECTED", "MODIFIED"]
+    decision: Literal["APPROVED", "REJECTED", "MODIFIED", "DEFERRED"]
     content_hash: Id
     reason: Note = ""
     claims: Annotated[tuple[Claim, ...], msgspec.Meta(max_length=MAX_CLAIMS)] = ()
+    to_status: EpistemicStatus | None = None
 
     def __post_init__(self) -> None:
         refuse_shared_ids(self.claims)
@@ -170,6 +183,12 @@ Command = (
     | IssueCapability
     | RevokeCapability
     | Remember
+    | Speculate
+    | DesignExperiment
+    | StartRun
+    | RecordRun
+    | LinkEvidence
+    | StageIntent
 )
 
 

@@ -4,7 +4,7 @@ Pure and total: the same three arguments give the same event, on any machine, at
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from beliefd.kernel.beliefs import rules
 from beliefd.kernel.claims import deciding
@@ -29,7 +29,17 @@ from beliefd.kernel.commands import (
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Declared, Event, Refused
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.state import Session
+from beliefd.kernel.firewall import intents
+from beliefd.kernel.firewall import rules as firewall
+from beliefd.kernel.firewall.commands import (
+    DesignExperiment,
+    LinkEvidence,
+    RecordRun,
+    Speculate,
+    StageIntent,
+    StartRun,
+)
+from beliefd.kernel.state import Session, grounded
 from beliefd.kernel.substrate import arbitration, memory, permits
 from beliefd.kernel.substrate.proposals import (
     IssueCapability,
@@ -57,7 +67,15 @@ RULES: dict[type, Callable[[Session, Any, Facts], Event]] = {
     IssueCapability: permits.issue_capability,
     RevokeCapability: permits.revoke_capability,
     Remember: memory.remember,
+    Speculate: firewall.speculate,
+    DesignExperiment: firewall.design_experiment,
+    StartRun: firewall.start_run,
+    RecordRun: firewall.record_run,
+    LinkEvidence: firewall.link_evidence,
+    StageIntent: intents.stage_intent,
 }
+SPECULATES: Final = (Speculate,)
+"""The verbs of the speculative lane; all others are decided without seeing what is in it."""
 
 
 def decide(session: Session | None, command: Command, facts: Facts) -> Event:
@@ -73,4 +91,6 @@ def decide(session: Session | None, command: Command, facts: Facts) -> Event:
         )
     if isinstance(command, DeclareSession):
         return Refused(code=Code.CONFLICT, message=f"session `{session.session_id}` is declared already")
-    return RULES[type(command)](session, command, facts)
+    # INVARIANT: speculation cannot sway the grounded lane, because no rule of that lane is shown any.
+    seen = session if isinstance(command, SPECULATES) else grounded(session)
+    return RULES[type(command)](seen, command, facts)

@@ -8,6 +8,15 @@ from beliefd.kernel.claims.events import (
     GrantRevoked,
 )
 from beliefd.kernel.errors import Code
+from beliefd.kernel.firewall.events import (
+    ClaimSpeculated,
+    EvidenceLinked,
+    ExperimentDesigned,
+    IntentStaged,
+    RunRecorded,
+    RunStarted,
+    Speculated,
+)
 from beliefd.kernel.happening import Happening
 from beliefd.kernel.substrate.events import (
     Arbitrated,
@@ -84,4 +93,11 @@ Event = (
     | CapabilityIssued
     | CapabilityRevoked
     | Remembered
+    | Speculated
+    | ClaimSpeculated
+    | ExperimentDesigned
+    | RunStarted
+    | RunRecorded
+    | EvidenceLinked
+    | IntentStaged
 )

@@ -24,6 +24,16 @@ from beliefd.kernel.events import (
     ObligationEntered,
     TerminationRuled,
 )
+from beliefd.kernel.firewall import folds as firewall
+from beliefd.kernel.firewall.events import (
+    ClaimSpeculated,
+    EvidenceLinked,
+    ExperimentDesigned,
+    IntentStaged,
+    RunRecorded,
+    RunStarted,
+    Speculated,
+)
 from beliefd.kernel.state import Obligation, Session
 from beliefd.kernel.substrate import folds as substrate
 from beliefd.kernel.substrate.events import (
@@ -124,4 +134,11 @@ FOLDS: dict[type, Callable[[Session, Any], Session]] = {
     CapabilityIssued: substrate.capability_changed,
     CapabilityRevoked: substrate.capability_changed,
     Remembered: substrate.remembered,
+    Speculated: firewall.speculated,
+    ClaimSpeculated: firewall.claim_speculated,
+    ExperimentDesigned: firewall.experiment_designed,
+    RunStarted: firewall.run_started,
+    RunRecorded: firewall.run_recorded,
+    EvidenceLinked: firewall.evidence_linked,
+    IntentStaged: firewall.intent_staged,
 }

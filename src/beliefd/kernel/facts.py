@@ -3,11 +3,12 @@
 from msgspec import Struct
 
 from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.firewall.findings import ExperimentFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.tools import MemoryFindings, ProposalFindings
 from beliefd.kernel.values import Principal
 
-Findings = ClaimFindings | ProposalFindings | MemoryFindings
+Findings = ClaimFindings | ProposalFindings | MemoryFindings | ExperimentFindings
 
 
 class Facts(Struct, frozen=True, kw_only=True):

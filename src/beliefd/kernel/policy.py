@@ -6,6 +6,7 @@ import msgspec
 
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.claims.bundle import TierName, Unit
+from beliefd.kernel.firewall.artifacts import IntentType
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import PEOPLE, Id, Role, Value
 
@@ -116,6 +117,19 @@ class ModesPolicy(Value, frozen=True):
     recover_seconds: Seconds = 300
 
 
+class FirewallPolicy(Value, frozen=True):
+    """How sure an experiment must be, how often a claim may be tried, and which changes need no person.
+
+    `automatic` intents are carried out as soon as evidence warrants them. `proven` is never among them.
+    """
+
+    alpha: Annotated[float, msgspec.Meta(gt=0, le=0.5)] = 0.05
+    attempts_per_claim: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 20
+    automatic: tuple[IntentType, ...] = ()
+    automatic_downgrades: bool = True
+    intent_expires_seconds: Seconds = 7 * 24 * 3600
+
+
 class Policy(Value, frozen=True):
     """The rules `decide` is told to apply."""
 
@@ -131,6 +145,7 @@ class Policy(Value, frozen=True):
     schemas: dict[Id, dict[str, Any]] = {}
     memory: MemoryPolicy = MemoryPolicy()
     modes: ModesPolicy = ModesPolicy()
+    firewall: FirewallPolicy = FirewallPolicy()
 
     def __post_init__(self) -> None:
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.

@@ -3,12 +3,22 @@
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 from rpds import HashTrieMap
 
 from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.claims.approvals import Approval
 from beliefd.kernel.claims.events import Grant
 from beliefd.kernel.commands import SessionOptions
+from beliefd.kernel.firewall.artifacts import (
+    Evidence,
+    Experiment,
+    Hypothesis,
+    Intent,
+    Proposition,
+    Run,
+    SpeculativeClaim,
+)
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.events import Call
 from beliefd.kernel.substrate.proposals import MemoryEntry
@@ -54,7 +64,8 @@ class Session(Struct, frozen=True):
 
     Maps that stay small are replaced whole; those that grow with the ledger are persistent tries, so that an
     event costs the same in a long session. (Their types are quoted: tries have none at run time.)
-    `trail` is who asked for which tier lately.
+    `trail` is who asked for which tier lately, `attempts` how often a claim was put to the test, `linked` the
+    evidence that counts for it, `speculated` how many ideas there are about it.
     """
 
     session_id: str
@@ -83,6 +94,15 @@ class Session(Struct, frozen=True):
     call_keys: "HashTrieMap[str, str]" = HashTrieMap()
     capabilities: "HashTrieMap[str, Capability]" = HashTrieMap()
     memory: "HashTrieMap[str, MemoryState]" = HashTrieMap()
+    experiments: "HashTrieMap[str, Experiment]" = HashTrieMap()
+    attempts: "HashTrieMap[str, int]" = HashTrieMap()
+    runs: "HashTrieMap[str, Run]" = HashTrieMap()
+    evidence: "HashTrieMap[str, Evidence]" = HashTrieMap()
+    linked: "HashTrieMap[str, tuple[str, ...]]" = HashTrieMap()
+    intents: "HashTrieMap[str, Intent]" = HashTrieMap()
+    propositions: "HashTrieMap[str, Proposition]" = HashTrieMap()
+    speculative: "HashTrieMap[str, Hypothesis | SpeculativeClaim]" = HashTrieMap()
+    speculated: "HashTrieMap[str, int]" = HashTrieMap()
 
     @property
     def state_snapshot_id(self) -> str:
@@ -107,3 +127,13 @@ class Session(Struct, frozen=True):
         if not self.obligations:
             return None
         return next((oid for oid in reversed(self.obligations) if self.obligations[oid].active), None)
+
+
+SPECULATIVE_PARTS: Final = ("speculative", "speculated")
+
+
+def grounded(session: Session) -> Session:
+    """The session without its speculative lane: all that a rule of the grounded lane is shown."""
+    if not session.speculative:
+        return session
+    return replace(session, speculative=HashTrieMap(), speculated=HashTrieMap())

@@ -35,6 +35,15 @@ GROWING: Final = (
     "call_keys",
     "capabilities",
     "memory",
+    "experiments",
+    "attempts",
+    "runs",
+    "evidence",
+    "linked",
+    "intents",
+    "propositions",
+    "speculative",
+    "speculated",
 )
 """Parts of the state that grow with the ledger, kept in persistent maps."""
 

@@ -178,10 +178,13 @@ def redecide(
 def without(command: Command, sources: frozenset[str]) -> Command | None:
     """The command as it would have been, had `sources` never spoken; None where nothing is left of it."""
     from beliefd.kernel.commands import Eliminate, Merge
+    from beliefd.kernel.firewall.commands import LinkEvidence
 
     if isinstance(command, Eliminate):
         return None if command.source_id in sources else command
     if isinstance(command, Merge):
         kept = tuple(item for item in command.eliminations if item.source_id not in sources)
         return msgspec.structs.replace(command, eliminations=kept)
+    if isinstance(command, LinkEvidence):
+        return None if command.run_id in sources else command
     return command

@@ -3,9 +3,11 @@
 from beliefd.kernel.claims.bundle import AuditTrail, Claim, Decision, HumanApproval
 from beliefd.kernel.claims.events import Gated, Grant
 from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.firewall.artifacts import Change
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.proposals import CallCandidate, Patch
 from beliefd.protocol.answers import Answer
+from beliefd.protocol.firewall_answers import IntentView
 from beliefd.protocol.substrate_answers import CandidateAnswer
 
 
@@ -46,6 +48,8 @@ class ApprovalCard(Answer, frozen=True):
     claims: list[Claim]
     call: CallCandidate | None
     patch: Patch | None
+    change: Change | None
+    intent_id: str
     gates: list[GateResult]
     proposers: list[str]
     required_approvals: list[str]
@@ -70,7 +74,7 @@ class DecidedApproval(Answer, frozen=True):
     """What it led to: `bundle` is the resumed chain, `call` what was confirmed, arbitrated anew; if it
     was let through, a call has been run and a change of state made.
 
-    Both are null while more people must agree.
+    `intent` is the write intent that was decided. All are null while more people must agree.
     """
 
     approval_id: str
@@ -79,6 +83,7 @@ class DecidedApproval(Answer, frozen=True):
     outcome: Decision | None
     bundle: JudgedBundle | None
     call: CandidateAnswer | None
+    intent: IntentView | None
     approval: ApprovalCard
     audit_event_id: str
 

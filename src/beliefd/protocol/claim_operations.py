@@ -27,7 +27,15 @@ LIMIT: Final = Parameter(
     name="limit", kind=Annotated[int, Meta(ge=1, le=500)], default=50, summary="Items a page"
 )
 STATUSES = Literal[
-    "pending", "approved", "rejected", "modified", "timed_out", "withdrawn", "superseded", "information"
+    "pending",
+    "approved",
+    "rejected",
+    "modified",
+    "deferred",
+    "timed_out",
+    "withdrawn",
+    "superseded",
+    "information",
 ]
 
 CLAIM_OPERATIONS: Final[tuple[Operation, ...]] = (

@@ -36,6 +36,7 @@ from beliefd.kernel.commands import (
 )
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.firewall.artifacts import Change
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
@@ -43,6 +44,7 @@ from beliefd.ledger.chain import command_of, read
 from beliefd.ledger.replay import Position
 from beliefd.protocol import claim_answers as answers
 from beliefd.protocol.claim_answers import judged
+from beliefd.protocol.firewall_answers import intent_view
 from beliefd.protocol.submitted import SubmittedBundle
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
@@ -170,6 +172,7 @@ async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApprov
         outcome=None if resumed is None else resumed.decision,
         bundle=resumed,
         call=None if event.result is None else await candidate_answer(steward, outcome, event.result),
+        intent=intent_view(event.intents[0]) if event.intents else None,
         approval=await _card(steward, after, event.approval_id),
         audit_event_id=outcome.head.event_id,
     )
@@ -309,6 +312,8 @@ async def _card(steward: Steward, position: Position, approval_id: str) -> answe
         claims=await _claims(steward, session, approval),
         call=approval.call,
         patch=None if approval.delta is None else approval.delta.patch,
+        change=_change(session, approval),
+        intent_id=approval.intent_id,
         gates=list(approval.results),
         proposers=list(approval.proposers),
         required_approvals=list(required_approvals(rule)),
@@ -343,12 +348,19 @@ async def _claims(steward: Steward, session: Session, approval: Approval) -> lis
     return list(command.bundle.claims) if isinstance(command, SubmitClaims) else []
 
 
+def _change(session: Session, approval: Approval) -> Change | None:
+    intent = session.intents.get(approval.intent_id)
+    return None if intent is None else intent.change
+
+
 def _on_approval(approval: Approval) -> str:
     if approval.status != "pending":
         return "nothing: it is not waiting any more"
     missing = approval.rule.required - len(approval.approvals)
     if missing > 1:
         return f"{missing - 1} more approvals are needed, then all gates are asked again"
+    if approval.change is not None:
+        return "its evidence is weighed again at that moment; if it still warrants the change, it is made"
     if approval.candidate is not None:
         return (
             "it is arbitrated again on the state and policy of that moment; if nothing else fails, it happens"

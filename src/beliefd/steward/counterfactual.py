@@ -2,6 +2,8 @@
 
 from beliefd.kernel.commands import Eliminate, Merge
 from beliefd.kernel.events import ConclusionRuled, Refused
+from beliefd.kernel.firewall.commands import LinkEvidence
+from beliefd.kernel.firewall.events import EvidenceLinked
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.ledger.chain import LedgerBroken, Sealed, read
@@ -85,6 +87,8 @@ def _claims(step: Redecided) -> list[tuple[str, str]]:
         return [(command.source_id, name) for name in command.eliminated]
     if isinstance(command, Merge):
         return [(item.source_id, name) for item in command.eliminations for name in item.eliminated]
+    if isinstance(command, LinkEvidence) and isinstance(step.event, EvidenceLinked):
+        return [(command.run_id, name) for name in (*step.event.eliminated, *step.event.ignored)]
     return []
 
 

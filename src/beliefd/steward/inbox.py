@@ -1,6 +1,7 @@
 """The inbox: a read model over all ledgers of what waits for a person, written with the events it shows.
 
-Calls under way stand in it too, as `running`: one whose outcome nobody records is found at its deadline.
+Calls and runs under way stand in it too, as `running`: one whose outcome nobody records is found at its
+deadline.
 """
 
 from collections.abc import Iterable
@@ -9,6 +10,8 @@ from typing import Final
 from beliefd.kernel.claims.approvals import OPEN, Approval
 from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided, BundleGated
 from beliefd.kernel.events import Event, TerminationRuled
+from beliefd.kernel.firewall.artifacts import Run
+from beliefd.kernel.firewall.events import IntentStaged, RunRecorded, RunStarted
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import Arbitrated, Call, CandidateResult, OutcomeRecorded
 from beliefd.stores.base import InboxRow
@@ -20,6 +23,9 @@ TOUCHING: Final = (
     ApprovalClosed,
     Arbitrated,
     OutcomeRecorded,
+    RunStarted,
+    RunRecorded,
+    IntentStaged,
 )
 RUNNING: Final = "running"
 DONE: Final = "done"
@@ -30,13 +36,16 @@ def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     if not isinstance(event, TOUCHING):
         return []
     rows = [_row(session, session.approvals[approval_id]) for approval_id in _approvals(event, session)]
+    if isinstance(event, RunStarted | RunRecorded):
+        rows.append(_run_row(session, event.run))
     return rows + [_call_row(session, session.calls[call_id]) for call_id in _calls(event)]
 
 
 def all_rows(session: Session) -> list[InboxRow]:
     """Every row of a session, for a ledger that came from elsewhere."""
     rows = [_row(session, session.approvals[approval_id]) for approval_id in sorted(session.approvals)]
-    return rows + [_call_row(session, session.calls[call_id]) for call_id in sorted(session.calls)]
+    rows += [_call_row(session, session.calls[call_id]) for call_id in sorted(session.calls)]
+    return rows + [_run_row(session, session.runs[run_id]) for run_id in sorted(session.runs)]
 
 
 def _approvals(event: Event, session: Session) -> list[str]:
@@ -46,12 +55,14 @@ def _approvals(event: Event, session: Session) -> list[str]:
     elif isinstance(event, BundleGated):
         found = [event.superseded, event.gated.approval]
     elif isinstance(event, ApprovalDecided):
-        found = [event.approval_id, None if event.gated is None else event.gated.approval]
+        found = [event.approval_id, None if event.gated is None else event.gated.approval, event.opened]
         found += [result.approval for result in _results(event)]
     elif isinstance(event, ApprovalClosed):
         found = [event.approval_id, event.successor]
     elif isinstance(event, Arbitrated):
         found = [result.approval for result in event.results]
+    elif isinstance(event, IntentStaged):
+        found = [event.approval, None if event.superseded is None else event.superseded.approval_id]
     return [one.approval_id if isinstance(one, Approval) else one for one in found if one is not None]
 
 
@@ -87,4 +98,15 @@ def _call_row(session: Session, call: Call) -> InboxRow:
         status=RUNNING if running else DONE,
         opened_at=call.scheduled_at,
         expires_at=call.deadline if running else None,
+    )
+
+
+def _run_row(session: Session, run: Run) -> InboxRow:
+    running = run.status == "running" and not session.terminated
+    return InboxRow(
+        approval_id=run.run_id,
+        session_id=session.session_id,
+        status=RUNNING if running else DONE,
+        opened_at=run.started_at,
+        expires_at=run.deadline if running else None,
     )

@@ -15,6 +15,15 @@ from beliefd.kernel.claims.approvals import Approval
 from beliefd.kernel.claims.events import Grant
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.evolve import begin
+from beliefd.kernel.firewall.artifacts import (
+    Evidence,
+    Experiment,
+    Hypothesis,
+    Intent,
+    Proposition,
+    Run,
+    SpeculativeClaim,
+)
 from beliefd.kernel.state import BundleState, MemoryState, Obligation, Session
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.events import Call
@@ -36,6 +45,15 @@ GROWING_KINDS: Final[dict[str, Any]] = {
     "call_keys": str,
     "capabilities": Capability,
     "memory": MemoryState,
+    "experiments": Experiment,
+    "attempts": int,
+    "runs": Run,
+    "evidence": Evidence,
+    "linked": tuple[str, ...],
+    "intents": Intent,
+    "propositions": Proposition,
+    "speculative": Hypothesis | SpeculativeClaim,
+    "speculated": int,
 }
 
 

@@ -10,6 +10,8 @@ from msgspec import Raw, Struct
 from beliefd.kernel.commands import Eliminate, Merge
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Refused
+from beliefd.kernel.firewall.artifacts import Evidence
+from beliefd.kernel.firewall.events import EvidenceLinked
 from beliefd.kernel.policy import Policy
 from beliefd.ledger.chain import Entry, Sealed, command_of, read
 from beliefd.ledger.verify import Verification, verify
@@ -180,7 +182,23 @@ def _testimony(entry: Entry, hypothesis: str) -> list[Testimony]:
             for item in command.eliminations
             if hypothesis in item.eliminated
         ]
+    if isinstance(entry.delta, EvidenceLinked) and hypothesis in (
+        *entry.delta.eliminated,
+        *entry.delta.ignored,
+    ):
+        evidence = entry.delta.evidence
+        return [_witness(entry, evidence.execution_id, evidence.evidence_id, _grounds(evidence), applied)]
     return []
+
+
+def _grounds(evidence: Evidence) -> dict[str, object]:
+    """What stands in the place of a justification where an experiment has spoken."""
+    return {
+        "evidence_id": evidence.evidence_id,
+        "experiment_id": evidence.experiment_id,
+        "outcome": evidence.outcome,
+        "model": evidence.model,
+    }
 
 
 def _witness(

@@ -7,6 +7,7 @@ from itertools import islice
 from beliefd.kernel.commands import Eliminate, Merge, ReplicaElimination
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Refused
+from beliefd.kernel.firewall.events import EvidenceLinked
 from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import command_of, genesis_hash, read
 from beliefd.ledger.replay import Position
@@ -123,6 +124,13 @@ def _eliminations(exported: Exported) -> list[ReplicaElimination]:
                 source_id=command.source_id,
                 observation_id=command.observation_id,
                 eliminated=command.eliminated,
+            )
+        elif isinstance(entry.delta, EvidenceLinked) and entry.delta.eliminated:
+            found[entry.event_id] = ReplicaElimination(
+                event_id=entry.event_id,
+                source_id=entry.delta.evidence.execution_id,
+                observation_id=entry.delta.evidence.evidence_id,
+                eliminated=entry.delta.eliminated,
             )
         elif isinstance(command, Merge):
             for item in command.eliminations:

@@ -7,14 +7,23 @@ from msgspec import Struct
 
 from beliefd.kernel.claims.bundle import ClaimBundle, HumanApproval, seconds
 from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.firewall.artifacts import Change
 from beliefd.kernel.policy import ApprovalPolicy, ApproverRule
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
 from beliefd.kernel.values import PEOPLE, Principal
 
 ApprovalStatus = Literal[
-    "pending", "approved", "rejected", "modified", "timed_out", "withdrawn", "superseded", "information"
+    "pending",
+    "approved",
+    "rejected",
+    "modified",
+    "deferred",
+    "timed_out",
+    "withdrawn",
+    "superseded",
+    "information",
 ]
-Verdict = Literal["APPROVED", "REJECTED", "MODIFIED"]
+Verdict = Literal["APPROVED", "REJECTED", "MODIFIED", "DEFERRED"]
 OPEN: Final = ("pending", "information")
 
 
@@ -25,7 +34,8 @@ class Approval(Struct, frozen=True, kw_only=True):
     the one that timed out before this was `escalated`.
 
     A `call` or a `delta` waits because of the constraints in `asked`, each with its hash. It was judged on
-    snapshot `judged_on`; of the tool to be called, `definition_hash` is what was shown.
+    snapshot `judged_on`; of the tool to be called, `definition_hash` is what was shown. A `change` is that of
+    the write intent `intent_id`.
     """
 
     approval_id: str
@@ -33,6 +43,8 @@ class Approval(Struct, frozen=True, kw_only=True):
     bundle: ClaimBundle | None
     call: CallCandidate | None = None
     delta: DeltaCandidate | None = None
+    change: Change | None = None
+    intent_id: str = ""
     definition_hash: str = ""
     asked: dict[str, str] = {}
     judged_on: str = ""
@@ -57,8 +69,13 @@ class Approval(Struct, frozen=True, kw_only=True):
 
     @property
     def candidate(self) -> Candidate | None:
-        """What is proposed, where it is no bundle of claims."""
+        """The candidate of a proposal that waits, if that is what waits."""
         return self.call or self.delta
+
+    @property
+    def claims(self) -> bool:
+        """Is it a bundle of claims that waits?"""
+        return self.bundle is not None
 
     @property
     def allowed(self) -> tuple[Verdict, ...]:
@@ -67,8 +84,10 @@ class Approval(Struct, frozen=True, kw_only=True):
             return ()
         if self.rule.nobody:
             return ("REJECTED",)
-        edits: tuple[Verdict, ...] = () if self.candidate is not None else ("MODIFIED",)
-        return ("APPROVED", "REJECTED", *edits)
+        if self.change is not None:
+            lower: tuple[Verdict, ...] = ("MODIFIED",) if self.change.to_status is not None else ()
+            return ("APPROVED", "REJECTED", *lower, "DEFERRED")
+        return ("APPROVED", "REJECTED", "MODIFIED") if self.claims else ("APPROVED", "REJECTED")
 
 
 def required_approvals(rule: ApproverRule) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from beliefd.kernel.commands import DecideApproval, ExpireApproval, WithdrawAppr
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Refused
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.firewall.deciding import decide_intent, intent_closed
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.arbitration import changed_mode, confirmed
 
@@ -34,17 +35,19 @@ def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> 
         return _no_such_approval(command.approval_id)
     if (problem := _cannot_decide(approval, command, facts)) is not None:
         return problem
-    if command.decision == "MODIFIED" and approval.candidate is not None:
-        return refused(Code.FORBIDDEN, "an edit is a new proposal; reject this one", "$.decision")
-    if command.decision == "MODIFIED":
+    needed = max(rule.required for rule in rules_for(approval, "APPROVED", facts.policy.approvals))
+    if approval.change is not None:
+        return decide_intent(session, approval, command, needed, facts)
+    if command.decision == "MODIFIED" and approval.claims:
         return _modified(approval, command, facts)
+    if command.decision not in ("APPROVED", "REJECTED"):
+        return refused(Code.FORBIDDEN, "an edit is a new proposal; reject this one", "$.decision")
     word = HumanApproval(
         approver=facts.principal.id, timestamp=facts.now, decision=command.decision, reason=command.reason
     )
     heard = replace(approval, approvals=(*approval.approvals, word))
     if command.decision == "REJECTED":
         return _rejected(heard, command, facts)
-    needed = max(rule.required for rule in rules_for(approval, "APPROVED", facts.policy.approvals))
     if len(heard.approvals) < needed:
         return _decided(command, facts, heard, None)
     if heard.candidate is not None:
@@ -61,13 +64,14 @@ def withdraw_approval(session: Session, command: WithdrawApproval, facts: Facts)
     if facts.principal.id not in approval.proposers:
         return refused(Code.FORBIDDEN, "only who proposed it can withdraw it", "$.approval_id")
     reason = f"withdrawn by `{facts.principal.id}`" + (f": {command.reason}" if command.reason else "")
-    return ApprovalClosed(
+    closed = ApprovalClosed(
         event_id=facts.event_id,
         approval_id=approval.approval_id,
         outcome="withdrawn",
         approval=_closed(approval, "withdrawn", by=facts.principal.id),
-        bundle=None if approval.candidate is not None else _ended(approval, reason),
+        bundle=_ended(approval, reason) if approval.claims else None,
     )
+    return intent_closed(session, approval, closed, facts)
 
 
 def expire_approval(session: Session, command: ExpireApproval, facts: Facts) -> ApprovalClosed | Refused:
@@ -78,7 +82,8 @@ def expire_approval(session: Session, command: ExpireApproval, facts: Facts) -> 
         return _settled(approval)
     if not expired(approval, facts.now):
         return refused(Code.CONFLICT, f"it is open until {approval.expires_at}", "$.approval_id")
-    return EXPIRIES[_on_expiry(approval, facts)](approval, facts)
+    closed = EXPIRIES[_on_expiry(approval, facts)](approval, facts)
+    return intent_closed(session, approval, closed, facts)
 
 
 def _on_expiry(approval: Approval, facts: Facts) -> str:
@@ -98,13 +103,13 @@ def _lapse(approval: Approval, facts: Facts) -> ApprovalClosed:
 
 
 def _refuse(approval: Approval, facts: Facts) -> ApprovalClosed:
-    ended = None if approval.candidate is not None else _ended(approval, _undecided(approval))
+    ended = _ended(approval, _undecided(approval)) if approval.claims else None
     return _timed_out("refuse", approval, facts, ended)
 
 
 def _keep(approval: Approval, facts: Facts) -> ApprovalClosed:
     kept = replace(approval, overdue=True)
-    waiting = None if approval.candidate is not None else _waiting(kept, _undecided(approval))
+    waiting = _waiting(kept, _undecided(approval)) if approval.claims else None
     return replace(_timed_out("keep", approval, facts, waiting), approval=kept)
 
 
@@ -120,7 +125,7 @@ def _escalate(approval: Approval, facts: Facts) -> ApprovalClosed:
         earlier=(*approval.earlier, *approval.approvals),
         escalated=True,
     )
-    bundle = None if approval.candidate is not None else _waiting(successor, _undecided(approval))
+    bundle = _waiting(successor, _undecided(approval)) if approval.claims else None
     return _timed_out("escalate", approval, facts, bundle, successor)
 
 
@@ -193,8 +198,12 @@ def _not_bound(approval: Approval, command: DecideApproval) -> Refused | None:
             "$.content_hash",
             content_hash=approval.content_hash,
         )
-    if (command.decision == "MODIFIED") != bool(command.claims):
+    edits_claims = command.decision == "MODIFIED" and approval.change is None
+    if edits_claims != bool(command.claims):
         return refused(Code.INVALID_REQUEST, "`claims` go with MODIFIED, and only with it", "$.claims")
+    if command.to_status is not None and (approval.change is None or command.decision != "MODIFIED"):
+        text = "`to_status` goes with MODIFIED of an intent, and only with it"
+        return refused(Code.INVALID_REQUEST, text, "$.to_status")
     return None
 
 
@@ -281,7 +290,14 @@ def _decided(
 
 def _closed(approval: Approval, status: Any, successor: str | None = None, by: str | None = None) -> Approval:
     return replace(
-        approval, status=status, bundle=None, call=None, delta=None, successor=successor, decided_by=by
+        approval,
+        status=status,
+        bundle=None,
+        call=None,
+        delta=None,
+        change=None,
+        successor=successor,
+        decided_by=by,
     )
 
 

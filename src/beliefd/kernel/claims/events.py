@@ -5,6 +5,7 @@ from typing import Literal
 from beliefd.kernel.claims.approvals import Approval, Verdict
 from beliefd.kernel.claims.bundle import ClaimBundle, TierName
 from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.firewall.artifacts import Intent, Proposition
 from beliefd.kernel.happening import Happening
 from beliefd.kernel.substrate.events import CandidateResult, ModeChange
 from beliefd.kernel.values import Value
@@ -33,6 +34,9 @@ class BundleGated(Happening, frozen=True, tag="bundle_gated"):
 class ApprovalDecided(Happening, frozen=True, tag="approval_decided"):
     """A person decided. `gated` is the resumed chain of a bundle, `result` the verdict on a confirmed call or
     change of state; with neither, and not rejected, more people must agree first.
+
+    `intents` and `propositions` are those that it changes, `opened` is the approval of the intent that came
+    out of an edit.
     """
 
     event_id: str
@@ -44,6 +48,9 @@ class ApprovalDecided(Happening, frozen=True, tag="approval_decided"):
     replaced: ClaimBundle | None = None
     result: CandidateResult | None = None
     mode: ModeChange | None = None
+    intents: tuple[Intent, ...] = ()
+    propositions: tuple[Proposition, ...] = ()
+    opened: Approval | None = None
 
 
 class ApprovalClosed(Happening, frozen=True, tag="approval_closed"):
@@ -59,6 +66,7 @@ class ApprovalClosed(Happening, frozen=True, tag="approval_closed"):
     approval: Approval
     bundle: ClaimBundle | None = None
     successor: Approval | None = None
+    intents: tuple[Intent, ...] = ()
 
 
 class Grant(Value, frozen=True):

@@ -12,6 +12,7 @@ from beliefd.kernel.claims.events import (
     GrantGiven,
     GrantRevoked,
 )
+from beliefd.kernel.firewall.folds import with_intents
 from beliefd.kernel.state import BundleState, Session
 from beliefd.kernel.substrate.folds import with_mode, with_result, with_snapshot
 
@@ -39,6 +40,9 @@ def bundle_gated(session: Session, event: BundleGated) -> Session:
 
 def approval_decided(session: Session, event: ApprovalDecided) -> Session:
     session = _with_approval(session, event.approval)
+    if event.opened is not None:
+        session = _with_approval(session, event.opened)
+    session = with_intents(session, event.intents, event.propositions)
     if event.result is not None:
         judged = with_result(session, event.result)
         return with_mode(with_snapshot(judged, session.state_version, event.event_id), event.mode)
@@ -49,7 +53,7 @@ def approval_decided(session: Session, event: ApprovalDecided) -> Session:
 
 
 def approval_closed(session: Session, event: ApprovalClosed) -> Session:
-    session = _with_approval(session, event.approval)
+    session = with_intents(_with_approval(session, event.approval), event.intents)
     approval_id = event.approval_id
     if event.successor is not None:
         approval_id = event.successor.approval_id

@@ -1,0 +1,1 @@
+"""The two agents at the bridge between the lanes: one imagines, the other designs experiments."""

@@ -1,0 +1,69 @@
+"""What evidence warrants. The only way to a status, and it starts from what runs have minted."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from beliefd.kernel.firewall.artifacts import EpistemicStatus, Evidence, Proposition
+from beliefd.kernel.state import Session
+
+INDEPENDENT_PROOFS: Final = 2
+RANK: Final[dict[str, int]] = {"refuted": 0, "speculative": 0, "unresolved": 1, "supported": 2, "proven": 3}
+
+
+class Standing(Struct, frozen=True):
+    """What the evidence of a claim comes to, and why it is no more."""
+
+    status: EpistemicStatus
+    why: str
+    supporting: tuple[str, ...] = ()
+    refuting: tuple[str, ...] = ()
+
+
+def counted(session: Session, claim_id: str) -> list[Evidence]:
+    """The evidence that is linked to a claim, for its wording of today."""
+    proposition: Proposition | None = session.propositions.get(claim_id)
+    revision = 1 if proposition is None else proposition.revision
+    pieces = [session.evidence[name] for name in session.linked.get(claim_id, ())]
+    return [piece for piece in pieces if piece.revision == revision]
+
+
+def standing(pieces: Iterable[Evidence], alpha: float) -> Standing:
+    """The strongest status that all the evidence together warrants; nobody can pick some of it.
+
+    INVARIANT: fragile evidence never promotes, support and refutation together are unresolved, and one run
+    alone proves nothing.
+    """
+    pieces = list(pieces)
+    solid = [piece for piece in pieces if not piece.fragile]
+    supporting = [piece for piece in solid if piece.role in ("support", "replicate")]
+    refuting = [piece for piece in solid if piece.role == "refute"]
+    named = tuple(piece.evidence_id for piece in supporting), tuple(piece.evidence_id for piece in refuting)
+    if supporting and refuting:
+        return Standing("unresolved", "evidence supports and refutes it", *named)
+    if any(piece.role == "undercut" for piece in pieces):
+        return Standing("unresolved", "evidence undercuts the ground it stands on", *named)
+    if refuting:
+        return Standing("refuted", "evidence refutes it and none supports it", *named)
+    if not supporting:
+        fragile = "only fragile evidence is linked to it" if pieces else "no evidence is linked to it"
+        return Standing("unresolved", fragile)
+    sure = {(piece.template, piece.seed) for piece in supporting if piece.error_level < alpha}
+    if len(sure) >= INDEPENDENT_PROOFS:
+        return Standing("proven", f"{len(sure)} independent runs support it below {alpha}", *named)
+    return Standing("supported", "one independent run supports it; a proof takes two", *named)
+
+
+def permits(found: Standing, wanted: EpistemicStatus) -> bool:
+    """May a proposition get this status? What is warranted may, and what claims less."""
+    if wanted == "unresolved":
+        return True
+    if wanted == "supported":
+        return found.status in ("supported", "proven")
+    return wanted == found.status
+
+
+def raises(now: EpistemicStatus, wanted: EpistemicStatus) -> bool:
+    """Is it a step up? To take a refutation back is one too."""
+    return RANK[wanted] > RANK[now]

@@ -1,0 +1,110 @@
+"""What a key says about the thing it stands in: the words that mark speculation, in every spelling."""
+
+import re
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+from beliefd.kernel.firewall.spelling import letters, plain
+
+
+class Meaning(Enum):
+    """What a key is for, as far as the firewall is concerned."""
+
+    STATUS = "status"
+    """Says how well something is known; a marker if it says speculative."""
+    LABEL = "label"
+    """Says where something comes from; a marker if it is exactly the speculative lane."""
+    FLAG = "flag"
+    """Speculative itself as a key; a marker unless it says no."""
+    CONTEXT = "context"
+    """Holds what the speculative lane made; always a marker."""
+    HINT = "hint"
+    """A field of experiment hints; two of them in one object are hints without their status."""
+    IDEA = "idea"
+    """A field of a brainstorm; three of them in one object are one."""
+    NAME = "name"
+    """Holds the name of a field whose value stands beside it, as in `{"name": ..., "value": ...}`."""
+    VALUE = "value"
+    """Holds the value of such a field."""
+    TEXT = "text"
+    """A text used as a key, which must be read like any other."""
+
+
+class Vocabulary(Enum):
+    """What is a marker by merely being there."""
+
+    EVIDENCE = frozenset({Meaning.CONTEXT})
+    RESIDUE = frozenset({Meaning.CONTEXT, Meaning.STATUS, Meaning.HINT, Meaning.IDEA})
+
+
+_WORDS: Final = {
+    Meaning.STATUS: "epistemicstatus epistemicstate",
+    Meaning.LABEL: "lane label lanelabel lanename epistemiclane epistemiclabel sourcelane originlane",
+    Meaning.FLAG: "speculative isspeculative speculation speculations",
+    Meaning.CONTEXT: "speculativecontext speculativehypothesis speculativehypotheses experimenthint"
+    " experimenthints",
+    Meaning.HINT: "candidatemechanisms discriminativepredictions sensitivityaxes priorsuggestions"
+    " falsificationcriteria",
+    Meaning.IDEA: "alternatives analogies edgecases",
+    Meaning.NAME: "key name field property attribute",
+    Meaning.VALUE: "value val content",
+}
+NAMES: Final = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
+
+STEMS: Final = (
+    "speculat", "experimenthint", "candidatemechanism", "discriminativeprediction", "sensitivityax",
+    "priorsuggestion", "falsificationcriteri", "alternatives", "analogies", "edgecase", "epistemic",
+)  # fmt: skip
+"""A text in which none of these occurs holds no marker, however it is wrapped."""
+
+_CONTROL: Final = re.compile(r"\\+[bfnrt]")
+_LAST: Final = re.compile(r"[./:#|]([^./:#|]+)$")
+_NO: Final = frozenset({"", "0", "false", "no", "none", "null", "grounded"})
+_LANE: Final = frozenset({"speculative", "speculation", "speculativelane"})
+_REMEMBERED_LENGTH: Final = 64
+
+
+def meaning_of(key: str) -> Meaning | None:
+    """What a key means; None for almost all."""
+    # Long keys are worked out each time, so that what is remembered stays small.
+    return _remembered(key) if len(key) <= _REMEMBERED_LENGTH else _worked_out(key)
+
+
+def _worked_out(key: str) -> Meaning | None:
+    folded = plain(key)
+    if folded is None:
+        return Meaning.TEXT
+    meaning = NAMES.get(letters(folded))
+    if meaning is None and ('"' in folded or "'" in folded):
+        return Meaning.TEXT
+    if meaning is None and (last := _LAST.search(folded)):  # a path that was made a key
+        return NAMES.get(letters(last[1]))
+    return meaning
+
+
+_remembered = lru_cache(maxsize=4_096)(_worked_out)
+
+
+def says_speculative(meaning: Meaning, value: str) -> bool:
+    """Does a text in the place of a value mark what it stands in?"""
+    word = letters(plain(value) or "")
+    if meaning is Meaning.STATUS:
+        return "speculat" in word
+    if meaning is Meaning.LABEL:
+        return word in _LANE
+    return meaning is Meaning.FLAG and word not in _NO
+
+
+def could_mark(folded: str) -> bool:
+    """Is there any word in a plain text that a marker would need?
+
+    Read twice, because `\\n` may be an escaped line break within a word or a backslash before one.
+    """
+    word = letters(folded)
+    if any(stem in word for stem in STEMS):
+        return True
+    if "\\" not in folded:
+        return False
+    word = letters(_CONTROL.sub("", folded))
+    return any(stem in word for stem in STEMS)
