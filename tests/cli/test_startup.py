@@ -29,7 +29,7 @@ EXPECTED = {
     "capability": {"issue", "show", "revoke"},
     "tool": {"list"},
     "audit": {"show", "verify", "export", "import", "replay", "merge"},
-    "uncertainty": {"measure", "evaluate", "examples"},
+    "uncertainty": {"measure", "evaluate", "examples", "sample"},
 }  # fmt: skip
 
 

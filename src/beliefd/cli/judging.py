@@ -1,14 +1,35 @@
-"""Options of commands that ask a judge of answers: which one, and where its model is."""
+"""What commands that measure have in common: which judge to ask, where its model is, how to exit."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from beliefd.cli.output import Exit
+
+if TYPE_CHECKING:
+    from beliefd.uncertainty.equivalence.judges import JudgeName
+    from beliefd.uncertainty.equivalence.port import Judge
+
 F = TypeVar("F", bound=Callable[..., Any])
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
+POLICY_FILE = click.Path(dir_okay=False, path_type=Path)
 NAMES = ("lexical", "embedding", "nli", "llm")
+JUDGE = click.option("--judge", type=click.Choice(NAMES), help="Who says which answers mean the same.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+EXITS = {
+    "EXECUTE": Exit.ALLOWED,
+    "EXPLAIN": Exit.ALLOWED,
+    "DEFER": Exit.DEFERRED,
+    "REFUSE": Exit.REFUSED,
+}
+
+
+def judge_of(judge: "JudgeName | None", **settings: Any) -> "Judge":
+    from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
+
+    return Judges(JudgeSettings(**settings)).named(judge or "lexical")
 
 
 def judge_options(command: F) -> F:
@@ -34,7 +55,7 @@ def judge_options(command: F) -> F:
                 metavar="URL",
                 envvar="BELIEFD_LLM_URL",
                 show_envvar=True,
-                help="OpenAI-compatible API, for the judge `llm`.",
+                help="OpenAI-compatible API, for the judge `llm`; or `smollm2`, or a GGUF file.",
             ),
             click.option(
                 "--llm-model",

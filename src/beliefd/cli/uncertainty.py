@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from beliefd.cli.judging import NAMES, judge_options
+from beliefd.cli.judging import EXITS, JSON, JUDGE, POLICY_FILE, judge_of, judge_options
 from beliefd.cli.output import Exit, complain, console, errors_exit, print_json
+from beliefd.cli.sampling import sample
 
 if TYPE_CHECKING:
     from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
-    from beliefd.uncertainty.equivalence.judges import JudgeName
-    from beliefd.uncertainty.equivalence.port import Judge
     from beliefd.uncertainty.evaluation import Evaluation
 
 T = TypeVar("T")
@@ -23,21 +22,15 @@ OPERATIONS = {
     "confidence_score": "measure_confidence",
     "conformal_set": "measure_conformal_set",
 }
-EXITS = {
-    "EXECUTE": Exit.ALLOWED,
-    "EXPLAIN": Exit.ALLOWED,
-    "DEFER": Exit.DEFERRED,
-    "REFUSE": Exit.REFUSED,
-}
-POLICY_FILE = click.Path(dir_okay=False, path_type=Path)
-JSON = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-JUDGE = click.option("--judge", type=click.Choice(NAMES), help="Who says which answers mean the same.")
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 @click.group()
 def uncertainty() -> None:
     """Measure how sure one may be, and how well that tells wrong from right."""
+
+
+uncertainty.add_command(sample)
 
 
 @uncertainty.command()
@@ -92,7 +85,7 @@ def evaluate(
         if method is not None and method not in evaluation.METHODS:
             raise invalid(f"`{method}` is not one of {', '.join(evaluation.METHODS)}", "--method")
         items = evaluation.load_items(path, k)
-        rows = list(_progress(evaluation.measure(items, _judge(**asked)), len(items)))
+        rows = list(_progress(evaluation.measure(items, judge_of(**asked)), len(items)))
         found = evaluation.evaluate(path.name, rows, risk, delta, max(len(item.answers) for item in items))
         written = _write(found, method or found.best, write_policy) if write_policy is not None else True
     if as_json:
@@ -114,17 +107,11 @@ def examples(as_json: bool, **asked: Any) -> None:
     from beliefd.uncertainty.examples import table
 
     with errors_exit(as_json):
-        found = table(_judge(**asked))
+        found = table(judge_of(**asked))
     if as_json:
         print_json(found)
     else:
         console().print(uncertainty_views.examples(found))
-
-
-def _judge(judge: "JudgeName | None", **settings: Any) -> "Judge":
-    from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
-
-    return Judges(JudgeSettings(**settings)).named(judge or "lexical")
 
 
 def _measured(

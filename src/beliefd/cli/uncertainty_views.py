@@ -12,6 +12,8 @@ from beliefd.cli.output import visible
 from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
 from beliefd.uncertainty.evaluation import Evaluation, Score
 from beliefd.uncertainty.examples import Example
+from beliefd.uncertainty.result import Measured
+from beliefd.uncertainty.sampling import Drawn
 
 BAR: Final = 40
 
@@ -31,6 +33,24 @@ def measured(found: MeasuredUncertainty) -> RenderableType:
     if found.warning is not None:
         lines.append(Text(f"warning: {visible(found.warning)}", "yellow"))
     return Group(*lines)
+
+
+def sampled(drawn: Drawn, found: Measured) -> RenderableType:
+    told = found.uncertainty
+    word = told.gate_recommendation
+    answers = [Text(f"{one.seed:>4}  {visible(one.text.strip()) or '(nothing)'}") for one in drawn.answers]
+    failures = [Text(f"{one.seed:>4}  no answer: {visible(one.reason)}", "yellow") for one in drawn.failures]
+    cost = f"{drawn.answer_tokens} tokens in {drawn.seconds:.1f} s from {visible(drawn.model)}"
+    return Group(
+        Text("seed  answer", "bold"),
+        *answers,
+        *failures,
+        Text(cost, "dim"),
+        Text.assemble(
+            (word, OUTCOME_STYLE[word]),
+            f"  {told.value:.3f} by {told.method}: {visible(told.interpretation)}",
+        ),
+    )
 
 
 def evaluation(found: Evaluation) -> RenderableType:

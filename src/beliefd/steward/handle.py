@@ -161,6 +161,7 @@ class Steward:
             for lane in self._lanes.values():
                 if lane.task is not None:
                     lane.task.cancel()
+        self.judges.close()
         await self.store.close()
 
     async def _drain(self, session_id: str, waiting: list[_Call]) -> None:

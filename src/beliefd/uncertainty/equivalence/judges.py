@@ -18,7 +18,10 @@ RECHECKED: Final[dict[str, int]] = {"nli": 1, "llm": 2}
 
 
 class JudgeSettings(Struct, frozen=True, kw_only=True):
-    """Where the models of judges are. The lexical judge has none, the embedding judge brings its own."""
+    """Where the models of judges are. The lexical judge has none, the embedding judge brings its own.
+
+    `llm_url` is the address of an OpenAI-compatible API; `smollm2` and a GGUF file run in this process.
+    """
 
     embedding_model: Path | None = None
     nli_model: Path | None = None
@@ -50,6 +53,11 @@ class Judges:
                     raise invalid(f"the judge `{name}` cannot be asked: {error.message}", "$.judge") from None
             return self._made[name]
 
+    def close(self) -> None:
+        """Let go of what holds a connection."""
+        if (judge := self._made.pop("llm", None)) is not None:
+            judge.close()  # type: ignore[attr-defined]
+
     def _embedding(self) -> Judge:
         from beliefd.uncertainty.equivalence.embedding import EmbeddingJudge
 
@@ -63,13 +71,12 @@ class Judges:
         return NLIJudge(self.settings.nli_model)
 
     def _llm(self) -> Judge:
+        from beliefd.llm.opening import open_model
         from beliefd.uncertainty.equivalence.llm import LLMJudge
 
         if self.settings.llm_url is None:
             raise _unset("llm_url", "--llm-url", "BELIEFD_LLM_URL")
-        if self.settings.llm_model is None:
-            raise _unset("llm_model", "--llm-model", "BELIEFD_LLM_MODEL")
-        return LLMJudge(self.settings.llm_url, self.settings.llm_model, api_key=self.settings.llm_key)
+        return LLMJudge(open_model(self.settings.llm_url, self.settings.llm_model, self.settings.llm_key))
 
 
 def _unset(setting: str, option: str, variable: str) -> BeliefdError:
