@@ -30,6 +30,7 @@ EXPECTED = {
     "tool": {"list"},
     "audit": {"show", "verify", "export", "import", "replay", "merge"},
     "uncertainty": {"measure", "evaluate", "examples", "sample"},
+    "calibration": {"put", "append", "show", "predict"},
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from beliefd.cli.claim_views import OUTCOME_STYLE
 from beliefd.cli.output import visible
-from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
+from beliefd.protocol.uncertainty_messages import CalibrationAnswer, MeasuredUncertainty
 from beliefd.uncertainty.evaluation import Evaluation, Score
 from beliefd.uncertainty.examples import Example
 from beliefd.uncertainty.result import Measured
@@ -30,6 +30,19 @@ def measured(found: MeasuredUncertainty) -> RenderableType:
         lines.append(Text(f"clusters {' '.join(str(members) for members in found.clusters)}", "dim"))
     if found.labels is not None:
         lines.append(Text(f"labels {', '.join(map(visible, found.labels)) or 'none'}"))
+    if found.warning is not None:
+        lines.append(Text(f"warning: {visible(found.warning)}", "yellow"))
+    return Group(*lines)
+
+
+def calibration(found: CalibrationAnswer) -> RenderableType:
+    groups = ", ".join(f"{visible(name)} {count}" for name, count in found.groups.items())
+    lines = [
+        Text(f"{visible(found.name)} version {found.version}: {found.count} {found.score} scores "
+             f"of {visible(found.model)}"),
+        Text(f"alpha from {found.least_alpha:.3g} on{f'; groups {groups}' if groups else ''}"),
+        Text(f"{found.sha256} kept {found.created_at}", "dim"),
+    ]  # fmt: skip
     if found.warning is not None:
         lines.append(Text(f"warning: {visible(found.warning)}", "yellow"))
     return Group(*lines)

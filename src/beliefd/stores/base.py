@@ -78,6 +78,16 @@ class Token(Struct, frozen=True):
     revoked_at: str | None = None
 
 
+class CalibrationRow(Struct, frozen=True):
+    """One version of a calibration set. Versions count from 1 and never change."""
+
+    name: str
+    version: int
+    sha256: str
+    created_at: str
+    document: bytes
+
+
 Listener = Callable[[str], None]
 """Called with a session id after that session grew; may come from any thread the store documents."""
 
@@ -139,6 +149,14 @@ class Store(Protocol):
         ...
 
     async def content(self, sha256: str) -> bytes | None: ...
+
+    async def add_calibration(self, row: CalibrationRow) -> bool:
+        """Keep a version of a calibration set; False if that version is there already."""
+        ...
+
+    async def calibration(self, name: str) -> CalibrationRow | None:
+        """The newest version of a calibration set."""
+        ...
 
     async def add_token(self, token: Token) -> None: ...
 

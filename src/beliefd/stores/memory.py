@@ -8,6 +8,7 @@ from beliefd.kernel.commands import Head
 from beliefd.ledger.chain import Sealed, head_of
 from beliefd.stores.base import (
     Append,
+    CalibrationRow,
     HeadMoved,
     InboxRow,
     Listener,
@@ -33,6 +34,7 @@ class MemoryStore:
         self._inbox: dict[str, InboxRow] = {}
         self._told: set[str] = set()
         self._content: dict[str, bytes] = {}
+        self._calibrations: dict[str, dict[int, CalibrationRow]] = {}
         self._tokens: dict[str, Token] = {}
         self._listeners = Listeners()
         self._closed = False
@@ -114,6 +116,14 @@ class MemoryStore:
 
     async def content(self, sha256: str) -> bytes | None:
         return self._content.get(sha256)
+
+    async def add_calibration(self, row: CalibrationRow) -> bool:
+        versions = self._calibrations.setdefault(row.name, {})
+        return versions.setdefault(row.version, row) is row
+
+    async def calibration(self, name: str) -> CalibrationRow | None:
+        versions = self._calibrations.get(name)
+        return versions[max(versions)] if versions else None
 
     async def add_token(self, token: Token) -> None:
         self._tokens[token.token_id] = token

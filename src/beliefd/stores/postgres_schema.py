@@ -88,6 +88,16 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         bytes  BYTEA NOT NULL
     );
     """,
+    """
+    CREATE TABLE calibrations (
+        name       TEXT COLLATE "C" NOT NULL,
+        version    BIGINT NOT NULL,
+        sha256     TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        document   BYTEA NOT NULL,
+        PRIMARY KEY (name, version)
+    );
+    """,
 )
 
 LOCK: Final = 0x62656C69656664

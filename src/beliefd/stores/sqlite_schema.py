@@ -84,6 +84,16 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         bytes  BLOB NOT NULL
     );
     """,
+    """
+    CREATE TABLE calibrations (
+        name       TEXT NOT NULL,
+        version    INTEGER NOT NULL,
+        sha256     TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        document   BLOB NOT NULL,
+        PRIMARY KEY (name, version)
+    );
+    """,
 )
 
 
