@@ -20,6 +20,7 @@ from benchmarks.http import http
 from benchmarks.length import length
 from benchmarks.million import million
 from benchmarks.replay import replay
+from benchmarks.scan import scan
 from benchmarks.uncertainty import uncertainty
 
 BENCHMARKS: Final[dict[str, Benchmark]] = {
@@ -32,6 +33,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "claims": claims,
     "arbitration": arbitration,
     "uncertainty": uncertainty,
+    "scan": scan,
 }
 
 

@@ -14,6 +14,7 @@ const MAX_DEPTH = 64;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "approvals", "grants", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
+  "experiments", "attempts", "runs", "evidence", "linked", "intents", "propositions", "speculative", "speculated",
 ];
 const TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"];
 const TRAIL_LENGTH = 32;
@@ -201,6 +202,15 @@ export const stateHash = (session) => {
     call_keys: session.callKeys,
     capabilities: session.capabilities,
     memory: session.memory,
+    experiments: session.experiments,
+    attempts: session.attempts,
+    runs: session.runs,
+    evidence: session.evidence,
+    linked: session.linked,
+    intents: session.intents,
+    propositions: session.propositions,
+    speculative: session.speculative,
+    speculated: session.speculated,
   };
   const empty = (value) => !value || value.length === 0 || value.size === 0;
   return hex(new Map(Object.entries(full).filter(([, value]) => !empty(value))));
@@ -232,6 +242,15 @@ const begin = (id, payload) => ({
   callKeys: new Map(),
   capabilities: new Map(),
   memory: new Map(),
+  experiments: new Map(),
+  attempts: new Map(),
+  runs: new Map(),
+  evidence: new Map(),
+  linked: new Map(),
+  intents: new Map(),
+  propositions: new Map(),
+  speculative: new Map(),
+  speculated: new Map(),
 });
 
 const stateHashDue = (session, seq) => {
@@ -297,6 +316,11 @@ const keepResults = (session, results, delta) => {
   session.modeSince = normal ? "" : mode.get("since");
 };
 
+const keepIntents = (session, intents, propositions = []) => {
+  for (const intent of intents) session.intents.set(intent.get("intent_id"), intent);
+  for (const one of propositions) session.propositions.set(one.get("claim_id"), one);
+};
+
 const FOLDS = {
   declared() {},
   refused() {},
@@ -348,6 +372,8 @@ const FOLDS = {
   approval_decided(session, delta) {
     const [approval, replaced] = [delta.get("approval"), delta.get("replaced")];
     keepApproval(session, approval);
+    if (delta.get("opened")) keepApproval(session, delta.get("opened"));
+    keepIntents(session, delta.get("intents") ?? [], delta.get("propositions") ?? []);
     if (delta.get("result")) return keepResults(session, [delta.get("result")], delta);
     if (replaced) {
       const id = approval.get("bundle_id");
@@ -357,6 +383,7 @@ const FOLDS = {
   },
   approval_closed(session, delta) {
     keepApproval(session, delta.get("approval"));
+    keepIntents(session, delta.get("intents") ?? []);
     if (delta.get("successor")) keepApproval(session, delta.get("successor"));
     if (!delta.get("bundle")) return;
     const waits = delta.get("successor")?.get("approval_id") ?? delta.get("approval_id");
@@ -379,6 +406,47 @@ const FOLDS = {
   },
   grant_given: keepGrant,
   grant_revoked: keepGrant,
+  speculated(session, delta) {
+    for (const one of delta.get("hypotheses")) {
+      session.speculative.set(one.get("hypothesis_id"), one);
+      session.speculated.set(one.get("claim_id"), (session.speculated.get(one.get("claim_id")) ?? 0) + 1);
+    }
+  },
+  claim_speculated: (session, delta) =>
+    session.speculative.set(delta.get("claim").get("intent_id"), delta.get("claim")),
+  experiment_designed(session, delta) {
+    const one = delta.get("experiment");
+    session.experiments.set(one.get("experiment_id"), one);
+    session.attempts.set(one.get("claim_id"), one.get("attempt"));
+  },
+  run_started(session, delta) {
+    const run = delta.get("run");
+    session.runs.set(run.get("run_id"), run);
+    const experiment = new Map(known(session.experiments, run.get("experiment_id")));
+    session.experiments.set(run.get("experiment_id"), experiment.set("run_id", run.get("run_id")));
+  },
+  run_recorded(session, delta) {
+    session.runs.set(delta.get("run").get("run_id"), delta.get("run"));
+    const evidence = delta.get("evidence");
+    if (evidence) session.evidence.set(evidence.get("evidence_id"), evidence);
+  },
+  evidence_linked(session, delta) {
+    const one = delta.get("evidence");
+    session.evidence.set(one.get("evidence_id"), one);
+    session.linked.set(one.get("claim_id"), [...(session.linked.get(one.get("claim_id")) ?? []), one.get("evidence_id")]);
+    FOLDS.eliminated(session, delta);
+  },
+  intent_staged(session, delta) {
+    const [intent, old] = [delta.get("intent"), delta.get("superseded")];
+    const waited = old && session.approvals.get(old.get("approval_id"));
+    if (waited && waited.get("status") === "pending") {
+      const closed = new Map(waited).set("status", "superseded").set("change", null);
+      closed.set("successor", intent.get("approval_id")).set("decided_by", intent.get("proposer").get("id"));
+      keepApproval(session, closed);
+    }
+    if (delta.get("approval")) keepApproval(session, delta.get("approval"));
+    keepIntents(session, old ? [old, intent] : [intent], delta.get("propositions"));
+  },
 };
 
 // ---- protocol section 9: verification ----------------------------------------------------------

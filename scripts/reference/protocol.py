@@ -43,6 +43,8 @@ MEANINGS: Final[dict[Code, str]] = {
     " it.",
     Code.HYPOTHESIS_IS_NOT_EVIDENCE: "A speculative hypothesis was named where evidence belongs. Only the run"
     " of an experiment makes evidence.",
+    Code.NOT_WARRANTED: "The evidence there is does not warrant the status or the role that was asked for;"
+    " `details` says what it warrants.",
     Code.CONFLICT: "Something else happened first: the head moved past `If-Match`, an `Idempotency-Key` was"
     " used for another request, an obligation is active already, a session is here already, somebody else"
     " has decided.",

@@ -16,6 +16,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import LedgerBroken
 from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
+from beliefd.protocol.firewall_operations import FIREWALL_OPERATIONS
 from beliefd.protocol.substrate_operations import SUBSTRATE_OPERATIONS
 from beliefd.steward import transfer
 from beliefd.steward.batch import run_batch
@@ -30,7 +31,9 @@ from beliefd.tools.registry import Registry
 from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
 T = TypeVar("T")
-SHARING: Final = frozenset(one.name for one in (*CLAIM_OPERATIONS, *SUBSTRATE_OPERATIONS))
+SHARING: Final = frozenset(
+    one.name for one in (*CLAIM_OPERATIONS, *SUBSTRATE_OPERATIONS, *FIREWALL_OPERATIONS)
+)
 """Their answers hold values of the state and of the policy: callers get copies, to do with as they like."""
 
 

@@ -23,7 +23,7 @@ EXPECTED = {
         "counterfactual", "watch",
     },
     "claim": {"submit", "check", "show"},
-    "inbox": {"list", "show", "approve", "reject", "modify", "withdraw", "watch"},
+    "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "watch"},
     "policy": {"check", "explain", "test"},
     "state": {"show", "propose"},
     "capability": {"issue", "show", "revoke"},
@@ -31,6 +31,11 @@ EXPECTED = {
     "audit": {"show", "verify", "export", "import", "replay", "merge"},
     "uncertainty": {"measure", "evaluate", "examples", "sample"},
     "calibration": {"put", "append", "show", "predict"},
+    "firewall": {"scan"},
+    "hypothesis": {"note", "list"},
+    "experiment": {"design", "run", "watch", "cancel", "reproduce", "list", "show"},
+    "evidence": {"link", "list"},
+    "intent": {"stage", "list", "show"},
 }  # fmt: skip
 
 

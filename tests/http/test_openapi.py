@@ -96,6 +96,8 @@ SPEAKERS = {
     "withdraw_approval": Role.ADMIN,
     "give_grant": Role.APPROVER,
     "adopt_policy": Role.ADMIN,
+    "store_calibration": Role.ADMIN,
+    "append_calibration": Role.ADMIN,
     "issue_capability": Role.ADMIN,
 }
 
@@ -105,6 +107,7 @@ def test_the_examples_work_in_the_order_in_which_they_stand(tmp_path: Path) -> N
     known = {"obligation_id": EXAMPLES["enter_obligation"]["obligation_id"]}
     order = [name for name in EXAMPLES if name not in ("merge", "import_ledger")]  # these take whole ledgers
     order.insert(order.index("withdraw_approval"), "submit_claims")  # the first one has just been decided
+    order.insert(order.index("stage_intent") + 1, "decide_approval")  # what waits would keep the session open
     with server_process(tmp_path) as server, httpx.Client(base_url=server.url, verify=False) as http:
         for name in order:
             token = tokens[SPEAKERS.get(name, Role.AGENT)]

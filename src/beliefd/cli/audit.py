@@ -115,7 +115,10 @@ def merge(target: Target, session_id: str, path: str) -> None:
 @click.argument("source", metavar="FILE|SESSION")
 @target_options
 def replay(target: Target, source: str) -> None:
-    """Rebuild the state twice, by folding what was decided and by deciding it all again."""
+    """Rebuild the state twice, by folding what was decided and by deciding it all again.
+
+    Where something was speculated, it is also rebuilt without that: nothing else may have changed.
+    """
     from beliefd.ledger.chain import LedgerBroken
     from beliefd.steward.handle import ledger_broken
 
@@ -132,6 +135,7 @@ def replay(target: Target, source: str) -> None:
 
 def _replayed(exported: "Exported") -> dict[str, Any]:
     from beliefd.ledger.chain import LedgerBroken, state_hash
+    from beliefd.ledger.lanes import grounded_hash
     from beliefd.ledger.replay import fold
     from beliefd.ledger.verify import verify as verify_entries
     from beliefd.protocol.answers import snapshot_of
@@ -147,11 +151,28 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
         raise LedgerBroken(result.first_bad.seq, result.first_bad.event_id, result.first_bad.reason)
     if folded is None or decided is None:
         raise LedgerBroken(1, None, "the ledger is empty")
+    lanes = _lanes(entries, grounded_hash(folded.session))
     return {
-        "same": state_hash(folded.session) == state_hash(decided.session),
+        "same": state_hash(folded.session) == state_hash(decided.session) and lanes["same_without"],
         "events": len(entries),
         "state_hash": state_hash(folded.session),
+        **lanes,
         "snapshot": snapshot_of(folded.session, folded.head),
+    }
+
+
+def _lanes(entries: list[Any], grounded: str) -> dict[str, Any]:
+    """How much was speculated, and whether the grounded state is the same without it."""
+    from beliefd.ledger.chain import read
+    from beliefd.ledger.lanes import grounded_hash, refolded, without_speculation
+
+    told = [read(entry.record) for entry in entries]
+    kept = without_speculation(told)
+    session = None if len(kept) == len(told) else refolded(kept)
+    return {
+        "speculative_records": len(told) - len(kept),
+        "grounded_hash": grounded,
+        "same_without": session is None or grounded_hash(session) == grounded,
     }
 
 
@@ -159,6 +180,17 @@ def _counted(entries: list[Any], report: Progress) -> Iterator[Any]:
     for done, entry in enumerate(entries, 1):
         yield entry
         report(done)
+
+
+def _lanes_view(answer: dict[str, Any]) -> Any:
+    from rich.text import Text
+
+    verdict = ("the same", "green") if answer["same_without"] else ("another", "bold red")
+    return Text.assemble(
+        f"without its {answer['speculative_records']} speculative records the grounded state is ",
+        verdict,
+        (f": {answer['grounded_hash']}", "dim"),
+    )
 
 
 def _replay_view(answer: dict[str, Any]) -> Any:
@@ -171,6 +203,7 @@ def _replay_view(answer: dict[str, Any]) -> Any:
     return Group(
         Text.assemble(f"{answer['events']} events folded and decided again: ", verdict),
         Text.assemble(("state ", "dim"), answer["state_hash"]),
+        *([_lanes_view(answer)] if answer["speculative_records"] else []),
         views.snapshot(answer["snapshot"]),
     )
 

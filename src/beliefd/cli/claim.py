@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from beliefd.cli.output import Exit, errors_exit, print_json
+from beliefd.cli.reading import read_object
 from beliefd.cli.session import SESSION, conditions
 from beliefd.cli.target import Target, target_options
 from beliefd.kernel.values import Tier
@@ -20,6 +21,7 @@ EXITS = {
     "ESCALATE": Exit.DEFERRED,
     "REFUSE": Exit.REFUSED,
 }
+A_BUNDLE = "a bundle is an object with `origin_agent` and `claims`"
 BUNDLE_FILE = click.argument("path", metavar="FILE")
 
 
@@ -37,7 +39,7 @@ def submit(target: Target, session_id: str, path: str, **conditions: Any) -> Non
     """Submit the bundle in FILE (JSON or YAML; `-` is stdin). Exits 0 published, 3 waits, 4 refused."""
     from beliefd.cli import claim_views
 
-    bundle = _read(path)
+    bundle = read_object(path, A_BUNDLE)
     answer = target.ask(lambda calls: calls.submit_claims(session_id, bundle, **conditions))
     target.show(answer, claim_views.bundle)
     sys.exit(EXITS[answer.decision])
@@ -62,7 +64,7 @@ def check(path: str, policy_file: Path | None, tier: str, as_json: bool) -> None
     from beliefd.cli.output import console
 
     with errors_exit(as_json):
-        answer = _checked(_read(path), policy_file, tier)
+        answer = _checked(read_object(path, A_BUNDLE), policy_file, tier)
     if as_json:
         print_json(answer)
     else:
@@ -94,13 +96,3 @@ def _checked(document: Any, policy_file: Path | None, tier: str) -> "JudgedBundl
     policy = None if policy_file is None else load_policy(policy_file)
     with beliefd.open(":memory:", principal=principal, policy=policy) as embedded:
         return embedded.check_claims(document)
-
-
-def _read(path: str) -> Any:
-    from beliefd.documents import parse_document, read_document
-    from beliefd.kernel.errors import invalid
-
-    document = parse_document(sys.stdin.buffer.read(), "stdin") if path == "-" else read_document(Path(path))
-    if not isinstance(document, dict):
-        raise invalid("a bundle is an object with `origin_agent` and `claims`", "$")
-    return document

@@ -1,6 +1,7 @@
 """`beliefd demo`: the real server, a real incident played through its API, and then it stays up."""
 
 import asyncio
+import os
 import signal
 import socket
 import threading
@@ -117,7 +118,7 @@ def _house() -> House:
 
     registry = Registry()
     Pool().tools(registry)
-    return House(policy_file=kits.policy_file(KIT), registry=registry)
+    return House(policy_file=kits.policy_file(KIT), registry=registry, workers=os.cpu_count() or 1)
 
 
 def perform(url: str, tokens: dict[str, str], pace: float) -> str:

@@ -107,7 +107,7 @@ def modify(target: Target, path: str, **given: Any) -> None:
 @YES
 @target_options
 def downgrade(target: Target, to_status: str, **given: Any) -> None:
-    """Let a write intent reach a weaker status only: a new intent, which another person may have to approve."""
+    """Let a write intent reach a weaker status only: a new intent that another person may have to approve."""
     _decide(target, "MODIFIED", to_status=to_status, **given)
 
 
@@ -162,8 +162,7 @@ def _decide(
     reason: str,
     content_hash: str | None,
     yes: bool,
-    claims: list[Any] | None = None,
-    to_status: str | None = None,
+    **edit: Any,
 ) -> None:
     """INVARIANT: what is sent is the hash of what was shown (or named), never of whatever waits by then."""
     from beliefd.cli import claim_views
@@ -175,12 +174,7 @@ def _decide(
             if not yes:
                 _confirm(card, decision)
         answer = calls.decide_approval(
-            approval_id,
-            decision,
-            content_hash=content_hash,
-            reason=reason,
-            claims=claims or (),
-            to_status=to_status,
+            approval_id, decision, content_hash=content_hash, reason=reason, **edit
         )
     target.show(answer, claim_views.decided)
     if decision == "APPROVED":

@@ -8,7 +8,10 @@ from beliefd.cli.calibration import calibration
 from beliefd.cli.claim import claim
 from beliefd.cli.demo import demo
 from beliefd.cli.doctor import doctor
+from beliefd.cli.experiment import experiment
+from beliefd.cli.firewall import firewall
 from beliefd.cli.inbox import inbox
+from beliefd.cli.lanes import evidence, hypothesis, intent
 from beliefd.cli.policy import policy
 from beliefd.cli.serve import serve
 from beliefd.cli.session import session
@@ -34,6 +37,11 @@ COMMANDS = (
     state,
     capability,
     tool,
+    hypothesis,
+    experiment,
+    evidence,
+    intent,
+    firewall,
     audit,
     policy,
     uncertainty,

@@ -5,6 +5,7 @@ import contextlib
 import gc
 import importlib
 import ipaddress
+import os
 import signal
 import socket
 import sys
@@ -44,8 +45,16 @@ SIGNING_KEY = "capability.key"
 )
 @click.option("--tools", "modules", multiple=True, metavar="MODULE", help="Import it: it registers tools.")
 @click.option("--webhook", metavar="URL", help="Told, signed, of every new approval.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=0),
+    default=os.cpu_count() or 1,
+    envvar="BELIEFD_WORKERS",
+    show_envvar=True,
+    help="Processes that run experiments; 0 for none of their own. By default one a core.",
+)
 @judge_options
-def serve(
+def serve(  # noqa: PLR0913, PLR0917 - one argument an option
     port: int,
     host: str,
     data: Path,
@@ -53,13 +62,21 @@ def serve(
     policy_file: Path | None,
     webhook: str | None,
     modules: tuple[str, ...],
+    workers: int,
     **judges: Any,
 ) -> None:
     """Run the server until it is told to stop."""
     with errors_exit():
         for module in modules:
             import_tools(module)
-        house = House(policy_file, webhook, data / WEBHOOK_KEY, signing_key=data / SIGNING_KEY, judges=judges)
+        house = House(
+            policy_file,
+            webhook,
+            data / WEBHOOK_KEY,
+            signing_key=data / SIGNING_KEY,
+            workers=workers,
+            judges=judges,
+        )
         listener = bind(host, port)
         if store is None or webhook is not None:  # the key that webhooks are signed with is kept there too
             prepare_data(data)
@@ -98,6 +115,7 @@ class House(Struct, frozen=True):
     secret_file: Path = Path(WEBHOOK_KEY)
     registry: "Registry | None" = None
     signing_key: Path = Path(SIGNING_KEY)
+    workers: int = 0
     judges: Mapping[str, Any] = {}
 
     def policy(self) -> "Policy | None":
@@ -187,6 +205,7 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
         policy,
         registry=house.registry,
         signer=Signer(house.signing_key),
+        workers=house.workers,
         judges=Judges(JudgeSettings(**house.judges)),
     )
     await _server(steward, house.chores(steward), started).serve(sockets=[listener])

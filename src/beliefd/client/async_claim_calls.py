@@ -71,7 +71,7 @@ class AsyncClaimCalls(ABC):
         answer: ApprovalCard = await self._send(requests.show_approval(approval_id))
         return answer
 
-    async def decide_approval(
+    async def decide_approval(  # noqa: PLR0913 - each is a field of the body or a header
         self,
         approval_id: str,
         decision: str,
@@ -83,11 +83,12 @@ class AsyncClaimCalls(ABC):
         if_match: str | None = None,
         idempotency_key: str | None = None,
     ) -> DecidedApproval:
-        """Approve, reject or edit exactly what `content_hash` names."""
+        """Approve, reject, edit or defer exactly what `content_hash` names."""
+        word = {"decision": decision, "content_hash": content_hash, "reason": reason}
+        if to_status is not None:
+            word["to_status"] = to_status
         answer: DecidedApproval = await self._send(
-            requests.decide_approval(
-                approval_id, decision, content_hash, reason, claims, to_status, if_match, idempotency_key
-            )
+            requests.decide_approval(approval_id, word, claims, if_match, idempotency_key)
         )
         return answer
 

@@ -39,19 +39,9 @@ def show_approval(approval_id: str) -> Request:
 
 
 def decide_approval(
-    approval_id: str,
-    decision: str,
-    content_hash: str,
-    reason: str,
-    claims: Claims,
-    to_status: str | None,
-    if_match: str | None,
-    key: str | None,
+    approval_id: str, word: dict[str, str], claims: Claims, if_match: str | None, key: str | None
 ) -> Request:
-    body: Object = {"decision": decision, "content_hash": content_hash, "reason": reason}
-    body["claims"] = _plain(claims)
-    if to_status is not None:
-        body["to_status"] = to_status
+    body: Object = {**word, "claims": _plain(claims)}
     return request(
         "decide_approval", path={"approval_id": approval_id}, body=body, if_match=if_match, key=key
     )

@@ -23,7 +23,7 @@ def design_experiment(
 
 def of_experiment(name: str, session_id: str, experiment_id: str) -> Request:
     """An operation on one experiment that takes nothing else."""
-    body: Object | None = {} if name != "show_experiment" else None
+    body: Object | None = {} if name == "reproduce_experiment" else None
     return request(name, session_id, path={"experiment_id": experiment_id}, body=body)
 
 

@@ -104,6 +104,35 @@ EXAMPLES: Final[dict[str, Any]] = {
         "confidence": 0.6,
         "ttl_ms": 86400000,
     },
+    "speculate": {
+        "claim_id": "pool-wait-is-40ms",
+        "hypotheses": [
+            {
+                "statement": "a slow query holds connections longer than usual",
+                "mechanism": "lock wait on the orders table",
+                "prediction": "waits grow with the age of the longest transaction",
+                "confidence": 0.3,
+            }
+        ],
+    },
+    "design_experiment": {
+        "claim": {
+            "claim_id": "pool-wait-is-40ms",
+            "claimed_value": 40.0,
+            "observed_values": [39.2, 41.0, 40.4, 38.9, 40.1, 39.7, 40.8, 39.5, 40.2, 40.6, 39.9, 40.3],
+            "tolerance": 2.0,
+            "unit": "ms",
+            "seed": 7,
+        }
+    },
+    "run_experiment": {"wait": True},
+    "reproduce_experiment": {},
+    "link_evidence": {"claim_id": "pool-wait-is-40ms", "run_id": "<the run>", "role": "support"},
+    "stage_intent": {
+        "type": "create_proposition",
+        "claim_id": "pool-wait-is-40ms",
+        "statement": "a checkout waits 40 ms for a connection, give or take 2",
+    },
     "request_termination": {"context": {"ticket": "INC-2041"}},
     "merge": "<the lines of an exported replica of this session>\n",
     "import_ledger": "<the lines of an exported ledger>\n",

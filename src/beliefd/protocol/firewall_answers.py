@@ -56,7 +56,7 @@ class Progress(Answer, frozen=True):
 
 
 class ExperimentView(Answer, frozen=True):
-    """A frozen plan, and its run if there is one. `informed_by` is the digest of the hints, never their text."""
+    """A frozen plan, and its run if there is one. `informed_by` is the digest of hints, never their text."""
 
     experiment_id: str
     claim_id: str
@@ -70,6 +70,7 @@ class ExperimentView(Answer, frozen=True):
     designed_at: str
     informed_by: str
     audit_event_id: str
+    run_id: str | None = None
     run: Run | None = None
     report: RunReport | None = None
     progress: Progress | None = None

@@ -55,6 +55,10 @@ class RunRequest(Value, frozen=True):
     wait: bool = True
 
 
+class ReproduceRequest(Value, frozen=True):
+    """Nothing needs to be said: everything is in the ledger."""
+
+
 class EvidenceRequest(Value, frozen=True):
     """Names a run. What it came to is in the ledger; nobody is asked for it here."""
 
@@ -151,8 +155,8 @@ FIREWALL_OPERATIONS: Final[tuple[Operation, ...]] = (
         name="cancel_experiment",
         tag="firewall",
         errors=(Code.EXPERIMENT_NOT_FOUND, Code.CONFLICT),
-        method="POST",
-        path=f"{E}/cancel",
+        method="DELETE",
+        path=f"{E}/run",
         answer=answers.ExperimentView,
         roles=PROPOSERS,
         summary="Stop a run that this server is making",
@@ -163,6 +167,7 @@ FIREWALL_OPERATIONS: Final[tuple[Operation, ...]] = (
         errors=(Code.EXPERIMENT_NOT_FOUND, Code.CONFLICT),
         method="POST",
         path=f"{E}/reproduce",
+        body=ReproduceRequest,
         answer=answers.Reproduced,
         roles=PROPOSERS,
         summary="Make a recorded run again and compare its hash; nothing is written",

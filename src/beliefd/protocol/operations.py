@@ -9,6 +9,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Value
 from beliefd.protocol import answers
 from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
+from beliefd.protocol.firewall_operations import FIREWALL_OPERATIONS
 from beliefd.protocol.operation import (
     MIB,
     ON_WRITING,
@@ -247,6 +248,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *BELIEF_OPERATIONS,
     *CLAIM_OPERATIONS,
     *SUBSTRATE_OPERATIONS,
+    *FIREWALL_OPERATIONS,
     *UNCERTAINTY_OPERATIONS,
 )
 BY_NAME: Final = {operation.name: operation for operation in OPERATIONS}

@@ -4,14 +4,15 @@ import asyncio
 import logging
 from typing import Final
 
-from beliefd.kernel.commands import ExpireApproval
+from beliefd.kernel.commands import Command, ExpireApproval
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.events import Refused
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.effects import overdue_call
 from beliefd.steward.handle import Steward
 from beliefd.steward.inbox import RUNNING
-from beliefd.stores.base import StorageUnavailable
+from beliefd.steward.runs import overdue_run
+from beliefd.stores.base import InboxRow, StorageUnavailable
 
 log = logging.getLogger("beliefd.expiry")
 CLOCKWORK: Final = Principal(id="steward://expiry", role=Role.TOOL, tier=Tier.READ_ONLY.name)
@@ -24,18 +25,23 @@ async def expire_due(steward: Steward) -> int:
     rows = await steward.store.inbox_due(steward.outside.now(), AT_ONCE)
     expired = 0
     for row in rows:
-        command = (
-            overdue_call(row.approval_id)
-            if row.status == RUNNING
-            else ExpireApproval(approval_id=row.approval_id)
-        )
         try:
-            outcome = await steward.submit(row.session_id, command, CLOCKWORK)
+            outcome = await steward.submit(row.session_id, await _ending(steward, row), CLOCKWORK)
         except BeliefdError as error:
             log.warning("`%s` could not be expired: %s", row.approval_id, error)
         else:
             expired += not isinstance(outcome.event, Refused)
     return expired
+
+
+async def _ending(steward: Steward, row: InboxRow) -> Command:
+    """What is said of something whose time is up: of an approval, a call, or the run of an experiment."""
+    if row.status != RUNNING:
+        return ExpireApproval(approval_id=row.approval_id)
+    session = (await steward.positions.existing(row.session_id)).session
+    if row.approval_id in session.runs:
+        return overdue_run(session, row.approval_id)
+    return overdue_call(row.approval_id)
 
 
 async def expire_for_ever(steward: Steward) -> None:

@@ -40,6 +40,7 @@ from beliefd.steward.lookout import EXAMINED, NOTHING_ASIDE, Aside, Detector, Lo
 from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.outside import Outside
 from beliefd.steward.positions import Positions, pack, session_not_found
+from beliefd.steward.runner import Runner
 from beliefd.stores.base import Append, HeadMoved, InboxRow, Remembered, Snapshot, StorageUnavailable, Store
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry, default_registry
@@ -88,7 +89,7 @@ class _Lane(Struct):
 class Steward:
     """INVARIANT: every event in every ledger went through `_process`, and `decide` allowed or refused it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one argument a port
         self,
         store: Store,
         policy: Policy | None = None,
@@ -96,6 +97,8 @@ class Steward:
         detector: Detector | None = None,
         registry: Registry | None = None,
         signer: Signer | None = None,
+        *,
+        workers: int = 0,
         judges: Judges | None = None,
     ) -> None:
         self.store = store
@@ -111,6 +114,7 @@ class Steward:
         self.retries = 0
         self._lanes: dict[str, _Lane] = {}
         self.effects: set[asyncio.Task[Any]] = set()
+        self.runner = Runner(workers)
         self.feeds: set[asyncio.Event] = set()
         self.feeds_ended = False
 
@@ -153,6 +157,7 @@ class Steward:
 
     async def close(self, patience: float | None = None) -> None:
         """Let what was accepted finish, but wait no longer than told for a hanging store; then close it."""
+        self.runner.cancel_all()
         try:
             async with asyncio.timeout(patience):
                 while tasks := [*self.effects, *(lane.task for lane in self._lanes.values() if lane.task)]:
@@ -161,6 +166,7 @@ class Steward:
             for lane in self._lanes.values():
                 if lane.task is not None:
                     lane.task.cancel()
+        await self.runner.close()
         self.judges.close()
         await self.store.close()
 

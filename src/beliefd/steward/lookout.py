@@ -19,6 +19,9 @@ from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.commands import DecideApproval, SubmitClaims
 from beliefd.kernel.facts import Findings
+from beliefd.kernel.firewall.commands import DesignExperiment, StartRun
+from beliefd.kernel.firewall.findings import ExperimentFindings
+from beliefd.kernel.firewall.params import PARAMS
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.proposals import Propose, Remember
@@ -32,7 +35,7 @@ from beliefd.tools.registry import Registry
 Detector = Callable[[Sequence[tuple[str, str]], int, Sequence[int]], Threat]
 """(path, text) pairs, the bundle's tier, earlier tiers of the same principal -> what it found."""
 
-EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember)
+EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember, DesignExperiment, StartRun)
 TRAIL: Final = 16
 SHA256_DIGITS: Final = 64
 HASH_IN_PLACE: Final = 64 * 1024
@@ -64,7 +67,7 @@ class Lookout:
     async def findings(
         self,
         session: Session | None,
-        command: SubmitClaims | DecideApproval | Propose | Remember,
+        command: SubmitClaims | DecideApproval | Propose | Remember | DesignExperiment | StartRun,
         principal: Principal,
         policy: Policy,
         recent: int,
@@ -80,6 +83,12 @@ class Lookout:
             return proposal_findings(session, command.candidates, aside.proofs, policy, self._registry)
         if isinstance(command, Remember):
             return await self._confirmation(session, command)
+        if isinstance(command, DesignExperiment):
+            return await asyncio.to_thread(_installed, command.spec.template)
+        if isinstance(command, StartRun):
+            experiment = session.experiments.get(command.experiment_id)
+            name = "" if experiment is None else experiment.template.partition("@")[0]
+            return await asyncio.to_thread(_installed, name)
         return await self._for_decision(session, command, policy)
 
     async def _confirmation(self, session: Session, command: Remember) -> MemoryFindings | None:
@@ -180,6 +189,15 @@ class Lookout:
         while len(spoken) > policy.security.rate_limit + 1:
             spoken.popleft()
         return len(spoken) - 1
+
+
+def _installed(name: str) -> ExperimentFindings | None:
+    """The code that stands behind a template here. Importing it takes a while, the first time."""
+    from beliefd.experiments.registry import code_hash, template
+
+    if name not in PARAMS:
+        return None
+    return ExperimentFindings(template=template(name).id, code_hash=code_hash(name))
 
 
 async def _sha256(content: bytes) -> str:

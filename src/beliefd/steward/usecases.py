@@ -14,7 +14,16 @@ from beliefd.protocol import answers
 from beliefd.protocol.answers import snapshot_of
 from beliefd.protocol.operations import BY_NAME, AskCounterfactual, Operation
 from beliefd.protocol.wire import bind, convert, query_values
-from beliefd.steward import calibrations, claims, queries, substrate, transfer, uncertainty
+from beliefd.steward import (
+    calibrations,
+    claims,
+    experiments,
+    firewall,
+    queries,
+    substrate,
+    transfer,
+    uncertainty,
+)
 from beliefd.steward.call import Call
 from beliefd.steward.counterfactual import counterfactual
 from beliefd.steward.handle import Outcome, Steward, refusal
@@ -187,6 +196,19 @@ HANDLERS: Final[dict[str, Handler]] = {
     "revoke_capability": substrate.revoke_capability,
     "remember": substrate.remember,
     "list_memory": substrate.list_memory,
+    "speculate": firewall.speculate,
+    "list_hypotheses": firewall.list_hypotheses,
+    "design_experiment": experiments.design_experiment,
+    "list_experiments": experiments.list_experiments,
+    "show_experiment": experiments.show_experiment,
+    "run_experiment": experiments.run_experiment,
+    "cancel_experiment": experiments.cancel_experiment,
+    "reproduce_experiment": experiments.reproduce_experiment,
+    "link_evidence": firewall.link_evidence,
+    "list_evidence": firewall.list_evidence,
+    "stage_intent": firewall.stage_intent,
+    "list_intents": firewall.list_intents,
+    "show_intent": firewall.show_intent,
     "measure_semantic_entropy": uncertainty.measure_semantic_entropy,
     "measure_model_disagreement": uncertainty.measure_model_disagreement,
     "measure_confidence": uncertainty.measure_confidence,

@@ -31,13 +31,19 @@ def _digits(_: str) -> int:
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=Pairs, parse_int=_digits, strict=False)
 
 
-def parsed(text: str) -> Iterator[tuple[int | None, Any]]:
-    """Every JSON value in a text and where it begins; None stands for the whole text."""
-    whole = text.strip("\ufeff \t\r\n")
+def whole(text: str | bytes) -> Any:
+    """The JSON value that a text is; a `ValueError` if it is none."""
+    read = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
     try:
-        yield None, _DECODER.decode(whole)
+        return _DECODER.decode(read.strip("\ufeff \t\r\n"))
     except RecursionError:
         raise Tangled from None
+
+
+def parsed(text: str) -> Iterator[tuple[int | None, Any]]:
+    """Every JSON value in a text and where it begins; None stands for the whole text."""
+    try:
+        yield None, whole(text)
     except ValueError:
         yield from _parts(text)
 

@@ -32,8 +32,8 @@ Outcome = Literal["support", "refute", "unresolved"]
 FailureMode = Literal["null_effect", "sign_flip", "violated_assumption", "nonidentifiable"]
 Hex64 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$(?!\\n)")]
 HintsDigest = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{16})?$(?!\\n)")]
-UnitName = Annotated[str, msgspec.Meta(pattern="^[A-Za-z%°µ$€][A-Za-z0-9%°µ/*^.-]{0,15}$(?!\\n)")]
-"""A unit of measurement such as `ms` or `kg/m^2`; too short and too plain for a sentence."""
+UnitName = Annotated[str, msgspec.Meta(pattern="^(1|[A-Za-z%°µ$€][A-Za-z0-9%°µ/*^.-]{0,15})$(?!\\n)")]
+"""A unit of measurement such as `ms` or `kg/m^2`, `1` for a bare number; too short for a sentence."""
 Seed = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Finite = Annotated[float, msgspec.Meta(ge=-1.7976931348623157e308, le=1.7976931348623157e308)]
 DEFAULT_ALPHA: Final = 0.05
@@ -94,7 +94,7 @@ class ExperimentSpec(Value, frozen=True):
     alpha: Annotated[float, msgspec.Meta(gt=0, le=0.5)] = DEFAULT_ALPHA
     seed: Seed = 0
     budget: Budget = Budget()
-    unit: UnitName = "1x"
+    unit: UnitName = "1"
     hints_digest: HintsDigest = ""
     eliminates_if_supported: tuple[Id, ...] = ()
     eliminates_if_refuted: tuple[Id, ...] = ()
@@ -129,8 +129,10 @@ class Check(Value, frozen=True):
 class RunReport(Value, frozen=True):
     """What an executor tells of one run. Every number in it is finite; there is no user's text in it.
 
-    `error_level` bounds the chance that the outcome is wrong under the stated `model`. `blocks` digests the
-    digests of all blocks of replicates, in order, so that it is the same on every executor.
+    `error_level` is the smallest alpha at which the outcome would still have been reached: under the stated
+    `model`, a wrong outcome reaches a level that small with at most that chance. It is 1 where nothing was
+    decided, and for `bookkeeping`: templates in which chance has no part, so that they bound no error.
+    `blocks` digests the digests of all blocks of replicates, in order: it is the same on every executor.
     """
 
     status: Literal["completed", "failed", "cancelled"]
@@ -150,6 +152,7 @@ class RunReport(Value, frozen=True):
     replicates: Annotated[int, msgspec.Meta(ge=0)] = 0
     failed_replicates: Annotated[int, msgspec.Meta(ge=0)] = 0
     stopped_early: bool = False
+    bookkeeping: bool = False
     blocks: str = ""
 
     @property

@@ -83,9 +83,10 @@ def _read(node: ast.AST, names: frozenset[str], path: str, depth: int) -> Expres
 
 
 def _number(node: ast.Constant, path: str) -> Number:
-    if type(node.value) not in (int, float) or not abs(node.value) <= 1e300:
+    value = node.value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e300:
         raise invalid("a constant is a number of at most 1e300", path)
-    return Number(float(node.value))
+    return Number(float(value))
 
 
 def _applied(node: ast.AST, path: str) -> tuple[str, list[ast.expr]]:

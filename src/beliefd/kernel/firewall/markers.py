@@ -13,11 +13,12 @@ from enum import Enum
 from typing import Any, Final, Literal
 
 import msgspec
+import orjson
 
 from beliefd.kernel.firewall.embedded import Pairs, Tangled, fields, parsed
 from beliefd.kernel.firewall.places import IN_BROKEN_JSON, IN_JSON, IN_KEY, IN_SET, ROOT, Place, Step, written
 from beliefd.kernel.firewall.spelling import plain
-from beliefd.kernel.firewall.vocabulary import Meaning, Vocabulary, could_mark, meaning_of, says_speculative
+from beliefd.kernel.firewall.vocabulary import MEANINGS, Meaning, Vocabulary, could_mark, says_speculative
 
 MAX_DEPTH: Final = 64
 """Containers in containers; each layer of JSON in a text counts as one."""
@@ -28,6 +29,7 @@ MAX_TEXT: Final = 16 * 1024 * 1024
 Kind = Literal["status", "label", "flag", "context", "shape", "residue", "too_deep", "too_large", "opaque"]
 UNREADABLE: Final = frozenset({"too_deep", "too_large", "opaque"})
 _SAYING: Final[dict[Meaning | None, Kind]] = {Meaning.STATUS: "status", Meaning.LABEL: "label"}
+_NAME, _VALUE = Meaning.NAME, Meaning.VALUE
 _SIMPLE: Final = frozenset({int, float, bool, type(None)})
 _ATOMS: Final = (int, float, complex, type(None), date, time, timedelta, msgspec.UnsetType)
 _SHOWN: Final = 48
@@ -50,7 +52,19 @@ def find_marker(value: object, vocabulary: Vocabulary = Vocabulary.EVIDENCE) -> 
 
     INVARIANT: what cannot be read within bounds is a marker too; what was not seen does not pass.
     """
-    return _Scan(vocabulary).run(value)
+    return None if _has_no_word(value, vocabulary) else _Scan(vocabulary).run(value)
+
+
+def _has_no_word(value: object, vocabulary: Vocabulary) -> bool:
+    """Can it be written as JSON, all of it, without any word that a marker needs? Most can, and quickly."""
+    try:
+        dump = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS)
+    except TypeError:
+        return False
+    if len(dump) > MAX_TEXT or not dump.isascii():
+        return False
+    folded = plain(dump.decode())
+    return folded is not None and not could_mark(folded, vocabulary)
 
 
 class _Leftover(str):
@@ -67,32 +81,61 @@ def _shown(text: str) -> str:
 class _Scan:
     """One walk, by a stack of its own: no document can exhaust the interpreter's."""
 
-    __slots__ = ("_banned", "_stack", "_text_left", "_values_left")
+    __slots__ = ("_banned", "_stack", "_text_left", "_texts", "_values_left", "_vocabulary")
 
     def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
         self._banned: frozenset[Meaning] = vocabulary.value
         self._stack: list[tuple[Any, Place, int, Meaning | None]] = []
+        self._texts: list[tuple[str, Place, int]] = []
         self._values_left = MAX_VALUES
         self._text_left = MAX_TEXT
 
     def run(self, value: object) -> Marker | None:
-        self._stack.append((value, ROOT, 0, None))
-        while self._stack:
-            if found := self._visit(*self._stack.pop()):
+        stack = self._stack
+        stack.append((value, ROOT, 0, None))
+        while stack:
+            node, place, depth, saying = stack.pop()
+            found = self._visit(node, place, depth, saying)
+            if found is None and not stack:
+                found = self._read_texts()
+            if found is not None:
+                return found
+            if self._values_left < 0:
+                return Marker(written(place), "too_large", f"more than {MAX_VALUES} values")
+        return None
+
+    def _read_texts(self) -> Marker | None:
+        """The texts that could hold JSON, all at once: mostly none of them has a word that a marker needs."""
+        texts, self._texts = self._texts, []
+        self._text_left -= sum(len(text) for text, _, _ in texts)
+        if self._text_left < 0:
+            return Marker(written(texts[-1][1]), "too_large", f"text of more than {MAX_TEXT} characters")
+        folded = plain("\n".join(text for text, _, _ in texts))
+        if folded is not None and not could_mark(folded, self._vocabulary):
+            return None
+        for text, place, depth in texts:
+            if found := self._read(text, place, depth):
                 return found
         return None
 
     def _visit(self, node: Any, place: Place, depth: int, saying: Meaning | None) -> Marker | None:
         """`saying` is the meaning of the key that this is the value of, or lies within the value of."""
+        kind = type(node)
+        if depth <= MAX_DEPTH:
+            if kind is dict:
+                return self._object(node.items(), place, depth, saying)
+            if kind is list:
+                return self._array(node, place, depth, saying)
         if isinstance(node, str):
             return self._string(node, place, depth, saying)
         if isinstance(node, bytes | bytearray | memoryview):
             return self._string(_decoded(bytes(node)), place, depth, saying)
         if isinstance(node, Enum):
-            self._stack.append((node.value, place, depth, saying))
-            return None
-        if isinstance(node, _ATOMS):
-            return None
+            return self._visit(node.value, place, depth, saying)
+        return None if isinstance(node, _ATOMS) else self._container(node, place, depth, saying)
+
+    def _container(self, node: Any, place: Place, depth: int, saying: Meaning | None) -> Marker | None:
         if depth > MAX_DEPTH:
             return Marker(written(place), "too_deep", f"nesting of more than {MAX_DEPTH} levels")
         if isinstance(node, Mapping | Pairs | msgspec.Struct):
@@ -107,36 +150,36 @@ class _Scan:
         self, items: Iterable[tuple[Any, Any]], place: Place, depth: int, saying: Meaning | None
     ) -> Marker | None:
         meanings: list[Meaning] = []
-        push = self._stack.append
+        push, note = self._stack.append, self._texts.append
         count = 0
         for key, item in items:
             count += 1
-            meaning = meaning_of(key) if type(key) is str else self._strange_key(key, place, depth)
-            if meaning is None and saying is None:
-                # Nearly all fields end here: without quotes, escapes or foreign letters there is no JSON.
-                kind = type(item)
-                if kind is str:
-                    if '"' in item or "'" in item or "\\" in item or not item.isascii():
-                        found = self._read(item, (place, key), depth)
-                        if found is not None:
-                            return found
-                elif kind not in _SIMPLE:
-                    push((item, (place, key), depth + 1, None))
-                continue
+            within = saying
+            meaning = MEANINGS[key] if type(key) is str else self._strange_key(key, place, depth)
             if meaning is not None:
                 meanings.append(meaning)
-            if found := self._key(key, item, (place, key), depth, meaning):
-                return found
-            push((item, (place, key), depth + 1, meaning if meaning in _SAYING else saying))
-        return self._too_many(count, place) or self._shape(items, meanings, place, depth)
+                if meaning is not _NAME and meaning is not _VALUE:
+                    found = self._key(key, item, (place, key), depth, meaning)
+                    if found is not None:
+                        return found
+                    within = meaning if meaning in _SAYING else saying
+            kind = type(item)
+            if kind is str and within is None:
+                # Without quotes, escapes or foreign letters there is no JSON in a text.
+                if '"' in item or "'" in item or "\\" in item or not item.isascii():
+                    note((item, (place, key), depth))
+            elif kind not in _SIMPLE:
+                push((item, (place, key), depth + 1, within))
+        self._values_left -= count
+        return self._shape(items, meanings, place, depth) if len(meanings) > 1 else None
 
-    def _key(self, key: Any, item: Any, place: Place, depth: int, meaning: Meaning | None) -> Marker | None:
+    def _key(self, key: Any, item: Any, place: Place, depth: int, meaning: Meaning) -> Marker | None:
         """What a key says by itself, before its value is looked into."""
         if meaning in self._banned:
             return _present(meaning, _text(key), place)
         if meaning is Meaning.TEXT:
-            return self._read(_text(key), (place, IN_KEY), depth)
-        if meaning is not None and meaning in _SAYING and isinstance(item, str):
+            self._texts.append((_text(key), (place, IN_KEY), depth))
+        if meaning in _SAYING and isinstance(item, str):
             return _said(meaning, item, place) if says_speculative(meaning, item) else None
         if meaning is Meaning.FLAG and _affirms(item):
             return Marker(written(place), "flag", f"the flag {_shown(_text(key))}")
@@ -148,8 +191,8 @@ class _Scan:
         """What several fields of one object say together."""
         if meanings.count(Meaning.HINT) >= 2 or meanings.count(Meaning.IDEA) >= 3:
             return Marker(written(place), "shape", "the fields of experiment hints")
-        if Meaning.NAME in meanings and Meaning.VALUE in meanings:
-            told = [(meaning_of(key), key, item) for key, item in items if isinstance(key, str)]
+        if _NAME in meanings and _VALUE in meanings:
+            told = [(MEANINGS[key], key, item) for key, item in items if isinstance(key, str)]
             saying = next(
                 (said for told_by, _, item in told if told_by is Meaning.NAME and (said := _named(item))),
                 None,
@@ -162,26 +205,26 @@ class _Scan:
     def _array(self, node: Sequence[Any], place: Place, depth: int, saying: Meaning | None) -> Marker | None:
         if len(node) == 2 and _named(node[0]) is Meaning.STATUS:  # a field written as a pair
             saying = Meaning.STATUS
-        push = self._stack.append
+        push, note = self._stack.append, self._texts.append
         for index, item in enumerate(node):
             kind = type(item)
-            if kind is str:
-                if saying is not None or '"' in item or "'" in item or "\\" in item or not item.isascii():
-                    found = self._string(item, (place, index), depth, saying)
-                    if found is not None:
-                        return found
+            if kind is str and saying is None:
+                if '"' in item or "'" in item or "\\" in item or not item.isascii():
+                    note((item, (place, index), depth))
             elif kind not in _SIMPLE:
                 push((item, (place, index), depth + 1, saying))
-        return self._too_many(len(node), place)
+        self._values_left -= len(node)
+        return None
 
     def _set(self, node: Set[Any], place: Place, depth: int, saying: Meaning | None) -> Marker | None:
         self._stack.extend((item, (place, IN_SET), depth + 1, saying) for item in node)
-        return self._too_many(len(node), place)
+        self._values_left -= len(node)
+        return None
 
     def _strange_key(self, key: Any, place: Place, depth: int) -> Meaning | None:
         """Keys that are no texts: bytes are read as text, containers are walked like values."""
         if isinstance(key, str | bytes):
-            return meaning_of(_text(key))
+            return MEANINGS[_text(key)]
         self._stack.append((key, ((place, key), IN_KEY), depth + 1, None))
         return None
 
@@ -190,17 +233,15 @@ class _Scan:
             return self._broken(text, place)
         if saying is not None and says_speculative(saying, text):
             return _said(saying, text, place)
-        return self._read(text, place, depth)
+        self._texts.append((text, place, depth))
+        return None
 
     def _read(self, text: str, place: Place, depth: int) -> Marker | None:
         """JSON in a text: pushed to be walked where it parses, looked through field by field where not."""
-        self._text_left -= len(text)
-        if self._text_left < 0:
-            return Marker(written(place), "too_large", f"text of more than {MAX_TEXT} characters")
         folded = plain(text)
         if folded is None or depth > MAX_DEPTH:
             return Marker(written(place), "too_deep", "a text that is encoded too often")
-        if not could_mark(folded):
+        if not could_mark(folded, self._vocabulary):
             return None
         try:
             found = list(parsed(text))
@@ -217,7 +258,7 @@ class _Scan:
     def _broken(self, folded: str, place: Place) -> Marker | None:
         meanings: list[Meaning] = []
         for key, value, in_object in fields(folded):
-            meaning = meaning_of(key)
+            meaning = MEANINGS[key]
             if meaning is not None and meaning in _SAYING and says_speculative(meaning, value):
                 return _said(meaning, value, (place, key))
             if not in_object or meaning is None:
@@ -228,12 +269,6 @@ class _Scan:
             if meaning is Meaning.FLAG and value.strip() == "true":
                 return Marker(written((place, key)), "flag", f"the flag {_shown(key)}")
         return self._shape((), meanings, place, 0)
-
-    def _too_many(self, count: int, place: Place) -> Marker | None:
-        self._values_left -= count
-        if self._values_left < 0:
-            return Marker(written(place), "too_large", f"more than {MAX_VALUES} values")
-        return None
 
 
 def _said(meaning: Meaning, value: str, place: Place) -> Marker:
@@ -273,7 +308,7 @@ def _named(item: Any) -> Meaning | None:
     """The meaning of a text that names a field which says something."""
     if not isinstance(item, str | bytes):
         return None
-    meaning = meaning_of(_text(item))
+    meaning = MEANINGS[_text(item)]
     return meaning if meaning in _SAYING else None
 
 

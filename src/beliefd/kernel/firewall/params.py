@@ -1,4 +1,4 @@
-"""What each template may be told: closed types with bounds, so that a bad plan is refused before it is frozen.
+"""What each template may be told: closed types with bounds; a bad plan is refused before it is frozen.
 
 Nothing here is free text: ids, choices, numbers, names of eight letters, and the hashes of model code.
 """

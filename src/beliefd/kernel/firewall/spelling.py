@@ -44,7 +44,7 @@ _FOLD: Final = _Fold()
 
 def plain(text: str) -> str | None:
     """The text in lower-case ASCII with its `\\u` escapes resolved; None if they are wrapped too often."""
-    if "\\" in text:
+    if "\\u" in text:
         for _ in range(MAX_ENCODINGS):
             text, resolved = _ESCAPE.subn(_resolved, text)
             if not resolved:

@@ -17,7 +17,7 @@ class TestableClaim(Value, frozen=True):
     claimed_value: Finite
     observed_values: Annotated[tuple[Finite, ...], msgspec.Meta(min_length=1, max_length=5_000)]
     tolerance: Annotated[float, msgspec.Meta(gt=0, le=1.7976931348623157e308)] = 0.1
-    unit: UnitName = "1x"
+    unit: UnitName = "1"
     alpha: Annotated[float, msgspec.Meta(gt=0, le=0.5)] = DEFAULT_ALPHA
     seed: Seed = 0
     budget: Budget = Budget()

@@ -1,14 +1,13 @@
 """What a key says about the thing it stands in: the words that mark speculation, in every spelling."""
 
 import re
-from enum import Enum
-from functools import lru_cache
+from enum import Enum, StrEnum
 from typing import Final
 
 from beliefd.kernel.firewall.spelling import letters, plain
 
 
-class Meaning(Enum):
+class Meaning(StrEnum):
     """What a key is for, as far as the firewall is concerned."""
 
     STATUS = "status"
@@ -52,23 +51,36 @@ _WORDS: Final = {
 }
 NAMES: Final = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
 
-STEMS: Final = (
-    "speculat", "experimenthint", "candidatemechanism", "discriminativeprediction", "sensitivityax",
-    "priorsuggestion", "falsificationcriteri", "alternatives", "analogies", "edgecase", "epistemic",
+_STEMS: Final = (
+    "speculat", "experimenthint", "analogies",
+    "candidatemechanism", "discriminativeprediction", "sensitivityax", "priorsuggestion",
 )  # fmt: skip
-"""A text in which none of these occurs holds no marker, however it is wrapped."""
+STEMS: Final = {
+    Vocabulary.EVIDENCE: _STEMS,
+    Vocabulary.RESIDUE: (*_STEMS, "falsificationcriteri", "alternatives", "edgecase", "epistemic"),
+}
+"""A text in which none of these occurs holds no marker, however it is wrapped.
 
+Two of five hints are one of these four at least; three of three ideas are one of these one.
+"""
+
+_CONTROLS: Final = (r"\b", r"\f", r"\n", r"\r", r"\t")
 _CONTROL: Final = re.compile(r"\\+[bfnrt]")
 _LAST: Final = re.compile(r"[./:#|]([^./:#|]+)$")
 _NO: Final = frozenset({"", "0", "false", "no", "none", "null", "grounded"})
 _LANE: Final = frozenset({"speculative", "speculation", "speculativelane"})
-_REMEMBERED_LENGTH: Final = 64
 
 
-def meaning_of(key: str) -> Meaning | None:
-    """What a key means; None for almost all."""
-    # Long keys are worked out each time, so that what is remembered stays small.
-    return _remembered(key) if len(key) <= _REMEMBERED_LENGTH else _worked_out(key)
+class _Meanings(dict[str, Meaning | None]):
+    """What keys mean, worked out when first met. It forgets before it grows large."""
+
+    def __missing__(self, key: str) -> Meaning | None:
+        meaning = _worked_out(key)
+        if len(key) <= 64:
+            if len(self) >= 8_192:
+                self.clear()
+            self[key] = meaning
+        return meaning
 
 
 def _worked_out(key: str) -> Meaning | None:
@@ -83,7 +95,7 @@ def _worked_out(key: str) -> Meaning | None:
     return meaning
 
 
-_remembered = lru_cache(maxsize=4_096)(_worked_out)
+MEANINGS: Final = _Meanings()
 
 
 def says_speculative(meaning: Meaning, value: str) -> bool:
@@ -96,15 +108,16 @@ def says_speculative(meaning: Meaning, value: str) -> bool:
     return meaning is Meaning.FLAG and word not in _NO
 
 
-def could_mark(folded: str) -> bool:
+def could_mark(folded: str, vocabulary: Vocabulary) -> bool:
     """Is there any word in a plain text that a marker would need?
 
     Read twice, because `\\n` may be an escaped line break within a word or a backslash before one.
     """
+    stems = STEMS[vocabulary]
     word = letters(folded)
-    if any(stem in word for stem in STEMS):
+    if any(stem in word for stem in stems):
         return True
-    if "\\" not in folded:
+    if not any(escape in folded for escape in _CONTROLS):
         return False
     word = letters(_CONTROL.sub("", folded))
-    return any(stem in word for stem in STEMS)
+    return any(stem in word for stem in stems)

@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from beliefd.kernel.firewall.markers import find_marker
 from beliefd.kernel.substrate.constraints import Action, Failure, Judgement, Reason
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.grounds import Ground, allowed, denied, failed, stale, verdict
@@ -46,6 +47,10 @@ def judge_delta(ground: Ground, candidate: DeltaCandidate, index: int) -> Candid
 def _not_writable(ground: Ground, patch: Patch, touched: set[str]) -> list[Reason]:
     role = ground.facts.principal.role
     reasons = [reason for key in sorted(touched) if (reason := may_write(role, key)) is not None]
+    if (marked := find_marker(patch.set)) is not None:
+        # INVARIANT: the symbolic state is of the grounded lane; speculation is not written into it.
+        text = f"{marked.found} at `{marked.path}` is speculation, and what is proposed cannot rest on it"
+        reasons.append(Reason(code="SPECULATIVE_PROPOSAL", text=text))
     return reasons + [
         Reason(code="BAD_VALUE", text=f"`{key}` needs an object with a whole `v`", keys=(key,))
         for key, value in sorted(patch.set.items())

@@ -2,10 +2,14 @@
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from beliefd.kernel.claims.approvals import later
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Refused
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.firewall.guards import stopped_by
+from beliefd.kernel.firewall.markers import find_marker
 from beliefd.kernel.policy import MemoryPolicy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import Remembered
@@ -17,6 +21,11 @@ PROVISIONAL: Final = ("hypothesis", "derived")
 
 def remember(session: Session, command: Remember, facts: Facts) -> Remembered | Refused:
     entry = command.entry
+    if entry.kind not in PROVISIONAL and (marked := find_marker(entry.value)) is not None:
+        # INVARIANT: what is remembered as certain is no speculation; a hypothesis may be one.
+        at = replace(marked, path=f"$.value{marked.path[1:]}")
+        error = stopped_by(at, Code.SPECULATIVE_PROPOSAL)
+        return Refused(code=error.code, message=error.message, details=error.details or {})
     known = isinstance(facts.findings, MemoryFindings) and facts.findings.confirming_event_known
     if entry.confirmed_by_event_id is not None and not known:
         return _refused("no such event in this ledger", "$.confirmed_by_event_id")

@@ -1,0 +1,58 @@
+"""What replicates and observations say about themselves: effective size, standard error, dependence."""
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+FEWEST_FOR_DEPENDENCE: Final = 10
+
+
+def effective_samples(values: Floats) -> float:
+    """How many independent draws these are worth (Geyer's initial positive sequence)."""
+    n = len(values)
+    if n < 4 or float(np.ptp(values)) == 0:
+        return float(n)
+    correlations = _autocorrelations(values)
+    pairs = correlations[: n - n % 2].reshape(-1, 2).sum(axis=1)
+    negative = np.flatnonzero(pairs <= 0)
+    kept = pairs[: negative[0]] if len(negative) else pairs
+    return float(min(n, n / max(2 * float(kept.sum()) - 1, 1 / n)))
+
+
+def standard_error(values: Floats) -> float:
+    """Of the mean of dependent draws."""
+    if len(values) < 2:
+        return 0.0
+    return float(np.std(values, ddof=1)) / math.sqrt(effective_samples(values))
+
+
+def dependence(values: Floats) -> float | None:
+    """How many standard deviations the first autocorrelation is from none; None if it cannot be told."""
+    n = len(values)
+    if n < FEWEST_FOR_DEPENDENCE or float(np.ptp(values)) == 0:
+        return None
+    centred = values - values.mean()
+    first = float((centred[1:] * centred[:-1]).sum() / (centred * centred).sum())
+    # Under independence it is about -1/n with a standard deviation of 1/sqrt(n).
+    return abs(first + 1 / n) * math.sqrt(n)
+
+
+def excess(errors: int, trials: int, rate: float) -> float:
+    """How far an error rate is above the one that was promised, where 1 is the most that chance explains.
+
+    Chance gets three standard deviations. One error more is granted, for small counts.
+    """
+    allowed = trials * rate + 3 * math.sqrt(trials * rate * (1 - rate)) + 1
+    return errors / allowed
+
+
+def _autocorrelations(values: Floats) -> Floats:
+    n = len(values)
+    centred = values - values.mean()
+    size = 1 << (2 * n - 1).bit_length()
+    spectrum = np.abs(np.fft.rfft(centred, size)) ** 2
+    covariance = np.fft.irfft(spectrum, size)[:n]
+    return np.asarray(covariance / covariance[0])

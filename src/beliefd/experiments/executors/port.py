@@ -1,0 +1,59 @@
+"""The port behind which blocks are drawn, and what one of them is."""
+
+import hashlib
+from typing import Protocol
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from beliefd.experiments.plan import Arm, Plan
+from beliefd.experiments.registry import template
+
+Floats = NDArray[np.float64]
+
+
+class Work(Struct, frozen=True):
+    """A block to draw: so many replicates of an arm, from one on."""
+
+    plan: Plan
+    arm: Arm
+    first: int
+    count: int
+
+
+class Block(Struct, frozen=True):
+    """A block as it was drawn: a row of numbers a replicate, and their digest."""
+
+    values: Floats
+    digest: bytes
+
+
+class WorkerDied(Exception):
+    """What drew a block is gone, and with it the block."""
+
+
+class Executor(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def width(self) -> int:
+        """How many blocks are drawn at the same time."""
+        ...
+
+    async def draw(self, work: Work) -> Block:
+        """Raises ModelFailed if the model does, WorkerDied if the worker does."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+def drawn(work: Work) -> Block:
+    """The work itself, in whichever process."""
+    found = template(work.plan.template).draw(work.plan, work.arm, work.first, work.count)
+    values = np.ascontiguousarray(found, dtype="<f8")
+    # INVARIANT: one bit pattern for nan and one for zero, so that equal numbers have equal digests.
+    values = np.where(np.isnan(values), np.nan, values + 0.0)
+    head = f"{work.arm.name} {work.first} {work.count} {values.shape}\n".encode()
+    return Block(values, hashlib.sha256(head + values.tobytes()).digest())

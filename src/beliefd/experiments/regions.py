@@ -1,0 +1,90 @@
+"""From a claimed region and an estimate's errors to a decision: one rule for all templates that estimate."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from beliefd.kernel.firewall.experiments import AtLeast, Criterion, FailureMode, Near, Ordered, Outcome
+
+Level = Callable[[float, bool], float]
+"""The smallest alpha at which an estimate is shown to be on one side of a value (beyond it, if strict)."""
+
+
+class Span(Struct, frozen=True):
+    """A region as an interval. `strict` leaves its ends out."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    strict: bool = False
+
+    def holds(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """NaN lies in no region."""
+        if self.strict:
+            return (values > self.low) & (values < self.high)
+        return (values >= self.low) & (values <= self.high)
+
+    def inside(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How far inside: negative outside."""
+        return np.minimum(values - self.low, self.high - values)
+
+
+def claimed(region: Criterion) -> Span:
+    """The interval that a criterion claims. A share of replicates claims none: anything will do."""
+    if isinstance(region, AtLeast):
+        return Span()
+    if isinstance(region, Ordered):
+        above = region.side == "above"
+        return Span(low=region.than, strict=True) if above else Span(high=region.than, strict=True)
+    if isinstance(region, Near):
+        return Span(region.value - region.tolerance, region.value + region.tolerance)
+    return Span(region.low, region.high)
+
+
+class Decision(Struct, frozen=True):
+    """An outcome and the smallest alpha at which it would still have been reached."""
+
+    outcome: Outcome
+    error_level: float
+
+
+def decided(support: float, refute: float, alpha: float) -> Decision:
+    """INVARIANT: nothing is decided unless its error is at most alpha, and never both ways."""
+    if min(support, refute) > alpha or support == refute:
+        return Decision("unresolved", 1.0)
+    return Decision("support", support) if support < refute else Decision("refute", refute)
+
+
+def judged(span: Span, above: Level, below: Level, alpha: float) -> Decision:
+    """Is the estimate shown to lie in the region, or shown to lie out of it?
+
+    Both may use all of alpha, because in any one world only one of the two can be an error. A region with two
+    ends can be left on two sides, which costs a factor of two.
+    """
+    support, refute, ends = 0.0, 1.0, 0
+    if math.isfinite(span.low):
+        support = max(support, above(span.low, span.strict))
+        refute = min(refute, below(span.low, not span.strict))
+        ends += 1
+    if math.isfinite(span.high):
+        support = max(support, below(span.high, span.strict))
+        refute = min(refute, above(span.high, not span.strict))
+        ends += 1
+    return decided(support, min(1.0, ends * refute), alpha)
+
+
+def differs(null: float, above: Level, below: Level, alpha: float) -> Decision:
+    """Is the estimate shown to be another value than the null? That it is the null can never be shown so."""
+    return decided(min(1.0, 2 * min(above(null, True), below(null, True))), 1.0, alpha)
+
+
+def failure_of(span: Span, decision: Decision) -> FailureMode | None:
+    """The word for what kept a claim from being supported."""
+    one_sided = math.isinf(span.low) or math.isinf(span.high)
+    if decision.outcome == "support":
+        return None
+    if decision.outcome == "refute":
+        return "sign_flip" if one_sided else "violated_assumption"
+    return "null_effect" if one_sided else "nonidentifiable"

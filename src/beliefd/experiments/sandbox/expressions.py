@@ -1,0 +1,36 @@
+"""A model's expression over arrays: a walk over its tree with one NumPy call a node."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from beliefd.kernel.firewall.expressions import Expression, Name, Number
+
+Floats = NDArray[np.float64]
+APPLIED: Final[Mapping[str, Callable[..., Any]]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "**": np.power,
+    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
+    "neg": np.negative, "pos": np.positive, "abs": np.abs, "ceil": np.ceil, "cos": np.cos, "exp": np.exp,
+    "floor": np.floor, "log": np.log, "max": np.maximum, "min": np.minimum, "sin": np.sin, "sqrt": np.sqrt,
+    "tanh": np.tanh, "where": lambda condition, yes, no: np.where(condition != 0, yes, no),
+}  # fmt: skip
+
+
+def evaluate(expression: Expression, inputs: Mapping[str, Floats]) -> Floats:
+    """The output for each replicate; where there is none, such as the log of -1, it is nan."""
+    count = len(next(iter(inputs.values())))
+    with np.errstate(all="ignore"):
+        found = np.asarray(_value(expression, inputs), dtype=np.float64)
+    return np.broadcast_to(found, (count,))
+
+
+def _value(expression: Expression, inputs: Mapping[str, Floats]) -> Any:
+    if isinstance(expression, Number):
+        return np.float64(expression.value)
+    if isinstance(expression, Name):
+        return inputs[expression.name]
+    found = APPLIED[expression.what](*(_value(argument, inputs) for argument in expression.arguments))
+    # A comparison is a number like any other: sums of them count.
+    return found.astype(np.float64) if found.dtype == np.bool_ else found

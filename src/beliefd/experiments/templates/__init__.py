@@ -1,0 +1,1 @@
+"""One file for each template: what it draws, what it decides by, and what it finds out about itself."""

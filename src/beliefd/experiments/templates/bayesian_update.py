@@ -1,0 +1,177 @@
+"""bayesian_update: a normal mean with known noise and a normal prior; how much belief lies in the region?"""
+
+import math
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from beliefd.experiments.diagnostics import dependence, effective_samples, standard_error
+from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
+from beliefd.experiments.regions import Decision, Span, claimed, decided, failure_of
+from beliefd.experiments.rng import uniforms
+from beliefd.kernel.firewall.experiments import AtLeast
+from beliefd.kernel.firewall.params import BayesianUpdate, claimed_region
+
+WIDER_PRIORS: Final = (2.0, 10.0)
+CALIBRATIONS: Final = 1_000
+MOST_MISFIT: Final = 0.001
+"""Below this chance the noise in the data is not the noise that was declared."""
+
+
+class Result(Struct, frozen=True):
+    posterior_mean: float
+    posterior_std: float
+    ci_low: float
+    ci_high: float
+    region_mass: float
+    sampled_mass: float
+
+
+class Posterior(Struct, frozen=True):
+    mean: float
+    std: float
+
+    def mass(self, span: Span) -> float:
+        from scipy.special import ndtr
+
+        return float(ndtr((span.high - self.mean) / self.std) - ndtr((span.low - self.mean) / self.std))
+
+    def outside(self, span: Span) -> float:
+        """Not one minus the above: that would round small chances off."""
+        from scipy.special import ndtr
+
+        return float(ndtr((span.low - self.mean) / self.std) + ndtr((self.mean - span.high) / self.std))
+
+
+def posterior(params: BayesianUpdate) -> Posterior:
+    """Precisions add up, and means are weighted by them."""
+    values = np.asarray(params.observations)
+    prior = 1 / params.prior_std**2
+    data = len(values) / params.likelihood_std**2
+    mean = (prior * params.prior_mean + data * float(values.mean())) / (prior + data)
+    return Posterior(mean, 1 / math.sqrt(prior + data))
+
+
+def main(plan: Plan) -> Arm:
+    params = plan.of(BayesianUpdate)
+    return Arm("main", 0, params.n_samples, 60.0)
+
+
+def controls(_: Plan, __: int) -> tuple[Arm, ...]:
+    return (Arm("toy", 1, CALIBRATIONS, 200.0),)
+
+
+def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
+    """Draws of the posterior; or ranks of truths in the posteriors that their own data lead to."""
+    from scipy.special import ndtr, ndtri
+
+    params = plan.of(BayesianUpdate)
+    if arm.name == "main":
+        found = posterior(params)
+        return found.mean + found.std * ndtri(uniforms(plan.seed, arm.index, first, count, 1))
+    normal = ndtri(uniforms(plan.seed, arm.index, first, count, 2))
+    n = len(params.observations)
+    truths = params.prior_mean + params.prior_std * normal[:, 0]
+    seen = truths + params.likelihood_std / math.sqrt(n) * normal[:, 1]
+    prior, data = 1 / params.prior_std**2, n / params.likelihood_std**2
+    means = (prior * params.prior_mean + data * seen) / (prior + data)
+    return np.asarray(ndtr((truths - means) * math.sqrt(prior + data)))[:, None]
+
+
+def conclude(plan: Plan, drawn: Drawn) -> Findings:
+    params = plan.of(BayesianUpdate)
+    found, span = posterior(params), claimed(claimed_region(params, plan.criterion))
+    decision = _decision(plan, params, span)
+    draws, n = drawn["main"][:, 0], len(params.observations)
+    sampled = float(span.holds(draws).mean())
+    low, high = (float(end) for end in np.quantile(draws, [plan.alpha / 2, 1 - plan.alpha / 2]))
+    misfit = _misfit(params)
+    diagnosed, told = _diagnosis(plan, span, drawn, decision)
+    failure = "violated_assumption" if misfit < MOST_MISFIT else failure_of(span, decision)
+    return Findings(
+        model=f"{n} observations with normal noise of the declared spread and a normal prior: "
+        "how much of the posterior lies in the region?",
+        outcome=decision.outcome,
+        error_level=decision.error_level,
+        failure_mode=None if decision.outcome == "support" else failure,
+        result=Result(found.mean, found.std, low, high, found.mass(span), sampled),
+        diagnosis=diagnosed,
+        diagnostics={**told, "misfit_chance": misfit},
+        replicates=len(draws),
+    )
+
+
+def _decision(plan: Plan, params: BayesianUpdate, span: Span) -> Decision:
+    """By the exact mass. A criterion may ask for more of it than alpha does, never for less."""
+    found = posterior(params)
+    asked = 1 - plan.criterion.at_least if isinstance(plan.criterion, AtLeast) else plan.alpha
+    return decided(found.outside(span), found.mass(span), min(plan.alpha, asked))
+
+
+def _misfit(params: BayesianUpdate) -> float:
+    """The chance of a spread as far from the declared one as that of the observations; 1 for a single one."""
+    from scipy.special import chdtr, chdtrc
+
+    n = len(params.observations)
+    if n < 2:
+        return 1.0
+    scaled = float(np.var(np.asarray(params.observations), ddof=1)) * (n - 1) / params.likelihood_std**2
+    return float(min(1.0, 2 * min(chdtr(n - 1, scaled), chdtrc(n - 1, scaled))))
+
+
+def _diagnosis(
+    plan: Plan, span: Span, drawn: Drawn, decision: Decision
+) -> tuple[Diagnosis, dict[str, object]]:
+    params = plan.of(BayesianUpdate)
+    values, draws, found = np.asarray(params.observations), drawn["main"][:, 0], posterior(params)
+    others = {
+        f"prior_x{factor:g}": replace(params, prior_std=params.prior_std * factor) for factor in WIDER_PRIORS
+    }
+    if len(values) > 2 and (spread := float(values.std(ddof=1))) > 0:
+        others["noise_of_the_data"] = replace(params, likelihood_std=spread)
+    others["noise_x1.5"] = replace(params, likelihood_std=params.likelihood_std * 1.5)
+    flips = [
+        name for name, other in others.items() if _decision(plan, other, span).outcome != decision.outcome
+    ]
+    inside, mass = span.holds(draws), found.mass(span)
+    exact_error = math.sqrt(max(mass * (1 - mass), 1 / len(draws)) / len(draws))
+    sampling = abs(float(inside.mean()) - mass) / (4 * exact_error)
+    size = effective_samples(draws)
+    told: dict[str, object] = {
+        "monte_carlo_error": standard_error(draws),
+        "effective_samples": size,
+        "sampled_against_exact": sampling,
+        "calibration": _unevenness(drawn["toy"][:, 0]),
+        "flips": flips,
+        "flip_distance": abs(float(span.inside(np.asarray(found.mean)))) / found.std,
+    }
+    return Diagnosis(
+        toy_error=max(sampling, _unevenness(drawn["toy"][:, 0])),
+        variance=found.std**2,
+        unit_agrees=params.unit is None or params.unit == plan.unit,
+        dependence=dependence(values),
+        effective_samples=size,
+        complete=bool(np.any(draws != 0)),
+        flips=() if decision.outcome == "unresolved" else tuple(flips),
+    ), told
+
+
+def _unevenness(ranks: Floats) -> float:
+    """Kolmogorov's distance of ranks from evenness; chance exceeds 1 once in a thousand times."""
+    ordered = np.sort(ranks)
+    grid = np.arange(1, len(ranks) + 1) / len(ranks)
+    gap = float(np.maximum(np.abs(grid - ordered), np.abs(grid - 1 / len(ranks) - ordered)).max())
+    return gap * math.sqrt(len(ranks)) / 1.95
+
+
+TEMPLATE = Template(
+    name="bayesian_update",
+    version=1,
+    result=Result,
+    main=main,
+    controls=controls,
+    draw=draw,
+    conclude=conclude,
+)

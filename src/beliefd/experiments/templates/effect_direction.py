@@ -1,0 +1,88 @@
+"""effect_direction: is there an effect, and which way does it point?"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from beliefd.experiments.means import Sample, sample
+from beliefd.experiments.plan import Drawn, Findings, Plan, Template
+from beliefd.experiments.regions import Decision, Span, judged
+from beliefd.experiments.templates.averages import controls, diagnosis, draw, no_main, observed
+from beliefd.kernel.firewall.experiments import FailureMode
+from beliefd.kernel.firewall.params import EffectDirection
+
+Direction = Literal["positive", "negative", "zero", "unclear"]
+
+
+class Result(Struct, frozen=True):
+    """`direction` is what was shown at alpha; what could not be shown is unclear, which is not zero."""
+
+    matches: bool
+    direction: Direction
+    confidence: float
+    effect: float
+    ci_low: float
+    ci_high: float
+
+
+def conclude(plan: Plan, drawn: Drawn) -> Findings:
+    params = plan.of(EffectDirection)
+    found = sample(observed(plan))
+    claimed = _spans(params.negligible)[params.expected]
+    decision = judged(claimed, *found.levels, plan.alpha)
+    direction, level = _direction(found, params.negligible, plan.alpha)
+    diagnosed, told = diagnosis(plan, drawn, claimed, decision)
+    return Findings(
+        model=f"{found.n} independent observations with normal noise: is their mean {_asked(params)}?",
+        outcome=decision.outcome,
+        error_level=decision.error_level,
+        failure_mode=_failure(params.expected, direction, decision),
+        result=Result(
+            direction == params.expected, direction, 1 - level, found.mean, *found.interval(1 - plan.alpha)
+        ),
+        diagnosis=diagnosed,
+        diagnostics=told,
+    )
+
+
+def _spans(negligible: float) -> dict[str, Span]:
+    return {
+        "positive": Span(low=negligible, strict=True),
+        "negative": Span(high=-negligible, strict=True),
+        "zero": Span(-negligible, negligible),
+    }
+
+
+def _asked(params: EffectDirection) -> str:
+    return "zero, but for what is negligible" if params.expected == "zero" else params.expected
+
+
+def _direction(found: Sample, negligible: float, alpha: float) -> tuple[Direction, float]:
+    """The direction that is shown, and at which level. At most one of the three can be."""
+    names: tuple[Direction, ...] = ("positive", "negative", "zero")
+    for name in names:
+        decision = judged(_spans(negligible)[name], *found.levels, alpha)
+        if decision.outcome == "support":
+            return name, decision.error_level
+    return "unclear", 1.0
+
+
+def _failure(expected: str, direction: Direction, decision: Decision) -> FailureMode | None:
+    if decision.outcome == "support":
+        return None
+    if direction == "zero":
+        return "null_effect"
+    if direction == "unclear":
+        return "nonidentifiable" if expected == "zero" else "null_effect"
+    return "violated_assumption" if expected == "zero" else "sign_flip"
+
+
+TEMPLATE = Template(
+    name="effect_direction",
+    version=1,
+    result=Result,
+    main=no_main,
+    controls=controls,
+    draw=draw,
+    conclude=conclude,
+)

@@ -1,0 +1,199 @@
+"""model_simulation: in which share of draws does a user's model end in the claimed region? An e-process."""
+
+import math
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from beliefd.experiments.diagnostics import effective_samples, excess, standard_error
+from beliefd.experiments.dimensions import agrees
+from beliefd.experiments.distributions import quantiles, widened
+from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
+from beliefd.experiments.regions import Span, claimed
+from beliefd.experiments.rng import uniforms
+from beliefd.experiments.sandbox.models import output
+from beliefd.experiments.sequential import Walk, confidence_sequence, walk
+from beliefd.experiments.sobol import BASE, evaluations, totals
+from beliefd.kernel.firewall.experiments import AtLeast, FailureMode
+from beliefd.kernel.firewall.params import ByExpression, ModelSimulation, claimed_region
+
+USUAL_SHARE: Final = 0.95
+FEWEST: Final = 1_000
+"""Replicates before a run may end: fewer can decide, but too few are left to judge the run by."""
+TOYS, TOY_STEPS, TOY_LEVEL = 200, 500, 0.05
+OTHERS: Final = {"root1": 1, "root2": 2, "wider": 3, "heavy_tails": 4}
+
+
+class Result(Struct, frozen=True):
+    """`rate` is the share of replicates in the region, those without an output not being in it."""
+
+    rate: float
+    ci_low: float
+    ci_high: float
+    output_mean: float
+    output_std: float
+    decided_after: int
+
+
+def main(plan: Plan) -> Arm:
+    return Arm("main", 0, plan.replicates, _cost(plan))
+
+
+def controls(plan: Plan, used: int) -> tuple[Arm, ...]:
+    others = tuple(Arm(name, index, used, _cost(plan)) for name, index in OTHERS.items())
+    toy = Arm("toy", 10, TOYS, TOY_STEPS * 400.0)
+    return (*others, toy, Arm("sobol", 20, BASE, _cost(plan) * 2 * len(_params(plan).inputs)))
+
+
+def _params(plan: Plan) -> ModelSimulation:
+    return plan.of(ModelSimulation)
+
+
+def _cost(plan: Plan) -> float:
+    """Nanoseconds a replicate: by the length of an expression, or what an interpreter takes."""
+    params = _params(plan)
+    if isinstance(params.model, ByExpression):
+        return 50.0 * len(params.inputs) + 2.0 * len(params.model.expression)
+    return 20_000.0
+
+
+def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
+    params = _params(plan)
+    width = len(params.inputs)
+    if arm.name == "toy":
+        return _toys(plan, arm, first, count)
+    if arm.name == "sobol":
+        return evaluations(plan.seed, arm.index, first, count, width, lambda rows: _run(plan, params, rows))
+    if arm.name == "wider":
+        given = tuple(
+            replace(one, distribution=widened(one.distribution, params.widening)) for one in params.inputs
+        )
+        params = replace(params, inputs=given)
+    rows = uniforms(plan.seed, arm.index, first, count, width)
+    return _run(plan, params, rows, heavy=arm.name == "heavy_tails")[:, None]
+
+
+def _run(plan: Plan, params: ModelSimulation, rows: Floats, heavy: bool = False) -> Floats:
+    inputs = {
+        one.name: quantiles(one.distribution, rows[:, place], heavy)
+        for place, one in enumerate(params.inputs)
+    }
+    return output(params.model, inputs, plan.sources)
+
+
+def _toys(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
+    """Walks in worlds that sit on the edge: is the rate shown to be above, is it shown to be below?"""
+    rate = _share(plan)
+    rows = uniforms(plan.seed, arm.index, first, count, TOY_STEPS) < rate
+    never = np.zeros(TOY_STEPS, dtype=bool)
+    ends = [walk(row, never, rate, TOY_LEVEL).outcome for row in rows]
+    return np.asarray([[end == "support", end == "refute"] for end in ends], dtype=np.float64)
+
+
+def _share(plan: Plan) -> float:
+    return plan.criterion.at_least if isinstance(plan.criterion, AtLeast) else USUAL_SHARE
+
+
+def _span(plan: Plan) -> Span:
+    return claimed(claimed_region(_params(plan), plan.criterion))
+
+
+def _walked(plan: Plan, outputs: Floats) -> Walk:
+    return walk(_span(plan).holds(outputs), ~np.isfinite(outputs), _share(plan), plan.alpha)
+
+
+def enough(plan: Plan, outputs: Floats) -> bool:
+    return len(outputs) >= FEWEST and _walked(plan, outputs[:, 0]).outcome != "unresolved"
+
+
+def conclude(plan: Plan, drawn: Drawn) -> Findings:
+    outputs = drawn["main"][:, 0]
+    walked, failed = _walked(plan, outputs), ~np.isfinite(outputs)
+    held = _span(plan).holds(outputs) & ~failed
+    count, good = len(outputs), int(held.sum())
+    known = outputs[~failed]
+    diagnosed, told = _diagnosis(plan, drawn, walked)
+    return Findings(
+        model=f"a stated model of {len(_params(plan).inputs)} inputs, distributed as declared: is its output "
+        f"in the region in at least {_share(plan):g} of all draws?",
+        outcome=walked.outcome,
+        error_level=walked.error_level,
+        failure_mode=_failure(walked, bool(failed.any())),
+        result=Result(
+            good / count,
+            *confidence_sequence(good, count - good, plan.alpha),
+            float(known.mean()) if len(known) else 0.0,
+            float(known.std()) if len(known) else 0.0,
+            walked.steps,
+        ),
+        diagnosis=diagnosed,
+        diagnostics=told,
+        replicates=count,
+        failed_replicates=int(failed.sum()),
+        stopped_early=count < plan.replicates,
+    )
+
+
+def _failure(walked: Walk, failed: bool) -> FailureMode | None:
+    if walked.outcome == "support":
+        return None
+    if walked.outcome == "refute":
+        return "null_effect"
+    return "violated_assumption" if failed else "nonidentifiable"
+
+
+def _diagnosis(plan: Plan, drawn: Drawn, walked: Walk) -> tuple[Diagnosis, dict[str, object]]:
+    span, rate, outputs = _span(plan), _share(plan), drawn["main"][:, 0]
+    rates = {name: float(span.holds(drawn[name][:, 0]).mean()) for name in OTHERS}
+    flips = tuple(
+        name
+        for name, seen in rates.items()
+        if (walked.outcome == "support" and seen < rate) or (walked.outcome == "refute" and seen >= rate)
+    )
+    false = max(int(drawn["toy"][:, side].sum()) for side in (0, 1))
+    held = span.holds(outputs).astype(np.float64)
+    known = outputs[np.isfinite(outputs)]
+    size = effective_samples(held)
+    names = [one.name for one in _params(plan).inputs]
+    indices = totals(drawn["sobol"]) if len(names) > 1 else None
+    told: dict[str, object] = {
+        "monte_carlo_error": standard_error(held),
+        "effective_samples": size,
+        "log_e_support": walked.log_support,
+        "log_e_refute": walked.log_refute,
+        "false_decision_rate": false / len(drawn["toy"]),
+        "rates": rates,
+        "flips": list(flips),
+        "flip_distance": _flip_distance(span, known, rate),
+        "sobol_totals": None if indices is None else dict(zip(names, indices, strict=True)),
+    }
+    return Diagnosis(
+        toy_error=excess(false, len(drawn["toy"]), TOY_LEVEL),
+        variance=float(known.var()) if len(known) else None,
+        unit_agrees=agrees(_params(plan), plan.unit),
+        effective_samples=size,
+        complete=bool(len(known)) and bool(np.any(known != 0)),
+        flips=flips,
+    ), told
+
+
+def _flip_distance(span: Span, known: Floats, rate: float) -> float | None:
+    """The smallest shift of all outputs that turns the claim round, in standard deviations of the output."""
+    spread = float(known.std()) if len(known) else 0.0
+    if spread == 0 or not math.isfinite(spread):
+        return None
+    return abs(float(np.quantile(span.inside(known), 1 - rate))) / spread
+
+
+TEMPLATE = Template(
+    name="model_simulation",
+    version=1,
+    result=Result,
+    main=main,
+    controls=controls,
+    draw=draw,
+    conclude=conclude,
+    enough=enough,
+)

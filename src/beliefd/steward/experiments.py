@@ -1,0 +1,166 @@
+"""Handlers of the experiment operations: design, run, watch, cancel, reproduce."""
+
+import asyncio
+
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.firewall.artifacts import Experiment, Run
+from beliefd.kernel.firewall.commands import DesignExperiment, StartRun
+from beliefd.kernel.firewall.design import choose, design
+from beliefd.kernel.firewall.events import ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.firewall.experiments import ExperimentSpec, Frozen, RunReport
+from beliefd.kernel.firewall.guards import refuse_speculation
+from beliefd.kernel.firewall.hints import extract_hints
+from beliefd.kernel.firewall.params import checked_spec
+from beliefd.kernel.state import Session
+from beliefd.protocol import firewall_answers as answers
+from beliefd.protocol.firewall_operations import DesignRequest, ReproduceRequest, RunRequest
+from beliefd.protocol.wire import bind, convert
+from beliefd.steward.call import Call
+from beliefd.steward.claims import submitted
+from beliefd.steward.firewall import page
+from beliefd.steward.handle import Steward
+from beliefd.steward.runs import begin, conduct, entry_of, frozen_plan, need_source
+from beliefd.steward.substrate import as_recorded
+
+
+async def design_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
+    body = bind(as_recorded(call.body), call.path)
+    if "spec" in body:
+        try:
+            refuse_speculation(body["spec"], Code.SPECULATIVE_RESIDUE)
+        except BeliefdError as error:
+            raise _within_spec(error) from None
+    spec = _designed(convert(body, DesignRequest))
+    try:
+        checked_spec(spec)
+    except BeliefdError as error:
+        raise _within_spec(error) from None
+    await need_source(steward, spec)
+    outcome = await submitted(steward, call.session_id, DesignExperiment(spec=spec), call)
+    event = outcome.event
+    assert isinstance(event, ExperimentDesigned)  # noqa: S101 - what is not refused was frozen
+    return await _view(steward, outcome.session, event.experiment)
+
+
+def _designed(asked: DesignRequest) -> ExperimentSpec:
+    """INVARIANT: hints end here. What is recorded is the spec, and the spec has their digest only."""
+    if asked.spec is not None:
+        return asked.spec
+    assert asked.claim is not None  # noqa: S101 - one of the two is there
+    hints = asked.hints
+    if asked.speculation is not None:
+        hints = extract_hints(asked.claim.claim_id, asked.speculation)
+    return design(asked.claim, hints, choose(asked.claim, hints))
+
+
+def _within_spec(error: BeliefdError) -> BeliefdError:
+    """The same error, its path counted from the body."""
+    details = dict(error.details or {})
+    details["path"] = f"$.spec{str(details.get('path', '$'))[1:]}"
+    return BeliefdError(error.code, error.message, details)
+
+
+async def list_experiments(steward: Steward, call: Call) -> answers.ExperimentPage:
+    session = (await steward.positions.existing(call.session_id)).session
+    held: list[Experiment] = [session.experiments[name] for name in session.experiments]
+    shown, after = page(held, call, lambda one: one.experiment_id)
+    views = [await _view(steward, session, one) for one in shown]
+    return answers.ExperimentPage(experiments=views, next=after)
+
+
+async def show_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
+    session = (await steward.positions.existing(call.session_id)).session
+    return await _view(steward, session, _existing(session, call.path["experiment_id"]))
+
+
+async def run_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
+    body = bind(as_recorded(call.body), {"session_id": call.session_id})
+    asked = convert(body, RunRequest)
+    command = StartRun(experiment_id=call.path["experiment_id"])
+    outcome = await submitted(steward, call.session_id, command, call)
+    event = outcome.event
+    assert isinstance(event, RunStarted)  # noqa: S101 - what is not refused was let through
+    underway = steward.runner.underway.get(event.run.run_id)
+    # A repeated request has started its run before: it waits with the first one, and starts nothing.
+    if underway is None and not outcome.repeated:
+        experiment = outcome.session.experiments[event.run.experiment_id]
+        frozen = await frozen_plan(steward, call.session_id, experiment)
+        underway = begin(steward, call.session_id, event.run, frozen)
+    if asked.wait and underway is not None and underway.task is not None:
+        # A caller who goes away does not take the run along.
+        await asyncio.shield(underway.task)
+    return await show_experiment(steward, call)
+
+
+async def cancel_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
+    session = (await steward.positions.existing(call.session_id)).session
+    experiment = _existing(session, call.path["experiment_id"])
+    underway = steward.runner.underway.get(experiment.run_id or "")
+    if underway is None or not steward.runner.cancel(experiment.run_id or ""):
+        raise BeliefdError(Code.CONFLICT, "no run of it is being made here", {"path": "experiment_id"})
+    if underway.task is not None:
+        await asyncio.shield(underway.task)
+    return await show_experiment(steward, call)
+
+
+async def reproduce_experiment(steward: Steward, call: Call) -> answers.Reproduced:
+    convert(bind(as_recorded(call.body), {"session_id": call.session_id}), ReproduceRequest)
+    session = (await steward.positions.existing(call.session_id)).session
+    experiment = _existing(session, call.path["experiment_id"])
+    run: Run | None = None if experiment.run_id is None else session.runs[experiment.run_id]
+    if run is None or run.status != "completed" or run.result_hash is None:
+        text = "there is no completed run of it that could be made again"
+        raise BeliefdError(Code.CONFLICT, text, {"path": "experiment_id"})
+    frozen = await frozen_plan(steward, call.session_id, experiment)
+    report = await conduct(steward, frozen)
+    return answers.Reproduced(
+        experiment_id=experiment.experiment_id,
+        run_id=run.run_id,
+        reproduced=report.result_hash == run.result_hash,
+        recorded_hash=run.result_hash,
+        result_hash=report.result_hash,
+    )
+
+
+def _existing(session: Session, experiment_id: str) -> Experiment:
+    found = session.experiments.get(experiment_id)
+    if found is None:
+        text = f"no experiment `{experiment_id[:64]}` in this session"
+        raise BeliefdError(Code.EXPERIMENT_NOT_FOUND, text, {"path": "experiment_id"})
+    return found
+
+
+async def _view(steward: Steward, session: Session, experiment: Experiment) -> answers.ExperimentView:
+    frozen: Frozen = await frozen_plan(steward, session.session_id, experiment)
+    run: Run | None = None if experiment.run_id is None else session.runs[experiment.run_id]
+    return answers.ExperimentView(
+        experiment_id=experiment.experiment_id,
+        claim_id=experiment.claim_id,
+        template=experiment.template,
+        spec=frozen.spec,
+        spec_hash=experiment.spec_hash,
+        code_hash=experiment.code_hash,
+        attempt=experiment.attempt,
+        alpha=experiment.alpha,
+        designed_by=experiment.designed_by,
+        designed_at=experiment.designed_at,
+        informed_by=experiment.hints_digest,
+        audit_event_id=experiment.event_id,
+        run_id=experiment.run_id,
+        run=run,
+        report=await _report(steward, session.session_id, run),
+        progress=None if run is None else _progress(steward, run),
+    )
+
+
+async def _report(steward: Steward, session_id: str, run: Run | None) -> RunReport | None:
+    if run is None or run.event_id is None:
+        return None
+    event = (await entry_of(steward, session_id, run.event_id)).delta
+    assert isinstance(event, RunRecorded)  # noqa: S101 - the state names the event that made it
+    return event.report
+
+
+def _progress(steward: Steward, run: Run) -> answers.Progress | None:
+    one = steward.runner.underway.get(run.run_id)
+    return None if one is None else answers.Progress(replicates=one.replicates, planned=one.planned)
