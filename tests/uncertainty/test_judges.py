@@ -7,14 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import beliefd
+from beliefd.cli import uncertainty_views
 from beliefd.kernel.errors import BeliefdError
 from beliefd.uncertainty.equivalence.judges import NAMES, JudgeName, Judges, JudgeSettings
 from beliefd.uncertainty.equivalence.nli import NLIJudge, entailment_label
+from beliefd.uncertainty.evaluation import Item, measure
+from beliefd.uncertainty.examples import table
 from tests.cli.runner import answer
 from tests.cli.runner import beliefd as command
 from tests.support.server import server_process
+from tests.uncertainty.judges import Fails
 from tests.uncertainty.nli_model import write_model
 
 PARAPHRASES = ["The company is based in Germany.", "The firm has its headquarters in Germany."]
@@ -125,6 +130,29 @@ def test_the_command_line_asks_the_judge_that_is_named(tmp_path: Path) -> None:
     for name in NAMES[:2]:
         found = answer("uncertainty", "examples", "--judge", name)
         assert next(one for one in found if one["name"] == "opposite directions")["semantic_entropy"] == 1
+
+
+@pytest.mark.parametrize(("name", "most"), [("nli", 100), ("llm", 20)])
+def test_a_judge_that_costs_compares_no_more_answers_than_agreed(name: JudgeName, most: int) -> None:
+    answers = [f"answer {place}" for place in range(most + 1)]
+    with beliefd.open(":memory:") as embedded, pytest.raises(BeliefdError) as raised:
+        embedded.measure_semantic_entropy(answers, judge=name)
+    assert raised.value.message == f"the judge `{name}` compares at most {most} answers"
+
+
+def test_a_judge_that_fails_is_told_and_not_shown_as_a_value() -> None:
+    judge = Fails(RuntimeError())
+    items = [Item(("Rome", "Rome"), wrong=False), Item(("Rome", "Oslo"), wrong=True)]
+    with pytest.raises(BeliefdError, match="question 1 cannot be measured: judge `fails` raised") as raised:
+        list(measure(items, judge))
+    assert raised.value.details == {"path": "$[1]"}
+    found = {one.name: one for one in table(judge)}
+    assert found["one answer, three times"].measured
+    assert not found["opposite directions"].measured
+    shown = Console(width=120)
+    with shown.capture() as captured:
+        shown.print(uncertainty_views.examples(list(found.values())))
+    assert captured.get().count("not measured") == 2 * sum(not one.measured for one in found.values())
 
 
 def test_an_evaluation_takes_a_judge(tmp_path: Path) -> None:

@@ -110,9 +110,9 @@ def examples(found: list[Example]) -> RenderableType:
     for one in found:
         table.add_row(
             one.name,
-            f"{one.semantic_entropy:.2f}",
+            f"{one.semantic_entropy:.2f}" if one.measured else "not measured",
             f"{one.nearest_neighbour_entropy:.2f}",
-            f"{one.model_disagreement:.2f}",
+            f"{one.model_disagreement:.2f}" if one.measured else "not measured",
             one.recommendation,
         )
     return table

@@ -167,7 +167,7 @@ class Steward:
                 if lane.task is not None:
                     lane.task.cancel()
         await self.runner.close()
-        self.judges.close()
+        await asyncio.to_thread(self.judges.close)
         await self.store.close()
 
     async def _drain(self, session_id: str, waiting: list[_Call]) -> None:

@@ -16,10 +16,13 @@ from beliefd.stores.base import CalibrationRow
 from beliefd.uncertainty.calibrations import calibrated, decoded
 from beliefd.uncertainty.confidence_score import confidence_score, fit_isotonic, fit_temperature
 from beliefd.uncertainty.conformal import Calibrated
-from beliefd.uncertainty.equivalence.judges import RECHECKED, Judges
+from beliefd.uncertainty.equivalence.judges import MOST_ANSWERS, RECHECKED, Judges
+from beliefd.uncertainty.equivalence.port import Judge
 from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.result import Measured
 from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
+
+Answers = messages.MeasureSemanticEntropy | messages.MeasureModelDisagreement
 
 
 async def measure_semantic_entropy(steward: Steward, call: Call) -> MeasuredUncertainty:
@@ -45,7 +48,7 @@ async def measure_conformal_set(steward: Steward, call: Call) -> MeasuredUncerta
     return await offload(True, _conformal, asked, row, steward.policy.uncertainty)
 
 
-def _heavy(asked: messages.MeasureSemanticEntropy | messages.MeasureModelDisagreement) -> bool:
+def _heavy(asked: Answers) -> bool:
     """Models are loaded and asked off the event loop, however few the answers."""
     return asked.judge != "lexical" or many(asked.answers)
 
@@ -59,15 +62,23 @@ def _entropy(
         if asked.token_logprobs is not None:
             raise invalid("nearest-neighbour entropy weighs no answers; leave it out", "$.token_logprobs")
         return answered(nearest_neighbour_entropy(asked.answers, policy))
-    judge, recheck = judges.named(asked.judge), RECHECKED.get(asked.judge, 0)
+    judge, recheck = _judge(asked, judges)
     return answered(semantic_entropy(asked.answers, judge, asked.token_logprobs, policy, recheck))
 
 
 def _disagreement(
     asked: messages.MeasureModelDisagreement, judges: Judges, policy: UncertaintyPolicy
 ) -> MeasuredUncertainty:
-    judge, recheck = judges.named(asked.judge), RECHECKED.get(asked.judge, 0)
+    judge, recheck = _judge(asked, judges)
     return answered(model_disagreement(asked.answers, judge, policy, recheck))
+
+
+def _judge(asked: Answers, judges: Judges) -> tuple[Judge, int]:
+    """The judge that is asked for, and how many pairs to ask it about twice."""
+    most = MOST_ANSWERS.get(asked.judge, messages.MAX_ANSWERS)
+    if len(asked.answers) > most:
+        raise invalid(f"the judge `{asked.judge}` compares at most {most} answers", "$.answers")
+    return judges.named(asked.judge), RECHECKED.get(asked.judge, 0)
 
 
 def _confidence(asked: messages.MeasureConfidence, policy: UncertaintyPolicy) -> MeasuredUncertainty:

@@ -15,7 +15,7 @@ from beliefd.uncertainty.confidence_score import (
     reliability,
 )
 from beliefd.uncertainty.equivalence.lexical import LexicalJudge
-from beliefd.uncertainty.equivalence.port import Bench, Judge
+from beliefd.uncertainty.equivalence.port import Bench, Judge, JudgeFailed
 from beliefd.uncertainty.model_disagreement import apart, graded, outside_majority
 from beliefd.uncertainty.result import check_answers
 from beliefd.uncertainty.rouge import rouge_l, words
@@ -116,14 +116,17 @@ def measure(items: Sequence[Item], judge: Judge | None = None) -> Iterator[tuple
     A judge other than the lexical one does not grade: disagreement is then the share of pairs kept apart.
     """
     judge = judge or LexicalJudge()
-    for item in items:
+    for place, item in enumerate(items):
         try:
             check_answers(item.answers)
         except BeliefdError:
             # Nothing was said: as uncertain as can be, and wrong.
             yield dict.fromkeys(METHODS, 1.0), True
             continue
-        clusters = meanings(item.answers, Bench(judge))
+        try:
+            clusters = meanings(item.answers, Bench(judge))
+        except JudgeFailed as failure:
+            raise invalid(f"question {place} cannot be measured: {failure}", f"$[{place}]") from None
         values = {name: method(item.answers, clusters) for name, method in METHODS.items()}
         if not isinstance(judge, LexicalJudge):
             values["model_disagreement"] = apart(clusters)

@@ -17,6 +17,10 @@ RECHECKED: Final[dict[str, int]] = {"nli": 1, "llm": 2}
 """So many pairs a model that may waver is asked about twice."""
 
 
+MOST_ANSWERS: Final[dict[str, int]] = {"nli": 100, "llm": 20}
+"""So many answers a judge that costs time or money compares: questions grow with the square of them."""
+
+
 class JudgeSettings(Struct, frozen=True, kw_only=True):
     """Where the models of judges are. The lexical judge has none, the embedding judge brings its own.
 
