@@ -26,6 +26,7 @@ def run(name: str, *arguments: str, stdin: str | None = None) -> "subprocess.Com
 
 def test_every_example_is_tested_here() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
+        "firewall.py",
         "replay_demo.py",
         "sre_incident.py",
         "twenty_questions.py",
@@ -93,3 +94,17 @@ def test_examples_run_against_a_server(tmp_path: Path, arguments: tuple[str, ...
         assert (ran.returncode, ran.stderr) == (0, "")
         with server.client() as client:
             assert len(client.list_sessions().sessions) == 1
+
+
+def test_one_claim_is_supported_one_refuted_and_one_stopped_as_fragile() -> None:
+    ran = run("firewall.py")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.count("reproduced: the same result hash") == 3
+    assert ran.stdout.count("verified: True, same without speculation: True") == 3
+    assert "eliminates disk_full, warrants supported" in ran.stdout
+    assert "eliminates pool_exhausted, warrants refuted" in ran.stdout
+    assert "eliminates nothing, warrants unresolved" in ran.stdout
+
+
+def test_a_story_that_there_is_not_is_bad_input() -> None:
+    assert run("firewall.py", "proven").returncode == 2

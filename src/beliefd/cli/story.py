@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from beliefd.cli import lanes_story
 from beliefd.kits import Kit, Probe
 
 if TYPE_CHECKING:
@@ -299,6 +300,9 @@ ACTS: tuple[Act, ...] = (
     Act("The agent asks for tools", _equip),
     Act("One tool it does not get", _overreach),
     Act("One tool it gets when a person says so", _ask),
+    Act("The agent imagines, which counts for nothing", lanes_story.imagine),
+    Act("What was imagined is put to the test", lanes_story.put_to_the_test),
+    Act("What was tested may be believed", lanes_story.believe),
     Act("The on-call engineer closes the session", _end),
     Act("The ledger is verified", _verify),
     Act("Why was it not the release?", _why),

@@ -58,6 +58,7 @@ async def run(
     if (chosen.id, code_hash(chosen.name)) != (frozen.template, frozen.code_hash):
         return _ended(frozen, "failed", "the template's code is not the one that was frozen")
     plan = planned(frozen, sources)
+    await executor.start()
     drawing = _Drawing(plan, chosen, executor, progress, cancel, frozen.spec.budget.seconds)
     try:
         return _report(frozen, plan, await drawing.concluded(), drawing.digest)

@@ -42,6 +42,10 @@ class Executor(Protocol):
         """How many blocks are drawn at the same time."""
         ...
 
+    async def start(self) -> None:
+        """Be ready; a run's time begins after it. To start what is started does nothing."""
+        ...
+
     async def draw(self, work: Work) -> Block:
         """Raises ModelFailed if the model does, WorkerDied if the worker does."""
         ...

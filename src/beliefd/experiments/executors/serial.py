@@ -9,6 +9,9 @@ class SerialExecutor:
     name = "serial"
     width = 1
 
+    async def start(self) -> None:
+        """There is nothing to begin."""
+
     async def draw(self, work: Work) -> Block:
         return await asyncio.to_thread(drawn, work)
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from beliefd.experiments.sandbox.errors import ModelFailed
-from beliefd.kernel.errors import BeliefdError, Code
 
 Floats = NDArray[np.float64]
 MAX_SOURCE: Final = 20_000
@@ -46,7 +45,7 @@ def run_python(source: str, inputs: Mapping[str, Floats]) -> Floats:
         import pydantic_monty
     except ImportError:
         told = "`pydantic-monty` is not installed; `pip install 'beliefd[sandbox]'` brings it"
-        raise BeliefdError(Code.INVALID_REQUEST, told) from None
+        raise ModelFailed(told) from None
     check_source(source)
     names = list(inputs)
     rows = [

@@ -112,8 +112,8 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
     series = [drawn[f"root{number}"] for number in range(SEED_ROOTS)]
     noise = np.concatenate(series)
     held = _held(params, span, noise)
-    decision = _decision(held, len(noise), rate, plan.alpha)
-    fragile = _flips_shown(held, len(noise), rate, plan.alpha)
+    decision = _decision(params, span, noise, rate, plan.alpha)
+    fragile = decision.outcome == "unresolved" and _flips_shown(held, len(noise), rate, plan.alpha)
     worst = 1 - float(held.min()) / len(noise)
     normal = params.base.estimate + params.prior_widening_factor * _standard_error(params) * noise[:, 0]
     low, high = (float(end) for end in np.quantile(normal, [plan.alpha / 2, 1 - plan.alpha / 2]))
@@ -156,13 +156,24 @@ def _held(params: SensitivitySuite, span: Span, noise: Floats) -> Floats:
     )
 
 
-def _decision(held: Floats, count: int, rate: float, alpha: float) -> Decision:
-    """Support needs every cell, and so does refutation; hence no correction for there being many."""
-    from scipy.special import bdtr, bdtrc
+def _decision(params: SensitivitySuite, span: Span, noise: Floats, rate: float, alpha: float) -> Decision:
+    """Support needs every cell, and so does refutation; hence no correction for there being many.
 
-    support = np.where(held < 1, 1.0, bdtrc(held - 1, count, rate))
-    refute = np.where(held >= count, 1.0, bdtr(held, count, min(rate, 1 - rate)))
-    return decided(float(support.max()), float(refute.max()), alpha)
+    A claim is refuted when perturbed estimates stay past it, all on one side. Those that scatter around a
+    region that is too narrow for their noise say nothing against it.
+    """
+    support = _level(_held(params, span, noise), len(noise), rate)
+    past = [Span(low=span.high, strict=not span.strict), Span(high=span.low, strict=not span.strict)]
+    sides = [one for one in past if math.isfinite(one.low) or math.isfinite(one.high)]
+    refute = min(_level(_held(params, one, noise), len(noise), max(rate, 1 - rate)) for one in sides)
+    return decided(support, min(1.0, len(sides) * refute), alpha)
+
+
+def _level(held: Floats, count: int, rate: float) -> float:
+    """The level at which the rate is shown to be at least so high, in every cell."""
+    from scipy.special import bdtrc
+
+    return float(np.where(held < 1, 1.0, bdtrc(held - 1, count, rate)).max())
 
 
 def _flips_shown(held: Floats, count: int, rate: float, alpha: float) -> bool:
@@ -216,8 +227,7 @@ def _control(plan: Plan, params: SensitivitySuite, span: Span, noise: Floats) ->
     """A result that sits on the edge of the region holds in half of all worlds at most: it must not pass."""
     edge = span.low if math.isfinite(span.low) else span.high
     base = replace(params.base, estimate=edge, ci_low=edge - 1.0, ci_high=edge + 1.0)
-    held = _held(replace(params, base=base), span, noise)
-    decision = _decision(held, len(noise), max(0.6, _rate(plan)), plan.alpha)
+    decision = _decision(replace(params, base=base), span, noise, max(0.6, _rate(plan)), plan.alpha)
     return 2.0 if decision.outcome == "support" else 0.0
 
 

@@ -113,7 +113,7 @@ def _sensitivity_suite(claim: TestableClaim, choice: Choice) -> tuple[dict[str, 
         "prior_widening_factor": choice.prior_widening_factor,
         "n_perturbations": min(choice.n_perturbations, claim.budget.replicates),
         # Ways to be off that have nothing to do with each other: together they are off by their root.
-        "axes": [1 / math.sqrt(choice.axes)] * choice.axes,
+        "axes": [1 / math.sqrt(max(choice.axes, 1))] * choice.axes,
     }
     return params, Near(value=claim.claimed_value, tolerance=claim.tolerance)
 

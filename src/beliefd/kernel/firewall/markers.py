@@ -239,7 +239,7 @@ class _Scan:
     def _read(self, text: str, place: Place, depth: int) -> Marker | None:
         """JSON in a text: pushed to be walked where it parses, looked through field by field where not."""
         folded = plain(text)
-        if folded is None or depth > MAX_DEPTH:
+        if folded is None:
             return Marker(written(place), "too_deep", "a text that is encoded too often")
         if not could_mark(folded, self._vocabulary):
             return None

@@ -28,8 +28,8 @@ class _Fold(dict[int, str]):
     """
 
     def __missing__(self, code: int) -> str:
-        parts = unicodedata.normalize("NFKD", chr(code)).casefold()
-        folded = "".join(_ascii(part) for part in unicodedata.normalize("NFKD", parts))
+        parts = unicodedata.normalize("NFKD", chr(code).casefold())
+        folded = "".join(_ascii(part) for part in parts)
         if len(self) < 8_192:
             self[code] = folded
         return folded

@@ -1,0 +1,178 @@
+"""Each template decides by its own rule: what is shown is supported, what is excluded refuted."""
+
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+from beliefd.experiments.registry import code_hash, template, templates
+from beliefd.kernel.firewall.experiments import (
+    AtLeast,
+    Criterion,
+    FailureMode,
+    Near,
+    Ordered,
+    Outcome,
+    RunReport,
+    TemplateName,
+    Within,
+)
+from beliefd.kernel.firewall.params import PARAMS
+from tests.experiments.support import ABOVE_ZERO, GOOD, STRONG, frozen, normal, ran, simulation
+
+BOOKKEEPING = ("citation_check", "contradiction_detect")
+WEAK = normal(0.0, 1.0, 60)
+BASE = {"estimate": 2.0, "ci_low": 1.5, "ci_high": 2.5}
+NOISY = {"estimate": 0.3, "ci_low": -0.2, "ci_high": 0.8}
+Case = tuple[TemplateName, dict[str, Any], Criterion | None, Outcome, FailureMode | None]
+
+
+def case(
+    name: TemplateName,
+    outcome: Outcome,
+    failure: FailureMode | None = None,
+    criterion: Criterion | None = None,
+    **params: Any,
+) -> Case:
+    return name, params, criterion, outcome, failure
+
+
+ABOVE, BELOW = Ordered(side="above", than=0.0), Ordered(side="below", than=0.0)
+VIOLATED: Final = "violated_assumption"
+MISSING: Final = "nonidentifiable"
+FLIP: Final = "sign_flip"
+EFFECT: Final = "effect_direction"
+NUMERIC: Final = "numeric_consistency"
+CONTRADICTION: Final = "contradiction_detect"
+CASES: list[Case] = [
+    case("bootstrap_ci", "unresolved", "null_effect", data=WEAK),
+    case("bootstrap_ci", "refute", FLIP, BELOW, data=STRONG),
+    case("bootstrap_ci", "support", None, Within(low=1.0, high=3.0), data=STRONG),
+    case("bootstrap_ci", "refute", VIOLATED, Near(value=9.0, tolerance=1.0), data=STRONG),
+    case("bootstrap_ci", "unresolved", MISSING, data=[1.0, 1.1, 0.9]),
+    case("bayesian_update", "refute", FLIP, BELOW, observations=STRONG),
+    case("bayesian_update", "unresolved", "null_effect", observations=WEAK, region=ABOVE_ZERO),
+    case("bayesian_update", "support", None, AtLeast(at_least=0.99), observations=STRONG, region=ABOVE_ZERO),
+    case("threshold_check", "refute", FLIP, values=STRONG, threshold=9.0, direction="above"),
+    case("threshold_check", "support", None, values=STRONG, threshold=9.0, direction="below"),
+    case("threshold_check", "unresolved", "null_effect", values=WEAK, threshold=0.0, direction="above"),
+    case("threshold_check", "unresolved", MISSING, values=[3.0], threshold=1.0, direction="above"),
+    case(NUMERIC, "refute", VIOLATED, claimed_value=5.0, observed_values=STRONG),
+    case(NUMERIC, "unresolved", MISSING, claimed_value=2.0, observed_values=STRONG),
+    case(NUMERIC, "unresolved", MISSING, claimed_value=2.0, observed_values=[2.0]),
+    case(NUMERIC, "support", None, claimed_value=1.0, observed_values=[1.1] * 6),
+    case("sensitivity_suite", "unresolved", VIOLATED, base=NOISY),
+    case("sensitivity_suite", "refute", FLIP, BELOW, base=BASE),
+    case("sensitivity_suite", "support", None, Near(value=2.0, tolerance=5.0), base=BASE),
+    case("sensitivity_suite", "unresolved", VIOLATED, Near(value=2.0, tolerance=0.01), base=BASE),
+    case(CONTRADICTION, "unresolved", MISSING, items=[]),
+    case(CONTRADICTION, "unresolved", MISSING, items=[{"id": "a", "direction": "unclear"}]),
+    case(CONTRADICTION, "refute", VIOLATED, items=[{"id": "a", "direction": "refutes"}]),
+    case("citation_check", "unresolved", VIOLATED, required=["a", "b"], bundle=[{"id": "a", "source": "s"}]),
+    case(EFFECT, "refute", FLIP, observations=STRONG, expected="negative"),
+    case(EFFECT, "unresolved", "null_effect", observations=WEAK, expected="positive"),
+    case(EFFECT, "refute", VIOLATED, observations=STRONG, expected="zero"),
+    case(EFFECT, "refute", "null_effect", observations=[0.0] * 6, expected="positive"),
+    case(EFFECT, "support", None, observations=normal(0, 0.1, 40), expected="zero", negligible=0.5),
+    case("model_simulation", "refute", "null_effect", **simulation(than=20.0)),
+    case("model_simulation", "unresolved", MISSING, AtLeast(at_least=0.5), **simulation(than=5.0)),
+    case("model_simulation", "support", None, ABOVE, **{**simulation(), "region": None}),
+]
+
+
+@pytest.mark.parametrize("name", PARAMS)
+def test_a_good_experiment_supports_its_claim_and_passes_all_eight_checks(name: TemplateName) -> None:
+    report = ran(frozen(name, GOOD[name]))
+    assert (report.status, report.outcome, report.failure_mode) == ("completed", "support", None)
+    assert [check.name for check in report.checks if not check.passed] == []
+    assert len(report.checks) == 8
+    assert not report.fragile
+
+
+@pytest.mark.parametrize(("name", "params", "criterion", "outcome", "failure"), CASES)
+def test_a_template_decides_by_its_rule(
+    name: TemplateName,
+    params: dict[str, Any],
+    criterion: Criterion | None,
+    outcome: Outcome,
+    failure: FailureMode | None,
+) -> None:
+    report = ran(frozen(name, params, criterion))
+    assert (report.status, report.outcome, report.failure_mode) == ("completed", outcome, failure)
+
+
+@pytest.mark.parametrize("name", PARAMS)
+def test_every_report_says_what_was_tested_and_fits_its_own_type(name: TemplateName) -> None:
+    report = ran(frozen(name, GOOD[name]))
+    again = msgspec.convert(msgspec.to_builtins(report), RunReport)
+    assert again == report
+    assert again.result_hash == report.result_hash
+    assert "c-1" not in report.model
+    assert report.model.endswith("?")
+    assert msgspec.convert(report.result, template(name).result)
+
+
+@pytest.mark.parametrize("name", PARAMS)
+def test_what_is_decided_has_an_error_of_at_most_alpha_unless_it_is_bookkeeping(name: TemplateName) -> None:
+    report = ran(frozen(name, GOOD[name], alpha=0.02))
+    assert report.bookkeeping == (name in BOOKKEEPING)
+    assert report.confidence == 1 - report.error_level
+    assert report.error_level == 1.0 if report.bookkeeping else report.error_level <= 0.02
+
+
+def test_data_that_support_a_claim_never_refute_it() -> None:
+    """A supporting result was once proposed as a refutation."""
+    claimed = ran(frozen("bootstrap_ci", {"data": STRONG}, Ordered(side="above", than=0.0)))
+    opposite = ran(frozen("bootstrap_ci", {"data": STRONG}, Ordered(side="below", than=0.0)))
+    assert (claimed.outcome, opposite.outcome) == ("support", "refute")
+
+
+@pytest.mark.parametrize("value", [5.0, -5.0, 0.1])
+def test_constant_data_that_are_not_zero_are_no_zero_effect(value: float) -> None:
+    report = ran(frozen("effect_direction", {"observations": [value] * 8, "expected": "zero"}))
+    assert report.outcome == "refute"
+    assert report.result["direction"] == ("positive" if value > 0 else "negative")
+    assert not report.result["matches"]
+
+
+def test_constant_zeros_are_a_zero_effect_once_there_are_enough_of_them() -> None:
+    enough = ran(frozen("effect_direction", {"observations": [0.0] * 6, "expected": "zero"}))
+    few = ran(frozen("effect_direction", {"observations": [0.0] * 3, "expected": "zero"}))
+    assert (enough.outcome, enough.error_level) == ("support", 0.5**6)
+    assert few.outcome == "unresolved"
+
+
+def test_evidence_that_contradicts_itself_names_the_pairs() -> None:
+    items = [
+        {"id": "e1", "direction": "supports"},
+        {"id": "e2", "direction": "refutes"},
+        {"id": "e3", "direction": "unclear"},
+    ]
+    report = ran(frozen("contradiction_detect", {"items": items}))
+    assert report.outcome == "unresolved"
+    assert report.result == {"contradictions": 1, "pairs": [["e1", "e2"]], "unresolved_count": 1}
+
+
+def test_a_smaller_alpha_for_a_later_attempt_is_a_higher_bar() -> None:
+    params = {"values": normal(0.35, 1.0, 60), "threshold": 0.0, "direction": "above"}
+    first = ran(frozen("threshold_check", params))
+    assert first.outcome == "support"
+    assert ran(frozen("threshold_check", params, alpha=first.error_level / 2)).outcome == "unresolved"
+
+
+def test_a_claim_must_hold_in_every_declared_cell() -> None:
+    """Along no axis it flips; in one corner of two it does."""
+    calm = {"base": {"estimate": 2.0, "ci_low": 1.2, "ci_high": 2.8}}
+    assert ran(frozen("sensitivity_suite", calm)).outcome == "support"
+    report = ran(frozen("sensitivity_suite", {**calm, "axes": [2.0, 1.5]}))
+    assert report.outcome == "unresolved"
+    assert 0 < report.result["cells_held"] < report.result["cells"] == 12
+    assert len(report.diagnostics["sobol_totals"]) == 3
+    assert report.fragile
+
+
+def test_template_ids_carry_a_version_and_their_code_a_hash() -> None:
+    assert [one.id for one in templates()] == [f"{name}@1" for name in PARAMS]
+    hashes = {code_hash(name) for name in PARAMS}
+    assert len(hashes) == len(PARAMS)
+    assert all(len(one) == 64 for one in hashes)
