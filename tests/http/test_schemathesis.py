@@ -41,7 +41,7 @@ BEYOND_SCHEMA = {
     r"^\$\.(approvals|uncertainty|modes|tools|schemas|constraints)\b": "a policy that contradicts itself",
     r"^\$\.(answers|confidence|token_logprobs)\b": "answers that all are empty, two confidences or none",
     r"^\$\.(calibration|probabilities|labels|group)\b": "too small a set, rows that do not sum to 1",
-    r"^\$\.(judge|score|scores|groups|columns)$": "a judge nobody configured, scores that do not fit their set",
+    r"^\$\.(judge|score|scores|groups|columns)$": "a judge nobody configured, scores that fit no set",
 }
 """What no schema can forbid, by the path of what is refused for it."""
 Case = schemathesis.Case[Any]
