@@ -15,6 +15,7 @@ from benchmarks.append import append
 from benchmarks.arbitration import arbitration
 from benchmarks.canonical import canonical
 from benchmarks.claims import claims
+from benchmarks.experiments import experiments
 from benchmarks.figures import Benchmark, Figure, Run
 from benchmarks.http import http
 from benchmarks.length import length
@@ -33,6 +34,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "claims": claims,
     "arbitration": arbitration,
     "uncertainty": uncertainty,
+    "experiments": experiments,
     "scan": scan,
 }
 

@@ -92,9 +92,7 @@ class Case:
         assert bare is not None
         same = grounded_hash(whole) == grounded_hash(bare)
         verified = self.agent.verify(self.session).ok
-        print(
-            f"ledger:     {len(entries)} events, verified: {verified}, same without speculation: {same}"
-        )
+        print(f"ledger:     {len(entries)} events, verified: {verified}, same without speculation: {same}")
         return verified and same
 
 

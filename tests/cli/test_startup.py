@@ -29,6 +29,8 @@ EXPECTED = {
     "capability": {"issue", "show", "revoke"},
     "tool": {"list"},
     "audit": {"show", "verify", "export", "import", "replay", "merge"},
+    "proposition": {"list", "show", "why"},
+    "knowledge": {"export", "rebuild"},
     "uncertainty": {"measure", "evaluate", "examples", "sample"},
     "calibration": {"put", "append", "show", "predict"},
     "firewall": {"scan"},

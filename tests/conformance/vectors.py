@@ -96,7 +96,7 @@ def filled(value: Any, saved: dict[str, Any]) -> Any:
 
 def pointed(answer: Any, pointer: str) -> Any:
     for name in pointer.split("/")[1:]:
-        answer = answer[name]
+        answer = answer[int(name)] if isinstance(answer, list) else answer[name]
     return answer
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.random import Philox, SeedSequence
+from numpy.random import Generator, Philox, SeedSequence
 
 from beliefd.experiments.engine import planned
 from beliefd.experiments.plan import Arm
 from beliefd.experiments.registry import template
-from beliefd.experiments.rng import indices, uniforms, words
+from beliefd.experiments.rng import indices, uniforms
 from beliefd.kernel.firewall.experiments import TemplateName
 from tests.experiments.support import GOOD, frozen
 
@@ -32,12 +32,13 @@ def test_a_replicate_has_its_numbers_wherever_it_is_drawn(
     assert ((picked >= 0) & (picked < 7)).all()
 
 
-def test_words_are_those_of_philox_seeded_by_the_spec_and_the_arm() -> None:
-    assert (words(7, 3, 0, 64) == Philox(SeedSequence(7, spawn_key=(3,))).random_raw(64)).all()
+def test_numbers_are_those_of_philox_seeded_by_the_spec_and_the_arm() -> None:
+    expected = Generator(Philox(SeedSequence(7, spawn_key=(3,)))).random((16, 4))
+    assert (uniforms(7, 3, 0, 16, 4) == expected).all()
 
 
 def test_seeds_and_arms_have_streams_of_their_own() -> None:
-    streams = [tuple(words(seed, arm, 0, 4)) for seed in (0, 1, 2**53 - 1) for arm in range(40)]
+    streams = [tuple(uniforms(seed, arm, 0, 1, 4)[0]) for seed in (0, 1, 2**53 - 1) for arm in range(40)]
     assert len(set(streams)) == len(streams)
 
 

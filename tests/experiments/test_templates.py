@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from beliefd.experiments.registry import code_hash, template, templates
+from beliefd.experiments.registry import code_hash, files, template, templates
 from beliefd.kernel.firewall.experiments import (
     AtLeast,
     Criterion,
@@ -176,3 +176,17 @@ def test_template_ids_carry_a_version_and_their_code_a_hash() -> None:
     hashes = {code_hash(name) for name in PARAMS}
     assert len(hashes) == len(PARAMS)
     assert all(len(one) == 64 for one in hashes)
+
+
+def test_the_hash_of_a_template_covers_all_code_that_makes_its_numbers() -> None:
+    names = {path.name for path in files("bootstrap_ci")}
+    assert {
+        "bootstrap_ci.py",
+        "rng.py",
+        "regions.py",
+        "means.py",
+        "checks.py",
+        "engine.py",
+        "params.py",
+    } <= names
+    assert not names & {"bayesian_update.py", "processes.py", "serial.py", "ray.py"}

@@ -25,8 +25,10 @@ from beliefd.kernel.firewall.hints import ExperimentHints, PriorSuggestion, Spec
 from beliefd.kernel.firewall.markers import find_marker
 from beliefd.kernel.firewall.testable import TestableClaim
 from beliefd.kernel.firewall.vocabulary import Vocabulary
+from beliefd.llm.openai_http import OpenAIModel
 from beliefd.llm.port import ModelFailed, Reply
 from beliefd.llm.scripted import ScriptedModel
+from tests.firewall.model_server import completion, serving
 from tests.firewall.test_hints import FULL, hints
 
 ANSWER: dict[str, Any] = {
@@ -103,6 +105,20 @@ def test_a_bad_answer_is_sent_back_once_and_then_fails(name: str) -> None:
     with pytest.raises(ModelFailed, match="does not keep to the asked-for form") as failed:
         speculated(bad, bad)
     assert "trust me" not in str(failed.value)
+
+
+def test_it_imagines_over_http_as_well() -> None:
+    async def imagined(url: str) -> Speculation:
+        model = OpenAIModel(url, "tiny")
+        try:
+            return await SpeculativeAgent(model).speculate("p99 is 10 ms")
+        finally:
+            await model.close()
+
+    with serving(completion(JSON)) as server:
+        assert asyncio.run(imagined(server.url)).edge_cases == ("cold start",)
+    sent = server.bodies[0]["response_format"]["json_schema"]["schema"]
+    jsonschema_rs.validator_for(sent).validate(ANSWER)
 
 
 def test_a_model_that_fails_is_not_asked_twice() -> None:

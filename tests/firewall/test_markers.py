@@ -267,6 +267,30 @@ def test_what_cannot_be_looked_into_does_not_pass(value: object) -> None:
     assert (found.path, found.kind) == ("$.a", "opaque")
 
 
+HOSTILE = {
+    "backslashes": "\\" * 400_000 + r"\u00zz",
+    "backslashes before a letter": "\\" * 400_000 + r"n \n",
+    "escaped backslashes": r"\u005c" * 60_000,
+    "beginnings of objects": '{"' * 200_000,
+    "beginnings of lists": '["a",' * 80_000,
+    "fields without end": '{"a": "b", ' * 40_000,
+    "quotes": '"' * 400_000,
+    "white space": "{" + " " * 400_000,
+    "marks": "'" + "\u0301" * 200_000,
+    "halves of pairs": "\ud835" * 100_000,
+}
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_costs_time_in_proportion_to_its_length(name: str) -> None:
+    """Where something takes quadratic time, each of these that provokes it takes minutes."""
+    text = f"speculative {HOSTILE[name]}"
+    assert find_marker([text, {"lane": "speculative"}]) is not None
+    assert find_marker([b"", text.encode("utf-8", "surrogatepass"), {"lane": "speculative"}]) is not None
+    find_marker(text)
+
+
 def test_quotes_before_and_after_do_not_put_the_reader_out_of_step() -> None:
     for noise in ('"', "'", '\\"', '"""', "{", "}", "[", '{"', '":', "\\", '{"a": "', "{'"):
         assert path_of(f"{noise} {TEXT} {noise}") is not None, noise

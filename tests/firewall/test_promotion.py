@@ -1,10 +1,12 @@
 """What evidence warrants, and how a status moves: by an intent that was carried out, and by nothing else."""
 
 import pytest
+from msgspec.structs import replace
 
 from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.commands import DecideApproval, WithdrawApproval
 from beliefd.kernel.firewall.events import ClaimSpeculated, EvidenceLinked, ExperimentDesigned, IntentStaged
+from beliefd.kernel.firewall.promotion import counted
 from beliefd.kernel.policy import FirewallPolicy, Policy
 from tests.firewall.lab import AGENT, ANN, BOB, Lab, code_of, path_of
 
@@ -335,3 +337,28 @@ def test_every_try_at_a_claim_has_less_of_alpha_to_spend() -> None:
     other = lab.designed("d")
     assert isinstance(other, ExperimentDesigned)
     assert other.experiment.attempt == 1
+
+
+def test_what_is_labelled_speculative_weighs_nothing_however_it_came_there() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    minted = lab.evidence("c")
+    tainted = replace(minted, lane="speculative")
+    lab.session = replace(lab.state, evidence=lab.state.evidence.insert(minted.evidence_id, tainted))
+    event = lab.stage(
+        "update_epistemic_status", "c", to_status="supported", evidence_ids=(minted.evidence_id,)
+    )
+    assert (code_of(event), path_of(event)) == ("SPECULATIVE_ASSERTION", "$.evidence_ids[0]")
+    assert counted(lab.state, "c") == []
+
+
+def test_evidence_and_intents_carry_the_label_of_what_they_come_from() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    minted = lab.evidence("c")
+    assert minted.lane == "grounded"
+    event = lab.stage(
+        "update_epistemic_status", "c", to_status="supported", evidence_ids=(minted.evidence_id,)
+    )
+    assert isinstance(event, IntentStaged)
+    assert event.intent.lane == "grounded"

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from beliefd.kernel.firewall.markers import find_marker
+from beliefd.kernel.firewall.markers import _Scan, find_marker
 from beliefd.kernel.firewall.spelling import normal
 from beliefd.kernel.firewall.vocabulary import MEANINGS, Vocabulary
 
@@ -110,3 +110,32 @@ def test_the_normal_form_is_stable_and_knows_no_case_and_no_marks(text: str) -> 
     assert normal(form) == form
     assert form.isascii()
     assert normal(unicodedata.normalize("NFD", text)) == normal(unicodedata.normalize("NFC", text))
+
+
+PIECES = (
+    "speculative", "lane", "epistemic_status", "candidate_mechanisms", "sensitivity_axes", "alternatives",
+    "analogies", "edge_cases", "falsification_criteria", "specu", "lative", "name", "value", "true",
+    "\n", "\\n", "\\", '"', "'", ":", "{", "}", "[", "]", ",", " ", "é",
+    "\\u0065", "\\u005c", "u0073", "\ud835", "\udcc8", "\u200b",
+)  # fmt: skip
+pieces = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
+anything = st.recursive(
+    pieces | st.none() | st.booleans() | st.integers() | st.floats() | st.binary(max_size=12),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(pieces | st.integers() | st.binary(max_size=4), inner, max_size=4)
+        | st.lists(inner, max_size=2).map(tuple)
+        | st.lists(inner, max_size=3).map(lambda items: json.dumps(items, default=repr, skipkeys=True))
+        | inner.map(lambda item: repr(item).encode("utf-8", "replace"))
+    ),
+    max_leaves=10,
+)
+
+
+@given(anything, st.sampled_from(Vocabulary))
+def test_whatever_it_is_given_it_answers_and_the_quick_look_overlooks_nothing(
+    document: Any, vocabulary: Vocabulary
+) -> None:
+    found = find_marker(document, vocabulary)
+    assert found == _Scan(vocabulary).run(document)
+    assert found is None or found.path.isascii()

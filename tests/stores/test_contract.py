@@ -8,15 +8,16 @@ from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.postgres import PostgresStore
 from beliefd.stores.sqlite import SqliteStore
-from beliefd.testing.store_contract import DurableStoreContract, StoreContract
+from beliefd.testing.graph_contract import GraphContract
+from beliefd.testing.store_contract import DurableStoreContract
 
 
-class TestMemory(StoreContract):
+class TestMemory(GraphContract):
     async def open(self) -> Store:
         return MemoryStore()
 
 
-class TestSqlite(DurableStoreContract):
+class TestSqlite(GraphContract, DurableStoreContract):
     path: Path
 
     @pytest.fixture(autouse=True)
@@ -27,7 +28,7 @@ class TestSqlite(DurableStoreContract):
         return await SqliteStore.open(self.path)
 
 
-class TestPostgres(DurableStoreContract):
+class TestPostgres(GraphContract, DurableStoreContract):
     url: str
 
     @pytest.fixture(autouse=True)

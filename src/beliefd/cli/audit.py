@@ -304,9 +304,12 @@ def progress(what: str, total: int) -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(stderr=True)) as shown:
         task = shown.add_task(what, total=total)
+        told = 0
 
         def report(done: int) -> None:
-            if done % STEP == 0 or done == total:
+            nonlocal told
+            if done - told >= STEP or done == total:
+                told = done
                 shown.update(task, completed=done)
 
         yield report

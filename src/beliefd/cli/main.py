@@ -11,8 +11,10 @@ from beliefd.cli.doctor import doctor
 from beliefd.cli.experiment import experiment
 from beliefd.cli.firewall import firewall
 from beliefd.cli.inbox import inbox
+from beliefd.cli.knowledge import knowledge
 from beliefd.cli.lanes import evidence, hypothesis, intent
 from beliefd.cli.policy import policy
+from beliefd.cli.proposition import proposition
 from beliefd.cli.serve import serve
 from beliefd.cli.session import session
 from beliefd.cli.state import capability, state, tool
@@ -42,6 +44,8 @@ COMMANDS = (
     evidence,
     intent,
     firewall,
+    proposition,
+    knowledge,
     audit,
     policy,
     uncertainty,

@@ -1,7 +1,7 @@
 """Which server or store a command talks to, and how its answer is shown."""
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from beliefd.client.synchronous import Calls
     from beliefd.embedded import Embedded
+    from beliefd.stores.base import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -67,6 +68,26 @@ def need_store(data: Path, store: str | None) -> str:
             Code.STORAGE_UNAVAILABLE, f"no store in `{data}`; `beliefd serve --data {data}` makes one"
         )
     return name
+
+
+def with_store(name: str, work: "Callable[[Store], Awaitable[T]]") -> T:
+    """Do a piece of work on a store that is opened for it."""
+    import asyncio
+
+    from beliefd.stores.base import StorageUnavailable
+    from beliefd.stores.opening import open_store
+
+    async def run() -> T:
+        store = await open_store(name)
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    try:
+        return asyncio.run(run())
+    except StorageUnavailable as error:
+        raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None
 
 
 class Target(Struct, frozen=True):

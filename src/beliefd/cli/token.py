@@ -1,19 +1,15 @@
 """`beliefd token`: who may speak to a server."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
 from beliefd.cli.output import console, errors_exit, print_json, visible
-from beliefd.cli.target import need_store, prepare_data, store_name, store_options
-from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.cli.target import need_store, prepare_data, store_name, store_options, with_store
+from beliefd.kernel.errors import invalid
 from beliefd.kernel.values import Role, Tier
-from beliefd.stores.base import StorageUnavailable, Store, Token
+from beliefd.stores.base import Token
 
-T = TypeVar("T")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 
 
@@ -35,7 +31,7 @@ def create(name: str, role: str, tier: str | None, as_json: bool, data: Path, st
     with errors_exit(as_json):
         if store is None:
             prepare_data(data)
-        secret = _with_store(
+        secret = with_store(
             store_name(data, store),
             lambda opened: create_token(opened, name, Role(role), None if tier is None else Tier[tier]),
         )
@@ -51,7 +47,7 @@ def create(name: str, role: str, tier: str | None, as_json: bool, data: Path, st
 def list_(as_json: bool, data: Path, store: str | None) -> None:
     """Show who has a token; secrets are not stored and cannot be shown."""
     with errors_exit(as_json):
-        tokens = _with_store(need_store(data, store), lambda opened: opened.tokens())
+        tokens = with_store(need_store(data, store), lambda opened: opened.tokens())
         tokens.sort(key=lambda item: item.created_at)
     if as_json:
         shown = [name for name in Token.__struct_fields__ if name != "secret_hash"]
@@ -76,25 +72,9 @@ def revoke(token_id: str, as_json: bool, data: Path, store: str | None) -> None:
     from beliefd.steward.outside import now
 
     with errors_exit(as_json):
-        if not _with_store(need_store(data, store), lambda opened: opened.revoke_token(token_id, now())):
+        if not with_store(need_store(data, store), lambda opened: opened.revoke_token(token_id, now())):
             raise invalid(f"no token `{token_id}` that is still valid", "ID")
     if as_json:
         print_json({"revoked": token_id})
     else:
         click.echo(f"revoked {token_id}")
-
-
-def _with_store(target: str, work: Callable[[Store], Awaitable[T]]) -> T:
-    from beliefd.stores.opening import open_store
-
-    async def run() -> T:
-        store = await open_store(target)
-        try:
-            return await work(store)
-        finally:
-            await store.close()
-
-    try:
-        return asyncio.run(run())
-    except StorageUnavailable as error:
-        raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None

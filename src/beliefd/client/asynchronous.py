@@ -9,6 +9,7 @@ import httpx
 from beliefd.client import requests
 from beliefd.client.async_claim_calls import AsyncClaimCalls
 from beliefd.client.async_firewall_calls import AsyncFirewallCalls
+from beliefd.client.async_knowledge_calls import AsyncKnowledgeCalls
 from beliefd.client.async_substrate_calls import AsyncSubstrateCalls
 from beliefd.client.async_uncertainty_calls import AsyncUncertaintyCalls
 from beliefd.client.requests import Ontology, Request
@@ -31,7 +32,9 @@ from beliefd.protocol.answers import (
 TIMEOUT_SECONDS = 30.0
 
 
-class AsyncCalls(AsyncClaimCalls, AsyncSubstrateCalls, AsyncFirewallCalls, AsyncUncertaintyCalls):
+class AsyncCalls(
+    AsyncClaimCalls, AsyncSubstrateCalls, AsyncFirewallCalls, AsyncKnowledgeCalls, AsyncUncertaintyCalls
+):
     """Every operation as a method. Errors are raised as `BeliefdError`."""
 
     @abstractmethod

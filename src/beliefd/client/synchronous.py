@@ -9,6 +9,7 @@ import httpx
 from beliefd.client import requests
 from beliefd.client.claim_calls import ClaimCalls
 from beliefd.client.firewall_calls import FirewallCalls
+from beliefd.client.knowledge_calls import KnowledgeCalls
 from beliefd.client.requests import Ontology, Request
 from beliefd.client.substrate_calls import SubstrateCalls
 from beliefd.client.uncertainty_calls import UncertaintyCalls
@@ -31,7 +32,7 @@ from beliefd.protocol.answers import (
 TIMEOUT_SECONDS = 30.0
 
 
-class Calls(ClaimCalls, SubstrateCalls, FirewallCalls, UncertaintyCalls):
+class Calls(ClaimCalls, SubstrateCalls, FirewallCalls, KnowledgeCalls, UncertaintyCalls):
     """Every operation as a method. Errors are raised as `BeliefdError`."""
 
     @abstractmethod

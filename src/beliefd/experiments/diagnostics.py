@@ -8,11 +8,17 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 FEWEST_FOR_DEPENDENCE: Final = 10
+MOST_CORRELATED: Final = 1 << 16
 
 
 def effective_samples(values: Floats) -> float:
-    """How many independent draws these are worth (Geyer's initial positive sequence)."""
+    """How many independent draws these are worth (Geyer's initial positive sequence).
+
+    Of very many the first ones stand for all.
+    """
     n = len(values)
+    if n > MOST_CORRELATED:
+        return effective_samples(values[:MOST_CORRELATED]) * n / MOST_CORRELATED
     if n < 4 or float(np.ptp(values)) == 0:
         return float(n)
     correlations = _autocorrelations(values)
@@ -35,6 +41,7 @@ def dependence(values: Floats) -> float | None:
     if n < FEWEST_FOR_DEPENDENCE or float(np.ptp(values)) == 0:
         return None
     centred = values - values.mean()
+    centred = centred / np.abs(centred).max()
     first = float((centred[1:] * centred[:-1]).sum() / (centred * centred).sum())
     # Under independence it is about -1/n with a standard deviation of 1/sqrt(n).
     return abs(first + 1 / n) * math.sqrt(n)
@@ -52,6 +59,7 @@ def excess(errors: int, trials: int, rate: float) -> float:
 def _autocorrelations(values: Floats) -> Floats:
     n = len(values)
     centred = values - values.mean()
+    centred = centred / np.abs(centred).max()  # squares of very small numbers would be nothing
     size = 1 << (2 * n - 1).bit_length()
     spectrum = np.abs(np.fft.rfft(centred, size)) ** 2
     covariance = np.fft.irfft(spectrum, size)[:n]

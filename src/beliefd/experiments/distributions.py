@@ -21,11 +21,11 @@ Floats = NDArray[np.float64]
 
 def quantiles(distribution: Distribution, even: Floats, heavy: bool = False) -> Floats:
     """Draws. With `heavy`, normal noise has the tails of Student's t with 4 degrees of freedom instead."""
-    if isinstance(distribution, Normal):
-        return distribution.mean + distribution.std * _bell(even, heavy)
-    if isinstance(distribution, LogNormal):
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(distribution.mean + distribution.std * _bell(even, heavy)))
+    if isinstance(distribution, Normal | LogNormal):
+        found = _bell(even, heavy)
+        found *= distribution.std
+        found += distribution.mean
+        return np.asarray(np.exp(found)) if isinstance(distribution, LogNormal) else found
     if isinstance(distribution, Uniform):
         return distribution.low + (distribution.high - distribution.low) * even
     if isinstance(distribution, Exponential):

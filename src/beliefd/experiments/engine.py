@@ -110,7 +110,11 @@ class _Drawing:
         drawn = {} if main is None else await self._arms([main], self.chosen.enough)
         used = 0 if main is None else len(drawn[main.name])
         drawn |= await self._arms(self.chosen.controls(self.plan, used), None)
-        return await asyncio.to_thread(self.chosen.conclude, self.plan, drawn)
+        return await asyncio.to_thread(self._conclusion, drawn)
+
+    def _conclusion(self, drawn: dict[str, Floats]) -> Findings:
+        with np.errstate(all="ignore"):  # a result that is not finite is refused when it is written down
+            return self.chosen.conclude(self.plan, drawn)
 
     async def _arms(
         self, arms: Iterable[Arm], enough: Callable[[Plan, Floats], bool] | None

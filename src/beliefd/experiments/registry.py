@@ -46,7 +46,7 @@ def code_hash(name: TemplateName) -> str:
     A change of any of them can change a number, so what was frozen before it cannot be run after it.
     """
     hashed = hashlib.sha256()
-    for path in sorted(_files(ROOT / "experiments" / "templates" / f"{name}.py")):
+    for path in sorted(files(name)):
         text = path.read_bytes()
         hashed.update(f"{path.relative_to(ROOT).as_posix()} {len(text)}\n".encode() + text)
     for library in LIBRARIES:
@@ -54,9 +54,10 @@ def code_hash(name: TemplateName) -> str:
     return hashed.hexdigest()
 
 
-def _files(start: Path) -> set[Path]:
-    """A file and all that it imports, directly or not, of the packages that make up a template."""
-    found, waiting = {start}, [start]
+def files(name: TemplateName) -> set[Path]:
+    """What makes up a template: its file, the engine, and what of our code they import, directly or not."""
+    found = {ROOT / "experiments" / "templates" / f"{name}.py", ROOT / "experiments" / "engine.py"}
+    waiting = list(found)
     while waiting:
         for module in _imports(waiting.pop()):
             path = ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py")

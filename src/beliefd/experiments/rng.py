@@ -6,30 +6,38 @@ cut into blocks changes nothing. Every replicate takes a fixed count of words, h
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from numpy.random import Philox, SeedSequence
+from numpy.random import Generator, Philox, SeedSequence
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 WORDS_A_STEP: Final = 4
-CHUNK: Final = 1 << 17
+LEAST: Final = 2.0**-54
+"""Stands for 0, of which no quantile would be finite."""
+CHUNK: Final = 1 << 16
 """Numbers that are drawn at once: few enough to stay in the cache."""
 
 
-def words(seed: int, arm: int, start: int, count: int) -> NDArray[np.uint64]:
-    """`count` 64-bit words of an arm's stream, from the word at `start` on."""
-    key = SeedSequence(seed, spawn_key=(arm,)).generate_state(2, np.uint64)
+@lru_cache(256)
+def key(seed: int, arm: int) -> NDArray[np.uint64]:
+    return np.asarray(SeedSequence(seed, spawn_key=(arm,)).generate_state(2, np.uint64), dtype=np.uint64)
+
+
+def stream(seed: int, arm: int, start: int) -> tuple[Philox, int]:
+    """An arm's stream shortly before its word at `start`, and how many words to skip."""
     step, skipped = divmod(start, WORDS_A_STEP)
-    return Philox(key=key, counter=step).random_raw(skipped + count)[skipped:]
+    return Philox(key=key(seed, arm), counter=step), skipped
 
 
 def uniforms(seed: int, arm: int, first: int, count: int, width: int) -> Floats:
-    """A row of `width` numbers for each replicate, each strictly between 0 and 1 and symmetric about 1/2."""
-    drawn = words(seed, arm, first * width, count * width)
-    return ((drawn >> np.uint64(12)).astype(np.float64) + 0.5).reshape(count, width) * 2.0**-52
+    """A row of `width` numbers for each replicate, each strictly between 0 and 1."""
+    bits, skipped = stream(seed, arm, first * width)
+    drawn = Generator(bits).random(skipped + count * width)[skipped:]  # one word for each number
+    return np.maximum(drawn, LEAST, out=drawn).reshape(count, width)
 
 
 def indices(seed: int, arm: int, first: int, count: int, width: int, bound: int) -> Ints:
@@ -38,8 +46,9 @@ def indices(seed: int, arm: int, first: int, count: int, width: int, bound: int)
     The upper half of a product replaces rejection: the chance of any number is off by less than bound / 2^32.
     """
     per_row = (width + 1) // 2
-    drawn = words(seed, arm, first * per_row, count * per_row).astype("<u8", copy=False)
-    halves = drawn.view("<u4").reshape(count, 2 * per_row)[:, :width]
+    bits, skipped = stream(seed, arm, first * per_row)
+    drawn = bits.random_raw(skipped + count * per_row)[skipped:]
+    halves = drawn.astype("<u8", copy=False).view("<u4").reshape(count, 2 * per_row)[:, :width]
     return ((halves * np.uint64(bound)) >> np.uint64(32)).view(np.int64)
 
 

@@ -70,6 +70,15 @@ def walk(held: NDArray[np.bool_], failed: NDArray[np.bool_], rate: float, alpha:
     return Walk(outcome, int(looks[at]) + 1, error, best_support, best_refute)
 
 
+def decisive(held: NDArray[np.bool_], failed: NDArray[np.bool_], rate: float, alpha: float) -> bool:
+    """Would a walk be decided by a look at its very end?"""
+    count = float(len(held))
+    for_claim, at_best = float((held & ~failed).sum()), float((held | failed).sum())
+    support = log_capital(np.asarray(for_claim), np.asarray(count - for_claim), rate, above=True)
+    refute = log_capital(np.asarray(at_best), np.asarray(count - at_best), rate, above=False)
+    return bool(max(support, refute) >= -math.log(alpha))
+
+
 def looked_at(count: int) -> NDArray[np.int64]:
     """After which replicates one looks: after each of the first thousands, then after every so many."""
     rest = np.arange(EVERY_LOOK + LOOK_STEP - 1, count, LOOK_STEP)

@@ -10,6 +10,7 @@ from beliefd.kernel.values import Id, Value
 from beliefd.protocol import answers
 from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
 from beliefd.protocol.firewall_operations import FIREWALL_OPERATIONS
+from beliefd.protocol.knowledge_operations import KNOWLEDGE_OPERATIONS
 from beliefd.protocol.operation import (
     MIB,
     ON_WRITING,
@@ -250,5 +251,6 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *SUBSTRATE_OPERATIONS,
     *FIREWALL_OPERATIONS,
     *UNCERTAINTY_OPERATIONS,
+    *KNOWLEDGE_OPERATIONS,
 )
 BY_NAME: Final = {operation.name: operation for operation in OPERATIONS}

@@ -24,6 +24,8 @@ from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
+from beliefd.knowledge.graph import NOTHING, GraphRows, merged
+from beliefd.knowledge.rows import graph_rows
 from beliefd.ledger.chain import (
     LedgerBroken,
     Sealed,
@@ -245,6 +247,7 @@ class _Turn:
         self._now = ""
         self._snapshot: Snapshot | None = None
         self._inbox: dict[str, InboxRow] = {}
+        self._graph: list[GraphRows] = []
         # Another policy may come into force while a turn waits for a detector or for the disk.
         self.policies: dict[str, Policy] = {}
 
@@ -323,6 +326,8 @@ class _Turn:
             self._snapshot = pack(after, sealed.seq)
         for row in inbox_rows(event, after):
             self._inbox[row.approval_id] = row
+        if rows := graph_rows(event, after):
+            self._graph.append(rows)
         self._verdicts.append((verb_of(call.command), str(event.__struct_config__.tag)))
         outcome = Outcome(event, after, self.head)
         if call.key is not None:
@@ -344,6 +349,7 @@ class _Turn:
             remembered=[used for used, _ in self._used.values()],
             snapshot=self._snapshot,
             inbox=list(self._inbox.values()),
+            graph=merged(self._graph) if self._graph else NOTHING,
         )
 
     @property

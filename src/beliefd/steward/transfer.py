@@ -9,6 +9,7 @@ from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Refused
 from beliefd.kernel.firewall.events import EvidenceLinked
 from beliefd.kernel.values import Principal
+from beliefd.knowledge import rows as knowledge
 from beliefd.ledger.chain import command_of, genesis_hash, read
 from beliefd.ledger.replay import Position
 from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_line, read_export
@@ -53,6 +54,7 @@ async def import_ledger(steward: Steward, lines: Iterable[bytes]) -> Imported:
         created_at=read(exported.entries[0].record).ts,
         policies=list(exported.policy_documents.items()),
         inbox=inbox,
+        graph=knowledge.all_rows(position.session),
     )
     try:
         await steward.store.append(batch)

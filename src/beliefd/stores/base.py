@@ -6,6 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from beliefd.kernel.commands import Head
+from beliefd.knowledge.graph import NOTHING, GraphRows, LinkRow, NodeRow
 from beliefd.ledger.chain import Sealed
 
 
@@ -58,6 +59,7 @@ class Append(Struct, frozen=True):
     remembered: Sequence[Remembered] = ()
     snapshot: Snapshot | None = None
     inbox: Sequence[InboxRow] = ()
+    graph: GraphRows = NOTHING
 
 
 class SessionRow(Struct, frozen=True):
@@ -96,7 +98,8 @@ class Store(Protocol):
     """INVARIANT: an append is whole and durable when it returns, or absent when it raises."""
 
     async def append(self, batch: Append) -> None:
-        """Add entries; raise HeadMoved if the head is not the expected one or a key is taken."""
+        """Add entries; raise HeadMoved if the head is not the expected one or a key is taken, and LinkRefused
+        if a link of the graph has a player that may not play its role or is not there."""
         ...
 
     async def head(self, session_id: str) -> Head | None: ...
@@ -143,6 +146,28 @@ class Store(Protocol):
         ...
 
     async def inbox_told(self, approval_id: str) -> None: ...
+
+    async def node_ids(self, kind: str, statuses: Sequence[str], after: str | None, limit: int) -> list[str]:
+        """Ids of nodes of a kind in any session, each once, in order, past `after`; only of nodes with one of
+        `statuses`, if there are any."""
+        ...
+
+    async def nodes(self, kind: str, claim_ids: Sequence[str], limit: int) -> list[NodeRow]:
+        """Nodes of a kind about these claims in all sessions, ordered by claim, session and id."""
+        ...
+
+    async def links(self, relation: str, second_id: str) -> list[LinkRow]:
+        """Links of a relation in all sessions whose second player has this id, in order."""
+        ...
+
+    async def graph(self, session_id: str) -> GraphRows:
+        """The whole graph of one session, in order."""
+        ...
+
+    async def replace_graph(self, session_id: str, expected: Head, rows: GraphRows) -> bool:
+        """Make `rows` the graph of a session, if it is another; say whether it was. The head must be the one
+        that they were folded at: else raise HeadMoved."""
+        ...
 
     async def put_content(self, sha256: str, content: bytes) -> None:
         """Keep evidence under its hash; the same content twice is kept once."""

@@ -1,10 +1,11 @@
 """A store in a dict: for tests and throw-away sessions. Nothing survives the process."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from msgspec.structs import replace
 
 from beliefd.kernel.commands import Head
+from beliefd.knowledge.graph import GraphRows, LinkRow, NodeRow
 from beliefd.ledger.chain import Sealed, head_of
 from beliefd.stores.base import (
     Append,
@@ -19,6 +20,7 @@ from beliefd.stores.base import (
     Token,
 )
 from beliefd.stores.listeners import Listeners
+from beliefd.stores.memory_graph import MemoryGraph
 
 
 class MemoryStore:
@@ -36,6 +38,7 @@ class MemoryStore:
         self._content: dict[str, bytes] = {}
         self._calibrations: dict[str, dict[int, CalibrationRow]] = {}
         self._tokens: dict[str, Token] = {}
+        self._graph = MemoryGraph()
         self._listeners = Listeners()
         self._closed = False
 
@@ -46,6 +49,8 @@ class MemoryStore:
             raise HeadMoved(batch.session_id)
         if any((used.principal, used.key) in self._remembered for used in batch.remembered):
             raise HeadMoved(batch.session_id)
+        if batch.graph:
+            self._graph.add(batch.graph)
         self._created.setdefault(batch.session_id, batch.created_at)
         self._entries.setdefault(batch.session_id, []).extend(batch.entries)
         for entry in batch.entries:
@@ -110,6 +115,23 @@ class MemoryStore:
 
     async def inbox_told(self, approval_id: str) -> None:
         self._told.add(approval_id)
+
+    async def node_ids(self, kind: str, statuses: Sequence[str], after: str | None, limit: int) -> list[str]:
+        return self._graph.node_ids(kind, statuses, after, limit)
+
+    async def nodes(self, kind: str, claim_ids: Sequence[str], limit: int) -> list[NodeRow]:
+        return self._graph.nodes(kind, claim_ids, limit)
+
+    async def links(self, relation: str, second_id: str) -> list[LinkRow]:
+        return self._graph.links(relation, second_id)
+
+    async def graph(self, session_id: str) -> GraphRows:
+        return self._graph.of(session_id)
+
+    async def replace_graph(self, session_id: str, expected: Head, rows: GraphRows) -> bool:
+        if await self.head(session_id) != expected:
+            raise HeadMoved(session_id)
+        return self._graph.replace(session_id, rows)
 
     async def put_content(self, sha256: str, content: bytes) -> None:
         self._content.setdefault(sha256, content)

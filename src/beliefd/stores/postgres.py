@@ -7,13 +7,14 @@ second waits for the row, finds it changed and writes nothing.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
-from typing import Any, Final
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final, TypeVar
 
 import asyncpg
 
 from beliefd.kernel.commands import Head
-from beliefd.ledger.chain import Sealed, head_of
+from beliefd.knowledge.graph import LinkRefused
+from beliefd.ledger.chain import Sealed
 from beliefd.stores.base import (
     Append,
     CalibrationRow,
@@ -27,7 +28,9 @@ from beliefd.stores.base import (
     Token,
 )
 from beliefd.stores.listeners import Listeners
+from beliefd.stores.postgres_append import append_statement
 from beliefd.stores.postgres_feed import FAILURES, Feed
+from beliefd.stores.postgres_graph import PostgresGraph
 from beliefd.stores.postgres_schema import migrate
 
 CHUNK: Final = 1_000
@@ -36,45 +39,7 @@ CONNECT_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 2.0
 COMMAND_SECONDS: Final = 60.0
 
-_WRITE: Final = """
-, written AS (
-    INSERT INTO audit_events (session_id, seq, event_id, record, hash)
-    SELECT moved.session_id, entry.*
-    FROM moved, unnest($5::bigint[], $6::text[], $7::text[], $8::text[]) AS entry
-), ruled AS (
-    INSERT INTO policies (policy_hash, document)
-    SELECT policy.* FROM moved, unnest($9::text[], $10::bytea[]) AS policy
-    ON CONFLICT DO NOTHING
-), used AS (
-    INSERT INTO idempotency (principal, key, request_hash, session_id, seq)
-    SELECT use.* FROM moved, unnest($11::text[], $12::text[], $13::text[], $14::text[], $15::bigint[]) AS use
-), asked AS (
-    INSERT INTO inbox (approval_id, session_id, status, opened_at, expires_at)
-    SELECT row.* FROM moved, unnest($18::text[], $19::text[], $20::text[], $21::text[], $22::text[]) AS row
-    ON CONFLICT (approval_id) DO UPDATE SET status = excluded.status, expires_at = excluded.expires_at
-), cached AS (
-    INSERT INTO snapshots (session_id, seq, state)
-    SELECT moved.session_id, $16::bigint, $17::bytea FROM moved WHERE $16::bigint IS NOT NULL
-    ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, state = excluded.state
-)
-SELECT count(*) FROM moved
-"""
-
-# INVARIANT: events are written only by the statement that moved their session's head from the expected place.
-_BEGIN: Final = f"""
-WITH moved AS (
-    INSERT INTO sessions (session_id, head_seq, head_event_id, head_hash, created_at)
-    VALUES ($1, $2, $3, $4, $23)
-    ON CONFLICT DO NOTHING
-    RETURNING session_id
-){_WRITE}"""  # noqa: S608 - made of constants
-_CONTINUE: Final = f"""
-WITH moved AS (
-    UPDATE sessions SET head_seq = $2, head_event_id = $3, head_hash = $4
-    WHERE session_id = $1 AND head_seq = $23 AND head_hash = $24
-    RETURNING session_id
-){_WRITE}"""  # noqa: S608 - made of constants
-
+T = TypeVar("T")
 _INBOX: Final = "approval_id, session_id, status, opened_at, expires_at"
 _TAKEN: Final = (asyncpg.UniqueViolationError, asyncpg.TransactionRollbackError)
 _CONNECTION_LOST: Final = (
@@ -92,7 +57,7 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
         return ""
 
 
-class PostgresStore:
+class PostgresStore(PostgresGraph):
     """Open with `await PostgresStore.open(url)`."""
 
     def __init__(self, pool: Any, url: str) -> None:
@@ -131,11 +96,13 @@ class PostgresStore:
     async def append(self, batch: Append) -> None:
         if self._closed:
             raise StorageUnavailable("the store is closed")
-        statement = _BEGIN if batch.expected is None else _CONTINUE
+        statement, parameters = append_statement(batch)
         try:
-            moved = await self._write(statement, *_parameters(batch))
+            moved = await self._write(statement, *parameters)
         except _TAKEN:
             raise HeadMoved(batch.session_id) from None
+        except asyncpg.ForeignKeyViolationError as error:
+            raise LinkRefused(f"the database refuses a link of the graph: {_words(error)}") from None
         if not moved:
             raise HeadMoved(batch.session_id)
         self._feed.grown(batch.session_id)
@@ -148,7 +115,7 @@ class PostgresStore:
             raise StorageUnavailable(f"nothing was written: {_words(error)}") from None
         try:
             return await connection.fetchval(statement, *values)
-        except _TAKEN:
+        except (*_TAKEN, asyncpg.ForeignKeyViolationError):
             raise
         except FAILURES as error:
             outcome = (
@@ -352,6 +319,14 @@ class PostgresStore:
         except FAILURES:
             self._pool.terminate()
 
+    async def _in_transaction(self, work: Callable[[Any], Awaitable[T]]) -> T:
+        """A rare write of several statements outside the ledger."""
+        try:
+            async with self._pool.acquire(timeout=COMMAND_SECONDS) as connection, connection.transaction():
+                return await work(connection)
+        except FAILURES as error:
+            raise StorageUnavailable(_words(error)) from None
+
     async def _one(self, statement: str, *values: object) -> Any:
         rows = await self._all(statement, *values)
         return rows[0] if rows else None
@@ -375,37 +350,6 @@ class PostgresStore:
         async with self._pool.acquire(timeout=COMMAND_SECONDS) as connection:
             rows: list[Any] = await connection.fetch(statement, *values)
             return rows
-
-
-def _parameters(batch: Append) -> list[object]:
-    head = head_of(batch.entries[-1])
-    # Sorted, so that two appends with the same keys wait for each other in one direction only.
-    used = sorted(batch.remembered, key=lambda one: (one.principal, one.key))
-    return [
-        batch.session_id,
-        head.seq,
-        head.event_id,
-        head.hash,
-        [entry.seq for entry in batch.entries],
-        [entry.event_id for entry in batch.entries],
-        [entry.record.decode() for entry in batch.entries],
-        [entry.hash for entry in batch.entries],
-        [policy_hash for policy_hash, _ in batch.policies],
-        [document for _, document in batch.policies],
-        [one.principal for one in used],
-        [one.key for one in used],
-        [one.request_hash for one in used],
-        [one.session_id for one in used],
-        [one.seq for one in used],
-        None if batch.snapshot is None else batch.snapshot.seq,
-        None if batch.snapshot is None else batch.snapshot.state,
-        [row.approval_id for row in batch.inbox],
-        [row.session_id for row in batch.inbox],
-        [row.status for row in batch.inbox],
-        [row.opened_at for row in batch.inbox],
-        [row.expires_at for row in batch.inbox],
-        *([batch.created_at] if batch.expected is None else [batch.expected.seq, batch.expected.hash]),
-    ]
 
 
 async def _connect(how: Callable[..., Any], url: str, *, synchronous_commit: str, **options: object) -> Any:

@@ -6,6 +6,7 @@ sessions must give the same order on every machine.
 
 from typing import Any, Final
 
+from beliefd.knowledge.schema import PLAYS
 from beliefd.stores.base import StorageUnavailable
 
 MIGRATIONS: Final[tuple[str, ...]] = (
@@ -89,6 +90,48 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     );
     """,
     """
+    CREATE TABLE graph_plays (
+        relation TEXT COLLATE "C" NOT NULL,
+        role     TEXT COLLATE "C" NOT NULL,
+        kind     TEXT COLLATE "C" NOT NULL,
+        PRIMARY KEY (relation, role, kind)
+    );
+
+    CREATE TABLE graph_nodes (
+        kind       TEXT COLLATE "C" NOT NULL,
+        session_id TEXT COLLATE "C" NOT NULL,
+        id         TEXT COLLATE "C" NOT NULL,
+        claim_id   TEXT COLLATE "C" NOT NULL,
+        status     TEXT COLLATE "C" NOT NULL,
+        document   TEXT NOT NULL,
+        PRIMARY KEY (session_id, kind, id)
+    );
+    CREATE INDEX graph_nodes_by_id ON graph_nodes (kind, id);
+    CREATE INDEX graph_nodes_by_status ON graph_nodes (kind, status, id);
+    CREATE INDEX graph_nodes_by_claim ON graph_nodes (kind, claim_id, session_id, id);
+
+    -- The database itself refuses a player that may not play its role, and one that is not there.
+    CREATE TABLE graph_links (
+        relation    TEXT COLLATE "C" NOT NULL,
+        session_id  TEXT COLLATE "C" NOT NULL,
+        first_role  TEXT COLLATE "C" NOT NULL,
+        first_kind  TEXT COLLATE "C" NOT NULL,
+        first_id    TEXT COLLATE "C" NOT NULL,
+        second_role TEXT COLLATE "C" NOT NULL,
+        second_kind TEXT COLLATE "C" NOT NULL,
+        second_id   TEXT COLLATE "C" NOT NULL,
+        PRIMARY KEY (session_id, relation, first_kind, first_id, second_kind, second_id),
+        FOREIGN KEY (relation, first_role, first_kind) REFERENCES graph_plays (relation, role, kind),
+        FOREIGN KEY (relation, second_role, second_kind) REFERENCES graph_plays (relation, role, kind),
+        FOREIGN KEY (session_id, first_kind, first_id) REFERENCES graph_nodes (session_id, kind, id),
+        FOREIGN KEY (session_id, second_kind, second_id) REFERENCES graph_nodes (session_id, kind, id),
+        CHECK (first_role <> second_role)
+    );
+    CREATE INDEX graph_links_by_first ON graph_links (session_id, first_kind, first_id);
+    CREATE INDEX graph_links_by_second ON graph_links (session_id, second_kind, second_id);
+    CREATE INDEX graph_links_by_target ON graph_links (second_id, relation);
+    """,
+    """
     CREATE TABLE calibrations (
         name       TEXT COLLATE "C" NOT NULL,
         version    BIGINT NOT NULL,
@@ -122,6 +165,14 @@ async def migrate(connection: Any) -> None:
         for number, script in enumerate(MIGRATIONS[version:], version + 1):
             await connection.execute(script)
             await connection.execute("INSERT INTO beliefd_schema (version) VALUES ($1)", number)
+        await _teach_roles(connection)
+
+
+async def _teach_roles(connection: Any) -> None:
+    """The table of roles is data: a newer vocabulary needs no migration."""
+    told = {tuple(row) for row in await connection.fetch("SELECT relation, role, kind FROM graph_plays")}
+    if missing := sorted(PLAYS - told):
+        await connection.executemany("INSERT INTO graph_plays VALUES ($1, $2, $3)", missing)
 
 
 async def _version(connection: Any) -> int:

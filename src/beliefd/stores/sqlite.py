@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from beliefd.kernel.commands import Head
 from beliefd.ledger.chain import Sealed
@@ -31,6 +31,7 @@ from beliefd.stores.base import (
 from beliefd.stores.listeners import Listeners
 from beliefd.stores.sqlite_bulk import CHUNK, RECORDS, ROWS, BulkReader, sealed
 from beliefd.stores.sqlite_file import OpenedFiles, prepare
+from beliefd.stores.sqlite_graph import SqliteGraph
 from beliefd.stores.sqlite_group import GroupCommit
 from beliefd.stores.sqlite_schema import migrate
 
@@ -43,10 +44,11 @@ POLL_SECONDS = 0.25
 LOG_BYTES = 4 * 1024 * 1024
 """What the write-ahead log keeps of the disk once it has been emptied: its ordinary size."""
 
+T = TypeVar("T")
 _Job = tuple[Append, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 
-class SqliteStore:
+class SqliteStore(SqliteGraph):
     """Open with `await SqliteStore.open(path)`."""
 
     def __init__(self, path: Path) -> None:
@@ -302,11 +304,14 @@ class SqliteStore:
         return changed > 0
 
     def _execute_alone(self, statement: str, *values: object) -> int:
+        return self._alone(lambda connection: connection.execute(statement, values).rowcount)
+
+    def _alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """A rare write outside the ledger, on a connection of its own."""
         self._files.check()
         try:
             with contextlib.closing(_connect(self._path)) as connection:
-                return connection.execute(statement, values).rowcount
+                return work(connection)
         except sqlite3.Error as error:
             raise StorageUnavailable(str(error)) from None
 

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from beliefd.kernel.commands import Head
+from beliefd.knowledge.graph import LinkRefused
 from beliefd.ledger.chain import head_of
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
+from beliefd.stores.sqlite_graph import write_graph
 
 MAX_ROWS: Final = 128
 MAX_KNOWN_HEADS: Final = 10_000
@@ -66,6 +68,9 @@ class GroupCommit:
             if self._head(session_id) != batch.expected or self._keys_taken(batch):
                 outcomes.append(HeadMoved(session_id))
                 continue
+            if batch.graph and (refused := self._write_graph(batch)) is not None:
+                outcomes.append(refused)
+                continue
             head = self._heads[session_id] = head_of(batch.entries[-1])
             sessions[session_id] = (session_id, batch.created_at, head.seq, head.event_id, head.hash)
             events += [
@@ -118,6 +123,18 @@ class GroupCommit:
                 "INSERT OR REPLACE INTO snapshots (session_id, seq, state) VALUES (?, ?, ?)",
                 (batch.session_id, batch.snapshot.seq, batch.snapshot.state),
             )
+
+    def _write_graph(self, batch: Append) -> LinkRefused | None:
+        """First of all that an append writes: one that the graph refuses must not spoil the others'."""
+        self._connection.execute("SAVEPOINT graph")
+        try:
+            write_graph(self._connection, batch.graph)
+        except LinkRefused as refused:
+            self._connection.execute("ROLLBACK TO graph")
+            return refused
+        finally:
+            self._connection.execute("RELEASE graph")
+        return None
 
     def _head(self, session_id: str) -> Head | None:
         if session_id not in self._heads:

@@ -3,6 +3,7 @@
 import sqlite3
 from typing import Final
 
+from beliefd.knowledge.schema import PLAYS
 from beliefd.stores.base import StorageUnavailable
 
 MIGRATIONS: Final[tuple[str, ...]] = (
@@ -85,6 +86,48 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     );
     """,
     """
+    CREATE TABLE graph_plays (
+        relation TEXT NOT NULL,
+        role     TEXT NOT NULL,
+        kind     TEXT NOT NULL,
+        PRIMARY KEY (relation, role, kind)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE graph_nodes (
+        kind       TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        id         TEXT NOT NULL,
+        claim_id   TEXT NOT NULL,
+        status     TEXT NOT NULL,
+        document   TEXT NOT NULL,
+        PRIMARY KEY (session_id, kind, id)
+    );
+    CREATE INDEX graph_nodes_by_id ON graph_nodes (kind, id);
+    CREATE INDEX graph_nodes_by_status ON graph_nodes (kind, status, id);
+    CREATE INDEX graph_nodes_by_claim ON graph_nodes (kind, claim_id, session_id, id);
+
+    -- The database itself refuses a player that may not play its role, and one that is not there.
+    CREATE TABLE graph_links (
+        relation    TEXT NOT NULL,
+        session_id  TEXT NOT NULL,
+        first_role  TEXT NOT NULL,
+        first_kind  TEXT NOT NULL,
+        first_id    TEXT NOT NULL,
+        second_role TEXT NOT NULL,
+        second_kind TEXT NOT NULL,
+        second_id   TEXT NOT NULL,
+        PRIMARY KEY (session_id, relation, first_kind, first_id, second_kind, second_id),
+        FOREIGN KEY (relation, first_role, first_kind) REFERENCES graph_plays (relation, role, kind),
+        FOREIGN KEY (relation, second_role, second_kind) REFERENCES graph_plays (relation, role, kind),
+        FOREIGN KEY (session_id, first_kind, first_id) REFERENCES graph_nodes (session_id, kind, id),
+        FOREIGN KEY (session_id, second_kind, second_id) REFERENCES graph_nodes (session_id, kind, id),
+        CHECK (first_role <> second_role)
+    );
+    CREATE INDEX graph_links_by_first ON graph_links (session_id, first_kind, first_id);
+    CREATE INDEX graph_links_by_second ON graph_links (session_id, second_kind, second_id);
+    CREATE INDEX graph_links_by_target ON graph_links (second_id, relation);
+    """,
+    """
     CREATE TABLE calibrations (
         name       TEXT NOT NULL,
         version    INTEGER NOT NULL,
@@ -115,6 +158,21 @@ def migrate(connection: sqlite3.Connection) -> None:
             version += 1
             connection.execute(f"PRAGMA user_version = {version}")
         connection.execute("COMMIT")
+    _teach_roles(connection)
+
+
+def _teach_roles(connection: sqlite3.Connection) -> None:
+    """The table of roles is data: a newer vocabulary needs no migration."""
+    known = connection.execute("SELECT relation, role, kind FROM graph_plays").fetchall()
+    told = {tuple(_text(cell) for cell in row) for row in known}
+    if missing := sorted(PLAYS - told):
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT OR IGNORE INTO graph_plays VALUES (?, ?, ?)", missing)
+        connection.execute("COMMIT")
+
+
+def _text(cell: str | bytes) -> str:
+    return cell.decode() if isinstance(cell, bytes) else cell
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -39,7 +39,7 @@ class Executor(Protocol):
 
     @property
     def width(self) -> int:
-        """How many blocks are drawn at the same time."""
+        """How many blocks may be under way at the same time."""
         ...
 
     async def start(self) -> None:
@@ -55,7 +55,8 @@ class Executor(Protocol):
 
 def drawn(work: Work) -> Block:
     """The work itself, in whichever process."""
-    found = template(work.plan.template).draw(work.plan, work.arm, work.first, work.count)
+    with np.errstate(all="ignore"):  # what is not finite is counted, not warned of
+        found = template(work.plan.template).draw(work.plan, work.arm, work.first, work.count)
     values = np.ascontiguousarray(found, dtype="<f8")
     # INVARIANT: one bit pattern for nan and one for zero, so that equal numbers have equal digests.
     values = np.where(np.isnan(values), np.nan, values + 0.0)

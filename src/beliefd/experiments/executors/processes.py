@@ -19,7 +19,8 @@ class ProcessExecutor:
     name = "processes"
 
     def __init__(self, workers: int | None = None) -> None:
-        self.width = workers or os.cpu_count() or 1
+        self._workers = workers or os.cpu_count() or 1
+        self.width = 2 * self._workers  # the second half waits, so that no worker ever does
         self._pool: ProcessPoolExecutor | None = None
 
     async def start(self) -> None:
@@ -27,9 +28,9 @@ class ProcessExecutor:
             return
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)
-        self._pool = ProcessPoolExecutor(self.width, mp_context=context)
+        self._pool = ProcessPoolExecutor(self._workers, mp_context=context)
         loop = asyncio.get_running_loop()
-        await asyncio.gather(*(loop.run_in_executor(self._pool, warm) for _ in range(self.width)))
+        await asyncio.gather(*(loop.run_in_executor(self._pool, warm) for _ in range(self._workers)))
 
     async def draw(self, work: Work) -> Block:
         await self.start()

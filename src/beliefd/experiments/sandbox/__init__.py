@@ -1,1 +1,1 @@
-"""Where models of users run: as arithmetic, as plain Python in Monty, behind bubblewrap, or not at all."""
+"""Where models of users run: as arithmetic, or as plain Python in Monty."""

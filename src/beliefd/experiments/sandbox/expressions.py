@@ -21,8 +21,7 @@ APPLIED: Final[Mapping[str, Callable[..., Any]]] = {
 def evaluate(expression: Expression, inputs: Mapping[str, Floats]) -> Floats:
     """The output for each replicate; where there is none, such as the log of -1, it is nan."""
     count = len(next(iter(inputs.values())))
-    with np.errstate(all="ignore"):
-        found = np.asarray(_value(expression, inputs), dtype=np.float64)
+    found = np.asarray(_value(expression, inputs), dtype=np.float64)
     return np.broadcast_to(found, (count,))
 
 

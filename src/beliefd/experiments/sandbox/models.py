@@ -6,26 +6,24 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from beliefd.experiments.sandbox.bubblewrap import run_numpy
 from beliefd.experiments.sandbox.errors import ModelFailed
 from beliefd.experiments.sandbox.expressions import evaluate
 from beliefd.experiments.sandbox.monty import run_python
 from beliefd.kernel.firewall.expressions import Expression, parse
-from beliefd.kernel.firewall.params import ByExpression, ByNumpy, ByPython
+from beliefd.kernel.firewall.params import ByExpression, ByPython
 
 Floats = NDArray[np.float64]
 
 
 def output(
-    model: ByExpression | ByPython | ByNumpy, inputs: Mapping[str, Floats], sources: Mapping[str, str]
+    model: ByExpression | ByPython, inputs: Mapping[str, Floats], sources: Mapping[str, str]
 ) -> Floats:
     """What is not finite is a replicate that failed; raises ModelFailed if there is no output at all."""
     if isinstance(model, ByExpression):
         return evaluate(_parsed(model.expression, tuple(inputs)), inputs)
     if model.source not in sources:
         raise ModelFailed("the model's code is not at hand")
-    run = run_python if isinstance(model, ByPython) else run_numpy
-    return run(sources[model.source], inputs)
+    return run_python(sources[model.source], inputs)
 
 
 @lru_cache(64)

@@ -56,7 +56,8 @@ def refuse_impossible(timestamp: str, field: str) -> None:
     try:
         seconds(timestamp)
     except ValueError as error:
-        raise ValueError(f"{error}, in field `{field}`") from None
+        told = "an offset is less than a day" if str(error).startswith("offset") else str(error)
+        raise ValueError(f"{told}, in field `{field}`") from None
 
 
 class EvidencePointer(Value, frozen=True):

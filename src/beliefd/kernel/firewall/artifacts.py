@@ -103,7 +103,7 @@ class Experiment(Value, frozen=True):
     eliminates_if_supported: tuple[str, ...] = ()
     eliminates_if_refuted: tuple[str, ...] = ()
     run_id: str | None = None
-    lane: Literal["grounded"] = "grounded"
+    lane: Lane = GROUNDED
 
 
 class Run(Value, frozen=True):
@@ -127,7 +127,7 @@ class Evidence(Value, frozen=True):
     """What a run says about its claim. `success` is that of the run; `outcome` is what it came to.
 
     It counts for nothing until it is linked with a `role`. `revision` is that of the proposition's wording
-    when it was linked: a new wording needs new evidence.
+    when it was linked: a new wording needs new evidence. `lane` is the join of its inputs' labels.
     """
 
     evidence_id: str
@@ -153,7 +153,7 @@ class Evidence(Value, frozen=True):
     linked_by: str | None = None
     linked_at: str | None = None
     revision: int = 0
-    lane: Literal["grounded"] = "grounded"
+    lane: Lane = GROUNDED
 
 
 class Proposition(Value, frozen=True):

@@ -8,6 +8,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.firewall.artifacts import HYPOTHESIS_PREFIX, Change, EpistemicStatus, Intent, Proposition
+from beliefd.kernel.firewall.lanes import GROUNDED
 from beliefd.kernel.firewall.promotion import counted, permits, raises, standing
 from beliefd.kernel.policy import FirewallPolicy
 from beliefd.kernel.state import Session
@@ -89,6 +90,9 @@ def _unwarranted(session: Session, change: Change, alpha: float) -> Refused | No
         if name not in session.evidence:
             text = f"no evidence `{name[:64]}` was minted in this session"
             return _refused(Code.EVIDENCE_NOT_FOUND, text, path)
+        if session.evidence[name].lane != GROUNDED:
+            text = f"`{name[:64]}` rests on speculation, and no assertion may"
+            return _refused(Code.SPECULATIVE_ASSERTION, text, path)
         if name not in known:
             text = f"`{name[:64]}` is not linked to this claim as it is worded now"
             return _refused(Code.NOT_WARRANTED, text, path)

@@ -69,7 +69,7 @@ def _downgraded(
     change: Change = replace(intent.change, to_status=command.to_status)
     if (problem := cannot_change(session, change, facts.policy.firewall.alpha)) is not None:
         return problem
-    lower = new_intent(f"int-{facts.event_id}", change, facts, intent.intent_id)
+    lower = new_intent(session, change, facts, intent.intent_id)
     if needs_person(session, change, facts.policy.firewall):
         proposers = tuple(dict.fromkeys((*approval.proposers, facts.principal.id)))
         waiting, item = opened(lower, facts, proposers)

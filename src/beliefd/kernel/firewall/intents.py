@@ -1,6 +1,6 @@
 """Write intents: how a change of belief is asked for, who must agree, and what carrying it out does."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from beliefd.kernel.firewall.changes import cannot_change, changed, needs_person
 from beliefd.kernel.firewall.commands import StageIntent
 from beliefd.kernel.firewall.events import ClaimSpeculated, IntentStaged
 from beliefd.kernel.firewall.guards import stopped_by
-from beliefd.kernel.firewall.lanes import GROUNDED, SPECULATIVE
+from beliefd.kernel.firewall.lanes import SPECULATIVE, join
 from beliefd.kernel.firewall.markers import find_marker
 from beliefd.kernel.firewall.rules import refused_by
 from beliefd.kernel.state import Session
@@ -52,7 +52,7 @@ def stage_intent(
         if (problem := _cannot_supersede(old, command, facts)) is not None:
             return problem
         superseded = old
-    intent = new_intent(f"int-{facts.event_id}", change, facts, command.supersedes)
+    intent = new_intent(session, change, facts, command.supersedes)
     event = _admitted(session, intent, facts)
     if superseded is None:
         return event
@@ -62,14 +62,14 @@ def stage_intent(
     return replace(event, superseded=ended)
 
 
-def new_intent(
-    intent_id: str, change: Change, facts: Facts, supersedes: str | None = None, proposer: Any = None
-) -> Intent:
+def new_intent(session: Session, change: Change, facts: Facts, supersedes: str | None = None) -> Intent:
+    """A change that may be made. Its label is that of its type and of all that it rests on."""
+    rests_on = (session.evidence[name].lane for name in change.evidence_ids)
     return Intent(
-        intent_id=intent_id,
-        lane=GROUNDED,
+        intent_id=f"int-{facts.event_id}",
+        lane=join((INTENT_LANES[change.type], *rests_on)),
         change=change,
-        proposer=proposer or facts.principal,
+        proposer=facts.principal,
         history=(Step(state="staged", at=facts.now, by=facts.principal.id),),
         expires_at=later(facts.now, facts.policy.firewall.intent_expires_seconds),
         supersedes=supersedes,

@@ -200,16 +200,10 @@ class ByPython(Value, frozen=True, tag_field="language", tag="python"):
     source: Hex64
 
 
-class ByNumpy(Value, frozen=True, tag_field="language", tag="numpy"):
-    """NumPy code, named by the hash of its source."""
-
-    source: Hex64
-
-
 class ModelSimulation(Value, frozen=True):
     """A model's output over draws of its inputs; what is claimed of it is a region that it lies in."""
 
-    model: ByExpression | ByPython | ByNumpy
+    model: ByExpression | ByPython
     inputs: Annotated[tuple[Input, ...], msgspec.Meta(min_length=1, max_length=MAX_INPUTS)]
     region: Region | None = None
     widening: Factor = 1.25
@@ -240,6 +234,10 @@ PARAMS: Final[dict[TemplateName, type[Params]]] = {
     "effect_direction": EffectDirection,
     "model_simulation": ModelSimulation,
 }
+NUMPY_REFUSED: Final = (
+    "NumPy code is not run: no sandbox here bounds its memory, processes, files and network at once; "
+    "state the model as an `expression` or in plain `python`"
+)
 REGIONS: Final = (Within, Ordered, Near)
 CRITERIA: Final[dict[TemplateName, tuple[type[Criterion], ...]]] = {
     "bootstrap_ci": REGIONS,
@@ -260,6 +258,9 @@ _PATTERN = re.compile(r" matching regex .*", re.DOTALL)
 
 def checked_params(template: TemplateName, params: Object) -> Params:
     """The parameters as the template's own type, or a refusal with the path of what is wrong with them."""
+    model = params.get("model")
+    if isinstance(model, dict) and model.get("language") == "numpy":
+        raise invalid(NUMPY_REFUSED, "$.params.model.language")
     try:
         checked = msgspec.convert(params, PARAMS[template])
     except msgspec.ValidationError as error:

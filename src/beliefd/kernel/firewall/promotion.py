@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from beliefd.kernel.firewall.artifacts import EpistemicStatus, Evidence, Proposition
+from beliefd.kernel.firewall.lanes import GROUNDED
 from beliefd.kernel.state import Session
 
 INDEPENDENT_PROOFS: Final = 2
@@ -26,7 +27,8 @@ def counted(session: Session, claim_id: str) -> list[Evidence]:
     proposition: Proposition | None = session.propositions.get(claim_id)
     revision = 1 if proposition is None else proposition.revision
     pieces = [session.evidence[name] for name in session.linked.get(claim_id, ())]
-    return [piece for piece in pieces if piece.revision == revision]
+    # INVARIANT: a label counts, not a word: whatever came of speculation weighs nothing.
+    return [piece for piece in pieces if piece.revision == revision and piece.lane == GROUNDED]
 
 
 def standing(pieces: Iterable[Evidence], alpha: float) -> Standing:

@@ -21,6 +21,7 @@ from beliefd.kernel.firewall.events import (
 from beliefd.kernel.firewall.experiments import Frozen, RunReport
 from beliefd.kernel.firewall.findings import ExperimentFindings
 from beliefd.kernel.firewall.guards import stopped_by
+from beliefd.kernel.firewall.lanes import join
 from beliefd.kernel.firewall.markers import find_marker
 from beliefd.kernel.firewall.params import checked_spec
 from beliefd.kernel.firewall.vocabulary import Vocabulary
@@ -184,6 +185,7 @@ def _minted(experiment: Experiment, run: Run, report: RunReport, facts: Facts) -
         minted_at=facts.now,
         failure_mode=report.failure_mode if refutes else None,
         strength=report.confidence if refutes else None,
+        lane=join((experiment.lane,)),
     )
 
 

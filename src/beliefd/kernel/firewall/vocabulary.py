@@ -65,7 +65,7 @@ Two of five hints are one of these four at least; three of three ideas are one o
 """
 
 _CONTROLS: Final = (r"\b", r"\f", r"\n", r"\r", r"\t")
-_CONTROL: Final = re.compile(r"\\+[bfnrt]")
+_CONTROL: Final = re.compile(r"(?<!\\)\\++[bfnrt]")
 _LAST: Final = re.compile(r"[./:#|]([^./:#|]+)$")
 _NO: Final = frozenset({"", "0", "false", "no", "none", "null", "grounded"})
 _LANE: Final = frozenset({"speculative", "speculation", "speculativelane"})

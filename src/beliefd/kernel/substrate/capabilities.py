@@ -36,7 +36,7 @@ class Scope(Value, frozen=True):
         for root in (*self.fs_read_roots, *self.fs_write_roots):
             # Two leading slashes survive normpath, and mean something else on some systems.
             if not root.startswith("/") or root.startswith("//") or posixpath.normpath(root) != root:
-                raise ValueError(f"root `{root}` is not an absolute path without dots and trailing slash")
+                raise ValueError(f"root `{root[:64]}` is not an absolute path without dots or trailing slash")
 
 
 class Used(Value, frozen=True):

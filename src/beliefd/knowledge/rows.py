@@ -1,0 +1,234 @@
+"""From events to rows of the graph. Written with the events they come from, they can never disagree."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from beliefd.kernel.canonical import canonical
+from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.events import Event
+from beliefd.kernel.firewall.artifacts import (
+    Evidence,
+    Experiment,
+    Hypothesis,
+    Intent,
+    Proposition,
+    Run,
+    SpeculativeClaim,
+)
+from beliefd.kernel.firewall.events import (
+    ClaimSpeculated,
+    EvidenceLinked,
+    ExperimentDesigned,
+    IntentStaged,
+    RunRecorded,
+    RunStarted,
+    Speculated,
+)
+from beliefd.kernel.state import Session
+from beliefd.knowledge import schema as say
+from beliefd.knowledge.graph import NOTHING, GraphRows, LinkRow, NodeRow, merged
+
+Artifact = Proposition | Experiment | Run | Evidence | Intent | Hypothesis | SpeculativeClaim
+TOUCHING: Final = (
+    Speculated,
+    ClaimSpeculated,
+    ExperimentDesigned,
+    RunStarted,
+    RunRecorded,
+    EvidenceLinked,
+    IntentStaged,
+    ApprovalDecided,
+    ApprovalClosed,
+)
+NEEDLES: Final = tuple(f'"kind":"{kind.__struct_config__.tag}"'.encode() for kind in TOUCHING)
+"""One of these stands in every record that may change the graph."""
+UNLINKED: Final = "unlinked"
+QUARANTINED: Final = "quarantined"
+SPECULATIVE: Final = "speculative"
+
+
+def graph_rows(event: Event, session: Session) -> GraphRows:
+    """The rows that an event changes, as they stand in the state after it."""
+    if not isinstance(event, TOUCHING):
+        return NOTHING
+    touched = list(_touched(event, session))
+    if not touched:
+        return NOTHING
+    parts = [_rows(session, one) for one in touched]
+    # Once a proposition is there, what was done about its claim before can be linked to it.
+    fresh = {one.claim_id for one in touched if isinstance(one, Proposition)}
+    if fresh:
+        parts += [
+            GraphRows(links=tuple(_links(session, one)))
+            for one in _grounded(session)
+            if not isinstance(one, Run) and fresh & _claims_of(one)
+        ]
+    return merged([_session_rows(session), *parts])
+
+
+def all_rows(session: Session) -> GraphRows:
+    """Every row of a session: for a ledger that came from elsewhere, and for building the graph anew."""
+    parts = [_rows(session, one) for one in _artifacts(session)]
+    return merged([_session_rows(session), *parts]) if parts else NOTHING
+
+
+def _touched(event: Event, session: Session) -> Iterator[Artifact]:
+    if isinstance(event, Speculated):
+        yield from event.hypotheses
+    elif isinstance(event, ClaimSpeculated):
+        yield event.claim
+    elif isinstance(event, ExperimentDesigned):
+        yield event.experiment
+    elif isinstance(event, RunStarted | RunRecorded):
+        yield session.experiments[event.run.experiment_id]
+        yield event.run
+        if isinstance(event, RunRecorded) and event.evidence is not None:
+            yield event.evidence
+    elif isinstance(event, EvidenceLinked):
+        yield event.evidence
+    elif isinstance(event, IntentStaged):
+        yield from event.propositions
+        yield from (one for one in (event.superseded, event.intent) if one is not None)
+    elif isinstance(event, ApprovalDecided | ApprovalClosed):
+        yield from event.propositions if isinstance(event, ApprovalDecided) else ()
+        yield from event.intents
+
+
+def _grounded(session: Session) -> Iterator[Artifact]:
+    yield from session.propositions.values()
+    yield from session.experiments.values()
+    yield from session.runs.values()
+    yield from session.evidence.values()
+    yield from session.intents.values()
+
+
+def _artifacts(session: Session) -> Iterator[Artifact]:
+    yield from _grounded(session)
+    yield from session.speculative.values()
+
+
+def _claims_of(one: Artifact) -> set[str | None]:
+    if isinstance(one, Intent):
+        return {one.change.claim_id, one.change.new_claim_id}
+    if isinstance(one, Proposition):
+        return {one.claim_id, one.forked_from}
+    return set() if isinstance(one, Run) else {one.claim_id}
+
+
+def _rows(session: Session, one: Artifact) -> GraphRows:
+    return GraphRows((_node(session, one),), tuple(_links(session, one)))
+
+
+def _session_rows(session: Session) -> GraphRows:
+    about = {"session_id": session.session_id, "ontology": msgspec.to_builtins(session.ontology)}
+    return GraphRows(
+        (NodeRow(say.SESSION, session.session_id, session.session_id, "", "", canonical(about)),)
+    )
+
+
+class _Shown(Struct, frozen=True):
+    kind: str
+    id: str
+    claim_id: str
+    status: str
+
+
+def _shown(session: Session, one: Artifact) -> _Shown:
+    """What a node is found by."""
+    if isinstance(one, Proposition):
+        shown = QUARANTINED if one.quarantined else one.status
+        return _Shown(say.PROPOSITION, one.claim_id, one.claim_id, shown)
+    if isinstance(one, Experiment):
+        status = "designed" if one.run_id is None else "run"
+        return _Shown(say.EXPERIMENT, one.experiment_id, one.claim_id, status)
+    if isinstance(one, Run):
+        claim_id = session.experiments[one.experiment_id].claim_id
+        return _Shown(say.RUN, one.run_id, claim_id, one.status)
+    if isinstance(one, Evidence):
+        return _Shown(one.kind, one.evidence_id, one.claim_id, one.role or UNLINKED)
+    if isinstance(one, Intent):
+        return _Shown(say.INTENT, one.intent_id, one.change.claim_id, one.state)
+    if isinstance(one, Hypothesis):
+        return _Shown(say.SPECULATIVE_HYPOTHESIS, one.hypothesis_id, one.claim_id, SPECULATIVE)
+    return _Shown(say.SPECULATIVE_CLAIM, one.intent_id, one.claim_id, SPECULATIVE)
+
+
+def _node(session: Session, one: Artifact) -> NodeRow:
+    shown = _shown(session, one)
+    document: dict[str, Any] = msgspec.to_builtins(one)
+    return NodeRow(
+        shown.kind, session.session_id, shown.id, shown.claim_id, shown.status, canonical(document)
+    )
+
+
+def _links(session: Session, one: Artifact) -> Iterable[LinkRow]:
+    """Every link in which the artifact plays the first role, or hangs on its session."""
+    here = _Linker(session)
+    if isinstance(one, Proposition):
+        yield here.link(say.SESSION_HAS_PROPOSITION, say.SESSION, session.session_id, one.claim_id)
+        yield from here.to_propositions(
+            say.PROPOSITION_FORKED_FROM, say.PROPOSITION, one.claim_id, one.forked_from
+        )
+    elif isinstance(one, Experiment):
+        yield from here.to_propositions(
+            say.EXPERIMENT_TESTS_PROPOSITION, say.EXPERIMENT, one.experiment_id, one.claim_id
+        )
+    elif isinstance(one, Run):
+        yield here.link(say.RUN_OF_EXPERIMENT, say.RUN, one.run_id, one.experiment_id)
+    elif isinstance(one, Evidence):
+        yield here.link(say.EVIDENCE_FROM_RUN, one.kind, one.evidence_id, one.execution_id)
+        if one.role is not None:
+            yield from here.to_propositions(
+                say.EVIDENCE_FOR_PROPOSITION, one.kind, one.evidence_id, one.claim_id
+            )
+    elif isinstance(one, Intent):
+        yield from _intent_links(here, one)
+    elif isinstance(one, Hypothesis):
+        yield here.link(
+            say.SESSION_HAS_SPECULATIVE_HYPOTHESIS, say.SESSION, session.session_id, one.hypothesis_id
+        )
+        # Tried once, when it was noted: a proposition that comes later does not look back at ideas.
+        if one.targets_proposition:
+            yield here.link(
+                say.HYPOTHESIS_TARGETS_PROPOSITION,
+                say.SPECULATIVE_HYPOTHESIS,
+                one.hypothesis_id,
+                one.claim_id,
+            )
+    else:
+        yield here.link(say.SESSION_HAS_SPECULATIVE_CLAIM, say.SESSION, session.session_id, one.intent_id)
+
+
+def _intent_links(here: "_Linker", one: Intent) -> Iterator[LinkRow]:
+    change = one.change
+    claims = (change.claim_id, change.new_claim_id)
+    yield from here.to_propositions(say.INTENT_CHANGES_PROPOSITION, say.INTENT, one.intent_id, *claims)
+    for name in change.evidence_ids:
+        piece: Evidence | None = here.session.evidence.get(name)
+        if piece is not None:
+            yield here.link(say.INTENT_RESTS_ON_EVIDENCE, say.INTENT, one.intent_id, name, piece.kind)
+    if one.supersedes is not None and one.supersedes in here.session.intents:
+        yield here.link(say.INTENT_SUPERSEDES, say.INTENT, one.intent_id, one.supersedes)
+
+
+class _Linker(Struct, frozen=True):
+    """Makes the links of one session."""
+
+    session: Session
+
+    def link(
+        self, relation: str, first_kind: str, first_id: str, second_id: str, second_kind: str | None = None
+    ) -> LinkRow:
+        kind = second_kind or say.RELATIONS[relation].second_kinds[0]
+        return LinkRow(relation, self.session.session_id, first_kind, first_id, kind, second_id)
+
+    def to_propositions(
+        self, relation: str, first_kind: str, first_id: str, *claims: str | None
+    ) -> Iterator[LinkRow]:
+        """Links to those that are there."""
+        for claim_id in claims:
+            if claim_id is not None and claim_id in self.session.propositions:
+                yield self.link(relation, first_kind, first_id, claim_id)

@@ -1,0 +1,137 @@
+"""What callers get back about propositions: what is believed over all sessions, and on what grounds."""
+
+from beliefd.kernel.firewall.artifacts import (
+    Alternative,
+    EpistemicStatus,
+    EvidenceKind,
+    EvidenceRole,
+    IntentState,
+    IntentType,
+    Step,
+)
+from beliefd.kernel.firewall.experiments import Outcome
+from beliefd.protocol.answers import Answer
+
+
+class PropositionRow(Answer, frozen=True):
+    """A proposition in a list. `status` is that over all `sessions` that hold it."""
+
+    claim_id: str
+    statement: str
+    status: EpistemicStatus
+    sessions: int
+    changed_at: str
+
+
+class PropositionPage(Answer, frozen=True):
+    propositions: list[PropositionRow]
+    next: str | None
+
+
+class Holding(Answer, frozen=True):
+    """A proposition as one session holds it."""
+
+    session_id: str
+    statement: str
+    status: EpistemicStatus
+    quarantined: bool
+    revision: int
+    forked_from: str | None
+    created_by: str
+    created_at: str
+    changed_at: str
+    intent_id: str
+    evidence_ids: list[str]
+
+
+class EvidenceEntry(Answer, frozen=True):
+    """A piece of evidence that is linked to a proposition.
+
+    `counts` is false for one that was linked to an earlier wording. It holds under its `model` only.
+    """
+
+    session_id: str
+    evidence_id: str
+    kind: EvidenceKind
+    role: EvidenceRole
+    outcome: Outcome
+    success: bool
+    fragile: bool
+    counts: bool
+    confidence: float
+    error_level: float
+    model: str
+    template: str
+    experiment_id: str
+    run_id: str
+    result_hash: str
+    linked_by: str
+    linked_at: str
+
+
+class IntentEntry(Answer, frozen=True):
+    """A wish to change a proposition, and what became of it."""
+
+    session_id: str
+    intent_id: str
+    type: IntentType
+    state: IntentState
+    to_status: EpistemicStatus | None
+    evidence_ids: list[str]
+    proposed_by: str
+    approval_id: str | None
+    history: list[Step]
+
+
+class IdeaEntry(Answer, frozen=True):
+    """A speculative hypothesis about a claim: of no weight, and never among its evidence."""
+
+    session_id: str
+    hypothesis_id: str
+    alternative: Alternative
+    proposed_by: str
+    proposed_at: str
+    targets_proposition: bool
+
+
+class TruthAssertion(Answer, frozen=True):
+    """What all linked evidence together warrants, worked out anew each time. It decides nothing."""
+
+    warrants: EpistemicStatus
+    why: str
+    supporting: list[str]
+    refuting: list[str]
+
+
+class PropositionView(Answer, frozen=True):
+    """A proposition over all sessions. `truncated` says that there is more than one answer can hold."""
+
+    claim_id: str
+    statement: str
+    status: EpistemicStatus
+    truth_assertion: TruthAssertion
+    sessions: list[Holding]
+    evidence: list[EvidenceEntry]
+    intents: list[IntentEntry]
+    speculative_hypotheses: list[IdeaEntry]
+    truncated: bool
+
+
+class WhyStep(Answer, frozen=True):
+    """One event on the way to a status; `about` names the experiment, run, evidence, intent or approval."""
+
+    session_id: str
+    seq: int
+    event_id: str
+    ts: str
+    actor: str
+    event: str
+    said: str
+    about: dict[str, str]
+    status: EpistemicStatus | None = None
+
+
+class PropositionWhy(Answer, frozen=True):
+    claim_id: str
+    status: EpistemicStatus
+    steps: list[WhyStep]

@@ -1,0 +1,143 @@
+"""The graph built anew from all ledgers, and the graph carried elsewhere, event by event."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from beliefd.knowledge.graph import GraphRows, merged
+from beliefd.knowledge.rows import NEEDLES, all_rows, graph_rows
+from beliefd.knowledge.typedb import Cursor, GraphUnavailable
+from beliefd.ledger.chain import LedgerBroken, Sealed, read
+from beliefd.ledger.replay import Position, fold
+from beliefd.steward.offload import is_heavy, offload
+from beliefd.stores.base import HeadMoved, SessionRow, Store
+
+PAGE = 500
+EVENTS_A_WRITE = 500
+Progress = Callable[[int], None]
+"""Called with the number of events that are folded."""
+
+
+class Rebuilt(Struct, frozen=True):
+    """`changed` sessions had another graph stored than their ledger says."""
+
+    sessions: int
+    changed: int
+
+
+async def rebuild(store: Store, progress: Progress = lambda _: None) -> Rebuilt:
+    """Raises LedgerBroken for a ledger that does not hold: nothing can be known from it."""
+    sessions = changed = events = 0
+
+    def folded(count: int) -> None:
+        nonlocal events
+        events += count
+        progress(events)
+
+    async for row in all_sessions(store):
+        changed += await _rebuild_one(store, row.session_id, folded)
+        sessions += 1
+    return Rebuilt(sessions, changed)
+
+
+async def _rebuild_one(store: Store, session_id: str, folded: Progress) -> bool:
+    position: Position | None = None
+    while True:
+        start = position
+        async for chunk in store.stream(session_id, 0 if position is None else position.head.seq):
+            position = await offload(is_heavy(chunk), fold, chunk, position)
+            folded(len(chunk))
+        if position is None or position is start:
+            seq = 0 if position is None else position.head.seq
+            raise LedgerBroken(seq + 1, None, "the head of the session is elsewhere than its last entry")
+        try:
+            return await store.replace_graph(session_id, position.head, all_rows(position.session))
+        except HeadMoved:
+            continue  # it grew meanwhile, and wrote its rows: go on from where we are
+
+
+class Exported(Struct, frozen=True):
+    """`events` were new to the copy."""
+
+    sessions: int
+    events: int
+
+
+class Copy(Protocol):
+    """A graph elsewhere that knows how far each ledger is in it."""
+
+    def cursor(self, session_id: str) -> Cursor | None: ...
+
+    def write(self, session_id: str, rows: GraphRows, cursor: Cursor) -> None: ...
+
+
+async def export(store: Store, copy: Copy, progress: Progress = lambda _: None) -> Exported:
+    """Bring a copy up to the heads of all ledgers; go on where an earlier export ended, however it ended."""
+    sessions = events = seen = 0
+    async for row in all_sessions(store):
+        sessions += 1
+        cursor = await asyncio.to_thread(copy.cursor, row.session_id)
+        if cursor == Cursor(seq=row.head.seq, hash=row.head.hash):
+            seen += row.head.seq
+            continue
+        position = await _known(store, row, cursor)
+        seen += 0 if position is None else position.head.seq
+        async for chunk in _rest(store, row, position):
+            reached, rows = await offload(is_heavy(chunk), _stepped, chunk, position)
+            place = Cursor(seq=reached.head.seq, hash=reached.head.hash)
+            await asyncio.to_thread(copy.write, row.session_id, rows, place)
+            position = reached
+            events += len(chunk)
+            seen += len(chunk)
+            progress(seen)
+    return Exported(sessions, events)
+
+
+async def _known(store: Store, row: SessionRow, cursor: Cursor | None) -> Position | None:
+    """The state where the copy ends. INVARIANT: a copy goes on with the ledger that it began with."""
+    if cursor is None:
+        return None
+    (last,) = await store.entries(row.session_id, cursor.seq - 1, 1) or (None,)
+    if last is None or last.hash != cursor.hash:
+        raise GraphUnavailable(
+            f"the copy has event {cursor.seq} of another ledger `{row.session_id}`; export to a new database"
+        )
+    position: Position | None = None
+    async for chunk in store.stream(row.session_id):
+        upto = [entry for entry in chunk if entry.seq <= cursor.seq]
+        position = await offload(is_heavy(upto), fold, upto, position)
+        if len(upto) < len(chunk):
+            break
+    return position
+
+
+async def _rest(store: Store, row: SessionRow, position: Position | None) -> AsyncIterator[list[Sealed]]:
+    after = 0 if position is None else position.head.seq
+    async for chunk in store.stream(row.session_id, after):
+        for start in range(0, len(chunk), EVENTS_A_WRITE):
+            yield chunk[start : start + EVENTS_A_WRITE]
+
+
+def _stepped(chunk: Sequence[Sealed], position: Position | None) -> tuple[Position, GraphRows]:
+    """Fold a chunk, stopping wherever an event changes the graph."""
+    parts: list[GraphRows] = []
+    pending: list[Sealed] = []
+    for sealed in chunk:
+        pending.append(sealed)
+        if any(needle in sealed.record for needle in NEEDLES) or sealed is chunk[-1]:
+            position = fold(pending, position)
+            assert position is not None  # noqa: S101 - it was handed an entry
+            parts.append(graph_rows(read(sealed.record).delta, position.session))
+            pending = []
+    assert position is not None  # noqa: S101 - no chunk is empty
+    return position, merged(parts)
+
+
+async def all_sessions(store: Store) -> AsyncIterator[SessionRow]:
+    after: str | None = None
+    while rows := await store.sessions(after, PAGE):
+        for row in rows:
+            yield row
+        after = rows[-1].session_id

@@ -1,0 +1,196 @@
+"""A session of the firewall, decided by the kernel and sealed into a ledger, without an executor."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from beliefd.kernel.commands import Command, DecideApproval, DeclareSession, Head
+from beliefd.kernel.decide import decide
+from beliefd.kernel.events import Event, Refused
+from beliefd.kernel.evolve import begin, evolve
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.firewall.artifacts import Alternative, Change, EpistemicStatus
+from beliefd.kernel.firewall.commands import (
+    DesignExperiment,
+    LinkEvidence,
+    RecordRun,
+    Speculate,
+    StageIntent,
+    StartRun,
+)
+from beliefd.kernel.firewall.events import ExperimentDesigned, IntentStaged, RunRecorded, RunStarted
+from beliefd.kernel.firewall.experiments import Check, ExperimentSpec, Outcome, RunReport
+from beliefd.kernel.firewall.findings import ExperimentFindings
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import Session
+from beliefd.kernel.values import OntologyBundle, Principal, Role
+from beliefd.knowledge.graph import GraphRows, merged
+from beliefd.knowledge.rows import graph_rows
+from beliefd.ledger.chain import Sealed, head_of, policy_hash, seal
+from beliefd.ledger.replay import Position
+from beliefd.stores.base import Append, Store
+from beliefd.testing.frozen import frozen_outside
+
+AGENT = Principal(id="agent://a", role=Role.AGENT)
+PERSON = Principal(id="human://p", role=Role.APPROVER)
+ONTOLOGY = OntologyBundle(
+    hypothesis_space_id="causes",
+    hypothesis_version="1",
+    causal_graph_ref="graphstore://causes",
+    causal_graph_version="v1",
+)
+FOUND = ExperimentFindings(template="threshold_check@1", code_hash="0" * 64)
+PARAMS = {"values": [1.0, 2.0, 3.0], "threshold": 0.5, "direction": "above"}
+
+
+class Story:
+    """Every method asks the kernel; `tell` fails the test if the kernel refuses."""
+
+    def __init__(self, session_id: str = "s", lane: int = 0, policy: Policy | None = None) -> None:
+        self._outside = frozen_outside(lane=lane)
+        self._policy = policy or Policy()
+        self.entries: list[Sealed] = []
+        self.events: list[Event] = []
+        self.rows: list[GraphRows] = []
+        declare = DeclareSession(ontology=ONTOLOGY, hypotheses=("leak", "spike"))
+        self.session: Session = begin(session_id, declare)
+        self._keep(None, declare, decide(None, declare, self._facts(AGENT)), self._facts(AGENT))
+
+    @property
+    def head(self) -> Head:
+        return head_of(self.entries[-1])
+
+    @property
+    def position(self) -> Position:
+        return Position(self.session, self.head)
+
+    def ask(self, command: Command, who: Principal = AGENT) -> Event:
+        facts = self._facts(who)
+        event = decide(self.session, command, facts)
+        before, self.session = self.session, evolve(self.session, event)
+        self._keep(before, command, event, facts)
+        return event
+
+    def tell(self, command: Command, who: Principal = AGENT) -> Any:
+        event = self.ask(command, who)
+        assert not isinstance(event, Refused), event
+        return event
+
+    def speculate(self, claim_id: str, *statements: str) -> Event:
+        ideas = tuple(Alternative(statement=statement) for statement in statements)
+        return self.ask(Speculate(claim_id=claim_id, hypotheses=ideas))
+
+    def propose(self, claim_id: str, statement: str = "the pool leaks connections") -> str:
+        """A proposition, with a person's consent; its intent's id."""
+        return self.change(Change(type="create_proposition", claim_id=claim_id, statement=statement))
+
+    def change(self, change: Change) -> str:
+        event: IntentStaged = self.tell(StageIntent(change=change))
+        if event.approval is not None:
+            self.decide(event.approval.approval_id, "APPROVED")
+        return event.intent.intent_id
+
+    def promote(self, claim_id: str, to_status: EpistemicStatus, evidence_ids: Sequence[str]) -> str:
+        change = Change(
+            type="update_epistemic_status",
+            claim_id=claim_id,
+            to_status=to_status,
+            evidence_ids=tuple(evidence_ids),
+        )
+        return self.change(change)
+
+    def decide(self, approval_id: str, decision: Any, who: Principal = PERSON, **rest: Any) -> Event:
+        approval = self.session.approvals[approval_id]
+        command = DecideApproval(
+            approval_id=approval_id, decision=decision, content_hash=approval.content_hash, **rest
+        )
+        return self.ask(command, who)
+
+    def design(self, claim_id: str, seed: int = 0) -> str:
+        spec = ExperimentSpec(
+            claim_id=claim_id,
+            template="threshold_check",
+            params=PARAMS,
+            seed=seed,
+            unit="ms",
+            eliminates_if_supported=("spike",),
+        )
+        event: ExperimentDesigned = self.tell(DesignExperiment(spec=spec))
+        return event.experiment.experiment_id
+
+    def run(
+        self, experiment_id: str, outcome: Outcome = "support", fragile: bool = False, **rest: Any
+    ) -> str:
+        started: RunStarted = self.tell(StartRun(experiment_id=experiment_id))
+        plan = self.session.experiments[experiment_id]
+        told: dict[str, Any] = {"status": "completed", "error_level": plan.alpha / 2, "confidence": 0.99}
+        report = RunReport(
+            spec_hash=plan.spec_hash,
+            template=plan.template,
+            code_hash=plan.code_hash,
+            seed=plan.seed,
+            model="threshold on three readings",
+            outcome=outcome,
+            checks=(Check(name="extremes", passed=not fragile),),
+            **{**told, **rest},
+        )
+        recorded: RunRecorded = self.tell(RecordRun(run_id=started.run.run_id, report=report))
+        return recorded.run.run_id
+
+    def evidence(
+        self,
+        claim_id: str,
+        outcome: Outcome = "support",
+        seed: int = 0,
+        fragile: bool = False,
+        role: str = "",
+    ) -> str:
+        """Evidence from plan to link; its id."""
+        run_id = self.run(self.design(claim_id, seed), outcome, fragile)
+        self.tell(LinkEvidence(claim_id=claim_id, run_id=run_id, role=role or outcome))  # type: ignore[arg-type]
+        name = self.session.runs[run_id].evidence_id
+        assert name is not None
+        return name
+
+    async def write(self, store: Store) -> None:
+        """As the steward does: entries and rows in one append."""
+        batch = Append(
+            session_id=self.session.session_id,
+            expected=None,
+            entries=self.entries,
+            created_at="2026-01-01T00:00:00.000000Z",
+            graph=merged(self.rows),
+        )
+        await store.append(batch)
+
+    def _facts(self, who: Principal) -> Facts:
+        return Facts(
+            now=self._outside.now(),
+            event_id=self._outside.new_id(),
+            principal=who,
+            policy=self._policy,
+            policy_hash=policy_hash(self._policy),
+            findings=FOUND,
+        )
+
+    def _keep(self, before: Session | None, command: Command, event: Event, facts: Facts) -> None:
+        head = self.head if self.entries else None
+        self.entries.append(seal(before, command, event, self.session, head, facts))
+        self.events.append(event)
+        self.rows.append(graph_rows(event, self.session))
+
+
+def supported(session_id: str = "s", lane: int = 0, claim_id: str = "c") -> Story:
+    """From an idea to a proposition that is supported."""
+    story = Story(session_id, lane)
+    story.propose(claim_id)
+    story.speculate(claim_id, "the clock jumps", "a cache is cold")
+    story.promote(claim_id, "supported", [story.evidence(claim_id)])
+    return story
+
+
+def refuted(session_id: str = "s", lane: int = 0, claim_id: str = "c") -> Story:
+    story = Story(session_id, lane)
+    story.propose(claim_id)
+    name = story.evidence(claim_id, "refute")
+    story.change(Change(type="refute_claim", claim_id=claim_id, evidence_ids=(name,)))
+    return story

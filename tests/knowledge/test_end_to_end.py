@@ -1,0 +1,122 @@
+"""The graph behind a steward at work: real runs, real approvals, a ledger that travels, and all surfaces."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beliefd.client import AsyncClient, Client
+from beliefd.kernel.errors import BeliefdError
+from beliefd.knowledge.rows import all_rows
+from beliefd.stores.sqlite import SqliteStore
+from tests.claims.support import AGENT, ANN, ONTOLOGY, ROOT, House
+from tests.knowledge.story import refuted, supported
+from tests.support.server import server_process
+
+CLAIM = {
+    "claim_id": "wait",
+    "claimed_value": 40.0,
+    "observed_values": [40.0 + 0.1 * ((7 * place) % 11 - 5) for place in range(60)],
+    "tolerance": 2.0,
+    "unit": "ms",
+}
+
+
+@pytest.fixture
+def house() -> Iterator[House]:
+    with House() as opened:
+        yield opened
+
+
+def believed(house: House, session_id: str, change: dict[str, Any]) -> None:
+    agent, ann = house.person(AGENT), house.person(ANN)
+    staged = agent.stage_intent(session_id, change)
+    assert staged.approval_id is not None
+    card = ann.show_approval(staged.approval_id)
+    ann.decide_approval(staged.approval_id, "APPROVED", content_hash=card.content_hash)
+
+
+def investigated(house: House) -> str:
+    """A session in which a claim is proposed, tested and supported."""
+    agent = house.person(AGENT)
+    session_id = agent.declare_session(["disk_full", "pool_exhausted"], ONTOLOGY).session_id
+    believed(
+        house,
+        session_id,
+        {"type": "create_proposition", "claim_id": "wait", "statement": "a wait takes 40 ms"},
+    )
+    agent.speculate(session_id, "wait", [{"statement": "a zombie holds the lock"}])
+    planned = agent.design_experiment(session_id, claim=CLAIM)
+    done = agent.run_experiment(session_id, planned.experiment_id)
+    assert done.run_id is not None
+    linked = agent.link_evidence(session_id, claim_id="wait", run_id=done.run_id, role="support")
+    change = {"type": "update_epistemic_status", "claim_id": "wait", "to_status": "supported"}
+    believed(house, session_id, {**change, "evidence_ids": [linked.evidence.evidence_id]})
+    return session_id
+
+
+def test_what_a_steward_writes_is_what_its_ledger_says(house: House) -> None:
+    session_id = investigated(house)
+    position = house.run(lambda: house.steward.positions.existing(session_id))
+    stored = house.run(lambda: house.steward.store.graph(session_id))
+    assert stored == all_rows(position.session)
+    view = house.person(AGENT).show_proposition("wait")
+    assert (view.status, view.truth_assertion.warrants) == ("supported", "supported")
+    assert [piece.role for piece in view.evidence] == ["support"]
+    assert len(view.speculative_hypotheses) == 1
+    told = house.person(AGENT).why_proposition("wait")
+    ledger = {event["event_id"] for event in house.person(AGENT).audit_trace(session_id).events}
+    assert {step.event_id for step in told.steps} < ledger
+    assert told.steps[-1].status == "supported"
+
+
+def test_an_imported_ledger_brings_its_graph(house: House) -> None:
+    session_id = investigated(house)
+    exported = house.person(AGENT).export(session_id)
+    stored = house.run(lambda: house.steward.store.graph(session_id))
+    with House() as elsewhere:
+        elsewhere.person(ROOT).import_ledger(exported)
+        assert elsewhere.run(lambda: elsewhere.steward.store.graph(session_id)) == stored
+        assert elsewhere.person(AGENT).show_proposition("wait").status == "supported"
+
+
+def test_a_refused_command_leaves_the_graph_as_it_was(house: House) -> None:
+    session_id = investigated(house)
+    before = house.run(lambda: house.steward.store.graph(session_id))
+    change = {"type": "update_epistemic_status", "claim_id": "wait", "to_status": "proven"}
+    evidence = house.person(AGENT).show_proposition("wait").evidence[0].evidence_id
+    with pytest.raises(BeliefdError, match="not `proven`"):
+        house.person(AGENT).stage_intent(session_id, {**change, "evidence_ids": [evidence]})
+    assert house.run(lambda: house.steward.store.graph(session_id)) == before
+
+
+def test_propositions_are_the_same_over_http_for_both_clients(tmp_path: Path) -> None:
+    async def prepare() -> None:
+        store = await SqliteStore.open(tmp_path / "beliefd.db")
+        for story in (supported("a", 1), refuted("b", 2, "d")):
+            await story.write(store)
+        await store.close()
+
+    async def asked(url: str) -> list[Any]:
+        async with AsyncClient(url) as client:
+            return [
+                await client.list_propositions(),
+                await client.list_propositions(status="refuted"),
+                await client.show_proposition("c"),
+                await client.why_proposition("c"),
+            ]
+
+    asyncio.run(prepare())
+    with server_process(tmp_path) as process, Client(process.url) as client:
+        answers: list[Any] = [
+            client.list_propositions(),
+            client.list_propositions(status="refuted"),
+            client.show_proposition("c"),
+            client.why_proposition("c"),
+        ]
+        assert asyncio.run(asked(process.url)) == answers
+    assert [row.claim_id for row in answers[0].propositions] == ["c", "d"]
+    assert [row.claim_id for row in answers[1].propositions] == ["d"]
+    assert (answers[2].status, answers[3].status) == ("supported", "supported")

@@ -1,0 +1,123 @@
+"""The read model can be dropped and built anew, and comes out the same byte for byte."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from beliefd.kernel.commands import Head
+from beliefd.knowledge.graph import GraphRows
+from beliefd.knowledge.rows import all_rows
+from beliefd.ledger.chain import LedgerBroken
+from beliefd.steward.knowledge import Rebuilt, rebuild
+from beliefd.stores.base import Append
+from beliefd.stores.memory import MemoryStore
+from beliefd.stores.sqlite import SqliteStore
+from tests.knowledge.story import Story, refuted, supported
+
+TABLES = ("graph_plays", "graph_nodes", "graph_links")
+
+
+def dumped(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    with sqlite3.connect(path) as connection:
+        return {table: sorted(connection.execute(f"SELECT * FROM {table}").fetchall()) for table in TABLES}
+
+
+def test_a_dropped_graph_is_rebuilt_byte_for_byte(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+
+    async def run() -> None:
+        store = await SqliteStore.open(path)
+        stories = (supported("a", 1), refuted("b", 2), Story("c", 3))
+        for story in stories:
+            await story.write(store)
+        before = dumped(path)
+        assert len(before["graph_nodes"]) > 10
+        assert await rebuild(store) == Rebuilt(sessions=3, changed=0)
+        with sqlite3.connect(path) as connection:
+            connection.execute("DELETE FROM graph_links")
+            connection.execute("DELETE FROM graph_nodes")
+        assert dumped(path) != before
+        seen: list[int] = []
+        assert await rebuild(store, seen.append) == Rebuilt(sessions=3, changed=2)
+        assert dumped(path) == before
+        assert seen[-1] == sum(len(story.entries) for story in stories)
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_a_forged_row_does_not_survive_a_rebuild(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+
+    async def run() -> None:
+        store = await SqliteStore.open(path)
+        await supported("a").write(store)
+        before = dumped(path)
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE graph_nodes SET status = 'proven' WHERE kind = 'proposition'")
+            connection.execute(
+                "INSERT INTO graph_nodes VALUES ('validation-evidence', 'a', 'forged', 'c', 'support', '{}')"
+            )
+        assert await rebuild(store) == Rebuilt(sessions=1, changed=1)
+        assert dumped(path) == before
+        await store.close()
+
+    asyncio.run(run())
+
+
+class Growing(MemoryStore):
+    """A store whose session grows between the fold and the replacement, once."""
+
+    def __init__(self, story: Story) -> None:
+        super().__init__()
+        self._story = story
+        self._grown = False
+
+    async def replace_graph(self, session_id: str, expected: Head, rows: GraphRows) -> bool:
+        if not self._grown:
+            self._grown = True
+            at = len(self._story.entries)
+            self._story.propose("later")
+            await self.append(
+                Append(session_id, expected, self._story.entries[at:], "", graph=self._story.rows[-1])
+            )
+        return await super().replace_graph(session_id, expected, rows)
+
+
+def test_a_ledger_that_grows_during_the_rebuild_is_folded_to_its_new_head() -> None:
+    async def run() -> None:
+        story = supported("a")
+        store = Growing(story)
+        await story.write(store)
+        assert (await rebuild(store)).sessions == 1
+        assert await store.graph("a") == all_rows(story.session)
+
+    asyncio.run(run())
+
+
+def test_nothing_is_built_from_a_ledger_that_does_not_hold() -> None:
+    async def run() -> None:
+        story = supported("a")
+        story.entries[3:5] = [story.entries[4], story.entries[3]]
+        store = MemoryStore()
+        await story.write(store)
+        with pytest.raises(LedgerBroken):
+            await rebuild(store)
+
+    asyncio.run(run())
+
+
+def test_a_ledger_whose_tail_was_cut_off_ends_the_rebuild(tmp_path: Path) -> None:
+    async def run() -> None:
+        store = await SqliteStore.open(tmp_path / "ledger.db")
+        await supported("a").write(store)
+        with sqlite3.connect(tmp_path / "ledger.db") as connection:
+            connection.execute("DROP TRIGGER audit_events_keep_delete")
+            connection.execute("DELETE FROM audit_events WHERE seq > 5")
+        with pytest.raises(LedgerBroken, match="elsewhere than its last entry"):
+            await rebuild(store)
+        await store.close()
+
+    asyncio.run(run())
