@@ -46,6 +46,7 @@ BEYOND_SCHEMA = {
     r"^the judge `\w+` (cannot be asked|compares at most)": "a judge nobody configured, or too much for it",
     r"^give either `(calibration|scores)` or |^row \d+ sums to |^a label is no column": "a set that is none",
     r"^the (calibration )?set has `|^either all scores have a group": "scores that belong to another set",
+    r"^only a kept set has versions": "a version of what has none",
     r"^the calibration is per group": "no group where there are some",
     r"^(give either a whole `spec`|a whole `spec` is|`hints` are made from)": "one of two ways to plan",
     r"^the hints are about another claim$": "two claims in one plan",

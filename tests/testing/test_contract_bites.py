@@ -129,7 +129,7 @@ class OverwritesCalibrations(MemoryStore):
 
 
 class GivesTheFirstCalibration(MemoryStore):
-    async def calibration(self, name: str) -> CalibrationRow | None:
+    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
         return next(iter(self._calibrations.get(name, {}).values()), None)
 
 

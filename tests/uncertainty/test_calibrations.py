@@ -56,6 +56,19 @@ def test_what_is_kept_outlives_the_process_and_each_change_is_a_version(tmp_path
     assert one.least_alpha == pytest.approx(1 / 201)
 
 
+def test_an_old_version_predicts_what_it_did(embedded: Embedded) -> None:
+    old = embedded.store_calibration("net", model="net-1", scores=[0.05] * 30)
+    before = embedded.measure_conformal_set([0.5, 0.5], "net")
+    embedded.store_calibration("net", model="net-1", scores=[0.95] * 30)
+    assert embedded.measure_conformal_set([0.5, 0.5], "net").labels == ["0", "1"]
+    assert embedded.measure_conformal_set([0.5, 0.5], "net", version=1) == before
+    assert embedded.show_calibration("net", version=1) == old
+    with pytest.raises(BeliefdError, match="there is no version 3 of a calibration set `net`"):
+        embedded.show_calibration("net", version=3)
+    with pytest.raises(BeliefdError, match="only a kept set has versions"):
+        embedded.measure_conformal_set([0.5, 0.3, 0.2], GIVEN, version=1)
+
+
 def test_a_set_that_is_too_small_for_alpha_is_refused_until_it_has_grown(embedded: Embedded) -> None:
     embedded.store_calibration("net", model="net-1", scores=SCORES[:8])
     with pytest.raises(BeliefdError, match=r"8 scores are too few for alpha 0\.1; give at least 9"):

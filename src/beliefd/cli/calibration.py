@@ -12,6 +12,8 @@ from beliefd.cli.target import Target, target_options
 NAME = click.argument("name")
 FILE = click.argument("path", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 
+VERSION = click.option("--version", type=click.IntRange(1), help="The newest, unless given.")
+
 
 @click.group()
 def calibration() -> None:
@@ -51,20 +53,23 @@ def append(target: Target, name: str, path: Path) -> None:
 
 @calibration.command()
 @NAME
+@VERSION
 @target_options
-def show(target: Target, name: str) -> None:
+def show(target: Target, name: str, version: int | None) -> None:
     """What NAME is about, and how small an alpha it allows."""
     from beliefd.cli import uncertainty_views
 
-    target.show(target.ask(lambda calls: calls.show_calibration(name)), uncertainty_views.calibration)
+    answer = target.ask(lambda calls: calls.show_calibration(name, version=version))
+    target.show(answer, uncertainty_views.calibration)
 
 
 @calibration.command()
 @NAME
 @FILE
 @click.option("--alpha", type=click.FloatRange(0.0001, 0.9999), default=0.1, show_default=True)
+@VERSION
 @target_options
-def predict(target: Target, name: str, path: Path, alpha: float) -> None:
+def predict(target: Target, name: str, path: Path, alpha: float, version: int | None) -> None:
     """Which labels cannot be ruled out for the `probabilities` in FILE. Exits 3 if it should wait."""
     from beliefd.cli import uncertainty_views
     from beliefd.kernel.errors import invalid
@@ -73,7 +78,8 @@ def predict(target: Target, name: str, path: Path, alpha: float) -> None:
     if "probabilities" not in given:
         raise invalid("`probabilities` is missing", "$.probabilities")
     row = given.pop("probabilities")
-    answer = target.ask(lambda calls: calls.measure_conformal_set(row, name, **{"alpha": alpha, **given}))
+    given |= {"alpha": alpha, "version": version}
+    answer = target.ask(lambda calls: calls.measure_conformal_set(row, name, **given))
     target.show(answer, uncertainty_views.measured)
     sys.exit(EXITS[answer.gate_recommendation])
 

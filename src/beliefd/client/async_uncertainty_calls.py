@@ -51,7 +51,7 @@ class AsyncUncertaintyCalls(ABC):
         )
         return answer
 
-    async def measure_conformal_set(
+    async def measure_conformal_set(  # noqa: PLR0913 - each is a field of the body
         self,
         probabilities: Sequence[float],
         calibration: Object | str,
@@ -61,9 +61,17 @@ class AsyncUncertaintyCalls(ABC):
         labels: Sequence[str] | None = None,
         group: str | None = None,
         recent: Sequence[float] | None = None,
+        version: int | None = None,
     ) -> MeasuredUncertainty:
         """Which labels cannot be ruled out, by a calibration set or the name of a kept one."""
-        rest = {"alpha": alpha, "score": score, "labels": labels, "group": group, "recent": recent}
+        rest = {
+            "alpha": alpha,
+            "score": score,
+            "labels": labels,
+            "group": group,
+            "recent": recent,
+            "calibration_version": version,
+        }
         answer: MeasuredUncertainty = await self._send(
             requests.measure_conformal_set(probabilities, calibration, rest)
         )
@@ -81,7 +89,7 @@ class AsyncUncertaintyCalls(ABC):
         answer: CalibrationAnswer = await self._send(requests.append_calibration(name, given))
         return answer
 
-    async def show_calibration(self, name: str) -> CalibrationAnswer:
+    async def show_calibration(self, name: str, *, version: int | None = None) -> CalibrationAnswer:
         """What a kept set is about, and how small an alpha it allows."""
-        answer: CalibrationAnswer = await self._send(requests.show_calibration(name))
+        answer: CalibrationAnswer = await self._send(requests.show_calibration(name, version))
         return answer

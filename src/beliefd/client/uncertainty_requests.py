@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from beliefd.client.requests import Request, request
+from beliefd.client.requests import Request, query, request
 from beliefd.kernel.values import Object
 
 
@@ -43,5 +43,5 @@ def append_calibration(name: str, given: Object) -> Request:
     return request("append_calibration", body=dict(given), path={"name": name})
 
 
-def show_calibration(name: str) -> Request:
-    return request("show_calibration", path={"name": name})
+def show_calibration(name: str, version: int | None) -> Request:
+    return request("show_calibration", path={"name": name}, query=query(version=version))

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.claims.bundle import Method, Note, Recommendation, Unit
 from beliefd.kernel.values import Id, Value
 from beliefd.protocol.answers import Answer
@@ -19,6 +20,7 @@ LogProbability = Annotated[float, Meta(le=0.0)]
 Tokens = Annotated[tuple[LogProbability, ...], Meta(min_length=1, max_length=MAX_TOKENS)]
 Judge = Literal["lexical", "embedding", "nli", "llm"]
 Row = Annotated[tuple[Unit, ...], Meta(min_length=2, max_length=MAX_LABELS)]
+Version = Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)]
 ScoreKind = Literal["lac", "aps"]
 Scores = Annotated[tuple[float, ...], Meta(max_length=MAX_SCORES)]
 
@@ -69,12 +71,14 @@ class ConformalCalibration(Value, frozen=True):
 class MeasureConformalSet(Value, frozen=True):
     """Class probabilities of a new question, and the set to calibrate with: given, or the name of a kept one.
 
+    Of a kept set the newest version is used, unless one is named.
     `recent` are nonconformity scores seen lately, to be warned when they have drifted.
     """
 
     probabilities: Row
     calibration: ConformalCalibration | None = None
     calibration_set: Id | None = None
+    calibration_version: Version | None = None
     labels: Annotated[tuple[Id, ...], Meta(max_length=MAX_LABELS)] | None = None
     group: Id | None = None
     alpha: Annotated[float, Meta(ge=0.0001, le=0.9999)] = 0.1

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from beliefd.kernel.errors import Code
 from beliefd.protocol import uncertainty_messages as messages
-from beliefd.protocol.operation import OPERATORS, Operation
+from beliefd.protocol.operation import OPERATORS, Operation, Parameter
 
 CALIBRATION_PATH: Final = "/v1/calibrations/{name}"
 
@@ -76,6 +76,7 @@ UNCERTAINTY_OPERATIONS: Final[tuple[Operation, ...]] = (
         method="GET",
         path=CALIBRATION_PATH,
         answer=messages.CalibrationAnswer,
+        query=(Parameter(name="version", kind=messages.Version, summary="The newest when left out"),),
         errors=(Code.NOT_FOUND,),
         summary="What a calibration set is about, and how small an alpha it allows",
     ),

@@ -53,13 +53,14 @@ async def append_calibration(steward: Steward, call: Call) -> CalibrationAnswer:
 
 
 async def show_calibration(steward: Steward, call: Call) -> CalibrationAnswer:
-    return await offload(True, described, await kept(steward, call.path["name"]))
+    return await offload(True, described, await kept(steward, call.path["name"], call.query["version"]))
 
 
-async def kept(steward: Steward, name: str) -> CalibrationRow:
-    row = await steward.store.calibration(name)
+async def kept(steward: Steward, name: str, version: int | None = None) -> CalibrationRow:
+    row = await steward.store.calibration(name, version)
     if row is None:
-        raise BeliefdError(Code.NOT_FOUND, f"there is no calibration set `{name[:64]}`")
+        which = "" if version is None else f"version {version} of a "
+        raise BeliefdError(Code.NOT_FOUND, f"there is no {which}calibration set `{name[:64]}`")
     return row
 
 

@@ -44,7 +44,11 @@ async def measure_conformal_set(steward: Steward, call: Call) -> MeasuredUncerta
     asked = await offload(_rows(call.body) > HEAVY_ITEMS, convert, call.body, messages.MeasureConformalSet)
     if (asked.calibration is None) == (asked.calibration_set is None):
         raise invalid("give either `calibration` or `calibration_set`", "$.calibration")
-    row = None if asked.calibration_set is None else await kept(steward, asked.calibration_set)
+    row = None
+    if asked.calibration_set is not None:
+        row = await kept(steward, asked.calibration_set, asked.calibration_version)
+    elif asked.calibration_version is not None:
+        raise invalid("only a kept set has versions; leave it out", "$.calibration_version")
     return await offload(True, _conformal, asked, row, steward.policy.uncertainty)
 
 

@@ -179,8 +179,8 @@ class Store(Protocol):
         """Keep a version of a calibration set; False if that version is there already."""
         ...
 
-    async def calibration(self, name: str) -> CalibrationRow | None:
-        """The newest version of a calibration set."""
+    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
+        """A version of a calibration set, or its newest."""
         ...
 
     async def add_token(self, token: Token) -> None: ...

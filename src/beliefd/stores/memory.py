@@ -143,9 +143,9 @@ class MemoryStore:
         versions = self._calibrations.setdefault(row.name, {})
         return versions.setdefault(row.version, row) is row
 
-    async def calibration(self, name: str) -> CalibrationRow | None:
-        versions = self._calibrations.get(name)
-        return versions[max(versions)] if versions else None
+    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
+        versions = self._calibrations.get(name, {})
+        return versions.get(version or max(versions, default=0))
 
     async def add_token(self, token: Token) -> None:
         self._tokens[token.token_id] = token

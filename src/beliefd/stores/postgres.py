@@ -258,11 +258,12 @@ class PostgresStore(PostgresGraph):
         )
         return added is not None
 
-    async def calibration(self, name: str) -> CalibrationRow | None:
+    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
         row = await self._one(
-            "SELECT name, version, sha256, created_at, document FROM calibrations WHERE name = $1"
-            " ORDER BY version DESC LIMIT 1",
+            "SELECT name, version, sha256, created_at, document FROM calibrations"
+            " WHERE name = $1 AND version = coalesce($2, version) ORDER BY version DESC LIMIT 1",
             name,
+            version,
         )
         return None if row is None else CalibrationRow(*row)
 

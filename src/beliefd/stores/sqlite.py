@@ -264,11 +264,12 @@ class SqliteStore(SqliteGraph):
         values = (row.name, row.version, row.sha256, row.created_at, row.document)
         return await asyncio.to_thread(self._execute_alone, statement, *values) > 0
 
-    async def calibration(self, name: str) -> CalibrationRow | None:
+    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
         row = self._one(
-            "SELECT version, sha256, created_at, document FROM calibrations WHERE name = ?"
-            " ORDER BY version DESC LIMIT 1",
+            "SELECT version, sha256, created_at, document FROM calibrations"
+            " WHERE name = ? AND version = coalesce(?, version) ORDER BY version DESC LIMIT 1",
             name,
+            version,
         )
         return None if row is None else CalibrationRow(name, row[0], row[1].decode(), row[2].decode(), row[3])
 

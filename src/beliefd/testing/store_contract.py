@@ -344,6 +344,8 @@ class StoreContract:
         assert await store.add_calibration(tenth)
         assert not await store.add_calibration(other)
         assert await store.calibration("set") == tenth
+        assert await store.calibration("set", 1) == first
+        assert await store.calibration("set", 2) is None
         assert await store.calibration("se") is None
 
 
