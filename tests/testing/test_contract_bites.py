@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from beliefd.ledger.chain import Sealed
-from beliefd.stores.base import Append, HeadMoved, Listener, SessionRow, Snapshot, Store
+from beliefd.stores.base import Append, CalibrationRow, HeadMoved, Listener, SessionRow, Snapshot, Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.store_contract import StoreContract
 
@@ -120,6 +120,17 @@ class RevokesAgain(MemoryStore):
     async def revoke_token(self, token_id: str, at: str) -> bool:
         await super().revoke_token(token_id, at)
         return token_id in self._tokens
+
+
+class OverwritesCalibrations(MemoryStore):
+    async def add_calibration(self, row: CalibrationRow) -> bool:
+        self._calibrations.setdefault(row.name, {})[row.version] = row
+        return True
+
+
+class GivesTheFirstCalibration(MemoryStore):
+    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
+        return next(iter(self._calibrations.get(name, {}).values()), None)
 
 
 class TellsNobody(MemoryStore):

@@ -29,17 +29,18 @@ class Fails:
         raise self.error
 
 
-class Fickle:
-    """Says yes and no in turns."""
+class TwoMinded:
+    """Says of each pair yes when first asked, and no when asked again."""
 
-    name, batch = "fickle", 1
+    name, batch = "two-minded", 4
 
     def __init__(self) -> None:
-        self.last = False
+        self.asked: set[Pair] = set()
 
     def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
-        self.last = not self.last
-        return [self.last for _ in pairs]
+        said = [pair not in self.asked for pair in pairs]
+        self.asked.update(pairs)
+        return said
 
 
 class Short:

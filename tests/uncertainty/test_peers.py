@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.peers.lm_polygraph import RECORD, Free, answers
 
 from beliefd.uncertainty.conformal import calibrate, predict, scores_of
 from beliefd.uncertainty.equivalence.port import Bench, Pair
 from beliefd.uncertainty.scoring import aurac, auroc
-from beliefd.uncertainty.semantic_entropy import cluster, discrete_entropy, weighted_entropy
+from beliefd.uncertainty.semantic_entropy import cluster, discrete_entropy, meanings, weighted_entropy
 
 FIXTURES = Path(__file__).parent / "fixtures"
 STORED = json.loads((FIXTURES / "semantic_entropy.json").read_text(encoding="utf-8"))
@@ -103,3 +104,22 @@ def test_conformal_sets_are_those_of_crepes(problem: dict[str, Any]) -> None:
 
 def test_five_different_answers_have_the_entropy_of_five() -> None:
     assert discrete_entropy(clusters_of(CASES["E4_diff5"])[0]) == pytest.approx(math.log(5), abs=1e-12)
+
+
+RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", RECORDED["random"], ids=lambda case: f"{len(case['answers'])} answers")
+def test_random_answers_have_the_entropy_that_lm_polygraph_gave_them(case: dict[str, Any]) -> None:
+    found = discrete_entropy(meanings(case["answers"], Bench(Free())))
+    assert found == pytest.approx(case["nats"], abs=1e-12)
+
+
+@pytest.mark.parametrize("row", RECORDED["rows"], ids=lambda row: f"k = {row['k']}")
+def test_the_recorded_race_is_one_between_equals_and_its_calls_are_those_of_today(
+    row: dict[str, Any],
+) -> None:
+    judge = Free()
+    found = discrete_entropy(meanings(answers(row["k"]), Bench(judge)))
+    assert found == pytest.approx(row["their_entropy"], abs=1e-12)
+    assert judge.asked == row["calls"] < row["their_calls"]

@@ -4,6 +4,7 @@ import click
 
 from beliefd import __version__
 from beliefd.cli.audit import audit
+from beliefd.cli.calibration import calibration
 from beliefd.cli.claim import claim
 from beliefd.cli.demo import demo
 from beliefd.cli.doctor import doctor
@@ -48,6 +49,7 @@ COMMANDS = (
     audit,
     policy,
     uncertainty,
+    calibration,
     token,
     doctor,
 )

@@ -10,13 +10,14 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
 
+from beliefd.cli.judging import judge_options
 from beliefd.cli.output import Exit, errors_exit, fail
 from beliefd.cli.target import prepare_data, store_name, store_options
 
@@ -52,6 +53,7 @@ SIGNING_KEY = "capability.key"
     show_envvar=True,
     help="Processes that run experiments; 0 for none of their own. By default one a core.",
 )
+@judge_options
 def serve(  # noqa: PLR0913, PLR0917 - one argument an option
     port: int,
     host: str,
@@ -61,13 +63,19 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument an option
     webhook: str | None,
     modules: tuple[str, ...],
     workers: int,
+    **judges: Any,
 ) -> None:
     """Run the server until it is told to stop."""
     with errors_exit():
         for module in modules:
             import_tools(module)
         house = House(
-            policy_file, webhook, data / WEBHOOK_KEY, signing_key=data / SIGNING_KEY, workers=workers
+            policy_file,
+            webhook,
+            data / WEBHOOK_KEY,
+            signing_key=data / SIGNING_KEY,
+            workers=workers,
+            judges=judges,
         )
         listener = bind(host, port)
         if store is None or webhook is not None:  # the key that webhooks are signed with is kept there too
@@ -108,6 +116,7 @@ class House(Struct, frozen=True):
     registry: "Registry | None" = None
     signing_key: Path = Path(SIGNING_KEY)
     workers: int = 0
+    judges: Mapping[str, Any] = {}
 
     def policy(self) -> "Policy | None":
         from beliefd.policy.files import load_policy
@@ -177,6 +186,7 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
     from beliefd.stores.base import StorageUnavailable
     from beliefd.stores.opening import open_store
     from beliefd.tools.biscuit import Signer
+    from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
     policy = house.policy()
     try:
@@ -196,6 +206,7 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
         registry=house.registry,
         signer=Signer(house.signing_key),
         workers=house.workers,
+        judges=Judges(JudgeSettings(**house.judges)),
     )
     await _server(steward, house.chores(steward), started).serve(sockets=[listener])
 

@@ -1,13 +1,15 @@
 """`beliefd uncertainty`: measure it, and evaluate the methods on labelled answers. Needs no server."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from beliefd.cli.judging import EXITS, JSON, JUDGE, POLICY_FILE, judge_of, judge_options
 from beliefd.cli.output import Exit, complain, console, errors_exit, print_json
+from beliefd.cli.sampling import sample
 
 if TYPE_CHECKING:
     from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
@@ -20,14 +22,6 @@ OPERATIONS = {
     "confidence_score": "measure_confidence",
     "conformal_set": "measure_conformal_set",
 }
-EXITS = {
-    "EXECUTE": Exit.ALLOWED,
-    "EXPLAIN": Exit.ALLOWED,
-    "DEFER": Exit.DEFERRED,
-    "REFUSE": Exit.REFUSED,
-}
-POLICY_FILE = click.Path(dir_okay=False, path_type=Path)
-JSON = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
@@ -36,17 +30,25 @@ def uncertainty() -> None:
     """Measure how sure one may be, and how well that tells wrong from right."""
 
 
+uncertainty.add_command(sample)
+
+
 @uncertainty.command()
 @click.argument("method", type=click.Choice(list(OPERATIONS)))
 @click.argument("path", metavar="FILE")
 @click.option("--policy", "policy_file", type=POLICY_FILE, help="YAML or JSON.")
+@JUDGE
+@judge_options
 @JSON
-def measure(method: str, path: str, policy_file: Path | None, as_json: bool) -> None:
+def measure(method: str, path: str, policy_file: Path | None, as_json: bool, **asked: Any) -> None:
     """Measure with METHOD what FILE holds (JSON or YAML; `-` is stdin). Exits 3 if it should wait."""
     from beliefd.cli import uncertainty_views
 
     with errors_exit(as_json):
-        found = _measured(OPERATIONS[method], _read(path), policy_file)
+        body = _read(path)
+        if (judge := asked.pop("judge")) is not None:
+            body["judge"] = judge
+        found = _measured(OPERATIONS[method], body, policy_file, asked)
     if as_json:
         print_json(found)
     else:
@@ -61,6 +63,8 @@ def measure(method: str, path: str, policy_file: Path | None, as_json: bool) -> 
 @click.option("--delta", type=SHARE, default=0.1, show_default=True, help="Chance that the promise fails.")
 @click.option("--method", help="Whose threshold is written; the best one's, unless given.")
 @click.option("--write-policy", type=POLICY_FILE, help="Put the certified threshold into this policy file.")
+@JUDGE
+@judge_options
 @JSON
 def evaluate(
     path: Path,
@@ -70,6 +74,7 @@ def evaluate(
     method: str | None,
     write_policy: Path | None,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Measure all methods on the labelled answers in FILE. Exits 4 if no threshold could be written."""
     from beliefd.cli import uncertainty_views
@@ -80,7 +85,7 @@ def evaluate(
         if method is not None and method not in evaluation.METHODS:
             raise invalid(f"`{method}` is not one of {', '.join(evaluation.METHODS)}", "--method")
         items = evaluation.load_items(path, k)
-        rows = list(_progress(evaluation.measure(items), len(items)))
+        rows = list(_progress(evaluation.measure(items, judge_of(**asked)), len(items)))
         found = evaluation.evaluate(path.name, rows, risk, delta, max(len(item.answers) for item in items))
         written = _write(found, method or found.best, write_policy) if write_policy is not None else True
     if as_json:
@@ -93,26 +98,32 @@ def evaluate(
 
 
 @uncertainty.command()
+@JUDGE
+@judge_options
 @JSON
-def examples(as_json: bool) -> None:
-    """Twelve small sets of answers, and what each method without a model makes of them."""
+def examples(as_json: bool, **asked: Any) -> None:
+    """Twelve small sets of answers, and what each method makes of them."""
     from beliefd.cli import uncertainty_views
     from beliefd.uncertainty.examples import table
 
-    found = table()
+    with errors_exit(as_json):
+        found = table(judge_of(**asked))
     if as_json:
         print_json(found)
     else:
         console().print(uncertainty_views.examples(found))
 
 
-def _measured(operation: str, body: Any, policy_file: Path | None) -> "MeasuredUncertainty":
+def _measured(
+    operation: str, body: Any, policy_file: Path | None, settings: Mapping[str, Any]
+) -> "MeasuredUncertainty":
     import beliefd
     from beliefd.client.requests import request
     from beliefd.policy.files import load_policy
+    from beliefd.uncertainty.equivalence.judges import JudgeSettings
 
     policy = None if policy_file is None else load_policy(policy_file)
-    with beliefd.open(":memory:", policy=policy) as embedded:
+    with beliefd.open(":memory:", policy=policy, judges=JudgeSettings(**settings)) as embedded:
         found: MeasuredUncertainty = embedded._send(request(operation, body=body))
         return found
 

@@ -9,9 +9,11 @@ from rich.text import Text
 
 from beliefd.cli.claim_views import OUTCOME_STYLE
 from beliefd.cli.output import visible
-from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
+from beliefd.protocol.uncertainty_messages import CalibrationAnswer, MeasuredUncertainty
 from beliefd.uncertainty.evaluation import Evaluation, Score
 from beliefd.uncertainty.examples import Example
+from beliefd.uncertainty.result import Measured
+from beliefd.uncertainty.sampling import Drawn
 
 BAR: Final = 40
 
@@ -31,6 +33,37 @@ def measured(found: MeasuredUncertainty) -> RenderableType:
     if found.warning is not None:
         lines.append(Text(f"warning: {visible(found.warning)}", "yellow"))
     return Group(*lines)
+
+
+def calibration(found: CalibrationAnswer) -> RenderableType:
+    groups = ", ".join(f"{visible(name)} {count}" for name, count in found.groups.items())
+    lines = [
+        Text(f"{visible(found.name)} version {found.version}: {found.count} {found.score} scores "
+             f"of {visible(found.model)}"),
+        Text(f"alpha from {found.least_alpha:.3g} on{f'; groups {groups}' if groups else ''}"),
+        Text(f"{found.sha256} kept {found.created_at}", "dim"),
+    ]  # fmt: skip
+    if found.warning is not None:
+        lines.append(Text(f"warning: {visible(found.warning)}", "yellow"))
+    return Group(*lines)
+
+
+def sampled(drawn: Drawn, found: Measured) -> RenderableType:
+    told = found.uncertainty
+    word = told.gate_recommendation
+    answers = [Text(f"{one.seed:>4}  {visible(one.text.strip()) or '(nothing)'}") for one in drawn.answers]
+    failures = [Text(f"{one.seed:>4}  no answer: {visible(one.reason)}", "yellow") for one in drawn.failures]
+    cost = f"{drawn.answer_tokens} tokens in {drawn.seconds:.1f} s from {visible(drawn.model)}"
+    return Group(
+        Text("seed  answer", "bold"),
+        *answers,
+        *failures,
+        Text(cost, "dim"),
+        Text.assemble(
+            (word, OUTCOME_STYLE[word]),
+            f"  {told.value:.3f} by {told.method}: {visible(told.interpretation)}",
+        ),
+    )
 
 
 def evaluation(found: Evaluation) -> RenderableType:
@@ -77,9 +110,9 @@ def examples(found: list[Example]) -> RenderableType:
     for one in found:
         table.add_row(
             one.name,
-            f"{one.semantic_entropy:.2f}",
+            f"{one.semantic_entropy:.2f}" if one.measured else "not measured",
             f"{one.nearest_neighbour_entropy:.2f}",
-            f"{one.model_disagreement:.2f}",
+            f"{one.model_disagreement:.2f}" if one.measured else "not measured",
             one.recommendation,
         )
     return table

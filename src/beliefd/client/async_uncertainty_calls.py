@@ -7,11 +7,11 @@ from typing import Any
 from beliefd.client import uncertainty_requests as requests
 from beliefd.client.requests import Request
 from beliefd.kernel.values import Object
-from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
+from beliefd.protocol.uncertainty_messages import CalibrationAnswer, MeasuredUncertainty
 
 
 class AsyncUncertaintyCalls(ABC):
-    """The uncertainty operations as methods. Nothing is recorded."""
+    """The uncertainty operations as methods. What is measured is not recorded."""
 
     @abstractmethod
     async def _send(self, request: Request) -> Any:
@@ -51,20 +51,45 @@ class AsyncUncertaintyCalls(ABC):
         )
         return answer
 
-    async def measure_conformal_set(
+    async def measure_conformal_set(  # noqa: PLR0913 - each is a field of the body
         self,
         probabilities: Sequence[float],
-        calibration: Object,
+        calibration: Object | str,
         *,
         alpha: float | None = None,
         score: str | None = None,
         labels: Sequence[str] | None = None,
         group: str | None = None,
         recent: Sequence[float] | None = None,
+        version: int | None = None,
     ) -> MeasuredUncertainty:
-        """Which labels cannot be ruled out."""
-        rest = {"alpha": alpha, "score": score, "labels": labels, "group": group, "recent": recent}
+        """Which labels cannot be ruled out, by a calibration set or the name of a kept one."""
+        rest = {
+            "alpha": alpha,
+            "score": score,
+            "labels": labels,
+            "group": group,
+            "recent": recent,
+            "calibration_version": version,
+        }
         answer: MeasuredUncertainty = await self._send(
             requests.measure_conformal_set(probabilities, calibration, rest)
         )
+        return answer
+
+    async def store_calibration(
+        self, name: str, *, model: str, score: str = "lac", **given: Sequence[Any]
+    ) -> CalibrationAnswer:
+        """Keep a set under a name: `scores`, or `probabilities` with `labels`; perhaps `groups`."""
+        answer: CalibrationAnswer = await self._send(requests.store_calibration(name, model, score, given))
+        return answer
+
+    async def append_calibration(self, name: str, **given: Sequence[Any]) -> CalibrationAnswer:
+        """Add to a kept set; `warning` tells if what is added looks different."""
+        answer: CalibrationAnswer = await self._send(requests.append_calibration(name, given))
+        return answer
+
+    async def show_calibration(self, name: str, *, version: int | None = None) -> CalibrationAnswer:
+        """What a kept set is about, and how small an alpha it allows."""
+        answer: CalibrationAnswer = await self._send(requests.show_calibration(name, version))
         return answer

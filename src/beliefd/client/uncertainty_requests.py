@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from beliefd.client.requests import Request, request
+from beliefd.client.requests import Request, query, request
 from beliefd.kernel.values import Object
 
 
@@ -27,7 +27,21 @@ def measure_confidence(
     return request("measure_confidence", body=body)
 
 
-def measure_conformal_set(probabilities: Sequence[float], calibration: Object, rest: Object) -> Request:
+def measure_conformal_set(probabilities: Sequence[float], calibration: Object | str, rest: Object) -> Request:
     given: dict[str, Any] = {name: value for name, value in rest.items() if value is not None}
-    body = {"probabilities": list(probabilities), "calibration": calibration, **given}
+    named = "calibration_set" if isinstance(calibration, str) else "calibration"
+    body = {"probabilities": list(probabilities), named: calibration, **given}
     return request("measure_conformal_set", body=body)
+
+
+def store_calibration(name: str, model: str, score: str, given: Object) -> Request:
+    body = {"model": model, "score": score, **given}
+    return request("store_calibration", body=body, path={"name": name})
+
+
+def append_calibration(name: str, given: Object) -> Request:
+    return request("append_calibration", body=dict(given), path={"name": name})
+
+
+def show_calibration(name: str, version: int | None) -> Request:
+    return request("show_calibration", path={"name": name}, query=query(version=version))

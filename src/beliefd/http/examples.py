@@ -73,6 +73,12 @@ EXAMPLES: Final[dict[str, Any]] = {
             "labels": [0, 1, 2, 0],
         },
     },
+    "store_calibration": {
+        "model": "classifier-7",
+        "probabilities": [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.3, 0.1, 0.6], [0.4, 0.5, 0.1]],
+        "labels": [0, 1, 2, 0],
+    },
+    "append_calibration": {"probabilities": [[0.6, 0.3, 0.1]], "labels": [0]},
     "issue_capability": {
         "session_id": "<the session>",
         "agent_id": "agent://triage",

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.claims.bundle import Method, Note, Recommendation, Unit
 from beliefd.kernel.values import Id, Value
 from beliefd.protocol.answers import Answer
@@ -12,12 +13,15 @@ MAX_ANSWERS = 200
 MAX_TOKENS = 100_000
 MAX_LABELS = 10_000
 MAX_SCORES = 1_000_000
+MAX_STORED = 100_000
 
 Answers = Annotated[tuple[Note, ...], Meta(min_length=2, max_length=MAX_ANSWERS)]
 LogProbability = Annotated[float, Meta(le=0.0)]
 Tokens = Annotated[tuple[LogProbability, ...], Meta(min_length=1, max_length=MAX_TOKENS)]
-Judge = Literal["lexical"]
+Judge = Literal["lexical", "embedding", "nli", "llm"]
 Row = Annotated[tuple[Unit, ...], Meta(min_length=2, max_length=MAX_LABELS)]
+Version = Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)]
+ScoreKind = Literal["lac", "aps"]
 Scores = Annotated[tuple[float, ...], Meta(max_length=MAX_SCORES)]
 
 
@@ -65,22 +69,62 @@ class ConformalCalibration(Value, frozen=True):
 
 
 class MeasureConformalSet(Value, frozen=True):
-    """Class probabilities of a new question, and the set to calibrate with.
+    """Class probabilities of a new question, and the set to calibrate with: given, or the name of a kept one.
 
+    Of a kept set the newest version is used, unless one is named.
     `recent` are nonconformity scores seen lately, to be warned when they have drifted.
     """
 
     probabilities: Row
-    calibration: ConformalCalibration
+    calibration: ConformalCalibration | None = None
+    calibration_set: Id | None = None
+    calibration_version: Version | None = None
     labels: Annotated[tuple[Id, ...], Meta(max_length=MAX_LABELS)] | None = None
     group: Id | None = None
     alpha: Annotated[float, Meta(ge=0.0001, le=0.9999)] = 0.1
-    score: Literal["lac", "aps"] = "lac"
+    score: ScoreKind | None = None
     recent: Scores = ()
 
 
+class AppendCalibration(Value, frozen=True):
+    """More for a calibration set: class probabilities with known labels, or the scores themselves."""
+
+    name: Id
+    probabilities: Annotated[tuple[Row, ...], Meta(max_length=MAX_STORED)] | None = None
+    labels: (
+        Annotated[tuple[Annotated[int, Meta(ge=0, lt=MAX_LABELS)], ...], Meta(max_length=MAX_STORED)] | None
+    ) = None
+    scores: Annotated[tuple[Unit, ...], Meta(max_length=MAX_STORED)] | None = None
+    groups: Annotated[tuple[Id, ...], Meta(max_length=MAX_STORED)] | None = None
+
+
+class StoreCalibration(AppendCalibration, frozen=True, kw_only=True):
+    """A calibration set to keep, and whose answers it is about. The score is chosen once, for good."""
+
+    model: Id
+    score: ScoreKind = "lac"
+
+
+class CalibrationAnswer(Answer, frozen=True):
+    """A kept calibration set. `least_alpha` is the smallest that its size, or its smallest group, allows."""
+
+    name: str
+    model: str
+    score: ScoreKind
+    version: int
+    sha256: str
+    created_at: str
+    count: int
+    groups: dict[str, int]
+    least_alpha: float
+    warning: str | None
+
+
 class MeasuredUncertainty(Answer, frozen=True):
-    """The contract's four fields, and how they came about. `clusters` holds places in `answers`."""
+    """The contract's four fields, and how they came about. `clusters` holds places in `answers`.
+
+    `calibration` is the hash of the version of the kept set that was used.
+    """
 
     method: Method
     value: float
@@ -93,3 +137,4 @@ class MeasuredUncertainty(Answer, frozen=True):
     judge_calls: int
     labels: list[str] | None
     warning: str | None
+    calibration: str | None

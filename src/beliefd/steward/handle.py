@@ -46,6 +46,7 @@ from beliefd.steward.runner import Runner
 from beliefd.stores.base import Append, HeadMoved, InboxRow, Remembered, Snapshot, StorageUnavailable, Store
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry, default_registry
+from beliefd.uncertainty.equivalence.judges import Judges
 
 LANE_BATCH: Final = 512
 MAX_ATTEMPTS: Final = 200
@@ -90,7 +91,7 @@ class _Lane(Struct):
 class Steward:
     """INVARIANT: every event in every ledger went through `_process`, and `decide` allowed or refused it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one argument a port
         self,
         store: Store,
         policy: Policy | None = None,
@@ -98,11 +99,14 @@ class Steward:
         detector: Detector | None = None,
         registry: Registry | None = None,
         signer: Signer | None = None,
+        *,
         workers: int = 0,
+        judges: Judges | None = None,
     ) -> None:
         self.store = store
         self.registry = registry or default_registry
         self.signer = signer
+        self.judges = judges or Judges()
         self.lookout = Lookout(store, self.registry, detector)
         self.positions = Positions(store)
         self.outside = outside or Outside()
@@ -165,6 +169,7 @@ class Steward:
                 if lane.task is not None:
                     lane.task.cancel()
         await self.runner.close()
+        await asyncio.to_thread(self.judges.close)
         await self.store.close()
 
     async def _drain(self, session_id: str, waiting: list[_Call]) -> None:

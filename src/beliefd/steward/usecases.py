@@ -15,6 +15,7 @@ from beliefd.protocol.answers import snapshot_of
 from beliefd.protocol.operations import BY_NAME, AskCounterfactual, Operation
 from beliefd.protocol.wire import bind, convert, query_values
 from beliefd.steward import (
+    calibrations,
     claims,
     experiments,
     firewall,
@@ -216,4 +217,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "measure_model_disagreement": uncertainty.measure_model_disagreement,
     "measure_confidence": uncertainty.measure_confidence,
     "measure_conformal_set": uncertainty.measure_conformal_set,
+    "store_calibration": calibrations.store_calibration,
+    "append_calibration": calibrations.append_calibration,
+    "show_calibration": calibrations.show_calibration,
 }

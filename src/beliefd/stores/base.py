@@ -80,6 +80,16 @@ class Token(Struct, frozen=True):
     revoked_at: str | None = None
 
 
+class CalibrationRow(Struct, frozen=True):
+    """One version of a calibration set. Versions count from 1 and never change."""
+
+    name: str
+    version: int
+    sha256: str
+    created_at: str
+    document: bytes
+
+
 Listener = Callable[[str], None]
 """Called with a session id after that session grew; may come from any thread the store documents."""
 
@@ -164,6 +174,14 @@ class Store(Protocol):
         ...
 
     async def content(self, sha256: str) -> bytes | None: ...
+
+    async def add_calibration(self, row: CalibrationRow) -> bool:
+        """Keep a version of a calibration set; False if that version is there already."""
+        ...
+
+    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
+        """A version of a calibration set, or its newest."""
+        ...
 
     async def add_token(self, token: Token) -> None: ...
 

@@ -9,6 +9,7 @@ from beliefd.knowledge.graph import GraphRows, LinkRow, NodeRow
 from beliefd.ledger.chain import Sealed, head_of
 from beliefd.stores.base import (
     Append,
+    CalibrationRow,
     HeadMoved,
     InboxRow,
     Listener,
@@ -35,6 +36,7 @@ class MemoryStore:
         self._inbox: dict[str, InboxRow] = {}
         self._told: set[str] = set()
         self._content: dict[str, bytes] = {}
+        self._calibrations: dict[str, dict[int, CalibrationRow]] = {}
         self._tokens: dict[str, Token] = {}
         self._graph = MemoryGraph()
         self._listeners = Listeners()
@@ -136,6 +138,14 @@ class MemoryStore:
 
     async def content(self, sha256: str) -> bytes | None:
         return self._content.get(sha256)
+
+    async def add_calibration(self, row: CalibrationRow) -> bool:
+        versions = self._calibrations.setdefault(row.name, {})
+        return versions.setdefault(row.version, row) is row
+
+    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
+        versions = self._calibrations.get(name, {})
+        return versions.get(version or max(versions, default=0))
 
     async def add_token(self, token: Token) -> None:
         self._tokens[token.token_id] = token

@@ -17,6 +17,7 @@ from beliefd.knowledge.graph import LinkRefused
 from beliefd.ledger.chain import Sealed
 from beliefd.stores.base import (
     Append,
+    CalibrationRow,
     HeadMoved,
     InboxRow,
     Listener,
@@ -244,6 +245,27 @@ class PostgresStore(PostgresGraph):
     async def content(self, sha256: str) -> bytes | None:
         row = await self._one("SELECT bytes FROM content WHERE sha256 = $1", sha256)
         return None if row is None else bytes(row[0])
+
+    async def add_calibration(self, row: CalibrationRow) -> bool:
+        added = await self._write(
+            "INSERT INTO calibrations (name, version, sha256, created_at, document)"
+            " VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING version",
+            row.name,
+            row.version,
+            row.sha256,
+            row.created_at,
+            row.document,
+        )
+        return added is not None
+
+    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
+        row = await self._one(
+            "SELECT name, version, sha256, created_at, document FROM calibrations"
+            " WHERE name = $1 AND version = coalesce($2, version) ORDER BY version DESC LIMIT 1",
+            name,
+            version,
+        )
+        return None if row is None else CalibrationRow(*row)
 
     # -- tokens ----------------------------------------------------------------------------------
 

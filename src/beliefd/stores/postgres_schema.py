@@ -131,6 +131,16 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     CREATE INDEX graph_links_by_second ON graph_links (session_id, second_kind, second_id);
     CREATE INDEX graph_links_by_target ON graph_links (second_id, relation);
     """,
+    """
+    CREATE TABLE calibrations (
+        name       TEXT COLLATE "C" NOT NULL,
+        version    BIGINT NOT NULL,
+        sha256     TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        document   BYTEA NOT NULL,
+        PRIMARY KEY (name, version)
+    );
+    """,
 )
 
 LOCK: Final = 0x62656C69656664

@@ -19,6 +19,7 @@ from beliefd.kernel.commands import Head
 from beliefd.ledger.chain import Sealed
 from beliefd.stores.base import (
     Append,
+    CalibrationRow,
     InboxRow,
     Listener,
     Remembered,
@@ -254,6 +255,23 @@ class SqliteStore(SqliteGraph):
     async def content(self, sha256: str) -> bytes | None:
         row = self._one("SELECT bytes FROM content WHERE sha256 = ?", sha256)
         return None if row is None else bytes(row[0])
+
+    async def add_calibration(self, row: CalibrationRow) -> bool:
+        statement = (
+            "INSERT OR IGNORE INTO calibrations (name, version, sha256, created_at, document)"
+            " VALUES (?, ?, ?, ?, ?)"
+        )
+        values = (row.name, row.version, row.sha256, row.created_at, row.document)
+        return await asyncio.to_thread(self._execute_alone, statement, *values) > 0
+
+    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
+        row = self._one(
+            "SELECT version, sha256, created_at, document FROM calibrations"
+            " WHERE name = ? AND version = coalesce(?, version) ORDER BY version DESC LIMIT 1",
+            name,
+            version,
+        )
+        return None if row is None else CalibrationRow(name, row[0], row[1].decode(), row[2].decode(), row[3])
 
     # -- tokens ----------------------------------------------------------------------------------
 

@@ -127,6 +127,16 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     CREATE INDEX graph_links_by_second ON graph_links (session_id, second_kind, second_id);
     CREATE INDEX graph_links_by_target ON graph_links (second_id, relation);
     """,
+    """
+    CREATE TABLE calibrations (
+        name       TEXT NOT NULL,
+        version    INTEGER NOT NULL,
+        sha256     TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        document   BLOB NOT NULL,
+        PRIMARY KEY (name, version)
+    );
+    """,
 )
 
 

@@ -13,6 +13,7 @@ from beliefd.kernel.commands import Head
 from beliefd.ledger.chain import Sealed, head_of
 from beliefd.stores.base import (
     Append,
+    CalibrationRow,
     HeadMoved,
     Remembered,
     SessionRow,
@@ -329,6 +330,23 @@ class StoreContract:
         with raises(HeadMoved):
             await store.append(refused)
         await nothing_of(store, refused, keys=refused.remembered)
+
+    @promise
+    async def test_versions_of_a_calibration_set_never_change_and_the_newest_is_given(
+        self, store: Store
+    ) -> None:
+        assert await store.calibration("set") is None
+        first, tenth, other = (
+            CalibrationRow("set", version, "hash", CREATED, document)
+            for version, document in ((1, b"one"), (10, b"ten"), (10, b"other"))
+        )
+        assert await store.add_calibration(first)
+        assert await store.add_calibration(tenth)
+        assert not await store.add_calibration(other)
+        assert await store.calibration("set") == tenth
+        assert await store.calibration("set", 1) == first
+        assert await store.calibration("set", 2) is None
+        assert await store.calibration("se") is None
 
 
 class DurableStoreContract(StoreContract):

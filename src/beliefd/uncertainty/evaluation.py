@@ -15,8 +15,8 @@ from beliefd.uncertainty.confidence_score import (
     reliability,
 )
 from beliefd.uncertainty.equivalence.lexical import LexicalJudge
-from beliefd.uncertainty.equivalence.port import Bench
-from beliefd.uncertainty.model_disagreement import graded, outside_majority
+from beliefd.uncertainty.equivalence.port import Bench, Judge, JudgeFailed
+from beliefd.uncertainty.model_disagreement import apart, graded, outside_majority
 from beliefd.uncertainty.result import check_answers
 from beliefd.uncertainty.rouge import rouge_l, words
 from beliefd.uncertainty.scoring import Interval, aurac, auroc, risk_coverage, with_interval
@@ -110,17 +110,26 @@ METHODS: Final[dict[str, Callable[[Sequence[str], Clusters], float]]] = {
 }
 
 
-def measure(items: Sequence[Item]) -> Iterator[tuple[dict[str, float], bool]]:
-    """The value of every method and whether the answer was wrong, question by question."""
-    for item in items:
+def measure(items: Sequence[Item], judge: Judge | None = None) -> Iterator[tuple[dict[str, float], bool]]:
+    """The value of every method and whether the answer was wrong, question by question.
+
+    A judge other than the lexical one does not grade: disagreement is then the share of pairs kept apart.
+    """
+    judge = judge or LexicalJudge()
+    for place, item in enumerate(items):
         try:
             check_answers(item.answers)
         except BeliefdError:
             # Nothing was said: as uncertain as can be, and wrong.
             yield dict.fromkeys(METHODS, 1.0), True
             continue
-        clusters = meanings(item.answers, Bench(LexicalJudge()))
+        try:
+            clusters = meanings(item.answers, Bench(judge))
+        except JudgeFailed as failure:
+            raise invalid(f"question {place} cannot be measured: {failure}", f"$[{place}]") from None
         values = {name: method(item.answers, clusters) for name, method in METHODS.items()}
+        if not isinstance(judge, LexicalJudge):
+            values["model_disagreement"] = apart(clusters)
         yield values, _wrong(item, clusters)
 
 

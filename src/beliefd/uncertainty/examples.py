@@ -4,6 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from beliefd.uncertainty.equivalence.port import Judge
 from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
 
@@ -32,27 +33,31 @@ SETS: Final[dict[str, tuple[str, ...]]] = {
 
 
 class Example(Struct, frozen=True):
+    """A set and its values. Where the judge failed nothing was `measured`, and 1.0 stands for that."""
+
     name: str
     answers: tuple[str, ...]
     semantic_entropy: float
     nearest_neighbour_entropy: float
     model_disagreement: float
     recommendation: str
+    measured: bool
 
 
-def table() -> list[Example]:
-    """Every set with what the methods that need no model say; the recommendation is semantic entropy's."""
+def table(judge: Judge | None = None) -> list[Example]:
+    """Every set with what the methods say under a judge; the recommendation is semantic entropy's."""
     found = []
     for name, answers in SETS.items():
-        entropy = semantic_entropy(answers).uncertainty
+        entropy = semantic_entropy(answers, judge)
         found.append(
             Example(
                 name,
                 answers,
-                entropy.value,
+                entropy.uncertainty.value,
                 nearest_neighbour_entropy(answers).uncertainty.value,
-                model_disagreement(answers).uncertainty.value,
-                entropy.gate_recommendation,
+                model_disagreement(answers, judge).uncertainty.value,
+                entropy.uncertainty.gate_recommendation,
+                entropy.measured,
             )
         )
     return found

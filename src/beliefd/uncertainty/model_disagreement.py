@@ -18,7 +18,10 @@ METHOD: Final = "model_disagreement"
 
 
 def model_disagreement(
-    answers: Sequence[str], judge: Judge | None = None, policy: UncertaintyPolicy = DEFAULT_POLICY
+    answers: Sequence[str],
+    judge: Judge | None = None,
+    policy: UncertaintyPolicy = DEFAULT_POLICY,
+    recheck: int = 0,
 ) -> Measured:
     """One minus the mean agreement over all pairs: 0 if all agree, 1 if no two have anything in common.
 
@@ -26,9 +29,10 @@ def model_disagreement(
     """
     check_answers(list(answers))
     judge = judge or LexicalJudge()
-    bench = Bench(judge)
+    bench = Bench(judge, recheck)
     try:
         clusters = meanings(answers, bench)
+        bench.adjourn()
     except JudgeFailed as failure:
         return unmeasured(METHOD, str(failure), judge.name)
     value = graded(answers) if isinstance(judge, LexicalJudge) else apart(clusters)

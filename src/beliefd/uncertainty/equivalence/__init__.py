@@ -1,1 +1,1 @@
-"""Judges of entailment between answers: lexical (no model), an LLM over HTTP, a local NLI model."""
+"""Judges of entailment between answers: lexical (no model), embedding, a local NLI model, an LLM."""

@@ -101,6 +101,16 @@ def agreement(a: str, b: str) -> float:
     return shared / size
 
 
+def clash(a: str, b: str) -> bool:
+    """Whether words alone keep two answers apart: polarity, numbers, names, or who does what to whom."""
+    one, other = read(a), read(b)
+    if not one.plain or not other.plain or _contradict(one, other) or _turned_round(one, other):
+        return True
+    if one.amounts - other.amounts and other.amounts - one.amounts:
+        return True
+    return bool(one.names - other.content and other.names - one.content)
+
+
 def _contradict(one: Reading, other: Reading) -> bool:
     if one.stance != other.stance and (one.stance is not None or other.stance is not None):
         bare = not one.content or not other.content

@@ -1,14 +1,12 @@
-"""An LLM as judge, over any OpenAI-compatible API."""
+"""A language model as judge: one question a pair, without chance, and only a plain yes or no counts."""
 
-import time
+import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
+from beliefd.llm.port import Ask, LanguageModel, Message, ModelFailed
 from beliefd.uncertainty.equivalence.port import JudgeFailed, Pair
-
-if TYPE_CHECKING:
-    import httpx
 
 TIMEOUT_SECONDS: Final = 30.0
 BATCH: Final = 8
@@ -20,64 +18,47 @@ PROMPT: Final = (
 
 
 class LLMJudge:
-    """Asks `model` at `url` (such as `http://127.0.0.1:8080/v1`), a batch at once, without chance."""
+    """Asks a model about a batch of pairs at once. `timeout` is for a batch as a whole."""
 
     batch = BATCH
 
-    def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        api_key: str | None = None,
-        timeout: float = TIMEOUT_SECONDS,
-        transport: "httpx.BaseTransport | None" = None,
-    ) -> None:
-        import httpx
-
-        self.name = f"llm:{model}"
+    def __init__(self, model: LanguageModel, *, timeout: float = TIMEOUT_SECONDS) -> None:
+        self.name = f"llm:{model.name}"
         self._model = model
         self._timeout = timeout
-        headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, transport=transport)
+        # The model's connections belong to one event loop, whatever threads the judge is asked from.
+        self._runner = asyncio.Runner()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="beliefd-judge")
 
     def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
-        deadline = time.monotonic() + self._timeout
-        with ThreadPoolExecutor(max_workers=BATCH) as pool:
-            return list(pool.map(lambda pair: self._entails(pair, deadline), pairs))
+        return self._thread.submit(self._run, tuple(pairs)).result()
 
     def close(self) -> None:
-        self._http.close()
+        self._thread.submit(self._runner.run, self._model.close()).result()
+        self._thread.submit(self._runner.close).result()
+        self._thread.shutdown()
 
-    def _entails(self, pair: Pair, deadline: float) -> bool:
-        import httpx
+    def _run(self, pairs: tuple[Pair, ...]) -> list[bool]:
+        return self._runner.run(self._ask_all(pairs))
 
+    async def _ask_all(self, pairs: tuple[Pair, ...]) -> list[bool]:
+        async with asyncio.timeout(self._timeout):
+            return list(await asyncio.gather(*map(self._entails, pairs)))
+
+    async def _entails(self, pair: Pair) -> bool:
         first, second = (text.replace("<", "‹").replace(">", "›") for text in pair)
-        question = {
-            "model": self._model,
-            "messages": [{"role": "user", "content": PROMPT.format(first=first, second=second)}],
-            "temperature": 0,
-            "max_tokens": 4,
-            "seed": 0,
-        }
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
+        prompt = PROMPT.format(first=first, second=second)
         try:
-            reply = self._http.post("chat/completions", json=question, timeout=left)
-            reply.raise_for_status()
-            return _yes_or_no(reply.json())
-        except httpx.TimeoutException:
-            raise TimeoutError from None
-        except httpx.HTTPStatusError as error:
-            raise JudgeFailed(f"judge `{self.name}` answered {error.response.status_code}") from None
-        except (httpx.HTTPError, ValueError, LookupError, TypeError) as error:
-            raise JudgeFailed(f"judge `{self.name}` cannot be understood: {type(error).__name__}") from None
+            reply = await self._model.ask(
+                Ask(messages=(Message("user", prompt),), temperature=0.0, max_tokens=4, seed=0)
+            )
+        except ModelFailed as failure:
+            raise JudgeFailed(f"judge `{self.name}`: {failure}") from None
+        return self._yes_or_no(reply.text)
 
-
-def _yes_or_no(reply: Any) -> bool:
-    """INVARIANT: only a plain yes or no is an answer; whatever else a model says is a failure, not a no."""
-    word = str(reply["choices"][0]["message"]["content"]).strip().strip(".!\"'*").casefold()
-    if word not in ("yes", "no"):
-        raise ValueError("neither yes nor no")
-    return word == "yes"
+    def _yes_or_no(self, text: str) -> bool:
+        """INVARIANT: only a plain yes or no is an answer; whatever else a model says is a failure."""
+        word = text.strip().strip(".!\"'*").casefold()
+        if word not in ("yes", "no"):
+            raise JudgeFailed(f"judge `{self.name}` said neither yes nor no")
+        return word == "yes"

@@ -1,44 +1,38 @@
 """A local NLI cross-encoder as judge, from a directory that the user names. Nothing is downloaded."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from beliefd.kernel.errors import invalid
+from beliefd.uncertainty.equivalence.onnx import MODEL, TOKENIZER, OnnxModel
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.result import missing_extra
 
 BATCH: Final = 32
+CONFIG: Final = "config.json"
+Best = Callable[[Sequence[Pair]], list[int]]
+"""The number of the likeliest label, for each pair."""
 
 
 class NLIJudge:
-    """`path` holds a sequence classifier of which one label is called `entailment`."""
+    """`path` holds a classifier of pairs, one of whose labels `config.json` calls `entailment`.
+
+    With a `model.onnx` and a `tokenizer.json` onnxruntime runs it (extra `nli`), otherwise transformers does.
+    """
 
     batch = BATCH
 
     def __init__(self, path: Path) -> None:
         if not path.is_dir():
             raise invalid(f"no model in `{path}`", str(path))
-        try:
-            import torch
-            import transformers
-        except ImportError as error:
-            raise missing_extra("nli", error.name or "transformers") from None
         self.name = f"nli:{path.name}"
-        self._torch: Any = torch
-        self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
-        self._model: Any = transformers.AutoModelForSequenceClassification.from_pretrained(
-            path, local_files_only=True
-        ).eval()
-        self._entailment = entailment_label(self._model.config.id2label)
+        self._entailment = entailment_label(_labels(path / CONFIG))
+        self._best = _with_onnx(path) if (path / MODEL).is_file() else _with_transformers(path)
 
     def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
-        given = self._tokenizer(
-            [a for a, _ in pairs], [b for _, b in pairs], padding=True, truncation=True, return_tensors="pt"
-        )
-        with self._torch.inference_mode():
-            best = self._model(**given).logits.argmax(dim=-1)
-        return [int(label) == self._entailment for label in best]
+        return [label == self._entailment for label in self._best(pairs)]
 
 
 def entailment_label(names: dict[int, str]) -> int:
@@ -46,3 +40,39 @@ def entailment_label(names: dict[int, str]) -> int:
     if len(found) != 1:
         raise invalid("the model has no label called `entailment`", "id2label")
     return int(found[0])
+
+
+def _labels(config: Path) -> dict[int, str]:
+    try:
+        found = json.loads(config.read_bytes())["id2label"]
+        return {int(number): str(name) for number, name in found.items()}
+    except OSError:
+        raise invalid(f"there is no `{config.name}` in `{config.parent}`", str(config)) from None
+    except (ValueError, LookupError, AttributeError, TypeError):
+        raise invalid(f"`{config}` does not say in `id2label` what its labels mean", str(config)) from None
+
+
+def _with_onnx(path: Path) -> Best:
+    model = OnnxModel(path / MODEL, path / TOKENIZER, extra="nli")
+    return lambda pairs: [int(label) for label in model.run(pairs)[0].argmax(axis=-1)]
+
+
+def _with_transformers(path: Path) -> Best:
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise missing_extra("transformers", error.name or "transformers") from None
+    tokenizer: Any = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
+    model: Any = transformers.AutoModelForSequenceClassification.from_pretrained(
+        path, local_files_only=True
+    ).eval()
+
+    def best(pairs: Sequence[Pair]) -> list[int]:
+        given = tokenizer(
+            [a for a, _ in pairs], [b for _, b in pairs], padding=True, truncation=True, return_tensors="pt"
+        )
+        with torch.inference_mode():
+            return [int(label) for label in model(**given).logits.argmax(dim=-1)]
+
+    return best
