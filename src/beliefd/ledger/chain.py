@@ -5,14 +5,14 @@ every field is covered: payload, actor, time, order. Stores keep both as they ar
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
 
 from beliefd.kernel.canonical import canonical_envelope, digest
-from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
+from beliefd.kernel.commands import VERBS, Command, DeclareSession, Head, verb_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Eliminated, Event
 from beliefd.kernel.facts import Facts, Findings
@@ -88,23 +88,27 @@ class _EliminationLink(Link, frozen=True, gc=False):
 
 _entry_decoder = msgspec.json.Decoder(Entry)
 _link_decoder = msgspec.json.Decoder(Link)
-_elimination_decoder = msgspec.json.Decoder(_EliminationLink)
+_read_elimination = msgspec.json.Decoder(_EliminationLink).decode
 _declare_decoder = msgspec.json.Decoder(DeclareSession)
-_command_types: dict[str, type] = {str(kind.__struct_config__.tag): kind for kind in Command.__args__}
+_command_types: dict[str, type] = {verb: kind for kind, verb in VERBS.items()}
 
 
 def read(record: bytes) -> Entry:
     return _entry_decoder.decode(record)
 
 
-def read_links(records: Iterable[bytes]) -> list[Link]:
-    links: list[Link] = []
-    for record in records:
-        try:
-            links.append(_elimination_decoder.decode(record))  # almost all are, and one kind reads faster
-        except msgspec.ValidationError:
-            links.append(_link_decoder.decode(record))
-    return links
+def read_links(records: Sequence[bytes]) -> list[Link]:
+    try:
+        return list(map(_read_elimination, records))  # almost all are, and one kind reads faster
+    except msgspec.ValidationError:
+        return [_read_link(record) for record in records]
+
+
+def _read_link(record: bytes) -> Link:
+    try:
+        return _read_elimination(record)
+    except msgspec.ValidationError:
+        return _link_decoder.decode(record)
 
 
 def declaration(entry: Entry) -> DeclareSession:

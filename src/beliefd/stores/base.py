@@ -1,6 +1,6 @@
 """The port that every store implements, and the values that cross it."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -85,7 +85,7 @@ Listener = Callable[[str], None]
 class Store(Protocol):
     """INVARIANT: an append is whole and durable when it returns, or absent when it raises."""
 
-    async def append(self, batch: Append) -> None:
+    def append(self, batch: Append) -> Awaitable[None]:
         """Add entries; raise HeadMoved if the head is not the expected one or a key is taken."""
         ...
 

@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,18 +74,19 @@ class SqliteStore:
 
     # -- writing ---------------------------------------------------------------------------------
 
-    async def append(self, batch: Append) -> None:
-        if self._closed:
-            raise StorageUnavailable("the store is closed")
+    def append(self, batch: Append) -> Awaitable[None]:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
+        if self._closed:
+            done.set_exception(StorageUnavailable("the store is closed"))
+            return done
         self._jobs.append((batch, loop, done))
         waiting = len(self._jobs)
         if waiting == 1:
             loop.call_soon(self._gather, loop, waiting, loop.time() + PATIENCE)
         elif waiting == ENOUGH:
             self._bell.set()
-        await done
+        return done
 
     def _gather(self, loop: asyncio.AbstractEventLoop, before: int, until: float) -> None:
         """Wait for company before ringing the writer, as long as every turn of the loop brings some."""
