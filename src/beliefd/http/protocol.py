@@ -29,7 +29,8 @@ class Protocol(HttpToolsProtocol):
     """Hand it to uvicorn as `http=Protocol`."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(Corked(transport, self.loop))  # type: ignore[arg-type]
+        self.wire = Corked(transport, self.loop)
+        super().connection_made(self.wire)  # type: ignore[arg-type]
         self._verbs: Verbs | None = getattr(self.app, "verbs", None)
         self._verb: Verb | None = None
         self._body = b""
@@ -170,7 +171,7 @@ class Exchange:
         for name, value in (*protocol.server_state.default_headers, *reply.raw_headers):
             head += (name, b": ", value, b"\r\n")
         head.append(b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n")
-        protocol.transport.write(b"".join((*head, reply.body)))
+        protocol.wire.write_now(b"".join((*head, reply.body)))
         if not self.keep_alive:
             protocol.transport.close()
         protocol.on_response_complete()
@@ -192,6 +193,13 @@ class Corked:
         self._size += len(data)
         if self._size > CORK:  # past this, the transport itself must see it to slow the writer down
             self._flush()
+
+    def write_now(self, data: bytes) -> None:
+        """The same for what is whole already: nothing more is to come that it could travel with."""
+        if self._kept:
+            self.write(data)
+        elif not self._transport.is_closing():
+            self._transport.write(data)
 
     def _flush(self) -> None:
         kept, self._kept, self._size = self._kept, [], 0

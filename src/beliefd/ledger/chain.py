@@ -11,8 +11,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from beliefd.kernel.canonical import canonical_envelope, digest
-from beliefd.kernel.commands import VERBS, Command, DeclareSession, Head, verb_of
+from beliefd.kernel.canonical import canonical_envelope, digest, is_plain
+from beliefd.kernel.commands import VERBS, Command, DeclareSession, Eliminate, Head, verb_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Eliminated, Event
 from beliefd.kernel.facts import Facts, Findings
@@ -199,7 +199,7 @@ def seal(
         "ts": facts.now,
         "verb": verb_of(command),
     }
-    foreign = ["delta", "payload"]
+    foreign = [] if _holds_texts_only(command, event) else ["delta", "payload"]
     if facts.findings is not None:
         envelope["facts"] = msgspec.to_builtins(facts.findings)
         foreign.append("facts")
@@ -207,6 +207,11 @@ def seal(
         envelope["state_hash"] = state_hash(after)
     record = canonical_envelope(envelope, foreign)
     return Sealed(seq, facts.event_id, record, hashlib.sha256(record).hexdigest())
+
+
+def _holds_texts_only(command: Command, event: Event) -> bool:
+    """An elimination is made of texts and of what justifies it: nothing else in it has to be looked at."""
+    return type(command) is Eliminate and type(event) is Eliminated and is_plain(command.justification, 2)
 
 
 def head_of(sealed: Sealed) -> Head:

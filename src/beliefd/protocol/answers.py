@@ -169,7 +169,7 @@ def snapshot_of(
         ontology=session.ontology,
         survivors=page[:limit],
         n_survivors=survivors.count,
-        n_hypotheses=len(survivors.universe),
+        n_hypotheses=len(survivors.universe.ids),
         survivors_next=page[limit - 1] if more and limit else None,
         entropy_proxy=math.log2(survivors.count) if survivors.count > 1 else 0.0,
         status=session.status,
