@@ -30,7 +30,7 @@ from beliefd.stores.base import (
 from beliefd.stores.listeners import Listeners
 from beliefd.stores.sqlite_bulk import CHUNK, RECORDS, ROWS, BulkReader, sealed
 from beliefd.stores.sqlite_file import OpenedFiles, prepare
-from beliefd.stores.sqlite_group import GroupCommit
+from beliefd.stores.sqlite_group import GroupCommit, words
 from beliefd.stores.sqlite_schema import migrate
 
 BUSY_MS = 30_000
@@ -314,16 +314,19 @@ class SqliteStore:
             await asyncio.sleep(POLL_SECONDS)
 
     async def ping(self) -> None:
-        def probe() -> None:
-            self._files.check()
-            with contextlib.closing(_connect(self._path)) as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute("ROLLBACK")
-
         try:
-            await asyncio.to_thread(probe)
+            await asyncio.to_thread(self._probe)
         except sqlite3.Error as error:
-            raise StorageUnavailable(str(error)) from None
+            raise StorageUnavailable(words(error)) from None
+
+    def _probe(self) -> None:
+        """Commit what is there already: that takes the lock, room in the log and a sync, as a write does."""
+        self._files.check()
+        with contextlib.closing(_connect(self._path)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {version}")
+            connection.execute("COMMIT")
 
     async def close(self) -> None:
         if self._closed:

@@ -59,7 +59,7 @@ class GroupCommit:
             return self._one_by_one(batches)
         except Exception as error:  # also a defect: the writer must live on, and its callers be told
             self._roll_back()
-            failure = StorageUnavailable(_words(error))
+            failure = StorageUnavailable(words(error))
             return [failure for _ in batches]
 
     def _together(self, batches: list[Append]) -> None:
@@ -176,7 +176,7 @@ def _carries_more(batch: Append) -> bool:
     return bool(batch.policies or batch.remembered or batch.inbox or batch.snapshot)
 
 
-def _words(error: Exception) -> str:
+def words(error: Exception) -> str:
     """What became of the appends, and what whoever keeps the disk can do about it."""
     name = getattr(error, "sqlite_errorname", None)
     if name in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):

@@ -1,0 +1,85 @@
+"""An append to PostgreSQL: one statement and therefore one transaction and one round trip.
+
+It moves the head of the session from the expected place, and writes everything else only if the head moved.
+Of two appends at one head the second waits for the row, finds it changed and writes nothing.
+"""
+
+from typing import Final
+
+from beliefd.ledger.chain import head_of
+from beliefd.stores.base import Append
+
+_WRITE: Final = """
+, written AS (
+    INSERT INTO audit_events (session_id, seq, event_id, record, hash)
+    SELECT moved.session_id, entry.*
+    FROM moved, unnest($5::bigint[], $6::text[], $7::text[], $8::text[]) AS entry
+), ruled AS (
+    INSERT INTO policies (policy_hash, document)
+    SELECT policy.* FROM moved, unnest($9::text[], $10::bytea[]) AS policy
+    ON CONFLICT DO NOTHING
+), used AS (
+    INSERT INTO idempotency (principal, key, request_hash, session_id, seq)
+    SELECT use.* FROM moved, unnest($11::text[], $12::text[], $13::text[], $14::text[], $15::bigint[]) AS use
+), asked AS (
+    INSERT INTO inbox (approval_id, session_id, status, opened_at, expires_at)
+    SELECT row.* FROM moved, unnest($18::text[], $19::text[], $20::text[], $21::text[], $22::text[]) AS row
+    ON CONFLICT (approval_id) DO UPDATE SET status = excluded.status, expires_at = excluded.expires_at
+), cached AS (
+    INSERT INTO snapshots (session_id, seq, state)
+    SELECT moved.session_id, $16::bigint, $17::bytea FROM moved WHERE $16::bigint IS NOT NULL
+    ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, state = excluded.state
+)
+SELECT count(*) FROM moved
+"""
+
+# INVARIANT: events are written only by the statement that moved their session's head from the expected place.
+_BEGIN: Final = f"""
+WITH moved AS (
+    INSERT INTO sessions (session_id, head_seq, head_event_id, head_hash, created_at)
+    VALUES ($1, $2, $3, $4, $23)
+    ON CONFLICT DO NOTHING
+    RETURNING session_id
+){_WRITE}"""  # noqa: S608 - made of constants
+_CONTINUE: Final = f"""
+WITH moved AS (
+    UPDATE sessions SET head_seq = $2, head_event_id = $3, head_hash = $4
+    WHERE session_id = $1 AND head_seq = $23 AND head_hash = $24
+    RETURNING session_id
+){_WRITE}"""  # noqa: S608 - made of constants
+
+
+def append_statement(batch: Append) -> tuple[object, ...]:
+    """The statement and its parameters; it answers with 1 if the head moved, with 0 if somebody was faster."""
+    return (_BEGIN if batch.expected is None else _CONTINUE, *_parameters(batch))
+
+
+def _parameters(batch: Append) -> list[object]:
+    head = head_of(batch.entries[-1])
+    # Sorted, so that two appends with the same keys wait for each other in one direction only.
+    used = sorted(batch.remembered, key=lambda one: (one.principal, one.key))
+    return [
+        batch.session_id,
+        head.seq,
+        head.event_id,
+        head.hash,
+        [entry.seq for entry in batch.entries],
+        [entry.event_id for entry in batch.entries],
+        [entry.record.decode() for entry in batch.entries],
+        [entry.hash for entry in batch.entries],
+        [policy_hash for policy_hash, _ in batch.policies],
+        [document for _, document in batch.policies],
+        [one.principal for one in used],
+        [one.key for one in used],
+        [one.request_hash for one in used],
+        [one.session_id for one in used],
+        [one.seq for one in used],
+        None if batch.snapshot is None else batch.snapshot.seq,
+        None if batch.snapshot is None else batch.snapshot.state,
+        [row.approval_id for row in batch.inbox],
+        [row.session_id for row in batch.inbox],
+        [row.status for row in batch.inbox],
+        [row.opened_at for row in batch.inbox],
+        [row.expires_at for row in batch.inbox],
+        *([batch.created_at] if batch.expected is None else [batch.expected.seq, batch.expected.hash]),
+    ]
