@@ -108,7 +108,9 @@ class Store(Protocol):
 
     async def seq_of(self, session_id: str, event_id: str) -> int | None: ...
 
-    async def snapshot(self, session_id: str) -> Snapshot | None: ...
+    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
+        """The newest snapshot, at or before `upto` if that is given: the past is asked for, too."""
+        ...
 
     async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
         """Sessions ordered by id (ids are time-ordered), past `after`."""

@@ -90,8 +90,9 @@ class PostgresStore:
     async def append(self, batch: Append) -> None:
         if self._closed:
             raise StorageUnavailable("the store is closed")
+        statement, parameters = append_statement(batch)
         try:
-            moved = await self._write(*append_statement(batch))
+            moved = await self._write(statement, *parameters)
         except _TAKEN:
             raise HeadMoved(batch.session_id) from None
         if not moved:
@@ -163,8 +164,13 @@ class PostgresStore:
         )
         return None if row is None else int(row[0])
 
-    async def snapshot(self, session_id: str) -> Snapshot | None:
-        row = await self._one("SELECT seq, state FROM snapshots WHERE session_id = $1", session_id)
+    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
+        row = await self._one(
+            "SELECT seq, state FROM snapshots WHERE session_id = $1 AND ($2::bigint IS NULL OR seq <= $2)"
+            " ORDER BY seq DESC LIMIT 1",
+            session_id,
+            upto,
+        )
         return None if row is None else Snapshot(row[0], row[1])
 
     async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:

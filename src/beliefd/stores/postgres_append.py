@@ -28,7 +28,7 @@ _WRITE: Final = """
 ), cached AS (
     INSERT INTO snapshots (session_id, seq, state)
     SELECT moved.session_id, $16::bigint, $17::bytea FROM moved WHERE $16::bigint IS NOT NULL
-    ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, state = excluded.state
+    ON CONFLICT (session_id, seq) DO UPDATE SET state = excluded.state
 )
 SELECT count(*) FROM moved
 """
@@ -49,9 +49,9 @@ WITH moved AS (
 ){_WRITE}"""  # noqa: S608 - made of constants
 
 
-def append_statement(batch: Append) -> tuple[object, ...]:
-    """The statement and its parameters; it answers with 1 if the head moved, with 0 if somebody was faster."""
-    return (_BEGIN if batch.expected is None else _CONTINUE, *_parameters(batch))
+def append_statement(batch: Append) -> tuple[str, list[object]]:
+    """The statement and its parameters; it answers with 1 if the head moved, with 0 if it had before."""
+    return _BEGIN if batch.expected is None else _CONTINUE, _parameters(batch)
 
 
 def _parameters(batch: Append) -> list[object]:

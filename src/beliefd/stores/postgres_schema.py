@@ -88,6 +88,9 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         bytes  BYTEA NOT NULL
     );
     """,
+    """
+    ALTER TABLE snapshots DROP CONSTRAINT snapshots_pkey, ADD PRIMARY KEY (session_id, seq);
+    """,
 )
 
 LOCK: Final = 0x62656C69656664

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from beliefd.kernel.commands import Head
+from beliefd.kernel.commands import MAX_SAFE_INTEGER, Head
 from beliefd.ledger.chain import Sealed
 from beliefd.stores.base import (
     Append,
@@ -178,8 +178,12 @@ class SqliteStore:
         )
         return None if row is None else int(row[0])
 
-    async def snapshot(self, session_id: str) -> Snapshot | None:
-        row = self._one("SELECT seq, state FROM snapshots WHERE session_id = ?", session_id)
+    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
+        row = self._one(
+            "SELECT seq, state FROM snapshots WHERE session_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
+            session_id,
+            MAX_SAFE_INTEGER if upto is None else upto,
+        )
         return None if row is None else Snapshot(row[0], row[1])
 
     async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
