@@ -46,14 +46,14 @@ def _measured(run: Run, sessions: int, where: str) -> Figure:
 def _rate(run: Run, server: list[str], sessions: int | None) -> float:
     """Requests a second that a fresh server answers, asked by a process of its own."""
     with serving(server) as port:
-        paths = ["/"] if sessions is None else _declared(port, sessions)
+        paths = ["/"] if sessions is None else declared(port, sessions)
         load = Load(
             port=port,
             connections=CALLERS,
             seconds=2.0 if not run.quick else 0.2,
             warm_up=0.5 if not run.quick else 0.1,
             paths=paths,
-            bodies=[_body(number) for number in range(len(HYPOTHESES))],
+            bodies=[body_of(number) for number in range(len(HYPOTHESES))],
         )
         return loaded(load, run.folder)
 
@@ -74,13 +74,13 @@ def serving(arguments: list[str]) -> Iterator[int]:
             process.wait(30)
 
 
-def _declared(port: int, sessions: int) -> list[str]:
+def declared(port: int, sessions: int) -> list[str]:
     with Client(f"http://127.0.0.1:{port}") as client:
         declared = [client.declare_session(HYPOTHESES, ONTOLOGY).session_id for _ in range(sessions)]
     return [f"/v1/sessions/{session_id}/eliminate" for session_id in declared]
 
 
-def _body(number: int) -> str:
+def body_of(number: int) -> str:
     body = {
         "source_id": SOURCE,
         "observation_id": f"obs-{number:05}",

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from benchmarks import profile
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.figures import Target, alternate
 
@@ -55,3 +56,10 @@ def test_a_target_is_met_on_its_own_side_only(
 ) -> None:
     assert all(target.met(value) for value in met)
     assert not any(target.met(value) for value in missed)
+
+
+def test_the_profile_says_where_a_request_s_time_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert profile.main(["--quick"]) == 0
+    shown = capsys.readouterr().out
+    for part in (*profile.PARTS.values(), profile.LOOP, "event loop's thread", "writing thread"):
+        assert part in shown

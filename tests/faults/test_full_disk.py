@@ -100,6 +100,17 @@ def test_a_log_that_cannot_be_emptied_is_emptied_and_cut_when_there_is_room(file
     assert file_place.check_whole() == 1 + len(acknowledged)
 
 
+def test_a_server_without_room_to_write_is_not_ready_until_there_is_some(file_place: Place) -> None:
+    with file_place.server() as server, httpx.Client(base_url=server.url, verify=False) as http:
+        assert http.get("/readyz").status_code == 200
+        with files_limited(server, wal_of(file_place).stat().st_size):
+            refused = http.get("/readyz")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (503, "STORAGE_UNAVAILABLE")
+            assert "no room" in refused.json()["error"]["message"]
+            assert http.get("/healthz").status_code == 200
+        assert http.get("/readyz").status_code == 200
+
+
 @contextmanager
 def files_limited(server: ServerProcess, size: int) -> Iterator[None]:
     """No file of the server can grow past `size` bytes while the block runs."""

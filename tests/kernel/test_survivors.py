@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import beliefd.kernel.beliefs.survivors as survivors_module
 from beliefd.kernel.beliefs.survivors import Survivors, Universe
 from beliefd.testing.strategies import ids, universes
 
@@ -100,3 +101,13 @@ def test_order_is_that_of_utf8_bytes_where_utf16_would_differ() -> None:
     high, astral = "\uffff", "\U00010000"
     assert high.encode("utf-16-be") > astral.encode("utf-16-be")
     assert Universe([astral, high]).ids == (high, astral)
+
+
+@given(st.lists(st.text(max_size=3), max_size=60), st.integers(1, 7), st.integers(1, 9))
+def test_many_ids_sorted_in_portions_are_in_the_order_of_one_sort(
+    names: list[str], at_once: int, sampled: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(survivors_module, "SORTED_AT_ONCE", at_once)
+        patch.setattr(survivors_module, "SAMPLED", sampled)
+        assert Universe(names).ids == tuple(sorted(set(names)))

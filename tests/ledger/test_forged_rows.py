@@ -17,6 +17,7 @@ from tests.ledger.ledgers import exported, parts, rehashed
 
 EXPORT = exported()
 HEADER, ENTRIES = parts(EXPORT)
+ONTOLOGY = ENTRIES[0]["payload"]["ontology"]
 SESSION, LAST = HEADER["session_id"], len(ENTRIES)
 
 
@@ -204,3 +205,18 @@ def test_a_tail_cut_together_with_the_head_in_the_sessions_row_shows_only_agains
     assert answer.ok
     assert answer.head is not None
     assert answer.head.hash != kept_elsewhere["hash"]
+
+
+def test_a_broken_ledger_is_listed_as_such_beside_the_others(path: Path) -> None:
+    with beliefd.open(path) as opened:
+        whole = [opened.declare_session(["a", "b"], ONTOLOGY).session_id for _ in range(2)]
+    tamper(path, "UPDATE audit_events SET record = record || ' ' WHERE session_id = ? AND seq = 5", SESSION)
+    with beliefd.open(path) as opened:
+        page = opened.list_sessions()
+        assert [session.session_id for session in page.sessions] == whole
+        [broken] = page.broken
+        assert (broken.session_id, broken.seq) == (SESSION, 5)
+        assert "does not match its bytes" in broken.reason
+        first, rest = opened.list_sessions(limit=1), opened.list_sessions(limit=2, cursor=SESSION)
+        assert (first.sessions, first.broken, first.next) == ([], [broken], SESSION)
+        assert ([session.session_id for session in rest.sessions], rest.broken) == (whole, [])

@@ -1,12 +1,14 @@
 """A key makes a retry safe: it gets the first answer and writes nothing."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
 from beliefd.kernel.commands import RequestTermination
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.events import Refused
+from beliefd.ledger.chain import STATE_HASH_EVERY, Sealed
 from beliefd.steward.handle import Steward
 from beliefd.stores.base import Append, StorageUnavailable, Store
 from tests.steward.places import ALICE, BOB, Place, declaration, declared, eliminate, ledger_of, names, seen
@@ -118,6 +120,48 @@ async def test_a_request_that_was_turned_away_has_not_used_its_key(place: Place)
         await steward.submit(session_id, eliminate("h0000"), ALICE, key="k", if_match="not the head")
     outcome = await steward.submit(session_id, eliminate("h0001"), ALICE, key="k")
     assert outcome.head.seq == 2
+
+
+class _Counts:
+    """A store that counts the entries it hands out."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.read = 0
+
+    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
+        entries = await self._store.entries(session_id, after, limit)
+        self.read += len(entries)
+        return entries
+
+    async def replay(
+        self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
+    ) -> None:
+        self.read += upto - after
+        await self._store.replay(session_id, after, upto, take)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+
+async def test_an_old_key_costs_the_events_since_a_snapshot_not_the_whole_ledger(place: Place) -> None:
+    steward = await place.steward()
+    session_id = await declared(steward)
+    answers = {}
+    for turn in range(5):
+        answers[turn] = await steward.submit(session_id, eliminate(f"h000{turn}"), ALICE, key=f"k{turn}")
+        for _ in range(4):  # snapshots are taken once a turn, so several turns make several
+            await asyncio.gather(
+                *(steward.submit(session_id, eliminate("h0000"), ALICE) for _ in range(STATE_HASH_EVERY // 2))
+            )
+    counting = _Counts(steward.store)
+    again = Steward(counting)  # type: ignore[arg-type]
+    await again.submit(session_id, eliminate("h0000"), ALICE)
+    for turn, answer in answers.items():
+        counting.read = 0
+        retried = await again.submit(session_id, eliminate(f"h000{turn}"), ALICE, key=f"k{turn}")
+        assert seen(retried) == seen(answer)
+        assert counting.read <= STATE_HASH_EVERY + 8
 
 
 class _LosesAcknowledgements:

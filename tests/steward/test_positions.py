@@ -55,7 +55,7 @@ class Watched:
         self._snapshot = snapshot
         self.read_after: list[int] = []
 
-    async def snapshot(self, session_id: str) -> Snapshot | None:
+    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
         return self._snapshot
 
     async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from beliefd.stores.base import Append, StorageUnavailable
+from beliefd.stores.base import Append, Snapshot, StorageUnavailable
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.stores.sqlite_schema import MIGRATIONS
 from beliefd.testing.appends import batch, chain
@@ -82,6 +82,19 @@ async def test_the_schema_version_is_recorded(ledger: Path) -> None:
     connection = sqlite3.connect(ledger)
     assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
     connection.close()
+
+
+async def test_the_snapshot_of_an_older_file_is_kept(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "old.db") as connection:
+        for script in MIGRATIONS[:2]:
+            connection.executescript(script)
+        connection.execute("INSERT INTO snapshots (session_id, seq, state) VALUES ('s', 256, x'00ff')")
+        connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    store = await SqliteStore.open(tmp_path / "old.db")
+    assert await store.snapshot("s") == Snapshot(256, b"\x00\xff")
+    assert await store.snapshot("s", 255) is None
+    await store.close()
 
 
 async def test_a_file_from_the_future_is_refused(ledger: Path) -> None:

@@ -105,14 +105,18 @@ class ReplaysPastTheEnd(MemoryStore):
 
 class KeepsTheFirstSnapshot(MemoryStore):
     async def append(self, batch: Append) -> None:
-        known = self._snapshots.get(batch.session_id)
         await super().append(batch)
-        if known is not None:
-            self._snapshots[batch.session_id] = known
+        del self._snapshots.get(batch.session_id, [])[1:]
+
+
+class KeepsTheLastSnapshot(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        await super().append(batch)
+        del self._snapshots.get(batch.session_id, [])[:-1]
 
 
 class LosesSnapshots(MemoryStore):
-    async def snapshot(self, session_id: str) -> Snapshot | None:
+    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
         return None
 
 

@@ -274,8 +274,9 @@ def _verify_each(target: Target) -> Iterator[tuple[str, "Verified"]]:
         cursor: str | None = None
         while True:
             page = calls.list_sessions(cursor=cursor, limit=500)
-            for item in page.sessions:
-                yield item.session_id, calls.verify(item.session_id)
+            listed = [item.session_id for item in page.sessions] + [one.session_id for one in page.broken]
+            for session_id in sorted(listed):  # ids are ordered by time
+                yield session_id, calls.verify(session_id)
             cursor = page.next
             if cursor is None:
                 return

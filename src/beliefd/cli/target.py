@@ -109,15 +109,9 @@ class Target(Struct, frozen=True):
             with self.embedded(create) as embedded:
                 yield embedded
             return
-        import httpx
-
         from beliefd.client import Client
 
-        try:
-            client = Client(self.url, self.token)
-        except httpx.InvalidURL as error:
-            raise invalid(f"`{self.url}` is no address: {error}", "--url") from None
-        with client:
+        with Client(self.url, self.token) as client:
             yield client
 
     @contextmanager

@@ -120,10 +120,16 @@ def sessions(page: SessionPage) -> RenderableType:
             Text(item.status, STATUS_STYLE[item.status]),
             str(item.seq),
         )
-    if not page.sessions:
+    if not page.sessions and not page.broken:
         return Text("no sessions", "dim")
-    more = Text(f"more: --cursor {page.next}", "dim") if page.next else Text("")
-    return Group(table, more) if page.next else table
+    parts: list[RenderableType] = [table] if page.sessions else []
+    parts += [
+        Text(f"{broken.session_id} is broken at event {broken.seq}: {visible(broken.reason)}", "red")
+        for broken in page.broken
+    ]
+    if page.next:
+        parts.append(Text(f"more: --cursor {page.next}", "dim"))
+    return Group(*parts)
 
 
 def why(answer: Why) -> RenderableType:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import Object, OntologyBundle
 from beliefd.protocol.operations import BY_NAME, Operation
 
@@ -191,6 +191,10 @@ def error_from(status: int, data: bytes) -> BeliefdError:
         return BeliefdError(Code(body["code"]), body["message"], body.get("details"))
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
         return BeliefdError(Code.INTERNAL, f"unexpected answer with status {status}")
+
+
+def no_address(url: str, error: Exception) -> BeliefdError:
+    return invalid(f"`{url}` is no address of a server: {error}", "url")
 
 
 def unreachable(url: str, error: Exception) -> BeliefdError:

@@ -201,7 +201,10 @@ class Client(Calls):
     def __init__(self, url: str = "http://127.0.0.1:8642", token: str | None = None) -> None:
         self._url = url
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT_SECONDS)
+        try:
+            self._http = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT_SECONDS)
+        except httpx.InvalidURL as error:
+            raise requests.no_address(url, error) from None
 
     def _send(self, request: Request) -> Any:
         try:

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from beliefd import __version__
+from beliefd.http.direct import Verbs
 from beliefd.http.errors import defect, guarded, no_such_path, not_offered
 from beliefd.http.openapi import openapi_document
 from beliefd.http.replies import Answered, Reply
@@ -34,6 +35,7 @@ class Application(Starlette):
 
     def __init__(self, steward: Steward, chores: Sequence[Chore], close_steward: bool) -> None:
         self.surface = Surface(steward)
+        self.verbs = Verbs(self.surface)
         pages = {
             "/healthz": self._health,
             "/readyz": self._ready,

@@ -78,18 +78,22 @@ async def guarded(work: Awaitable[Answered]) -> Answered:
     """INVARIANT: whatever happens inside, the caller sees one error shape and never a stack trace."""
     try:
         return await work
-    except BeliefdError as error:
+    except (Exception, asyncio.CancelledError) as error:
+        return reply_to_failure(error)
+
+
+def reply_to_failure(error: Exception | asyncio.CancelledError) -> Reply:
+    if isinstance(error, BeliefdError):
         return error_reply(error)
-    except StorageUnavailable as error:
+    if isinstance(error, StorageUnavailable):
         return error_reply(BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)))
-    except LedgerBroken as error:
+    if isinstance(error, LedgerBroken):
         return error_reply(ledger_broken(error))
-    except asyncio.CancelledError:
+    if isinstance(error, asyncio.CancelledError):
         # Nothing but the end of the server cancels a request. Its caller may have been about to be answered.
         message = "the server is stopping; it is not known whether this was carried out"
         return error_reply(BeliefdError(Code.STORAGE_UNAVAILABLE, message))
-    except ClientDisconnect:
+    if isinstance(error, ClientDisconnect):
         return Reply(CLIENT_GONE)  # nobody reads it; the metrics count it
-    except Exception:
-        log.exception("defect while answering a request")
-        return defect()
+    log.error("defect while answering a request", exc_info=error)
+    return defect()

@@ -13,18 +13,31 @@ from beliefd.steward.tokens import LOCAL_AGENT, Authenticator
 LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-async def principal_of(headers: Headers, authenticator: Authenticator, origins: Sequence[str]) -> Principal:
-    """The speaker, unless a web page speaks that neither this server nor policy (`origins`) knows."""
+def known_principal(
+    headers: Headers, authenticator: Authenticator, origins: Sequence[str]
+) -> Principal | None:
+    """The speaker, if the store need not be asked who it is; refuses the pages that `principal_of` does."""
     if foreign_origin(headers) not in origins:
         _refuse_foreign_pages(headers)
+    authorization = headers.get("Authorization")
+    if authorization is not None:
+        return authenticator.recognised(authorization)
+    if authenticator.is_open() and _is_loopback(headers.get("Host", "")):
+        return LOCAL_AGENT
+    return None
+
+
+async def principal_of(headers: Headers, authenticator: Authenticator, origins: Sequence[str]) -> Principal:
+    """The speaker, unless a web page speaks that neither this server nor policy (`origins`) knows."""
+    known = known_principal(headers, authenticator, origins)
+    if known is not None:
+        return known
     authorization = headers.get("Authorization")
     foreign = authorization is None and not _is_loopback(headers.get("Host", ""))
     if foreign and not await authenticator.configured():
         # A web page can point its own name at 127.0.0.1; the Host header still carries that name.
         message = "without tokens this server answers to loopback names only"
         raise BeliefdError(Code.FORBIDDEN, message, {"path": "Host"})
-    if authorization is None and authenticator.is_open():
-        return LOCAL_AGENT
     return await authenticator.authenticate(authorization)
 
 

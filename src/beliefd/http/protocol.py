@@ -5,12 +5,18 @@ silent in the middle of a request is let go, and an answer leaves in one packet 
 """
 
 import asyncio
-from typing import Any, Final
+import time
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from beliefd.http.direct import MAX_BODY, Verb, Verbs
+from beliefd.http.replies import Reply
 from beliefd.kernel.errors import BeliefdError, Code, invalid
+
+if TYPE_CHECKING:
+    from beliefd.steward.turn import Outcome
 
 MAX_HEAD: Final = 64 * 1024
 """Bytes of request line and headers that may follow those of the first packet."""
@@ -23,7 +29,11 @@ class Protocol(HttpToolsProtocol):
     """Hand it to uvicorn as `http=Protocol`."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(Corked(transport, self.loop))  # type: ignore[arg-type]
+        self.wire = Corked(transport, self.loop)
+        super().connection_made(self.wire)  # type: ignore[arg-type]
+        self._verbs: Verbs | None = getattr(self.app, "verbs", None)
+        self._verb: Verb | None = None
+        self._body = b""
         self._in_head = False
         self._in_request = True  # the first one is due as soon as there is a connection
         self._head_size = 0
@@ -49,11 +59,59 @@ class Protocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
-        super().on_headers_complete()
+        if self._verbs is not None and self._is_ordinary():
+            self._verb = self._verbs.find(self.url)
+        if self._verb is None:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        if self._verb is None:
+            super().on_body(body)
+            return
+        self._body += body
+        if len(self._body) > MAX_BODY:
+            self._leave_short_way()
 
     def on_message_complete(self) -> None:
         self._in_request = False
-        super().on_message_complete()
+        if self._verb is not None:
+            self._begin(self._verb)
+        else:
+            super().on_message_complete()
+
+    # -- verbs on the short way ----------------------------------------------------------------------
+
+    def _is_ordinary(self) -> bool:
+        """A POST on a connection that stays, with nothing before it that is not answered and read."""
+        return (
+            self.parser.get_method() == b"POST"
+            and (self.cycle is None or self.cycle.response_complete)
+            and not (self.expect_100_continue or self.flow.write_paused or self.parser.should_upgrade())
+            and self.parser.should_keep_alive()
+            and self.parser.get_http_version() == "1.1"
+        )
+
+    def _leave_short_way(self) -> None:
+        """Let the application have the request, with as much of its body as has come."""
+        self._verb, body, self._body = None, self._body, b""
+        super().on_headers_complete()
+        if body:
+            super().on_body(body)
+
+    def _begin(self, verb: Verb) -> None:
+        assert self._verbs is not None  # noqa: S101 - that is where the verb comes from
+        begun = self._verbs.begin(verb, self.headers, self._body)
+        if begun is None:
+            self._leave_short_way()
+            super().on_message_complete()
+            return
+        self._verb, self._body = None, b""
+        exchange = Exchange(self, self._verbs, verb)
+        self.cycle = exchange  # type: ignore[assignment]
+        if isinstance(begun, Reply):
+            exchange.send(begun)
+        else:
+            begun.add_done_callback(exchange.answer)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, invalid("this is not an HTTP/1.1 request"))
@@ -76,6 +134,49 @@ class Protocol(HttpToolsProtocol):
             self._watch = self.loop.call_later(SILENCE_SECONDS, self._look)
 
 
+class Exchange:
+    """A verb under way. It stands where uvicorn keeps its own, and knows as much of it as uvicorn asks."""
+
+    __slots__ = (
+        "_protocol",
+        "_started",
+        "_verb",
+        "_verbs",
+        "disconnected",
+        "keep_alive",
+        "response_complete",
+    )
+    message_event: Final = asyncio.Event()
+    """Set when the caller leaves; nobody here waits for it."""
+
+    def __init__(self, protocol: Protocol, verbs: Verbs, verb: Verb) -> None:
+        self._protocol = protocol
+        self._verbs = verbs
+        self._verb = verb
+        self._started = time.perf_counter()
+        self.disconnected = False
+        self.keep_alive = True
+        self.response_complete = False
+
+    def answer(self, done: "asyncio.Future[Outcome]") -> None:
+        self.send(self._verbs.reply(self._verb, done))
+
+    def send(self, reply: Reply) -> None:
+        self._verbs.count(self._verb, reply, self._started)
+        self.response_complete = True
+        if self.disconnected:
+            return
+        protocol = self._protocol
+        head = [STATUS_LINE[reply.status_code]]
+        for name, value in (*protocol.server_state.default_headers, *reply.raw_headers):
+            head += (name, b": ", value, b"\r\n")
+        head.append(b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n")
+        protocol.wire.write_now(b"".join((*head, reply.body)))
+        if not self.keep_alive:
+            protocol.transport.close()
+        protocol.on_response_complete()
+
+
 class Corked:
     """A transport that keeps what is written in one turn of the event loop and sends it together."""
 
@@ -92,6 +193,13 @@ class Corked:
         self._size += len(data)
         if self._size > CORK:  # past this, the transport itself must see it to slow the writer down
             self._flush()
+
+    def write_now(self, data: bytes) -> None:
+        """The same for what is whole already: nothing more is to come that it could travel with."""
+        if self._kept:
+            self.write(data)
+        elif not self._transport.is_closing():
+            self._transport.write(data)
 
     def _flush(self) -> None:
         kept, self._kept, self._size = self._kept, [], 0

@@ -21,12 +21,16 @@ class Reply(Struct, frozen=True):
     media: str | None = "application/json"
     headers: RawHeaders = []
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    @property
+    def raw_headers(self) -> RawHeaders:
         headers = [*self.headers, NO_SNIFFING]
         if self.media is not None:
             headers.append((b"content-type", self.media.encode()))
             headers.append((b"content-length", b"%d" % len(self.body)))
-        await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+        return headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": self.body})
 
 

@@ -35,7 +35,7 @@ class Surface:
         self.steward = steward
         self.authenticator = Authenticator(steward.store)
         self.metrics = Metrics()
-        self._routes = Routes(OPERATIONS)
+        self.routes = Routes(OPERATIONS)
         self._streams: dict[str, Callable[[Call, Headers], Awaitable[Stream]]] = {
             "batch": self._batch,
             "export": self._export,
@@ -44,7 +44,7 @@ class Surface:
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer the request if its path is in the table; False if it is not."""
-        found = self._routes.find(scope["raw_path"])
+        found = self.routes.find(scope["raw_path"])
         if found is None:
             return False
         offered, values = found
@@ -80,11 +80,18 @@ class Surface:
         stream = self._streams.get(operation.name)
         if stream is not None:
             return await stream(admit(operation, call), headers)
-        answer = await perform(self.steward, operation, call)
+        return self.dressed(
+            operation,
+            await perform(self.steward, operation, call),
+            None if writes else headers.get("If-None-Match"),
+        )
+
+    def dressed(self, operation: Operation, answer: object, held: str | None = None) -> Reply:
+        """An answer as it travels; `held` are the versions that the caller has already."""
         etag = _etag(answer)
         if etag is None:
             return Reply(operation.status, _encode(answer))
-        if not writes and is_known(headers.get("If-None-Match"), etag):
+        if held is not None and is_known(held, etag):
             return Reply(304, media=None, headers=[(b"etag", etag.encode())])
         return Reply(operation.status, _encode(answer), headers=[(b"etag", etag.encode())])
 

@@ -1,5 +1,7 @@
 """What was decided, as values. An event is the `delta` of a ledger entry and all that `evolve` needs."""
 
+from typing import Final
+
 from beliefd.kernel.claims.events import (
     ApprovalClosed,
     ApprovalDecided,
@@ -32,7 +34,7 @@ class Declared(Happening, frozen=True, tag="declared"):
     """The session began; its universe is in the entry's payload."""
 
 
-class Eliminated(Happening, frozen=True, tag="eliminated"):
+class Eliminated(Happening, frozen=True, tag="eliminated", gc=False):
     """`eliminated` left the survivors; `ignored` were no longer (or never) among them."""
 
     ignored: tuple[str, ...] = ()
@@ -101,3 +103,8 @@ Event = (
     | EvidenceLinked
     | IntentStaged
 )
+KINDS: Final[dict[type, str]] = {kind: str(kind.__struct_config__.tag) for kind in Event.__args__}
+
+
+def kind_of(event: Event) -> str:
+    return KINDS[type(event)]

@@ -5,14 +5,14 @@ every field is covered: payload, actor, time, order. Stores keep both as they ar
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from beliefd.kernel.canonical import canonical_envelope, digest
-from beliefd.kernel.commands import Command, DeclareSession, Head, verb_of
+from beliefd.kernel.canonical import canonical_envelope, digest, is_plain
+from beliefd.kernel.commands import VERBS, Command, DeclareSession, Eliminate, Head, verb_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Eliminated, Event
 from beliefd.kernel.facts import Facts, Findings
@@ -97,23 +97,27 @@ class _EliminationLink(Link, frozen=True, gc=False):
 
 _entry_decoder = msgspec.json.Decoder(Entry)
 _link_decoder = msgspec.json.Decoder(Link)
-_elimination_decoder = msgspec.json.Decoder(_EliminationLink)
+_read_elimination = msgspec.json.Decoder(_EliminationLink).decode
 _declare_decoder = msgspec.json.Decoder(DeclareSession)
-_command_types: dict[str, type] = {str(kind.__struct_config__.tag): kind for kind in Command.__args__}
+_command_types: dict[str, type] = {verb: kind for kind, verb in VERBS.items()}
 
 
 def read(record: bytes) -> Entry:
     return _entry_decoder.decode(record)
 
 
-def read_links(records: Iterable[bytes]) -> list[Link]:
-    links: list[Link] = []
-    for record in records:
-        try:
-            links.append(_elimination_decoder.decode(record))  # almost all are, and one kind reads faster
-        except msgspec.ValidationError:
-            links.append(_link_decoder.decode(record))
-    return links
+def read_links(records: Sequence[bytes]) -> list[Link]:
+    try:
+        return list(map(_read_elimination, records))  # almost all are, and one kind reads faster
+    except msgspec.ValidationError:
+        return [_read_link(record) for record in records]
+
+
+def _read_link(record: bytes) -> Link:
+    try:
+        return _read_elimination(record)
+    except msgspec.ValidationError:
+        return _link_decoder.decode(record)
 
 
 def declaration(entry: Entry) -> DeclareSession:
@@ -204,7 +208,7 @@ def seal(
         "ts": facts.now,
         "verb": verb_of(command),
     }
-    foreign = ["delta", "payload"]
+    foreign = [] if _holds_texts_only(command, event) else ["delta", "payload"]
     if facts.findings is not None:
         envelope["facts"] = msgspec.to_builtins(facts.findings)
         foreign.append("facts")
@@ -212,6 +216,11 @@ def seal(
         envelope["state_hash"] = state_hash(after)
     record = canonical_envelope(envelope, foreign)
     return Sealed(seq, facts.event_id, record, hashlib.sha256(record).hexdigest())
+
+
+def _holds_texts_only(command: Command, event: Event) -> bool:
+    """An elimination is made of texts and of what justifies it: nothing else in it has to be looked at."""
+    return type(command) is Eliminate and type(event) is Eliminated and is_plain(command.justification, 2)
 
 
 def head_of(sealed: Sealed) -> Head:

@@ -81,9 +81,21 @@ class Concluded(Answer, frozen=True):
     audit_event_id: str
 
 
+class BrokenLedger(Answer, frozen=True):
+    """A session that is stored and cannot be shown, because its ledger contradicts itself at `seq`."""
+
+    session_id: str
+    seq: int
+    event_id: str | None
+    reason: str
+
+
 class SessionPage(Answer, frozen=True):
+    """`broken` are the sessions of the page whose ledgers do not verify; they do not hide the others."""
+
     sessions: list[BeliefSnapshot]
     next: str | None
+    broken: list[BrokenLedger] = []
 
 
 class AuditPage(Answer, frozen=True):
@@ -169,7 +181,7 @@ def snapshot_of(
         ontology=session.ontology,
         survivors=page[:limit],
         n_survivors=survivors.count,
-        n_hypotheses=len(survivors.universe),
+        n_hypotheses=len(survivors.universe.ids),
         survivors_next=page[limit - 1] if more and limit else None,
         entropy_proxy=math.log2(survivors.count) if survivors.count > 1 else 0.0,
         status=session.status,

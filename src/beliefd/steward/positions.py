@@ -135,12 +135,14 @@ class Positions:
             self._weight -= len(position.session.survivors.universe)
 
     async def at(self, session_id: str, seq: int) -> Position | None:
-        """The position right after event `seq`, folded from the beginning: time travel needs no cache."""
+        """The position right after event `seq`, folded from the snapshot before it."""
         known = self.cached(session_id)
         if known is not None and known.head.seq == seq:
             return known
-        entries = await self._store.entries(session_id, 0, seq)
-        return await offload(is_heavy(entries), fold, entries)
+        start = await self._from_snapshot(session_id, seq)
+        after = 0 if start is None else start.head.seq
+        entries = await self._store.entries(session_id, after, seq - after)
+        return await offload(is_heavy(entries), fold, entries, start)
 
     async def existing(self, session_id: str) -> Position:
         position = await self.fresh(session_id)
@@ -148,8 +150,8 @@ class Positions:
             raise session_not_found(session_id)
         return position
 
-    async def _from_snapshot(self, session_id: str) -> Position | None:
-        snapshot = await self._store.snapshot(session_id)
+    async def _from_snapshot(self, session_id: str, upto: int | None = None) -> Position | None:
+        snapshot = await self._store.snapshot(session_id, upto)
         if snapshot is None:
             return None
         first = await self._store.entries(session_id, 0, 1)

@@ -13,12 +13,13 @@ from beliefd.kernel.events import Refused
 from beliefd.kernel.firewall.artifacts import Evidence
 from beliefd.kernel.firewall.events import EvidenceLinked
 from beliefd.kernel.policy import Policy
-from beliefd.ledger.chain import Entry, Sealed, command_of, read
+from beliefd.ledger.chain import Entry, LedgerBroken, Sealed, command_of, read
 from beliefd.ledger.verify import Verification, verify
 from beliefd.protocol.answers import (
     AUDIT_PAGE,
     SURVIVORS_PAGE,
     BeliefSnapshot,
+    BrokenLedger,
     FirstBad,
     SessionPage,
     Testimony,
@@ -42,11 +43,21 @@ class RawAuditPage(Struct, frozen=True):
 async def list_sessions(steward: Steward, cursor: str | None, limit: int) -> SessionPage:
     rows = await steward.store.sessions(cursor, limit + 1)
     shown = rows[:limit]
-    snapshots = []
+    snapshots: list[BeliefSnapshot] = []
+    broken: list[BrokenLedger] = []
     for row in shown:
-        position = await steward.positions.existing(row.session_id)
-        snapshots.append(snapshot_of(position.session, position.head, limit=100))
-    return SessionPage(sessions=snapshots, next=shown[-1].session_id if len(rows) > limit else None)
+        try:
+            position = await steward.positions.existing(row.session_id)
+        except LedgerBroken as error:
+            broken.append(
+                BrokenLedger(
+                    session_id=row.session_id, seq=error.seq, event_id=error.event_id, reason=error.reason
+                )
+            )
+        else:
+            snapshots.append(snapshot_of(position.session, position.head, limit=100))
+    following = shown[-1].session_id if len(rows) > limit else None
+    return SessionPage(sessions=snapshots, next=following, broken=broken)
 
 
 async def query_belief(

@@ -45,7 +45,7 @@ class Authenticator:
 
     def is_open(self) -> bool:
         """Is it known, without asking the store, that no token was ever made?"""
-        return not self._tokens and time.monotonic() - self._read_at <= REFRESH_SECONDS
+        return not self._tokens and not self._is_stale()
 
     async def configured(self) -> bool:
         """Has any token ever been made? From then on, nobody is let in without one."""
@@ -57,21 +57,36 @@ class Authenticator:
             if await self.configured():
                 raise _unauthorized("this server needs `Authorization: Bearer <token>`")
             return LOCAL_AGENT
+        await self._refresh(force=_token_id(header) not in self._tokens)
+        return self._principal(header)
+
+    def recognised(self, header: str) -> Principal | None:
+        """The same without asking the store, as long as what was read of it is fresh."""
+        if self._is_stale() or _token_id(header) not in self._tokens:
+            return None
+        return self._principal(header)
+
+    def _principal(self, header: str) -> Principal:
         scheme, _, secret = header.partition(" ")
-        secret = secret.strip()
-        token_id = secret.split("_", 2)[1] if secret.startswith("bd_") and secret.count("_") >= 2 else ""
-        await self._refresh(force=token_id not in self._tokens)
-        token = self._tokens.get(token_id)
+        token = self._tokens.get(_token_id(header))
         # Compare even when there is nothing to compare with: the time taken tells nothing.
-        known = hmac.compare_digest(_hash(secret), token.secret_hash if token else _hash(""))
+        known = hmac.compare_digest(_hash(secret.strip()), token.secret_hash if token else _hash(""))
         if scheme.lower() != "bearer" or token is None or not known or token.revoked_at is not None:
             raise _unauthorized("the token is not known here or has been revoked")
         return principal_of(token)
 
+    def _is_stale(self) -> bool:
+        return time.monotonic() - self._read_at > REFRESH_SECONDS
+
     async def _refresh(self, force: bool = False) -> None:
-        if force or time.monotonic() - self._read_at > REFRESH_SECONDS:
+        if force or self._is_stale():
             self._tokens = {token.token_id: token for token in await self._store.tokens()}
             self._read_at = time.monotonic()
+
+
+def _token_id(header: str) -> str:
+    secret = header.partition(" ")[2].strip()
+    return secret.split("_", 2)[1] if secret.startswith("bd_") and secret.count("_") >= 2 else ""
 
 
 def _hash(secret: str) -> str:

@@ -1,5 +1,6 @@
 """Every operation's handler, by name. Entrypoints look a handler up, call it, and encode what it returns."""
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from io import BytesIO
@@ -8,6 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from beliefd.kernel import events
+from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import Principal
 from beliefd.protocol import answers
@@ -30,10 +32,20 @@ from beliefd.steward.counterfactual import counterfactual
 from beliefd.steward.handle import Outcome, Steward, refusal
 from beliefd.steward.offload import HEAVY_ITEMS, offload
 
-__all__ = ["HANDLERS", "Call", "admit", "answer_to", "authorise", "perform"]
+__all__ = ["HANDLERS", "VERBS", "Call", "admit", "answer_to", "authorise", "perform", "submit"]
 
 Handler = Callable[[Steward, Call], Awaitable[Any]]
+VERBS: Final = (
+    "eliminate",
+    "enter_obligation",
+    "request_exit",
+    "declare_conclusion",
+    "request_termination",
+)
+"""Operations that are one command to a session, and nothing else."""
 KEY_PATTERN: Final = "^[!-~]([ -~]{0,253}[!-~])?$"
+_ELIMINATING: Final = (events.Eliminated, events.Merged)
+_RULING: Final = (events.ExitRuled, events.TerminationRuled)
 _KEY: Final = re.compile(KEY_PATTERN)
 
 
@@ -74,14 +86,14 @@ def answer_to(outcome: Outcome) -> answers.Answer:
     if (refused := refusal(outcome)) is not None:
         raise refused
     snapshot = snapshot_of(outcome.session, outcome.head)
-    if isinstance(event, events.Eliminated | events.Merged):
+    if isinstance(event, _ELIMINATING):
         return answers.Eliminated(
             applied_eliminated=list(event.eliminated),
             ignored_eliminated=list(event.ignored),
             snapshot=snapshot,
             audit_event_id=event_id,
         )
-    if isinstance(event, events.ExitRuled | events.TerminationRuled):
+    if isinstance(event, _RULING):
         return answers.Ruled(
             approved=event.approved, reason=event.reason, snapshot=snapshot, audit_event_id=event_id
         )
@@ -108,16 +120,21 @@ async def _declare(steward: Steward, call: Call) -> answers.Answer:
     return answer_to(await steward.declare(command, call.principal, key=call.key))
 
 
+def submit(steward: Steward, operation: Operation, call: Call) -> "asyncio.Future[Outcome]":
+    """One of `VERBS`: its command is in its session's lane when this returns."""
+    return _queued(steward, call, convert(bind(call.body, call.path), operation.body))
+
+
+def _queued(steward: Steward, call: Call, command: Command) -> "asyncio.Future[Outcome]":
+    return steward.submit(call.session_id, command, call.principal, if_match=call.if_match, key=call.key)
+
+
 def _verb(name: str) -> Handler:
     kind = BY_NAME[name].body
 
     async def handle(steward: Steward, call: Call) -> answers.Answer:
         command = await _converted(bind(call.body, call.path), kind)
-        return answer_to(
-            await steward.submit(
-                call.session_id, command, call.principal, if_match=call.if_match, key=call.key
-            )
-        )
+        return answer_to(await _queued(steward, call, command))
 
     return handle
 
@@ -164,11 +181,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "declare_session": _declare,
     "list_sessions": _list,
     "query_belief": _query,
-    "eliminate": _verb("eliminate"),
-    "enter_obligation": _verb("enter_obligation"),
-    "request_exit": _verb("request_exit"),
-    "declare_conclusion": _verb("declare_conclusion"),
-    "request_termination": _verb("request_termination"),
+    **{name: _verb(name) for name in VERBS},
     "audit_trace": _audit,
     "verify": _verify,
     "why": _why,

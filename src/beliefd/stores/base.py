@@ -1,6 +1,6 @@
 """The port that every store implements, and the values that cross it."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -97,7 +97,7 @@ Listener = Callable[[str], None]
 class Store(Protocol):
     """INVARIANT: an append is whole and durable when it returns, or absent when it raises."""
 
-    async def append(self, batch: Append) -> None:
+    def append(self, batch: Append) -> Awaitable[None]:
         """Add entries; raise HeadMoved if the head is not the expected one or a key is taken, and LinkRefused
         if a link of the graph has a player that may not play its role or is not there."""
         ...
@@ -121,7 +121,9 @@ class Store(Protocol):
 
     async def seq_of(self, session_id: str, event_id: str) -> int | None: ...
 
-    async def snapshot(self, session_id: str) -> Snapshot | None: ...
+    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
+        """The newest snapshot, at or before `upto` if that is given: the past is asked for, too."""
+        ...
 
     async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
         """Sessions ordered by id (ids are time-ordered), past `after`."""

@@ -30,7 +30,7 @@ class MemoryStore:
         self._entries: dict[str, list[Sealed]] = {}
         self._places: dict[tuple[str, str], int] = {}
         self._created: dict[str, str] = {}
-        self._snapshots: dict[str, Snapshot] = {}
+        self._snapshots: dict[str, list[Snapshot]] = {}
         self._remembered: dict[tuple[str, str], Remembered] = {}
         self._policies: dict[str, bytes] = {}
         self._inbox: dict[str, InboxRow] = {}
@@ -61,7 +61,7 @@ class MemoryStore:
         for row in batch.inbox:
             self._inbox[row.approval_id] = row
         if batch.snapshot is not None:
-            self._snapshots[batch.session_id] = batch.snapshot
+            self._snapshots.setdefault(batch.session_id, []).append(batch.snapshot)
         self._listeners.tell(batch.session_id)
 
     async def head(self, session_id: str) -> Head | None:
@@ -85,8 +85,9 @@ class MemoryStore:
     async def seq_of(self, session_id: str, event_id: str) -> int | None:
         return self._places.get((session_id, event_id))
 
-    async def snapshot(self, session_id: str) -> Snapshot | None:
-        return self._snapshots.get(session_id)
+    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
+        kept = self._snapshots.get(session_id, [])
+        return next((one for one in reversed(kept) if upto is None or one.seq <= upto), None)
 
     async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
         ids = sorted(sid for sid in self._entries if after is None or sid > after)[:limit]

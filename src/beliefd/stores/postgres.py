@@ -1,8 +1,6 @@
 """The shared store: PostgreSQL through asyncpg, for any number of server processes on the same ledgers.
 
-An append is one statement and therefore one transaction and one round trip: it moves the head of the session
-from the expected place, and writes everything else only if the head moved. Of two appends at one head the
-second waits for the row, finds it changed and writes nothing.
+Each method is one statement and one round trip; how an append is one, too, is in postgres_append.py.
 """
 
 import asyncio
@@ -172,8 +170,13 @@ class PostgresStore(PostgresGraph):
         )
         return None if row is None else int(row[0])
 
-    async def snapshot(self, session_id: str) -> Snapshot | None:
-        row = await self._one("SELECT seq, state FROM snapshots WHERE session_id = $1", session_id)
+    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
+        row = await self._one(
+            "SELECT seq, state FROM snapshots WHERE session_id = $1 AND ($2::bigint IS NULL OR seq <= $2)"
+            " ORDER BY seq DESC LIMIT 1",
+            session_id,
+            upto,
+        )
         return None if row is None else Snapshot(row[0], row[1])
 
     async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:

@@ -1,4 +1,8 @@
-"""The one statement that is an append."""
+"""An append to PostgreSQL: one statement and therefore one transaction and one round trip.
+
+It moves the head of the session from the expected place, and writes everything else only if the head moved.
+Of two appends at one head the second waits for the row, finds it changed and writes nothing.
+"""
 
 from typing import Final
 
@@ -25,7 +29,7 @@ _WRITE: Final = """
 ), cached AS (
     INSERT INTO snapshots (session_id, seq, state)
     SELECT moved.session_id, $16::bigint, $17::bytea FROM moved WHERE $16::bigint IS NOT NULL
-    ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, state = excluded.state
+    ON CONFLICT (session_id, seq) DO UPDATE SET state = excluded.state
 )
 """
 _COUNT: Final = "\nSELECT count(*) FROM moved\n"
@@ -54,7 +58,7 @@ _STATEMENTS: Final = {
 
 
 def append_statement(batch: Append) -> tuple[str, list[object]]:
-    """The statement and its parameters; it answers 0 when the head had moved."""
+    """The statement and its parameters; it answers with 1 if the head moved, with 0 if it had before."""
     parameters = _parameters(batch)
     if batch.graph:
         parameters += graph_parameters(batch.graph)

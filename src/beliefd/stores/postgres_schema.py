@@ -141,6 +141,9 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         PRIMARY KEY (name, version)
     );
     """,
+    """
+    ALTER TABLE snapshots DROP CONSTRAINT snapshots_pkey, ADD PRIMARY KEY (session_id, seq);
+    """,
 )
 
 LOCK: Final = 0x62656C69656664

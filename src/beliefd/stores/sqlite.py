@@ -11,11 +11,11 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from beliefd.kernel.commands import Head
+from beliefd.kernel.commands import MAX_SAFE_INTEGER, Head
 from beliefd.ledger.chain import Sealed
 from beliefd.stores.base import (
     Append,
@@ -32,7 +32,7 @@ from beliefd.stores.listeners import Listeners
 from beliefd.stores.sqlite_bulk import CHUNK, RECORDS, ROWS, BulkReader, sealed
 from beliefd.stores.sqlite_file import OpenedFiles, prepare
 from beliefd.stores.sqlite_graph import SqliteGraph
-from beliefd.stores.sqlite_group import GroupCommit
+from beliefd.stores.sqlite_group import GroupCommit, words
 from beliefd.stores.sqlite_schema import migrate
 
 BUSY_MS = 30_000
@@ -77,18 +77,19 @@ class SqliteStore(SqliteGraph):
 
     # -- writing ---------------------------------------------------------------------------------
 
-    async def append(self, batch: Append) -> None:
-        if self._closed:
-            raise StorageUnavailable("the store is closed")
+    def append(self, batch: Append) -> Awaitable[None]:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
+        if self._closed:
+            done.set_exception(StorageUnavailable("the store is closed"))
+            return done
         self._jobs.append((batch, loop, done))
         waiting = len(self._jobs)
         if waiting == 1:
             loop.call_soon(self._gather, loop, waiting, loop.time() + PATIENCE)
         elif waiting == ENOUGH:
             self._bell.set()
-        await done
+        return done
 
     def _gather(self, loop: asyncio.AbstractEventLoop, before: int, until: float) -> None:
         """Wait for company before ringing the writer, as long as every turn of the loop brings some."""
@@ -180,8 +181,12 @@ class SqliteStore(SqliteGraph):
         )
         return None if row is None else int(row[0])
 
-    async def snapshot(self, session_id: str) -> Snapshot | None:
-        row = self._one("SELECT seq, state FROM snapshots WHERE session_id = ?", session_id)
+    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
+        row = self._one(
+            "SELECT seq, state FROM snapshots WHERE session_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
+            session_id,
+            MAX_SAFE_INTEGER if upto is None else upto,
+        )
         return None if row is None else Snapshot(row[0], row[1])
 
     async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
@@ -336,16 +341,19 @@ class SqliteStore(SqliteGraph):
             await asyncio.sleep(POLL_SECONDS)
 
     async def ping(self) -> None:
-        def probe() -> None:
-            self._files.check()
-            with contextlib.closing(_connect(self._path)) as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute("ROLLBACK")
-
         try:
-            await asyncio.to_thread(probe)
+            await asyncio.to_thread(self._probe)
         except sqlite3.Error as error:
-            raise StorageUnavailable(str(error)) from None
+            raise StorageUnavailable(words(error)) from None
+
+    def _probe(self) -> None:
+        """Commit what is there already: that takes the lock, room in the log and a sync, as a write does."""
+        self._files.check()
+        with contextlib.closing(_connect(self._path)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {version}")
+            connection.execute("COMMIT")
 
     async def close(self) -> None:
         if self._closed:

@@ -1,96 +1,109 @@
-"""Group commit: many appends, one transaction, few statements.
+"""Group commit: many appends in one statement, which SQLite makes one transaction.
 
-Each statement hands the interpreter to other threads and has to win it back, which costs more than the
-statement itself. So rows of all appends travel together, and heads are read only when they may have moved.
+Each call into SQLite hands the interpreter to other threads and has to win it back from a busy event loop,
+which takes longer than the call itself. So the entries of a whole group are written by a single call: a view
+takes the rows, and its trigger checks and moves heads as the events go in.
 """
 
 import contextlib
 import sqlite3
 from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 from beliefd.kernel.commands import Head
 from beliefd.knowledge.graph import LinkRefused
-from beliefd.ledger.chain import head_of
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 from beliefd.stores.sqlite_graph import write_graph
 
-MAX_ROWS: Final = 128
-MAX_KNOWN_HEADS: Final = 10_000
-
-_EVENTS: Final = "INSERT INTO audit_events (session_id, seq, event_id, record, hash) VALUES {rows}"
-_SESSIONS: Final = (
-    "INSERT INTO sessions (session_id, created_at, head_seq, head_event_id, head_hash) VALUES {rows}"
-    " ON CONFLICT (session_id) DO UPDATE SET head_seq = excluded.head_seq,"
-    " head_event_id = excluded.head_event_id, head_hash = excluded.head_hash"
+MAX_ROWS: Final = 512
+FIRST: Final = 1
+LAST: Final = 2
+COLUMNS: Final = 8
+# INVARIANT: a head moves only from where the append expects it, whoever else writes to the file.
+_PREPARE: Final = (
+    """
+    CREATE TEMP VIEW appends AS
+    SELECT session_id, '' AS created_at, seq, event_id, record, hash, hash AS expected, 0 AS edge
+    FROM audit_events
+    """,
+    """
+    CREATE TEMP TRIGGER appends_written INSTEAD OF INSERT ON appends BEGIN
+        SELECT RAISE(ABORT, 'head moved') WHERE NEW.edge & 1 AND NEW.expected
+            IS NOT (SELECT head_hash FROM sessions WHERE session_id = NEW.session_id);
+        INSERT INTO audit_events (session_id, seq, event_id, record, hash)
+            VALUES (NEW.session_id, NEW.seq, NEW.event_id, NEW.record, NEW.hash);
+        INSERT INTO sessions (session_id, created_at, head_seq, head_event_id, head_hash)
+            SELECT NEW.session_id, NEW.created_at, NEW.seq, NEW.event_id, NEW.hash WHERE NEW.edge & 2
+            ON CONFLICT (session_id) DO UPDATE SET head_seq = excluded.head_seq,
+            head_event_id = excluded.head_event_id, head_hash = excluded.head_hash;
+    END
+    """,
 )
-_Row = tuple[str, object, object, object, object]
 
 
 class GroupCommit:
-    """Owns the writing connection; used by one thread."""
+    """Owns the writing connection; used by one thread, once the schema is there."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._heads: dict[str, Head | None] = {}
-        self._version: int | None = None
+        for statement in _PREPARE:
+            connection.execute(statement)
 
     def commit(self, batches: list[Append]) -> list[Exception | None]:
         """Write all batches in one transaction; each gets its own outcome."""
-        connection = self._connection
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            self._forget_what_others_changed()
-            outcomes = self._write(batches)
-            connection.execute("COMMIT")
-            return outcomes
+            try:
+                self._together(batches)
+                return [None for _ in batches]
+            except (sqlite3.IntegrityError, LinkRefused):
+                self._roll_back()  # a head has moved, a key is taken or a link is refused: look at each
+            return self._one_by_one(batches)
         except Exception as error:  # also a defect: the writer must live on, and its callers be told
-            self._heads.clear()
-            with contextlib.suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            failure = StorageUnavailable(_words(error))
+            self._roll_back()
+            failure = StorageUnavailable(words(error))
             return [failure for _ in batches]
 
-    def _forget_what_others_changed(self) -> None:
-        # INVARIANT: heads are believed only while no other connection has committed; asked under the write
-        # lock, `data_version` says exactly that.
-        version = int(self._connection.execute("PRAGMA data_version").fetchone()[0])
-        if version != self._version or len(self._heads) > MAX_KNOWN_HEADS:
-            self._heads.clear()
-            self._version = version
-
-    def _write(self, batches: list[Append]) -> list[Exception | None]:
-        outcomes: list[Exception | None] = []
-        events: list[_Row] = []
-        sessions: dict[str, _Row] = {}
-        for batch in batches:
-            session_id = batch.session_id
-            if self._head(session_id) != batch.expected or self._keys_taken(batch):
-                outcomes.append(HeadMoved(session_id))
-                continue
-            if batch.graph and (refused := self._write_graph(batch)) is not None:
-                outcomes.append(refused)
-                continue
-            head = self._heads[session_id] = head_of(batch.entries[-1])
-            sessions[session_id] = (session_id, batch.created_at, head.seq, head.event_id, head.hash)
-            events += [
-                (session_id, entry.seq, entry.event_id, entry.record.decode(), entry.hash)
-                for entry in batch.entries
-            ]
+    def _together(self, batches: list[Append]) -> None:
+        rows = [row for batch in batches for row in _rows(batch)]
+        more = [batch for batch in batches if _carries_more(batch)]
+        if not more and len(rows) <= MAX_ROWS:
+            self._insert(rows)  # a statement alone is a transaction
+            return
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._insert(rows)
+        for batch in more:
+            if batch.graph:
+                write_graph(self._connection, batch.graph)
             self._write_rest(batch)
-            outcomes.append(None)
-        self._insert(_SESSIONS, list(sessions.values()))
-        self._insert(_EVENTS, events)
+        self._connection.execute("COMMIT")
+
+    def _one_by_one(self, batches: list[Append]) -> list[Exception | None]:
+        outcomes: list[Exception | None] = []
+        self._connection.execute("BEGIN IMMEDIATE")
+        for batch in batches:
+            if self._head(batch.session_id) != batch.expected or self._keys_taken(batch):
+                outcomes.append(HeadMoved(batch.session_id))
+            elif batch.graph and (refused := self._write_graph(batch)) is not None:
+                outcomes.append(refused)
+            else:
+                self._insert(_rows(batch))
+                self._write_rest(batch)
+                outcomes.append(None)
+        self._connection.execute("COMMIT")
         return outcomes
 
-    def _insert(self, statement: str, rows: Sequence[_Row]) -> None:
-        """All rows in powers of two: few statements, and always the same few, so that they stay prepared."""
-        start = 0
-        while start < len(rows):
-            size = min(MAX_ROWS, 1 << (len(rows) - start).bit_length() - 1)
-            values = [value for row in rows[start : start + size] for value in row]
-            self._connection.execute(statement.format(rows=", ".join(["(?, ?, ?, ?, ?)"] * size)), values)
-            start += size
+    def _insert(self, rows: Sequence[tuple[object, ...]]) -> None:
+        for start in range(0, len(rows), MAX_ROWS):
+            chunk = rows[start : start + MAX_ROWS]
+            size = 1 << (len(chunk) - 1).bit_length()
+            values = [value for row in chunk for value in row]
+            self._connection.execute(_statement(size), values + [None] * (COLUMNS * (size - len(chunk))))
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
 
     def _write_rest(self, batch: Append) -> None:
         """What few appends carry: policies, idempotency keys, inbox rows, a snapshot."""
@@ -137,14 +150,10 @@ class GroupCommit:
         return None
 
     def _head(self, session_id: str) -> Head | None:
-        if session_id not in self._heads:
-            row = self._connection.execute(
-                "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = ?", (session_id,)
-            ).fetchone()
-            self._heads[session_id] = (
-                None if row is None else Head(seq=row[0], event_id=row[1].decode(), hash=row[2].decode())
-            )
-        return self._heads[session_id]
+        row = self._connection.execute(
+            "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = ?", (session_id,)
+        ).fetchone()
+        return None if row is None else Head(seq=row[0], event_id=row[1].decode(), hash=row[2].decode())
 
     def _keys_taken(self, batch: Append) -> bool:
         return any(
@@ -155,7 +164,37 @@ class GroupCommit:
         )
 
 
-def _words(error: Exception) -> str:
+@cache
+def _statement(size: int) -> str:
+    """Rows are filled up to a power of two, so that always the same few statements stay prepared."""
+    row = f"({', '.join(['?'] * COLUMNS)})"
+    return f"INSERT INTO appends SELECT * FROM (VALUES {', '.join([row] * size)}) WHERE column1 IS NOT NULL"  # noqa: S608
+
+
+def _rows(batch: Append) -> list[tuple[object, ...]]:
+    """The first row says which head it expects, the last one moves it."""
+    expected = None if batch.expected is None else batch.expected.hash
+    first, last = batch.entries[0], batch.entries[-1]
+    return [
+        (
+            batch.session_id,
+            batch.created_at,
+            entry.seq,
+            entry.event_id,
+            entry.record.decode(),
+            entry.hash,
+            expected,
+            (FIRST if entry is first else 0) | (LAST if entry is last else 0),
+        )
+        for entry in batch.entries
+    ]
+
+
+def _carries_more(batch: Append) -> bool:
+    return bool(batch.policies or batch.remembered or batch.inbox or batch.snapshot or batch.graph)
+
+
+def words(error: Exception) -> str:
     """What became of the appends, and what whoever keeps the disk can do about it."""
     name = getattr(error, "sqlite_errorname", None)
     if name in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):

@@ -137,6 +137,17 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         PRIMARY KEY (name, version)
     );
     """,
+    """
+    ALTER TABLE snapshots RENAME TO newest_snapshots;
+    CREATE TABLE snapshots (
+        session_id TEXT NOT NULL,
+        seq        INTEGER NOT NULL,
+        state      BLOB NOT NULL,
+        PRIMARY KEY (session_id, seq)
+    );
+    INSERT INTO snapshots SELECT session_id, seq, state FROM newest_snapshots;
+    DROP TABLE newest_snapshots;
+    """,
 )
 
 

@@ -118,11 +118,14 @@ class StoreContract:
         assert await store.snapshot("s") == Snapshot(3, b"state")
 
     @promise
-    async def test_a_later_snapshot_replaces_the_earlier_one(self, store: Store) -> None:
+    async def test_the_latest_snapshot_is_given_and_earlier_ones_for_the_past(self, store: Store) -> None:
         first, second = chain("s", 2)
         await store.append(batch("s", None, [first], snapshot=Snapshot(1, b"one")))
         await store.append(batch("s", head_of(first), [second], snapshot=Snapshot(2, b"two")))
         assert await store.snapshot("s") == Snapshot(2, b"two")
+        assert await store.snapshot("s", 2) == Snapshot(2, b"two")
+        assert await store.snapshot("s", 1) == Snapshot(1, b"one")
+        assert await store.snapshot("s", 0) is None
 
     @promise
     async def test_a_policy_that_is_known_already_stays_as_it_is(self, store: Store) -> None:

@@ -1,0 +1,92 @@
+"""Verbs on the short way: from the parser to the steward and back, without a task, a scope or a router.
+
+Only what waits for nothing but the steward goes here: a whole, small request of a caller who is known.
+Everything else, and everything in doubt, goes through the application. The answers are the same.
+"""
+
+import time
+from asyncio import CancelledError, Future
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Final
+
+from msgspec import Struct
+
+from beliefd.http.errors import reply_to_failure
+from beliefd.http.guard import foreign_origin, known_principal
+from beliefd.http.headers import check_content, read_headers
+from beliefd.http.replies import Reply
+from beliefd.http.routing import decoded
+from beliefd.http.surface import Surface
+from beliefd.kernel.errors import BeliefdError
+from beliefd.protocol.operations import Operation
+from beliefd.protocol.wire import parse_object
+from beliefd.steward.turn import Outcome
+from beliefd.steward.usecases import VERBS, Call, admit, answer_to, authorise, submit
+
+MAX_BODY: Final = 16 * 1024
+"""Nothing in a body of this size is worth a thread."""
+MAX_PATH: Final = 512
+KNOWN_PATHS: Final = 4096
+
+
+class Verb(Struct, frozen=True):
+    """An operation that is one command, and the session that its path names."""
+
+    operation: Operation
+    path: dict[str, str]
+
+
+class Verbs:
+    """The verbs of a surface, by path."""
+
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+        self.find: Callable[[bytes], Verb | None] = lru_cache(KNOWN_PATHS)(self._find)
+
+    def _find(self, url: bytes) -> Verb | None:
+        """What a POST to a plain path asks for, if it is a verb; whatever is wrong is said elsewhere."""
+        if len(url) > MAX_PATH or not url.startswith(b"/") or b"?" in url or b"#" in url:
+            return None
+        found = self._surface.routes.find(url)
+        operation = None if found is None else found[0].get("POST")
+        if found is None or operation is None or operation.name not in VERBS:
+            return None
+        try:
+            return Verb(operation, decoded(found[1]))
+        except BeliefdError:
+            return None
+
+    def begin(
+        self, verb: Verb, raw_headers: Iterable[tuple[bytes, bytes]], body: bytes
+    ) -> "Future[Outcome] | Reply | None":
+        """The command under way, or the reply if it is turned away; None if this is not the way for it."""
+        surface, operation = self._surface, verb.operation
+        try:
+            headers = read_headers(raw_headers)
+            origins = surface.steward.policy.security.allowed_origins
+            principal = known_principal(headers, surface.authenticator, origins)
+            if principal is None or "If-Match" in headers:
+                return None
+            authorise(operation, principal)
+            if body:
+                check_content(headers, operation.body_media)
+            call = Call(
+                principal=principal,
+                path=verb.path,
+                body=parse_object(body),
+                key=headers.get("Idempotency-Key"),
+                origin=foreign_origin(headers),
+            )
+            return submit(surface.steward, operation, admit(operation, call))
+        except Exception as error:
+            return reply_to_failure(error)
+
+    def reply(self, verb: Verb, done: "Future[Outcome]") -> Reply:
+        try:
+            return self._surface.dressed(verb.operation, answer_to(done.result()))
+        except (Exception, CancelledError) as error:
+            return reply_to_failure(error)
+
+    def count(self, verb: Verb, reply: Reply, started: float) -> None:
+        self._surface.metrics.observe(verb.operation.name, reply.status_code, time.perf_counter() - started)

@@ -1,0 +1,259 @@
+"""One pass over the calls that wait for a session: decided one after the other, then written together."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from beliefd.kernel.canonical import NotCanonical, canonical, digest
+from beliefd.kernel.commands import Command, DeclareSession, Eliminate, Head, Merge, verb_of
+from beliefd.kernel.decide import decide
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.events import Event, Refused, kind_of
+from beliefd.kernel.evolve import begin, evolve
+from beliefd.kernel.facts import Facts, Findings
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import Session
+from beliefd.kernel.values import Principal
+from beliefd.knowledge.graph import NOTHING, GraphRows, merged
+from beliefd.knowledge.rows import graph_rows
+from beliefd.ledger.chain import Sealed, head_of, payload_of, seal, state_hash_due
+from beliefd.ledger.replay import Position
+from beliefd.steward.inbox import inbox_rows
+from beliefd.steward.lookout import EXAMINED, Aside
+from beliefd.steward.offload import HEAVY_ITEMS
+from beliefd.steward.positions import pack, session_not_found
+from beliefd.stores.base import Append, InboxRow, Remembered, Snapshot
+
+if TYPE_CHECKING:
+    from beliefd.steward.handle import Steward
+
+ANY_HEAD: Final = (None, "*")
+"""What If-Match says when any head will do."""
+TURNED_AWAY: Final = (BeliefdError, NotCanonical, UnicodeEncodeError)
+"""What is one caller's own error: the others of the turn go on."""
+
+
+class Outcome(Struct, frozen=True):
+    """What became of a command: the event, and the state and place right after it.
+
+    `repeated` tells an answer that was given before: what it let happen has happened, or is under way.
+    """
+
+    event: Event
+    session: Session
+    head: Head
+    repeated: bool = False
+
+
+class Waiting(Struct):
+    """A call that waits for its turn."""
+
+    session_id: str
+    command: Command
+    principal: Principal
+    if_match: str | None
+    key: str | None
+    aside: Aside
+    done: "asyncio.Future[Outcome]"
+    recent: int | None = None
+
+    @property
+    def request_hash(self) -> str:
+        # A declaration has no session yet: its id is new on every try and must not tell tries apart.
+        scope = None if isinstance(self.command, DeclareSession) else self.session_id
+        return digest({"session": scope, "verb": verb_of(self.command), "payload": payload_of(self.command)})
+
+    @property
+    def is_plain(self) -> bool:
+        """Can it be decided on a known state without waiting for anything (store, detector, thread)?"""
+        return (
+            self.key is None
+            and self.if_match in ANY_HEAD
+            and not isinstance(self.command, EXAMINED)
+            and not is_heavy(self.command)
+        )
+
+
+class Turn:
+    """Everything is worked out here, then written at once."""
+
+    def __init__(self, steward: "Steward", session_id: str, position: Position | None) -> None:
+        self._steward = steward
+        self._session_id = session_id
+        self._expected = None if position is None else position.head
+        self.session = None if position is None else position.session
+        self.head = self._expected
+        self.entries: list[Sealed] = []
+        self._outcomes: list[tuple[Waiting, Outcome | BeliefdError]] = []
+        self._used: dict[tuple[str, str], tuple[Remembered, Outcome]] = {}
+        self._verdicts: list[tuple[str, str]] = []
+        self._now = ""
+        self._snapshot: Snapshot | None = None
+        self._inbox: dict[str, InboxRow] = {}
+        self._graph: list[GraphRows] = []
+        # Another policy may come into force while a turn waits for a detector or for the disk.
+        self.policies: dict[str, Policy] = {}
+
+    async def take(self, call: Waiting) -> None:
+        """Find out what the call needs to be decided with, and decide it."""
+        try:
+            outcome = await self._remembered(call) if call.key is not None else None
+            findings = await self._findings(call) if outcome is None else None
+        except TURNED_AWAY as error:
+            self._outcomes.append((call, _as_answer(error)))
+            return
+        if outcome is not None:
+            self._outcomes.append((call, outcome))
+        elif is_heavy(call.command):
+            await asyncio.to_thread(self.take_now, call, findings)
+        else:
+            self.take_now(call, findings)
+
+    def take_now(self, call: Waiting, findings: Findings | None = None) -> None:
+        outcome: Outcome | BeliefdError
+        try:
+            outcome = self._decide(call, findings)
+        except TURNED_AWAY as error:
+            outcome = _as_answer(error)
+        self._outcomes.append((call, outcome))
+
+    async def _findings(self, call: Waiting) -> Findings | None:
+        steward, command = self._steward, call.command
+        if not isinstance(command, EXAMINED):
+            return None
+        if call.recent is None:  # a call that is decided again has still been made once
+            call.recent = steward.lookout.count(command, call.principal, steward.policy)
+        return await steward.lookout.findings(
+            self.session, command, call.principal, steward.policy, call.recent, call.aside
+        )
+
+    async def _remembered(self, call: Waiting) -> Outcome | None:
+        assert call.key is not None  # noqa: S101
+        who = call.principal.id
+        here = self._used.get((who, call.key))
+        used = here[0] if here else await self._steward.store.remembered(who, call.key)
+        if used is None:
+            return None
+        if used.request_hash != call.request_hash:
+            raise BeliefdError(
+                Code.CONFLICT,
+                f"Idempotency-Key `{call.key}` was used for another request; use a new key",
+                {"path": "Idempotency-Key"},
+            )
+        return replace(here[1], repeated=True) if here else await self._steward.recall(used)
+
+    def _decide(self, call: Waiting, findings: Findings | None) -> Outcome:
+        command, before = call.command, self.session
+        if before is None and not isinstance(command, DeclareSession):
+            raise session_not_found(self._session_id)
+        self._check_head(call)
+        steward = self._steward
+        self._now = steward.outside.now()
+        facts = Facts(
+            now=self._now,
+            event_id=steward.outside.new_id(),
+            principal=call.principal,
+            policy=steward.policy,
+            policy_hash=steward.policy_hash,
+            findings=findings,
+        )
+        self.policies[facts.policy_hash] = facts.policy
+        event = decide(before, command, facts)
+        if before is None:
+            assert isinstance(command, DeclareSession)  # noqa: S101 - checked above
+            after = begin(self._session_id, command)
+        else:
+            after = evolve(before, event)
+        sealed = seal(before, command, event, after, self.head, facts)
+        self.session, self.head = after, head_of(sealed)
+        self.entries.append(sealed)
+        if state_hash_due(after, sealed.seq):
+            self._snapshot = pack(after, sealed.seq)
+        for row in inbox_rows(event, after):
+            self._inbox[row.approval_id] = row
+        if rows := graph_rows(event, after):
+            self._graph.append(rows)
+        self._verdicts.append((verb_of(command), kind_of(event)))
+        outcome = Outcome(event, after, self.head)
+        if call.key is not None:
+            used = Remembered(call.principal.id, call.key, call.request_hash, self._session_id, sealed.seq)
+            self._used[call.principal.id, call.key] = (used, outcome)
+        return outcome
+
+    def _check_head(self, call: Waiting) -> None:
+        if call.if_match in ANY_HEAD:
+            return
+        head_id = None if self.head is None else self.head.event_id
+        if call.if_match != head_id:
+            raise BeliefdError(
+                Code.CONFLICT,
+                f"If-Match names `{call.if_match}`, but the head is `{head_id}`; read again and decide again",
+                {"path": "If-Match", "head": head_id},
+            )
+
+    def write(self) -> Awaitable[None]:
+        """INVARIANT: what is appended was decided here, on the head that the append expects."""
+        return self._steward.store.append(self._batch())
+
+    def _batch(self) -> Append:
+        return Append(
+            session_id=self._session_id,
+            expected=self._expected,
+            entries=self.entries,
+            created_at=self._now,
+            policies=[
+                (name, canonical(msgspec.to_builtins(policy)))
+                for name, policy in self.policies.items()
+                if name not in self._steward.stored_policies
+            ],
+            remembered=[used for used, _ in self._used.values()],
+            snapshot=self._snapshot,
+            inbox=list(self._inbox.values()),
+            graph=merged(self._graph) if self._graph else NOTHING,
+        )
+
+    def answer(self) -> None:
+        """Remember where the session stands now, and tell every caller what became of its call."""
+        steward = self._steward
+        if self.entries:
+            assert self.session is not None  # noqa: S101 - an entry has a state after it
+            assert self.head is not None  # noqa: S101
+            steward.positions.keep(Position(self.session, self.head))
+            steward.stored_policies.update(self.policies)
+        for verdict in self._verdicts:
+            steward.decided[verdict] += 1
+        for call, outcome in self._outcomes:
+            if call.done.done():
+                continue
+            if isinstance(outcome, BeliefdError):
+                call.done.set_exception(outcome)
+            else:
+                call.done.set_result(outcome)
+
+
+def _as_answer(error: Exception) -> BeliefdError:
+    if isinstance(error, BeliefdError):
+        return error
+    if isinstance(error, NotCanonical):
+        return invalid(error.message, error.path.replace("$.payload", "$", 1))
+    return invalid("lone surrogates are not text", "$")
+
+
+def refusal(outcome: Outcome) -> BeliefdError | None:
+    """The error that a refused command is answered with; it names the event that records the refusal."""
+    event = outcome.event
+    if not isinstance(event, Refused):
+        return None
+    return BeliefdError(event.code, event.message, {**event.details, "audit_event_id": outcome.head.event_id})
+
+
+def is_heavy(command: Command) -> bool:
+    if isinstance(command, Eliminate):
+        return len(command.eliminated) > HEAVY_ITEMS
+    if isinstance(command, DeclareSession):
+        return len(command.hypotheses) > HEAVY_ITEMS
+    return isinstance(command, Merge)

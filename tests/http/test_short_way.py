@@ -1,0 +1,106 @@
+"""Small verbs take a short way through the server; nobody can tell from the answer."""
+
+import json
+import re
+
+import httpx
+import pytest
+
+from tests.http.calls import ELIMINATE, declare
+from tests.http.conftest import Tokens
+from tests.http.raw import Raw, connected
+from tests.support.server import ServerProcess
+
+UUID = re.compile(rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+BODY = json.dumps(ELIMINATE).encode()
+CASES: dict[str, tuple[str, bytes, dict[str, str]]] = {
+    "applied": ("eliminate", BODY, {}),
+    "with a key": ("eliminate", BODY, {"Idempotency-Key": "k"}),
+    "a key that is none": ("eliminate", BODY, {"Idempotency-Key": "\x7f"}),
+    "refused": ("eliminate", BODY.replace(b'"a"', b'"unheard of"'), {}),
+    "a missing field": ("eliminate", b"{}", {}),
+    "no JSON": ("eliminate", b"{", {}),
+    "no body": ("eliminate", b"", {}),
+    "another type": ("eliminate", BODY, {"Content-Type": "text/plain"}),
+    "another site": ("eliminate", BODY, {"Origin": "http://elsewhere.example"}),
+    "a name of elsewhere": ("eliminate", BODY, {"Host": "elsewhere.example"}),
+    "a header twice": ("eliminate", BODY, {"host": "127.0.0.1"}),
+    "a token nobody made": ("eliminate", BODY, {"Authorization": "Bearer bd_x_y"}),
+    "no such obligation": ("obligations/o/exit", b"{}", {}),
+    "a conclusion": ("conclusions", b'{"conclusion_id": "c"}', {}),
+    "the end": ("terminate", b"{}", {}),
+    "an obligation": ("obligations", b'{"obligation_id": "o", "min_total_eliminations": 1}', {}),
+    "too large for the short way": ("eliminate", BODY[:-2] + b'"' + b"x" * 40_000 + b'": 1}}', {}),
+    "the connection ends": ("eliminate", BODY, {"Connection": "close"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_short_way_answers_as_the_long_one_does(
+    case: str, server: ServerProcess, http: httpx.Client
+) -> None:
+    verb, body, headers = CASES[case]
+    if case == "with a key":
+        headers = {"Idempotency-Key": declare(http)}  # any text that no other test has used
+
+    def asked(query: str) -> Raw:
+        with connected(server) as connection:
+            connection.request("POST", f"/v1/sessions/{declare(http)}/{verb}{query}", body, headers)
+            return connection.answer()
+
+    short = asked("")
+    if case == "with a key":
+        headers = {"Idempotency-Key": declare(http)}
+    assert masked(short) == masked(asked("?"))  # a query, even an empty one, goes the long way
+
+
+def masked(answer: Raw) -> tuple[int, dict[str, str], bytes]:
+    headers = {name: UUID.sub(b"-", value.encode()).decode() for name, value in answer.headers.items()}
+    return answer.status, {**headers, "date": ""}, UUID.sub(b"-", answer.body)
+
+
+def test_tokens_count_on_the_short_way(guarded: tuple[ServerProcess, Tokens]) -> None:
+    server, tokens = guarded
+    with httpx.Client(base_url=server.url, verify=False) as http:
+        for role, token in tokens.items():
+            http.headers["Authorization"] = f"Bearer {token}"
+            session_id = declare(http)
+            assert http.post(f"/v1/sessions/{session_id}/eliminate", json=ELIMINATE).status_code == 200
+            [_, event] = http.get(f"/v1/sessions/{session_id}/audit").json()["events"]
+            assert event["actor"]["role"] == role
+            http.headers["Authorization"] = f"Bearer {token}x"
+            assert http.post(f"/v1/sessions/{session_id}/eliminate", json=ELIMINATE).status_code == 401
+
+
+def test_requests_in_one_packet_are_answered_in_their_order(
+    server: ServerProcess, http: httpx.Client
+) -> None:
+    path = f"/v1/sessions/{declare(http)}"
+    head = f"Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(BODY)}\r\n\r\n"
+    post = f"POST {path}/eliminate HTTP/1.1\r\n{head}".encode() + BODY
+    get = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+    with connected(server) as connection:
+        connection.send(post + get + post + post + get)
+        answers = [connection.answer().json for _ in range(5)]
+    assert [answer.get("snapshot", answer)["seq"] for answer in answers] == [2, 2, 3, 4, 4]
+
+
+def test_a_body_may_come_byte_by_byte(server: ServerProcess, http: httpx.Client) -> None:
+    with connected(server) as connection:
+        for _ in range(2):
+            connection.request(
+                "POST", f"/v1/sessions/{declare(http)}/eliminate", b"", {"Content-Length": str(len(BODY))}
+            )
+            for byte in BODY:
+                connection.send(bytes([byte]))
+            assert connection.answer().status == 200
+
+
+def test_a_caller_that_leaves_at_once_has_still_said_it(server: ServerProcess, http: httpx.Client) -> None:
+    session_id = declare(http)
+    with connected(server) as connection:
+        connection.request("POST", f"/v1/sessions/{session_id}/eliminate", BODY)
+    for _ in range(500):
+        if http.get(f"/v1/sessions/{session_id}").json()["seq"] == 2:
+            return
+    pytest.fail("the elimination was lost with its caller")
