@@ -68,7 +68,10 @@ class ProcessExecutor:
         self._starting = asyncio.Lock()
         self._returning: set[asyncio.Task[None]] = set()
 
-    async def start(self) -> "asyncio.Queue[Worker]":
+    async def start(self) -> None:
+        await self._ready()
+
+    async def _ready(self) -> "asyncio.Queue[Worker]":
         """The queue of those that have nothing to do; the first call makes them."""
         async with self._starting:
             if self._idle is not None:
@@ -84,7 +87,7 @@ class ProcessExecutor:
             return idle
 
     async def draw(self, work: Work) -> Block:
-        idle = await self.start()
+        idle = await self._ready()
         worker = await idle.get()
         if not worker.alive:
             worker = self._replaced(worker)  # it died idle, of nobody's block
