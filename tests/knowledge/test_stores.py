@@ -65,12 +65,13 @@ def test_an_append_without_rows_of_the_graph_sends_no_statement_about_it(tmp_pat
     connection = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
     connection.text_factory = bytes
     migrate(connection)
+    writer = GroupCommit(connection)
     sent: list[str] = []
     connection.set_trace_callback(sent.append)
-    assert GroupCommit(connection).commit([batch("s", None, chain("s", 3))]) == [None]
+    assert writer.commit([batch("s", None, chain("s", 3))]) == [None]
     bare = list(sent)
     sent.clear()
-    assert GroupCommit(connection).commit([batch("t", None, chain("t", 3), graph=graph_of("t"))]) == [None]
+    assert writer.commit([batch("t", None, chain("t", 3), graph=graph_of("t"))]) == [None]
     assert not any("graph" in statement for statement in bare)
     assert any("graph_links" in statement for statement in sent)
     assert "graph" not in append_statement(batch("s", None, chain("s", 3)))[0]
