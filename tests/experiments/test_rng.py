@@ -67,4 +67,4 @@ def test_blocks_cover_all_replicates_once_and_in_order(replicates: int, cost: fl
         assert count >= 1
         expected += count
     assert expected == min(replicates, int(3e11 / cost) + 1)
-    assert max(count for _, count in blocks) * cost <= max(cost, 1.01e8)
+    assert max(count for _, count in blocks) * cost <= max(cost, 6.01e7)
