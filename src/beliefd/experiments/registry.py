@@ -45,6 +45,7 @@ def code_hash(name: TemplateName) -> str:
 
     A change of any of them can change a number, so what was frozen before it cannot be run after it.
     """
+    require_libraries()
     hashed = hashlib.sha256()
     for path in sorted(files(name)):
         text = path.read_bytes()

@@ -57,8 +57,8 @@ def _cost(plan: Plan) -> float:
     """Nanoseconds a replicate: by the length of an expression, or what an interpreter takes."""
     params = _params(plan)
     if isinstance(params.model, ByExpression):
-        return 50.0 * len(params.inputs) + 2.0 * len(params.model.expression)
-    return 20_000.0
+        return 20.0 * len(params.inputs) + 0.6 * len(params.model.expression)
+    return 10_000.0
 
 
 def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:

@@ -118,7 +118,7 @@ class ContradictionDetect(Value, frozen=True):
 
 
 class Citation(Value, frozen=True):
-    """A required citation, and the evidence item that it names."""
+    """A citation of the bundle, and the source that it resolves to."""
 
     id: Reference
     source: Reference
