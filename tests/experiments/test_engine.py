@@ -92,8 +92,7 @@ def test_a_worker_that_dies_is_a_recorded_failure_and_the_next_run_goes_on(loop:
     async def killed() -> tuple[RunReport, RunReport]:
         executor = ProcessExecutor(2)
         await executor.start()
-        assert executor._pool is not None
-        victim = next(iter(executor._pool._processes))
+        victim = executor.workers[0].process.pid
         try:
             dead = await run(edge(), executor=executor, progress=lambda _: kill(victim))
             return dead, await run(frozen("bootstrap_ci", GOOD["bootstrap_ci"]), executor=executor)
@@ -118,6 +117,30 @@ def test_a_cancelled_run_says_so_and_concludes_nothing() -> None:
     report = asyncio.run(cancelled())
     assert (report.status, report.failure) == ("cancelled", "the run was cancelled")
     assert nothing_concluded(report)
+
+
+def test_a_cancelled_run_leaves_no_block_behind() -> None:
+    begun, ended = [], []
+
+    class Hanging(SerialExecutor):
+        width = 3
+
+        async def draw(self, work: Work) -> Block:
+            begun.append(work.first)
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                ended.append(work.first)
+            raise AssertionError("nobody cancelled it")
+
+    async def cancelled() -> RunReport:
+        asked = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.02, asked.set)
+        return await run(edge(), executor=Hanging(), cancel=asked)
+
+    assert asyncio.run(cancelled()).status == "cancelled"
+    assert len(begun) == 3
+    assert sorted(ended) == begun
 
 
 def test_a_run_past_its_time_has_failed() -> None:

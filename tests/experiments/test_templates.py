@@ -171,6 +171,15 @@ def test_a_claim_must_hold_in_every_declared_cell() -> None:
     assert report.fragile
 
 
+def test_more_perturbations_do_not_make_a_result_surer_than_its_own_noise() -> None:
+    """The estimate is 3 standard errors above the null: a one-sided level of .00135."""
+    base = {"estimate": 3.0, "ci_low": 3 - 1.96, "ci_high": 3 + 1.96}
+    for count in (100, 1_000):
+        report = ran(frozen("sensitivity_suite", {"base": base, "n_perturbations": count}))
+        assert report.outcome == "support"
+        assert report.error_level == pytest.approx(0.00135, rel=0.01)
+
+
 def test_template_ids_carry_a_version_and_their_code_a_hash() -> None:
     assert [one.id for one in templates()] == [f"{name}@1" for name in PARAMS]
     hashes = {code_hash(name) for name in PARAMS}

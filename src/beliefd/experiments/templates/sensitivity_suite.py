@@ -162,18 +162,26 @@ def _decision(params: SensitivitySuite, span: Span, noise: Floats, rate: float, 
     A claim is refuted when perturbed estimates stay past it, all on one side. Those that scatter around a
     region that is too narrow for their noise say nothing against it.
     """
-    support = _level(_held(params, span, noise), len(noise), rate)
     past = [Span(low=span.high, strict=not span.strict), Span(high=span.low, strict=not span.strict)]
     sides = [one for one in past if math.isfinite(one.low) or math.isfinite(one.high)]
-    refute = min(_level(_held(params, one, noise), len(noise), max(rate, 1 - rate)) for one in sides)
-    return decided(support, min(1.0, len(sides) * refute), alpha)
+    refute = min(_level(params, one, noise, max(rate, 1 - rate)) for one in sides)
+    return decided(_level(params, span, noise, rate), min(1.0, len(sides) * refute), alpha)
 
 
-def _level(held: Floats, count: int, rate: float) -> float:
-    """The level at which the rate is shown to be at least so high, in every cell."""
-    from scipy.special import bdtrc
+def _level(params: SensitivitySuite, span: Span, noise: Floats, rate: float) -> float:
+    """The level at which the estimate is shown to stay in a region often enough, in every cell.
 
-    return float(np.where(held < 1, 1.0, bdtrc(held - 1, count, rate)).max())
+    INVARIANT: more perturbations make the rate of flips better known, not the estimate; so the level is never
+    below that of the result itself, by its own noise and in the worst corner.
+    """
+    from scipy.special import bdtrc, ndtr
+
+    held = _held(params, span, noise)
+    drawn = float(np.where(held < 1, 1.0, bdtrc(held - 1, len(noise), rate)).max())
+    error = _standard_error(params)
+    centres = params.base.estimate + error * np.asarray(_corners(params))
+    own = float((ndtr((span.low - centres) / error) + ndtr((centres - span.high) / error)).max())
+    return min(1.0, max(drawn, own))
 
 
 def _flips_shown(held: Floats, count: int, rate: float, alpha: float) -> bool:

@@ -61,7 +61,7 @@ STEMS: Final = {
 }
 """A text in which none of these occurs holds no marker, however it is wrapped.
 
-Two of five hints are one of these four at least; three of three ideas are one of these one.
+Any two of the five hints include one of the four above, and every brainstorm has its analogies.
 """
 
 _CONTROLS: Final = (r"\b", r"\f", r"\n", r"\r", r"\t")
