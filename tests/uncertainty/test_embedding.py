@@ -10,10 +10,15 @@ from benchmarks.embedding import chosen, pairs_of, settled
 from beliefd.kernel.errors import BeliefdError
 from beliefd.uncertainty.equivalence import embedding
 from beliefd.uncertainty.equivalence.embedding import EmbeddingJudge, by_words
+from beliefd.uncertainty.equivalence.lexical import LexicalJudge
 from beliefd.uncertainty.examples import SETS
 from beliefd.uncertainty.semantic_entropy import semantic_entropy
 
 COUNTRY = ("The company is based in Germany.", "The firm has its headquarters in Germany.")
+CAUSES = (
+    "checkout is slow because the payment service sends too many retries",
+    "checkout is slow because the payment database has too few connections",
+)
 SHIP = "the ship sank near the coast during a winter storm"
 ROSES = "my neighbour plants roses behind the garden wall every spring"
 
@@ -49,6 +54,13 @@ def test_no_cosine_merges_what_the_guards_keep_apart(judge: EmbeddingJudge, a: s
 def test_answers_far_apart_that_no_guard_sees_stay_apart(judge: EmbeddingJudge) -> None:
     assert by_words(SHIP, ROSES) is None
     assert judge.entails_all([(SHIP, ROSES)]) == [False]
+
+
+def test_two_causes_of_one_trouble_are_alike_and_not_the_same(judge: EmbeddingJudge) -> None:
+    assert by_words(*CAUSES) is None
+    assert judge.cosines([CAUSES])[0] > 0.6
+    for one in (LexicalJudge(), judge):
+        assert semantic_entropy(CAUSES, one).uncertainty.value == 1
 
 
 def test_every_example_set_is_where_the_words_put_it_too(judge: EmbeddingJudge) -> None:

@@ -32,8 +32,8 @@ from beliefd.uncertainty.equivalence.words import (
 
 SHORT: Final = 4
 """So many content words make a short answer, in which every word counts."""
-COVERAGE: Final = 0.6
-"""So much of a sentence's content another must have to say the same."""
+COVERAGE: Final = 0.8
+"""So much of a sentence's content another must have to say the same: two causes of one outage share a lot."""
 MAX_LENGTH: Final = 20_000
 _DROPPED: Final = STOP | NEGATIONS | YES | NO | MAYBE
 _TOKEN = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?|°[cf]|%|[^\W_]+(?:\.[^\W_])*", re.UNICODE)
