@@ -23,7 +23,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
-from beliefd.cli.serve import House, bind, collect_less_garbage, loop_factory, run_server, url_of
+from beliefd.cli.serve import House, bind, loop_factory, run_server, tune_interpreter, url_of
 from benchmarks.http import body_of, declared, loaded, serving
 from benchmarks.load import Load
 from benchmarks.workload import CALLERS, HYPOTHESES
@@ -88,7 +88,7 @@ def serve(data: Path, result: Path) -> None:
     listener, sampler = bind("127.0.0.1", 0), Sampler()
 
     def started(_: Any) -> None:
-        collect_less_garbage()
+        tune_interpreter()
         print(f"listening on {url_of(listener, '127.0.0.1')}", flush=True)
         sampler.start()
 
