@@ -47,10 +47,9 @@ class Posterior(Struct, frozen=True):
 
 def posterior(params: BayesianUpdate) -> Posterior:
     """Precisions add up, and means are weighted by them."""
-    values = np.asarray(params.observations)
-    prior = 1 / params.prior_std**2
-    data = len(values) / params.likelihood_std**2
-    mean = (prior * params.prior_mean + data * float(values.mean())) / (prior + data)
+    count = len(params.observations)
+    prior, data = 1 / params.prior_std**2, count / params.likelihood_std**2
+    mean = (prior * params.prior_mean + data * math.fsum(params.observations) / count) / (prior + data)
     return Posterior(mean, 1 / math.sqrt(prior + data))
 
 
