@@ -34,9 +34,9 @@ EXPECTED = {
     "uncertainty": {"measure", "evaluate", "examples", "sample"},
     "calibration": {"put", "append", "show", "predict"},
     "firewall": {"scan"},
-    "hypothesis": {"note", "list"},
+    "hypothesis": {"note", "imagine", "list"},
     "experiment": {"design", "run", "watch", "cancel", "reproduce", "list", "show"},
-    "evidence": {"link", "list"},
+    "evidence": {"link", "list", "discoveries"},
     "intent": {"stage", "list", "show"},
 }  # fmt: skip
 

@@ -25,6 +25,7 @@ BY_WORDS = {
     "list_experiments": ("experiment list",),
     "link_evidence": ("evidence link", "claim_id", "run_id", "role"),
     "list_evidence": ("evidence list",),
+    "list_discoveries": ("evidence discoveries",),
     "list_hypotheses": ("hypothesis list",),
     "list_intents": ("intent list",),
     "show_intent": ("intent show", "intent_id"),

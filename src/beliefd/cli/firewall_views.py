@@ -10,6 +10,7 @@ from beliefd.cli.output import visible
 from beliefd.kernel.firewall.artifacts import Evidence, Run
 from beliefd.kernel.firewall.experiments import RunReport
 from beliefd.protocol.firewall_answers import (
+    Discoveries,
     EvidencePage,
     ExperimentPage,
     ExperimentView,
@@ -75,6 +76,17 @@ def linked(answer: LinkedEvidence) -> RenderableType:
 
 def evidence(page: EvidencePage) -> RenderableType:
     return _page([_evidence(one) for one in page.evidence], page.next, "no run has minted evidence")
+
+
+def discoveries(answer: Discoveries) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    for word, style, found in (("together", "green", answer.discovered), ("not yet", "dim", answer.others)):
+        for one in found:
+            table.add_row(
+                Text(visible(one.claim_id), "bold"), Text(word, style), f"e-value {one.e_value:.4g}"
+            )
+    head = Text(f"at most {answer.alpha:.0%} of those believed together are wrong, on average", "dim")
+    return Group(head, table)
 
 
 def intent(answer: IntentView) -> RenderableType:

@@ -1,7 +1,7 @@
 """`beliefd hypothesis`, `evidence` and `intent`: what is imagined, what counts, what shall be believed."""
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from beliefd.cli.output import Exit
 from beliefd.cli.reading import read_object
 from beliefd.cli.session import SESSION, conditions
 from beliefd.cli.target import Target, target_options
+
+if TYPE_CHECKING:
+    from beliefd.kernel.firewall.hints import Speculation
 
 
 @click.group()
@@ -36,6 +39,65 @@ def note(target: Target, session_id: str, claim_id: str, statement: str, **given
     }
     answer = target.ask(lambda calls: calls.speculate(session_id, claim_id, [idea], **given))
     target.show(answer, firewall_views.speculation)
+
+
+@hypothesis.command()
+@SESSION
+@click.argument("claim_id", metavar="CLAIM")
+@click.argument("statement", metavar="STATEMENT")
+@click.option("--model", required=True, help="`smollm2`, a .gguf file, or the address of an API.")
+@click.option("--llm-model", envvar="BELIEFD_LLM_MODEL", help="The model's name, where an API has several.")
+@click.option("--seed", type=click.IntRange(min=0), help="For a model that takes one.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, writable=True), help="Keep the ideas in this file too."
+)
+@target_options
+def imagine(target: Target, session_id: str, claim_id: str, statement: str, **asked: Any) -> None:
+    """Have a language model imagine alternatives to CLAIM, which STATEMENT puts into words, and note them.
+
+    The file of `--out` is the `speculation` that a plan may be informed by.
+    """
+    from beliefd.cli import firewall_views
+
+    ideas = _imagined(statement, **asked)
+    noted = [{name: getattr(one, name) for name in IDEA} for one in ideas.alternatives]
+    answer = target.ask(lambda calls: calls.speculate(session_id, claim_id, noted))
+    target.show(answer, firewall_views.speculation)
+
+
+IDEA = ("statement", "mechanism", "prediction")
+
+
+def _imagined(
+    statement: str, model: str, llm_model: str | None, seed: int | None, out: str | None
+) -> "Speculation":
+    import asyncio
+    import os
+    from pathlib import Path
+
+    import msgspec
+
+    from beliefd.agents.speculative import SpeculativeAgent
+    from beliefd.kernel.errors import invalid
+    from beliefd.llm.opening import open_model
+    from beliefd.llm.port import ModelFailed
+
+    async def ask() -> "Speculation":
+        opened = open_model(model, llm_model, os.environ.get("BELIEFD_LLM_KEY"))
+        try:
+            return await SpeculativeAgent(opened).speculate(statement, seed=seed)
+        finally:
+            await opened.close()
+
+    try:
+        ideas = asyncio.run(ask())
+    except (ModelFailed, TimeoutError) as error:
+        raise invalid(f"the model gave no ideas: {error or 'its time was up'}", "--model") from None
+    if not ideas.alternatives:
+        raise invalid("the model imagined no alternative", "--model")
+    if out is not None:
+        Path(out).write_bytes(msgspec.json.format(msgspec.json.encode(ideas)) + b"\n")
+    return ideas
 
 
 @hypothesis.command("list")
@@ -81,6 +143,17 @@ def list_evidence(target: Target, session_id: str, **asked: Any) -> None:
 
     answer = target.ask(lambda calls: calls.list_evidence(session_id, **asked))
     target.show(answer, firewall_views.evidence)
+
+
+@evidence.command()
+@SESSION
+@target_options
+def discoveries(target: Target, session_id: str) -> None:
+    """Which of all claims tested in a session can be believed together."""
+    from beliefd.cli import firewall_views
+
+    answer = target.ask(lambda calls: calls.list_discoveries(session_id))
+    target.show(answer, firewall_views.discoveries)
 
 
 @click.group()

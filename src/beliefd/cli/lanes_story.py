@@ -1,15 +1,20 @@
 """The acts of the demo in which something is imagined, tested, and only then believed."""
 
+import asyncio
+import json
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from beliefd.cli.world import WAITS_MS
 
 if TYPE_CHECKING:
     from beliefd.cli.story import Stage
+    from beliefd.kernel.firewall.hints import Speculation
 
 CLAIM: Final = "checkout-waits-40ms"
 STATEMENT: Final = "a checkout waits 40 ms for a connection, give or take 2"
-IDEAS: Final[dict[str, Any]] = {
+SAID: Final = {
     "alternatives": [
         {
             "statement": "a forgotten batch job holds its connections for hours",
@@ -17,14 +22,26 @@ IDEAS: Final[dict[str, Any]] = {
             "prediction": "waits grow with the age of the oldest transaction",
         }
     ],
-    "analogies": [{"domain": "supermarket tills", "parallel": "one of two tills is closed"}],
+    "analogies": [
+        {"domain": "supermarket tills", "parallel": "one of two is closed", "low": None, "high": None}
+    ],
     "edge_cases": ["right after a failover", "with a cold cache"],
     "falsification_criteria": ["waits stay as they are when idle sessions are ended"],
 }
+"""What the demo's language model says. It is scripted; the agent that asks it and reads its answer is not."""
+
+
+def _imagined() -> "Speculation":
+    from beliefd.agents.speculative import SpeculativeAgent
+    from beliefd.llm.scripted import ScriptedModel
+
+    model = ScriptedModel([json.dumps(SAID)])
+    return asyncio.run(SpeculativeAgent(model).speculate(STATEMENT))
 
 
 def imagine(stage: "Stage") -> None:
-    answer = stage.agent.speculate(stage.session_id, CLAIM, IDEAS["alternatives"])
+    ideas = [{"statement": one.statement, "mechanism": one.mechanism} for one in _imagined().alternatives]
+    answer = stage.agent.speculate(stage.session_id, CLAIM, ideas)
     noted = answer.hypotheses[0]
     stage.screen.say(f"speculative: {noted.alternative.statement}")
     refusal = _refused(stage, noted.hypothesis_id)
@@ -51,7 +68,8 @@ def put_to_the_test(stage: "Stage") -> None:
         "unit": "ms",
         "seed": 2041,
     }
-    planned = stage.agent.design_experiment(stage.session_id, claim=claim, speculation=IDEAS)
+    ideas = msgspec.to_builtins(_imagined())
+    planned = stage.agent.design_experiment(stage.session_id, claim=claim, speculation=ideas)
     stage.screen.say(f"{planned.template}, informed by {planned.informed_by}: that is all that is kept of it")
     stage.screen.verdict("allowed", f"frozen before the first draw as {planned.spec_hash[:16]}")
     ran = stage.agent.run_experiment(stage.session_id, planned.experiment_id)

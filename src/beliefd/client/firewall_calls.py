@@ -8,6 +8,7 @@ from beliefd.client import firewall_requests as requests
 from beliefd.client.requests import Request
 from beliefd.kernel.values import Object
 from beliefd.protocol.firewall_answers import (
+    Discoveries,
     EvidencePage,
     ExperimentPage,
     ExperimentView,
@@ -152,6 +153,11 @@ class FirewallCalls(ABC):
         answer: EvidencePage = self._send(
             requests.listing("list_evidence", session_id, claim_id, cursor, limit)
         )
+        return answer
+
+    def list_discoveries(self, session_id: str) -> Discoveries:
+        """Which of many tested claims can be believed together."""
+        answer: Discoveries = self._send(requests.list_discoveries(session_id))
         return answer
 
     def stage_intent(

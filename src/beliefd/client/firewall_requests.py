@@ -47,6 +47,10 @@ def link_evidence(
     return request("link_evidence", session_id, body=body, if_match=if_match, key=key)
 
 
+def list_discoveries(session_id: str) -> Request:
+    return request("list_discoveries", session_id)
+
+
 def stage_intent(session_id: str, change: dict[str, Any], if_match: str | None, key: str | None) -> Request:
     body = {name: value for name, value in change.items() if value is not None}
     return request("stage_intent", session_id, body=body, if_match=if_match, key=key)

@@ -107,6 +107,23 @@ class EvidencePage(Answer, frozen=True):
     next: str | None = None
 
 
+class Discovery(Answer, frozen=True):
+    """A claim that can be believed together with the others. `e_value` is the mean over all of its runs."""
+
+    claim_id: str
+    e_value: float
+    runs: int
+
+
+class Discoveries(Answer, frozen=True):
+    """Of all claims that were tested here, those that can be believed at once: on average at most a share
+    `alpha` of them is wrong, however they depend on each other."""
+
+    alpha: float
+    discovered: list[Discovery]
+    others: list[Discovery]
+
+
 class IntentView(Answer, frozen=True):
     """A write intent: what it would change, where it stands, and how it got there."""
 

@@ -203,6 +203,14 @@ FIREWALL_OPERATIONS: Final[tuple[Operation, ...]] = (
         summary="The evidence that runs of this session have minted",
     ),
     Operation(
+        name="list_discoveries",
+        tag="firewall",
+        method="GET",
+        path=f"{S}/discoveries",
+        answer=answers.Discoveries,
+        summary="Which of many tested claims can be believed together",
+    ),
+    Operation(
         name="stage_intent",
         tag="firewall",
         errors=(

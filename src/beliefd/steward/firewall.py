@@ -89,6 +89,29 @@ async def list_evidence(steward: Steward, call: Call) -> answers.EvidencePage:
     return answers.EvidencePage(evidence=shown, next=after)
 
 
+async def list_discoveries(steward: Steward, call: Call) -> answers.Discoveries:
+    """INVARIANT: every completed run of a claim weighs in, not only the one that came out best."""
+    from beliefd.experiments.sequential import e_bh, e_value
+
+    session = (await steward.positions.existing(call.session_id)).session
+    worth: dict[str, list[float]] = {}
+    for name in sorted(session.evidence):
+        piece: Evidence = session.evidence[name]
+        speaks = piece.outcome == "support" and not piece.fragile and piece.error_level < 1
+        worth.setdefault(piece.claim_id, []).append(e_value(piece.error_level) if speaks else 0.0)
+    found = [
+        answers.Discovery(claim_id=claim_id, e_value=sum(values) / len(values), runs=len(values))
+        for claim_id, values in sorted(worth.items())
+    ]
+    alpha = steward.policy.firewall.alpha
+    kept = set(e_bh([one.e_value for one in found], alpha))
+    return answers.Discoveries(
+        alpha=alpha,
+        discovered=[one for place, one in enumerate(found) if place in kept],
+        others=[one for place, one in enumerate(found) if place not in kept],
+    )
+
+
 async def stage_intent(steward: Steward, call: Call) -> answers.IntentView:
     body = bind(as_recorded(call.body), call.path)
     if INTENT_LANES.get(str(body.get("type"))) == GROUNDED:

@@ -220,6 +220,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "reproduce_experiment": experiments.reproduce_experiment,
     "link_evidence": firewall.link_evidence,
     "list_evidence": firewall.list_evidence,
+    "list_discoveries": firewall.list_discoveries,
     "stage_intent": firewall.stage_intent,
     "list_intents": firewall.list_intents,
     "show_intent": firewall.show_intent,
