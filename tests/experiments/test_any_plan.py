@@ -81,7 +81,7 @@ ANY: dict[TemplateName, st.SearchStrategy[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", ANY)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_plan_ends_in_a_report_that_can_be_kept(name: TemplateName, data: st.DataObject) -> None:
     params = data.draw(ANY[name])

@@ -13,6 +13,7 @@ from beliefd.experiments.sequential import (
     confidence_sequence,
     e_bh,
     e_value,
+    ever_shown,
     log_capital,
     looked_at,
     walk,
@@ -36,6 +37,16 @@ def ever_crossed(truth: float, rate: float, above: bool) -> float:
     held = np.random.default_rng(11).random((EXPERIMENTS, STEPS)) < truth
     paths = capitals(rate, above)[np.arange(STEPS)[None, :], np.cumsum(held, axis=1)]
     return float((paths.max(axis=1) >= -math.log(ALPHA)).mean())
+
+
+def test_rows_of_walks_are_judged_as_one_by_one() -> None:
+    rows = np.random.default_rng(8).random((50, 120)) < 0.85
+    never = np.zeros(120, dtype=bool)
+    alone = [walk(row, never, 0.7, ALPHA) for row in rows]
+    assert ever_shown(rows, 0.7, ALPHA, above=True).tolist() == [
+        one.log_support >= -math.log(ALPHA) for one in alone
+    ]
+    assert 0 < ever_shown(rows, 0.7, ALPHA, above=True).sum() < 50
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.95])

@@ -79,6 +79,14 @@ def decisive(held: NDArray[np.bool_], failed: NDArray[np.bool_], rate: float, al
     return bool(max(support, refute) >= -math.log(alpha))
 
 
+def ever_shown(held: NDArray[np.bool_], rate: float, alpha: float, above: bool) -> NDArray[np.bool_]:
+    """For rows of replicates: which of them ever show a rate above (or below) this one, at any look?"""
+    successes = np.cumsum(held, axis=1).astype(np.float64)
+    counts = np.arange(1, held.shape[1] + 1)
+    capital = log_capital(successes, counts - successes, rate, above)
+    return np.asarray((capital >= -math.log(alpha)).any(axis=1))
+
+
 def looked_at(count: int) -> NDArray[np.int64]:
     """After which replicates one looks: after each of the first thousands, then after every so many."""
     rest = np.arange(EVERY_LOOK + LOOK_STEP - 1, count, LOOK_STEP)

@@ -14,7 +14,7 @@ from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Pl
 from beliefd.experiments.regions import Span, claimed
 from beliefd.experiments.rng import chunks, uniforms
 from beliefd.experiments.sandbox.models import output
-from beliefd.experiments.sequential import Walk, confidence_sequence, decisive, walk
+from beliefd.experiments.sequential import Walk, confidence_sequence, decisive, ever_shown, walk
 from beliefd.experiments.sobol import BASE, evaluations, totals
 from beliefd.kernel.firewall.experiments import AtLeast, FailureMode
 from beliefd.kernel.firewall.params import ByExpression, ModelSimulation, claimed_region
@@ -45,7 +45,7 @@ def main(plan: Plan) -> Arm:
 
 def controls(plan: Plan, used: int) -> tuple[Arm, ...]:
     others = tuple(Arm(name, index, used, _cost(plan)) for name, index in OTHERS.items())
-    toy = Arm("toy", 10, TOYS, TOY_STEPS * 400.0)
+    toy = Arm("toy", 10, TOYS, TOY_STEPS * 200.0)
     return (*others, toy, Arm("sobol", 20, BASE, _cost(plan) * 2 * len(_params(plan).inputs)))
 
 
@@ -94,9 +94,9 @@ def _toys(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
     """Walks in worlds that sit on the edge: is the rate shown to be above, is it shown to be below?"""
     rate = _share(plan)
     rows = uniforms(plan.seed, arm.index, first, count, TOY_STEPS) < rate
-    never = np.zeros(TOY_STEPS, dtype=bool)
-    ends = [walk(row, never, rate, TOY_LEVEL).outcome for row in rows]
-    return np.asarray([[end == "support", end == "refute"] for end in ends], dtype=np.float64)
+    return np.column_stack([ever_shown(rows, rate, TOY_LEVEL, above) for above in (True, False)]).astype(
+        float
+    )
 
 
 def _share(plan: Plan) -> float:
