@@ -132,6 +132,8 @@ def test_a_call_is_asked_for_confirmed_by_a_person_and_run_once(tmp_path: Path, 
     assert answer("state", "propose", session, again, *agent)["results"][0]["reason_code"] == "REPEATED"
     name = issued.stdout.split()[0]
     assert answer("capability", "show", session, name, *admin)["used"]["calls"] == 1
+    signed = beliefd("capability", "issue", session, *asked, "--signed", *admin).stdout.splitlines()[-1]
+    assert len(signed) > len(capability)
     assert answer("capability", "revoke", name, *admin)["revoked_at"] is not None
     assert "fs.write: ok" in beliefd("audit", "show", session, *agent).stdout
     assert answer("state", "show", session, *agent)["f_sparse"] == SPECIFIED

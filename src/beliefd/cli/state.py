@@ -72,23 +72,19 @@ def capability() -> None:
 @click.option("--calls", type=click.IntRange(min=0), help="At most so many calls.")
 @click.option("--expires-in", type=click.IntRange(min=1), default=3600, show_default=True, help="Seconds.")
 @click.option("--parent", metavar="TOKEN", help="Narrow this token down instead of issuing afresh.")
+@click.option("--signed", is_flag=True, help="A token that its holders can narrow down offline.")
 @target_options
 def issue(
-    target: Target,
-    session_id: str,
-    agent_id: str,
-    calls: int | None,
-    expires_in: int,
-    parent: str | None,
-    **scope: Any,
+    target: Target, session_id: str, calls: int | None, expires_in: int, parent: str | None, **scope: Any
 ) -> None:
     """Issue a capability in SESSION; prints the token alone on the last line."""
     from beliefd.cli import substrate_views
 
+    given = {"agent_id": scope.pop("agent_id"), "signed": scope.pop("signed")}
     wanted = {**{name: list(values) for name, values in scope.items()}, "budgets": {"calls": calls}}
     answer = target.ask(
         lambda asked: asked.issue_capability(
-            session_id, agent_id=agent_id, scope=wanted, expires_in_seconds=expires_in, parent_token=parent
+            session_id, scope=wanted, expires_in_seconds=expires_in, parent_token=parent, **given
         )
     )
     target.show(answer, lambda issued: substrate_views.capability(issued.capability))
