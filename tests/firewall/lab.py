@@ -105,6 +105,7 @@ class Lab:
     def ran(self, claim_id: str, outcome: str = "support", *, seed: int = 0, **more: Any) -> str:
         """The id of a run that came to this."""
         fragile, level = more.pop("fragile", False), more.pop("error_level", 0.001)
+        bookkeeping = more.pop("bookkeeping", False)
         status = more.pop("status", "completed")
         designed = self.designed(claim_id, seed, **more)
         assert isinstance(designed, ExperimentDesigned), designed
@@ -116,6 +117,7 @@ class Lab:
             error_level=level,
             checks=(Check(name="sensitivity", passed=not fragile),),
             failure_mode="null_effect" if outcome == "refute" else None,
+            bookkeeping=bookkeeping,
         )
         recorded = self.told(RecordRun(run_id=started.run.run_id, report=report))
         assert isinstance(recorded, RunRecorded), recorded

@@ -362,3 +362,25 @@ def test_evidence_and_intents_carry_the_label_of_what_they_come_from() -> None:
     )
     assert isinstance(event, IntentStaged)
     assert event.intent.lane == "grounded"
+
+
+@pytest.mark.parametrize("outcome", ["support", "refute"])
+def test_what_only_counts_labels_that_a_caller_gave_moves_nothing(outcome: str) -> None:
+    lab = Lab()
+    lab.proposition("c")
+    run_id = lab.ran(
+        "c",
+        outcome,
+        bookkeeping=True,
+        error_level=1.0,
+        eliminates_if_supported=("aether",),
+        eliminates_if_refuted=("aether",),
+    )
+    event = lab.link("c", run_id, outcome)
+    assert isinstance(event, EvidenceLinked)
+    assert (event.eliminated, event.evidence.bookkeeping) == ((), True)
+    wanted = "supported" if outcome == "support" else "refuted"
+    staged = lab.stage(
+        "update_epistemic_status", "c", to_status=wanted, evidence_ids=(event.evidence.evidence_id,)
+    )
+    assert code_of(staged) == "NOT_WARRANTED"

@@ -97,7 +97,7 @@ async def list_discoveries(steward: Steward, call: Call) -> answers.Discoveries:
     worth: dict[str, list[float]] = {}
     for name in sorted(session.evidence):
         piece: Evidence = session.evidence[name]
-        speaks = piece.outcome == "support" and not piece.fragile and piece.error_level < 1
+        speaks = piece.outcome == "support" and piece.solid
         worth.setdefault(piece.claim_id, []).append(e_value(piece.error_level) if speaks else 0.0)
     found = [
         answers.Discovery(claim_id=claim_id, e_value=sum(values) / len(values), runs=len(values))

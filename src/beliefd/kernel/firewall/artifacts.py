@@ -126,6 +126,7 @@ class Run(Value, frozen=True):
 class Evidence(Value, frozen=True):
     """What a run says about its claim. `success` is that of the run; `outcome` is what it came to.
 
+    With `bookkeeping` it is as good as the labels that its caller gave, and moves nothing.
     It counts for nothing until it is linked with a `role`. `revision` is that of the proposition's wording
     when it was linked: a new wording needs new evidence. `lane` is the join of its inputs' labels.
     """
@@ -153,7 +154,13 @@ class Evidence(Value, frozen=True):
     linked_by: str | None = None
     linked_at: str | None = None
     revision: int = 0
+    bookkeeping: bool = False
     lane: Lane = GROUNDED
+
+    @property
+    def solid(self) -> bool:
+        """Can it carry a status? Not if a check failed, and not if it only counted what it was told."""
+        return not self.fragile and not self.bookkeeping
 
 
 class Proposition(Value, frozen=True):

@@ -34,11 +34,11 @@ def counted(session: Session, claim_id: str) -> list[Evidence]:
 def standing(pieces: Iterable[Evidence], alpha: float) -> Standing:
     """The strongest status that all the evidence together warrants; nobody can pick some of it.
 
-    INVARIANT: fragile evidence never promotes, support and refutation together are unresolved, and one run
-    alone proves nothing.
+    INVARIANT: neither fragile evidence nor bookkeeping promotes, support and refutation together are
+    unresolved, and one run alone proves nothing.
     """
     pieces = list(pieces)
-    solid = [piece for piece in pieces if not piece.fragile]
+    solid = [piece for piece in pieces if piece.solid]
     supporting = [piece for piece in solid if piece.role in ("support", "replicate")]
     refuting = [piece for piece in solid if piece.role == "refute"]
     named = tuple(piece.evidence_id for piece in supporting), tuple(piece.evidence_id for piece in refuting)
@@ -49,8 +49,8 @@ def standing(pieces: Iterable[Evidence], alpha: float) -> Standing:
     if refuting:
         return Standing("refuted", "evidence refutes it and none supports it", *named)
     if not supporting:
-        fragile = "only fragile evidence is linked to it" if pieces else "no evidence is linked to it"
-        return Standing("unresolved", fragile)
+        weak = "only fragile evidence or bookkeeping is linked to it"
+        return Standing("unresolved", weak if pieces else "no evidence is linked to it")
     sure = {(piece.template, piece.seed) for piece in supporting if piece.error_level < alpha}
     if len(sure) >= INDEPENDENT_PROOFS:
         return Standing("proven", f"{len(sure)} independent runs support it below {alpha}", *named)

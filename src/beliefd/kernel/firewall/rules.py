@@ -185,6 +185,7 @@ def _minted(experiment: Experiment, run: Run, report: RunReport, facts: Facts) -
         minted_at=facts.now,
         failure_mode=report.failure_mode if refutes else None,
         strength=report.confidence if refutes else None,
+        bookkeeping=report.bookkeeping,
         lane=join((experiment.lane,)),
     )
 
@@ -246,9 +247,9 @@ def _wrong_role(session: Session, evidence: Evidence, role: str) -> str | None:
 
 
 def _doomed(session: Session, evidence: Evidence) -> list[str]:
-    """INVARIANT: what falls was named before the outcome was known, and fragile evidence fells nothing."""
+    """INVARIANT: what falls was named before the outcome was known, and only solid evidence fells it."""
     experiment: Experiment = session.experiments[evidence.experiment_id]
-    if evidence.fragile or evidence.role not in ("support", "refute"):
+    if not evidence.solid or evidence.role not in ("support", "refute"):
         return []
     supported = evidence.role == "support"
     return sorted({*(experiment.eliminates_if_supported if supported else experiment.eliminates_if_refuted)})
