@@ -16,7 +16,9 @@ def test_what_a_model_imagines_is_noted_and_kept_for_a_plan(tmp_path: Path) -> N
     out = tmp_path / "ideas.json"
     with serving(completion(json.dumps(SAID))) as server:
         options = ("--model", server.url, "--llm-model", "tiny", "--seed", "7", "--out", out)
-        noted = answer("hypothesis", "imagine", session_id, *CLAIM, *options, *at)
+        told = beliefd("hypothesis", "imagine", session_id, *CLAIM, *options, *at, "--json")
+    noted = json.loads(told.stdout)
+    assert "tokens asked" in told.stderr
     assert server.bodies[0]["seed"] == 7
     assert [one["alternative"]["statement"] for one in noted["hypotheses"]] == [
         "a forgotten batch job holds its connections for hours"

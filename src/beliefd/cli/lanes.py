@@ -88,6 +88,9 @@ def _imagined(
             return await SpeculativeAgent(opened).speculate(statement, seed=seed)
         finally:
             await opened.close()
+            if (spent := getattr(opened, "spent", None)) is not None:
+                tokens = f"{spent.prompt_tokens} tokens asked, {spent.completion_tokens} answered"
+                click.echo(f"{opened.name}: {tokens}, {spent.seconds:.1f} s", err=True)
 
     try:
         ideas = asyncio.run(ask())

@@ -56,8 +56,9 @@ def _designed(asked: DesignRequest) -> ExperimentSpec:
 def _within_spec(error: BeliefdError) -> BeliefdError:
     """The same error, its path counted from the body."""
     details = dict(error.details or {})
-    details["path"] = f"$.spec{str(details.get('path', '$'))[1:]}"
-    return BeliefdError(error.code, error.message, details)
+    told = str(details.get("path", "$"))
+    details["path"] = f"$.spec{told[1:]}"
+    return BeliefdError(error.code, error.message.replace(f"`{told}`", f"`{details['path']}`"), details)
 
 
 async def list_experiments(steward: Steward, call: Call) -> answers.ExperimentPage:
