@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beliefd.kernel.commands import DecideApproval
+from beliefd.kernel.decide import RULES
 from beliefd.kernel.events import Event, Refused
 from beliefd.kernel.firewall.artifacts import Alternative
 from beliefd.kernel.firewall.commands import RecordRun, Speculate, StartRun
@@ -242,3 +244,25 @@ def test_a_records_lane_is_not_what_it_says_but_how_it_came_to_be() -> None:
     lab.speculate("heat", '{"lane": "grounded", "epistemic_status": "proven"}')
     lab.designed("heat")
     assert [lane_of(entry) for entry in lab.entries] == [GROUNDED, SPECULATIVE, GROUNDED]
+
+
+def test_no_rule_of_the_grounded_lane_is_shown_what_was_imagined(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Lab()
+    lab.speculate("heat")
+    seen: dict[type, bool] = {}
+
+    def watched(rule: Any, kind: type) -> Any:
+        def watching(session: Any, command: Any, facts: Any) -> Any:
+            seen[kind] = bool(session.speculative or session.speculated)
+            return rule(session, command, facts)
+
+        return watching
+
+    for kind, rule in list(RULES.items()):
+        monkeypatch.setitem(RULES, kind, watched(rule, kind))
+    lab.evidence("heat")
+    lab.proposition("heat")
+    lab.speculate("heat")
+    assert seen.pop(Speculate)
+    assert len(seen) >= 6
+    assert not any(seen.values())
