@@ -1,6 +1,6 @@
 """What was decided, as values. An event is the `delta` of a ledger entry and all that `evolve` needs."""
 
-from typing import Final
+from typing import Any, Final
 
 from beliefd.kernel.claims.events import (
     ApprovalClosed,
@@ -9,7 +9,7 @@ from beliefd.kernel.claims.events import (
     GrantGiven,
     GrantRevoked,
 )
-from beliefd.kernel.errors import Code
+from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.firewall.events import (
     ClaimSpeculated,
     EvidenceLinked,
@@ -74,6 +74,16 @@ class Refused(Happening, frozen=True, tag="refused"):
     code: Code
     message: str
     details: Object = {}
+
+
+def refused(code: Code, message: str, path: str, **details: Any) -> Refused:
+    """A refusal that points at what it is about."""
+    return Refused(code=code, message=message, details={"path": path, **details})
+
+
+def refused_by(error: BeliefdError) -> Refused:
+    """What a guard raises, as the record of a refusal."""
+    return Refused(code=error.code, message=error.message, details=error.details or {})
 
 
 Event = (

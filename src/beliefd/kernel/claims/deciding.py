@@ -18,10 +18,9 @@ from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, HumanApproval,
 from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided, Gated
 from beliefd.kernel.claims.gates import run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
-from beliefd.kernel.claims.rules import refused
 from beliefd.kernel.commands import DecideApproval, ExpireApproval, WithdrawApproval
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused
+from beliefd.kernel.events import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.firewall.deciding import decide_intent, intent_closed
 from beliefd.kernel.state import Session

@@ -1,7 +1,5 @@
 """What may be submitted and granted. A bundle gets out through these functions or not at all."""
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from beliefd.kernel.claims.approvals import later, may_decide
@@ -12,7 +10,7 @@ from beliefd.kernel.claims.judging import gate_input, gated
 from beliefd.kernel.claims.measured import as_measured
 from beliefd.kernel.commands import GiveGrant, RevokeGrant, SubmitClaims
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused
+from beliefd.kernel.events import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import HUMAN_ALWAYS, ApprovalPolicy
 from beliefd.kernel.state import Session
@@ -95,7 +93,3 @@ def _grantable(tier: str, policy: ApprovalPolicy) -> bool:
     """One person's consent in advance cannot stand for two people, nor for nobody."""
     rule = policy.rule_for(tier)
     return tier not in HUMAN_ALWAYS and rule.required == 1 and not rule.nobody
-
-
-def refused(code: Code, message: str, path: str, **details: Any) -> Refused:
-    return Refused(code=code, message=message, details={"path": path, **details})

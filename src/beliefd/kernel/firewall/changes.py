@@ -1,11 +1,11 @@
 """What a change of belief must meet, and what it does to propositions."""
 
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused
+from beliefd.kernel.events import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.firewall.artifacts import HYPOTHESIS_PREFIX, Change, EpistemicStatus, Intent, Proposition
 from beliefd.kernel.firewall.lanes import GROUNDED
@@ -43,14 +43,14 @@ def _badly_put(change: Change) -> Refused | None:
     for name in OPTIONAL:
         given = bool(getattr(change, name))
         if given and name not in needed:
-            return _refused(Code.INVALID_REQUEST, f"`{change.type}` has no `{name}`", f"$.{name}")
+            return refused(Code.INVALID_REQUEST, f"`{change.type}` has no `{name}`", f"$.{name}")
         # To fall back to unresolved takes no evidence: that there is too little of it is the reason.
         free = name == "evidence_ids" and change.to_status not in (None, *ON_EVIDENCE)
         if not given and name in needed and not free:
-            return _refused(Code.INVALID_REQUEST, f"`{change.type}` needs `{name}`", f"$.{name}")
+            return refused(Code.INVALID_REQUEST, f"`{change.type}` needs `{name}`", f"$.{name}")
     if change.to_status == "speculative":
         text = "nothing becomes speculative: a claim is born so, and stays so until it is tested"
-        return _refused(Code.SPECULATIVE_ASSERTION, text, "$.to_status")
+        return refused(Code.SPECULATIVE_ASSERTION, text, "$.to_status")
     return None
 
 
@@ -62,16 +62,16 @@ def _out_of_place(session: Session, change: Change) -> Refused | None:
         taken = change.claim_id if known is not None else None
     elif known is None:
         text = f"there is no proposition `{change.claim_id[:64]}` in this session"
-        return _refused(Code.PROPOSITION_NOT_FOUND, text, "$.claim_id")
+        return refused(Code.PROPOSITION_NOT_FOUND, text, "$.claim_id")
     else:
         taken = change.new_claim_id if change.new_claim_id in session.propositions else None
         if known.quarantined and change.type not in ("revise_proposition", "fork_proposition"):
-            return _refused(Code.CONFLICT, "it is quarantined: revise or fork it", "$.claim_id")
+            return refused(Code.CONFLICT, "it is quarantined: revise or fork it", "$.claim_id")
         if wanted_status(change) == known.status:
-            return _refused(Code.CONFLICT, f"it is {known.status} already", "$.to_status")
+            return refused(Code.CONFLICT, f"it is {known.status} already", "$.to_status")
     if taken is not None:
         path = "$.claim_id" if change.new_claim_id is None else "$.new_claim_id"
-        return _refused(Code.CONFLICT, f"there is a proposition `{taken[:64]}` already", path)
+        return refused(Code.CONFLICT, f"there is a proposition `{taken[:64]}` already", path)
     return None
 
 
@@ -86,20 +86,20 @@ def _unwarranted(session: Session, change: Change, alpha: float) -> Refused | No
         path = f"$.evidence_ids[{index}]"
         if name.startswith(HYPOTHESIS_PREFIX):
             text = f"`{name[:64]}` is a speculative hypothesis, and such cannot play evidence"
-            return _refused(Code.HYPOTHESIS_IS_NOT_EVIDENCE, text, path)
+            return refused(Code.HYPOTHESIS_IS_NOT_EVIDENCE, text, path)
         if name not in session.evidence:
             text = f"no evidence `{name[:64]}` was minted in this session"
-            return _refused(Code.EVIDENCE_NOT_FOUND, text, path)
+            return refused(Code.EVIDENCE_NOT_FOUND, text, path)
         if session.evidence[name].lane != GROUNDED:
             text = f"`{name[:64]}` rests on speculation, and no assertion may"
-            return _refused(Code.SPECULATIVE_ASSERTION, text, path)
+            return refused(Code.SPECULATIVE_ASSERTION, text, path)
         if name not in known:
             text = f"`{name[:64]}` is not linked to this claim as it is worded now"
-            return _refused(Code.NOT_WARRANTED, text, path)
+            return refused(Code.NOT_WARRANTED, text, path)
     found = standing(pieces, alpha)
     if not permits(found, wanted):
         text = f"the evidence warrants `{found.status}`, not `{wanted}`: {found.why}"
-        return _refused(Code.NOT_WARRANTED, text, "$.to_status", warranted=found.status)
+        return refused(Code.NOT_WARRANTED, text, "$.to_status", warranted=found.status)
     return None
 
 
@@ -160,7 +160,3 @@ def _new(claim_id: str, intent: Intent, facts: Facts) -> Proposition:
         changed_at=facts.now,
         intent_id=intent.intent_id,
     )
-
-
-def _refused(code: Code, message: str, path: str, **details: Any) -> Refused:
-    return Refused(code=code, message=message, details={"path": path, **details})

@@ -7,7 +7,7 @@ from beliefd.kernel.claims.bundle import HumanApproval
 from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.commands import DecideApproval
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused
+from beliefd.kernel.events import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.firewall.artifacts import Change, Intent, IntentState
 from beliefd.kernel.firewall.changes import cannot_change, needs_person
@@ -65,7 +65,7 @@ def _downgraded(
     asked = intent.change.to_status
     if asked is None or command.to_status is None or RANK[command.to_status] >= RANK[asked]:
         text = "an edit of an intent names a weaker `to_status` than the one that was asked for"
-        return _refused(Code.INVALID_REQUEST, text, "$.to_status")
+        return refused(Code.INVALID_REQUEST, text, "$.to_status")
     change: Change = replace(intent.change, to_status=command.to_status)
     if (problem := cannot_change(session, change, facts.policy.firewall.alpha)) is not None:
         return problem
@@ -99,7 +99,3 @@ def _event(
 
 def _closed(approval: Approval, status: str, facts: Facts, successor: str | None = None) -> Approval:
     return replace(approval, status=status, change=None, successor=successor, decided_by=facts.principal.id)
-
-
-def _refused(code: Code, message: str, path: str) -> Refused:
-    return Refused(code=code, message=message, details={"path": path})

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.claims.approvals import Approval, later
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused
+from beliefd.kernel.events import Refused, refused, refused_by
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.firewall.artifacts import (
     INTENT_LANES,
@@ -25,7 +25,6 @@ from beliefd.kernel.firewall.events import ClaimSpeculated, IntentStaged
 from beliefd.kernel.firewall.guards import stopped_by
 from beliefd.kernel.firewall.lanes import SPECULATIVE, join
 from beliefd.kernel.firewall.markers import find_marker
-from beliefd.kernel.firewall.rules import refused_by
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Tier
 
@@ -132,9 +131,9 @@ def content_of(change: Change) -> str:
 def _speculated(command: StageIntent, facts: Facts) -> ClaimSpeculated | Refused:
     change = command.change
     if change.statement is None:
-        return _refused(Code.INVALID_REQUEST, "`create_claim` needs `statement`", "$.statement")
+        return refused(Code.INVALID_REQUEST, "`create_claim` needs `statement`", "$.statement")
     if command.supersedes is not None:
-        return _refused(Code.INVALID_REQUEST, "speculation supersedes nothing", "$.supersedes")
+        return refused(Code.INVALID_REQUEST, "speculation supersedes nothing", "$.supersedes")
     claim = SpeculativeClaim(
         intent_id=f"int-{facts.event_id}",
         claim_id=change.claim_id,
@@ -148,17 +147,13 @@ def _speculated(command: StageIntent, facts: Facts) -> ClaimSpeculated | Refused
 def _cannot_supersede(old: Intent | None, command: StageIntent, facts: Facts) -> Refused | None:
     if old is None:
         text = f"no intent `{(command.supersedes or '')[:64]}` in this session"
-        return _refused(Code.INTENT_NOT_FOUND, text, "$.supersedes")
+        return refused(Code.INTENT_NOT_FOUND, text, "$.supersedes")
     if old.change.claim_id != command.change.claim_id:
         text = f"that intent is about `{old.change.claim_id}`"
-        return _refused(Code.CONFLICT, text, "$.supersedes")
+        return refused(Code.CONFLICT, text, "$.supersedes")
     if old.state not in REPLACEABLE or old.superseded_by is not None:
-        return _refused(Code.CONFLICT, f"that intent is {old.state} already", "$.supersedes")
+        return refused(Code.CONFLICT, f"that intent is {old.state} already", "$.supersedes")
     if old.state == "awaiting_approval" and old.proposer.id != facts.principal.id:
         text = "what waits can be superseded only by who proposed it"
-        return _refused(Code.FORBIDDEN, text, "$.supersedes")
+        return refused(Code.FORBIDDEN, text, "$.supersedes")
     return None
-
-
-def _refused(code: Code, message: str, path: str) -> Refused:
-    return Refused(code=code, message=message, details={"path": path})

@@ -1,13 +1,13 @@
 """What may be noted, planned, run and linked. Evidence gets into a ledger through these or not at all."""
 
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.claims.approvals import later
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.events import Refused
+from beliefd.kernel.events import Refused, refused, refused_by
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.firewall.artifacts import HYPOTHESIS_PREFIX, Evidence, Experiment, Hypothesis, Run
 from beliefd.kernel.firewall.commands import DesignExperiment, LinkEvidence, RecordRun, Speculate, StartRun
@@ -66,15 +66,15 @@ def design_experiment(
         for name in getattr(spec, member):
             if session.survivors.universe.position(name) is None:
                 text = f"not declared in this session: `{name[:64]}`"
-                return _refused(Code.INVALID_HYPOTHESIS_ID, text, f"$.{member}")
+                return refused(Code.INVALID_HYPOTHESIS_ID, text, f"$.{member}")
     if not isinstance(facts.findings, ExperimentFindings):
-        return _refused(Code.INVALID_REQUEST, f"no template `{spec.template}` is installed", "$.template")
+        return refused(Code.INVALID_REQUEST, f"no template `{spec.template}` is installed", "$.template")
     # INVARIANT: every try at a claim counts, and the chance of being wrong is shared out among all of them:
     # 1/2 + 1/6 + 1/12 + ... = 1.
     attempt: int = session.attempts.get(spec.claim_id, 0) + 1
     if attempt > facts.policy.firewall.attempts_per_claim:
         text = f"`{spec.claim_id[:64]}` has been tried {attempt - 1} times, and policy allows no more"
-        return _refused(Code.CONFLICT, text, "$.claim_id")
+        return refused(Code.CONFLICT, text, "$.claim_id")
     alpha = min(spec.alpha, facts.policy.firewall.alpha) / (attempt * (attempt + 1))
     frozen = Frozen(
         spec=spec,
@@ -116,11 +116,11 @@ def start_run(session: Session, command: StartRun, facts: Facts) -> RunStarted |
     earlier = None if experiment.run_id is None else session.runs[experiment.run_id]
     if earlier is not None and earlier.status in ("running", "completed"):
         text = f"run `{earlier.run_id}` is {earlier.status} already; another try is another experiment"
-        return _refused(Code.CONFLICT, text, "$.experiment_id", run_id=earlier.run_id)
+        return refused(Code.CONFLICT, text, "$.experiment_id", run_id=earlier.run_id)
     found = facts.findings
     if not isinstance(found, ExperimentFindings) or found.code_hash != experiment.code_hash:
         text = f"the code of `{experiment.template}` is not what it was when the plan was frozen"
-        return _refused(Code.CONFLICT, text, "$.experiment_id")
+        return refused(Code.CONFLICT, text, "$.experiment_id")
     run = Run(
         run_id=f"run-{facts.event_id}",
         experiment_id=experiment.experiment_id,
@@ -137,14 +137,14 @@ def record_run(session: Session, command: RecordRun, facts: Facts) -> RunRecorde
     plan, its seed and its code."""
     run, report = session.runs.get(command.run_id), command.report
     if run is None:
-        return _refused(Code.RUN_NOT_FOUND, f"no run `{command.run_id[:64]}` was let through", "$.run_id")
+        return refused(Code.RUN_NOT_FOUND, f"no run `{command.run_id[:64]}` was let through", "$.run_id")
     if run.status != "running":
-        return _refused(Code.CONFLICT, f"the run is {run.status} already", "$.run_id")
+        return refused(Code.CONFLICT, f"the run is {run.status} already", "$.run_id")
     experiment = session.experiments[run.experiment_id]
     for member in ("spec_hash", "code_hash", "template", "seed"):
         if getattr(report, member) != getattr(experiment, member):
             text = f"the report's `{member}` is not that of the experiment"
-            return _refused(Code.CONFLICT, text, f"$.report.{member}")
+            return refused(Code.CONFLICT, text, f"$.report.{member}")
     if (marked := find_marker([report.result, report.diagnostics])) is not None:
         return refused_by(stopped_by(marked, Code.SPECULATIVE_EVIDENCE))
     evidence = _minted(experiment, run, report, facts)
@@ -195,21 +195,21 @@ def link_evidence(session: Session, command: LinkEvidence, facts: Facts) -> Evid
     role that its outcome gives it."""
     if command.run_id.startswith(HYPOTHESIS_PREFIX):
         text = f"`{command.run_id[:64]}` is a speculative hypothesis, and such cannot play evidence"
-        return _refused(Code.HYPOTHESIS_IS_NOT_EVIDENCE, text, "$.run_id")
+        return refused(Code.HYPOTHESIS_IS_NOT_EVIDENCE, text, "$.run_id")
     run = session.runs.get(command.run_id)
     if run is None:
-        return _refused(Code.RUN_NOT_FOUND, f"no run `{command.run_id[:64]}` in this session", "$.run_id")
+        return refused(Code.RUN_NOT_FOUND, f"no run `{command.run_id[:64]}` in this session", "$.run_id")
     if run.evidence_id is None:
-        return _refused(Code.CONFLICT, f"the run is {run.status}: it has minted no evidence", "$.run_id")
+        return refused(Code.CONFLICT, f"the run is {run.status}: it has minted no evidence", "$.run_id")
     evidence: Evidence = session.evidence[run.evidence_id]
     if evidence.claim_id != command.claim_id:
         text = f"that run tested `{evidence.claim_id}`, and is evidence for nothing else"
-        return _refused(Code.CONFLICT, text, "$.claim_id")
+        return refused(Code.CONFLICT, text, "$.claim_id")
     if evidence.role is not None:
         text = f"it is linked already, as `{evidence.role}`"
-        return _refused(Code.CONFLICT, text, "$.run_id", evidence_id=evidence.evidence_id)
+        return refused(Code.CONFLICT, text, "$.run_id", evidence_id=evidence.evidence_id)
     if (problem := _wrong_role(session, evidence, command.role)) is not None:
-        return _refused(Code.NOT_WARRANTED, problem, "$.role", outcome=evidence.outcome)
+        return refused(Code.NOT_WARRANTED, problem, "$.role", outcome=evidence.outcome)
     proposition = session.propositions.get(command.claim_id)
     linked = replace(
         evidence,
@@ -257,13 +257,4 @@ def _doomed(session: Session, evidence: Evidence) -> list[str]:
 
 def _no_experiment(experiment_id: str) -> Refused:
     text = f"no experiment `{experiment_id[:64]}` in this session"
-    return _refused(Code.EXPERIMENT_NOT_FOUND, text, "$.experiment_id")
-
-
-def refused_by(error: BeliefdError) -> Refused:
-    """What a guard raises, as the record of a refusal."""
-    return Refused(code=error.code, message=error.message, details=error.details or {})
-
-
-def _refused(code: Code, message: str, path: str, **details: Any) -> Refused:
-    return Refused(code=code, message=message, details={"path": path, **details})
+    return refused(Code.EXPERIMENT_NOT_FOUND, text, "$.experiment_id")

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.claims.approvals import later
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused
+from beliefd.kernel.events import Refused, refused, refused_by
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.firewall.guards import stopped_by
 from beliefd.kernel.firewall.markers import find_marker
@@ -24,29 +24,35 @@ def remember(session: Session, command: Remember, facts: Facts) -> Remembered | 
     if entry.kind not in PROVISIONAL and (marked := find_marker(entry.value)) is not None:
         # INVARIANT: what is remembered as certain is no speculation; a hypothesis may be one.
         at = replace(marked, path=f"$.value{marked.path[1:]}")
-        error = stopped_by(at, Code.SPECULATIVE_PROPOSAL)
-        return Refused(code=error.code, message=error.message, details=error.details or {})
+        return refused_by(stopped_by(at, Code.SPECULATIVE_PROPOSAL))
     known = isinstance(facts.findings, MemoryFindings) and facts.findings.confirming_event_known
     if entry.confirmed_by_event_id is not None and not known:
-        return _refused("no such event in this ledger", "$.confirmed_by_event_id")
+        return refused(Code.INVALID_REQUEST, "no such event in this ledger", "$.confirmed_by_event_id")
     confirmed = is_confirmed(entry, facts.policy.memory)
     if not confirmed and entry.kind not in PROVISIONAL:
-        return _refused(
+        return refused(
+            Code.INVALID_REQUEST,
             f"it is not confirmed, so it cannot be a {entry.kind}: store it as hypothesis or derived",
             "$.kind",
         )
     if entry.kind in PROVISIONAL and entry.ttl_ms is None and entry.review_at is None:
-        return _refused(f"a {entry.kind} needs `ttl_ms` or `review_at`", "$.ttl_ms")
+        return refused(Code.INVALID_REQUEST, f"a {entry.kind} needs `ttl_ms` or `review_at`", "$.ttl_ms")
     if entry.kind == "derived" and (not entry.source_chunk_ids or entry.provenance is None):
-        return _refused(
-            "derived entries need `source_chunk_ids` and the transform's `provenance`", "$.provenance"
+        return refused(
+            Code.INVALID_REQUEST,
+            "derived entries need `source_chunk_ids` and the transform's `provenance`",
+            "$.provenance",
         )
     before = session.memory.get(entry.memory_id)
     seen: tuple[str, ...] = () if before is None else before.seen
     evidence = _evidence(entry)
     # INVARIANT: evidence counts once. What was named for an entry before, in any version, is not new.
     if before is not None and promotes(before.entry, entry) and evidence <= set(seen):
-        return _refused(f"to become a {entry.kind} it needs evidence that it never had before", "$.kind")
+        return refused(
+            Code.INVALID_REQUEST,
+            f"to become a {entry.kind} it needs evidence that it never had before",
+            "$.kind",
+        )
     return Remembered(
         entry=entry,
         confirmed=confirmed,
@@ -72,7 +78,3 @@ def _evidence(entry: MemoryEntry) -> set[str]:
     """What an entry rests on, sources and events apart: they are named by different people."""
     named = {f"source {name}" for name in entry.source_chunk_ids}
     return named if entry.confirmed_by_event_id is None else {*named, f"event {entry.confirmed_by_event_id}"}
-
-
-def _refused(message: str, path: str) -> Refused:
-    return Refused(code=Code.INVALID_REQUEST, message=message, details={"path": path})

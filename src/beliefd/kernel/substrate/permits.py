@@ -1,13 +1,11 @@
 """Issuing, narrowing and revoking capabilities, and recording what calls came to."""
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.claims.approvals import later
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused
+from beliefd.kernel.events import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import Capability, ancestors, cannot_use, widened
@@ -21,19 +19,19 @@ def issue_capability(session: Session, command: IssueCapability, facts: Facts) -
     expires_at = later(facts.now, command.expires_in_seconds)
     if command.parent is None:
         if facts.principal.role is not Role.ADMIN:
-            return _refused(Code.FORBIDDEN, f"role `{facts.principal.role}` may not issue capabilities", "$")
+            return refused(Code.FORBIDDEN, f"role `{facts.principal.role}` may not issue capabilities", "$")
     else:
         parent = session.capabilities.get(command.parent)
         if parent is None:
-            return _refused(
+            return refused(
                 Code.FORBIDDEN, "the token is not that of a capability in this session", "$.parent"
             )
         problem = cannot_use(parent, ancestors(session.capabilities, parent), facts.principal.id, facts.now)
         if problem is not None:
-            return _refused(Code.FORBIDDEN, f"it cannot be handed on: {problem}", "$.parent")
+            return refused(Code.FORBIDDEN, f"it cannot be handed on: {problem}", "$.parent")
         # INVARIANT: attenuation only narrows, in scope and in time.
         if (extra := widened(parent.scope, command.scope)) is not None:
-            return _refused(Code.FORBIDDEN, f"{extra} is more than `{command.parent}` allows", "$.scope")
+            return refused(Code.FORBIDDEN, f"{extra} is more than `{command.parent}` allows", "$.scope")
         expires_at = min(expires_at, parent.expires_at)
     capability = Capability(
         capability_id=f"cap-{facts.event_id}",
@@ -53,9 +51,9 @@ def revoke_capability(
 ) -> CapabilityRevoked | Refused:
     capability = session.capabilities.get(command.capability_id)
     if capability is None:
-        return _refused(Code.NOT_FOUND, f"no capability `{command.capability_id}`", "$.capability_id")
+        return refused(Code.NOT_FOUND, f"no capability `{command.capability_id}`", "$.capability_id")
     if facts.principal.role is not Role.ADMIN and facts.principal.id != capability.issued_by:
-        return _refused(Code.FORBIDDEN, "only an admin or who issued it can revoke it", "$.capability_id")
+        return refused(Code.FORBIDDEN, "only an admin or who issued it can revoke it", "$.capability_id")
     return CapabilityRevoked(capability=replace(capability, revoked_at=capability.revoked_at or facts.now))
 
 
@@ -63,9 +61,9 @@ def record_outcome(session: Session, command: RecordOutcome, facts: Facts) -> Ou
     """INVARIANT: an outcome exists only for a call that was let through, and only once."""
     call = session.calls.get(command.call_id)
     if call is None:
-        return _refused(Code.NOT_FOUND, f"no call `{command.call_id}` was let through", "$.call_id")
+        return refused(Code.NOT_FOUND, f"no call `{command.call_id}` was let through", "$.call_id")
     if call.status not in ("scheduled", "unknown"):
-        return _refused(Code.CONFLICT, f"the call is {call.status} already", "$.call_id")
+        return refused(Code.CONFLICT, f"the call is {call.status} already", "$.call_id")
     done = replace(
         call,
         status=command.status,
@@ -80,7 +78,3 @@ def record_outcome(session: Session, command: RecordOutcome, facts: Facts) -> Ou
         cpu_ms=command.cpu_ms,
         disk_bytes=command.disk_bytes,
     )
-
-
-def _refused(code: Code, message: str, path: str, **details: Any) -> Refused:
-    return Refused(code=code, message=message, details={"path": path, **details})
