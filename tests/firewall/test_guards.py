@@ -106,7 +106,7 @@ def test_a_plan_without_residue_is_read() -> None:
     [
         ({"analogies": []}, Code.SPECULATIVE_RESIDUE, "$.analogies"),
         ({"params": {"edge-cases": 1, "wrong": 2}}, Code.SPECULATIVE_RESIDUE, "$.params.edge-cases"),
-        ({"note": "plain"}, Code.INVALID_REQUEST, "$"),
+        ({"note": "plain"}, Code.INVALID_REQUEST, "$.note"),
         ({"alpha": 2}, Code.INVALID_REQUEST, "$.alpha"),
         ({"template": "reading_tea_leaves"}, Code.INVALID_REQUEST, "$.template"),
         ({"params": {"claimed_value": 1.0}}, Code.INVALID_REQUEST, "$.params.observed_values"),

@@ -19,6 +19,16 @@ Object = dict[str, Any]
 """A JSON object that is stored, hashed and handed back, never interpreted."""
 
 
+SHOWN: Final = 64
+"""How much of a stranger's text an error repeats."""
+
+
+def shown(text: str) -> str:
+    """Foreign text as an error may repeat it: short, and always encodable."""
+    text = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return text.encode(errors="replace").decode()
+
+
 def nested_deeper(value: Any, limit: int) -> bool:
     """Does a JSON value hold containers in containers more than so many levels deep?"""
     if not isinstance(value, dict | list | tuple):

@@ -13,12 +13,11 @@ import orjson
 from msgspec import Struct
 
 from beliefd.kernel.canonical import MAX_DEPTH, MAX_SAFE_INTEGER, is_plain
+from beliefd.kernel.values import shown
 
 SAFE_DIGITS: Final = 15
 """An integer of so many digits is always within bounds."""
 UNSURE: Final = object()
-SHOWN: Final = 64
-"""How much of a stranger's text an error repeats."""
 
 
 class Unreadable(ValueError):
@@ -28,12 +27,6 @@ class Unreadable(ValueError):
         super().__init__(message)
         self.message = message
         self.path = path
-
-
-def shown(text: str) -> str:
-    """Foreign text as an error may repeat it: short, and always encodable."""
-    text = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
-    return text.encode(errors="replace").decode()
 
 
 def loads(data: bytes) -> Any:

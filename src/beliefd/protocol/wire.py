@@ -7,9 +7,9 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 import msgspec
 
 from beliefd.kernel.errors import invalid
-from beliefd.kernel.values import ID_PATTERN, MAX_ID_LENGTH, Id
-from beliefd.ledger.strict_json import Unreadable, loads, shown
-from beliefd.protocol.locating import located
+from beliefd.kernel.locating import located
+from beliefd.kernel.values import ID_PATTERN, MAX_ID_LENGTH, Id, shown
+from beliefd.ledger.strict_json import Unreadable, loads
 from beliefd.protocol.operations import Parameter
 
 T = TypeVar("T")

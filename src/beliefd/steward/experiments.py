@@ -8,9 +8,8 @@ from beliefd.kernel.firewall.commands import DesignExperiment, StartRun
 from beliefd.kernel.firewall.design import choose, design
 from beliefd.kernel.firewall.events import ExperimentDesigned, RunRecorded, RunStarted
 from beliefd.kernel.firewall.experiments import ExperimentSpec, Frozen, RunReport
-from beliefd.kernel.firewall.guards import refuse_speculation
+from beliefd.kernel.firewall.guards import parse_spec
 from beliefd.kernel.firewall.hints import extract_hints
-from beliefd.kernel.firewall.params import checked_spec
 from beliefd.kernel.state import Session
 from beliefd.protocol import firewall_answers as answers
 from beliefd.protocol.firewall_operations import DesignRequest, ReproduceRequest, RunRequest
@@ -25,16 +24,8 @@ from beliefd.steward.substrate import as_recorded
 
 async def design_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
     body = bind(as_recorded(call.body), call.path)
-    if "spec" in body:
-        try:
-            refuse_speculation(body["spec"], Code.SPECULATIVE_RESIDUE)
-        except BeliefdError as error:
-            raise _within_spec(error) from None
-    spec = _designed(convert(body, DesignRequest))
-    try:
-        checked_spec(spec)
-    except BeliefdError as error:
-        raise _within_spec(error) from None
+    given = {name for name, value in body.items() if value is not None}
+    spec = _whole(body["spec"]) if given == {"spec"} else _designed(convert(body, DesignRequest))
     await need_source(steward, spec)
     outcome = await submitted(steward, call.session_id, DesignExperiment(spec=spec), call)
     event = outcome.event
@@ -42,23 +33,25 @@ async def design_experiment(steward: Steward, call: Call) -> answers.ExperimentV
     return await _view(steward, outcome.session, event.experiment)
 
 
+def _whole(document: object) -> ExperimentSpec:
+    """A plan that somebody else has made, or what is wrong with it, its path counted from the body."""
+    try:
+        return parse_spec(document)
+    except BeliefdError as error:
+        details = dict(error.details or {})
+        told = str(details.get("path", "$"))
+        details["path"] = f"$.spec{told[1:]}"
+        message = error.message.replace(f"`{told}`", f"`{details['path']}`")
+        raise BeliefdError(error.code, message, details) from None
+
+
 def _designed(asked: DesignRequest) -> ExperimentSpec:
     """INVARIANT: hints end here. What is recorded is the spec, and the spec has their digest only."""
-    if asked.spec is not None:
-        return asked.spec
-    assert asked.claim is not None  # noqa: S101 - one of the two is there
+    assert asked.claim is not None  # noqa: S101 - a whole spec comes alone
     hints = asked.hints
     if asked.speculation is not None:
         hints = extract_hints(asked.claim.claim_id, asked.speculation)
     return design(asked.claim, hints, choose(asked.claim, hints))
-
-
-def _within_spec(error: BeliefdError) -> BeliefdError:
-    """The same error, its path counted from the body."""
-    details = dict(error.details or {})
-    told = str(details.get("path", "$"))
-    details["path"] = f"$.spec{told[1:]}"
-    return BeliefdError(error.code, error.message.replace(f"`{told}`", f"`{details['path']}`"), details)
 
 
 async def list_experiments(steward: Steward, call: Call) -> answers.ExperimentPage:

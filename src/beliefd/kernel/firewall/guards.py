@@ -13,6 +13,7 @@ from beliefd.kernel.firewall.experiments import ExperimentSpec
 from beliefd.kernel.firewall.markers import Marker, find_marker
 from beliefd.kernel.firewall.params import checked_spec
 from beliefd.kernel.firewall.vocabulary import Vocabulary
+from beliefd.kernel.locating import located
 from beliefd.kernel.values import Id
 
 CLAIM_ID_NAMES: Final = ("claim_id", "claim-id", "proposition_id")
@@ -74,9 +75,8 @@ def parse_spec(document: object) -> ExperimentSpec:
         spec = msgspec.convert(document, ExperimentSpec)
         checked_spec(spec)
     except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `")
-        details = {"path": path.rstrip("`") or "$"}
-        raise Stopped(Code.INVALID_REQUEST, message[:1].lower() + message[1:], details) from None
+        message, path = located(error, document, ExperimentSpec)
+        raise Stopped(Code.INVALID_REQUEST, message, {"path": path}) from None
     except BeliefdError as error:
         raise Stopped(error.code, error.message, error.details) from None
     return spec

@@ -3,7 +3,6 @@
 Nothing here is free text: ids, choices, numbers, names of eight letters, and the hashes of model code.
 """
 
-import re
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -22,6 +21,7 @@ from beliefd.kernel.firewall.experiments import (
     Within,
 )
 from beliefd.kernel.firewall.expressions import parse
+from beliefd.kernel.locating import located
 from beliefd.kernel.values import Object, Value
 
 MAX_NUMBERS: Final = 5_000
@@ -251,9 +251,6 @@ CRITERIA: Final[dict[TemplateName, tuple[type[Criterion], ...]]] = {
     "model_simulation": (*REGIONS, AtLeast),
 }
 """The criteria a template can be held to. Where there is none, its parameters say what is claimed."""
-_AT = re.compile(r" - at `(?P<path>\$[^`]*)`$")
-_FIELD = re.compile(r"(?P<what>unknown|missing required) field `(?P<name>.*)`$")
-_PATTERN = re.compile(r" matching regex .*", re.DOTALL)
 
 
 def checked_params(template: TemplateName, params: Object) -> Params:
@@ -264,7 +261,8 @@ def checked_params(template: TemplateName, params: Object) -> Params:
     try:
         checked = msgspec.convert(params, PARAMS[template])
     except msgspec.ValidationError as error:
-        raise _located(str(error)) from None
+        message, path = located(error, params, PARAMS[template])
+        raise invalid(message, f"$.params{path[1:]}") from None
     if isinstance(checked, ModelSimulation) and isinstance(checked.model, ByExpression):
         names = {given.name for given in checked.inputs}
         parse(checked.model.expression, names, "$.params.model.expression")
@@ -315,18 +313,6 @@ def _tag(kind: Any) -> str:
 def _unique(field: str, names: list[str]) -> None:
     if repeated := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(f"`{repeated}` is named twice in `{field}`")
-
-
-def _located(complaint: str) -> Exception:
-    """msgspec's complaint in our words, with its path counted from the spec."""
-    at = _AT.search(complaint)
-    path = "$.params" + (at["path"][1:] if at else "")
-    message = complaint[: at.start()] if at else complaint
-    message = _PATTERN.sub(" of the plain characters that ids and names have", message)
-    message = message[0].lower() + message[1:]
-    if named := _FIELD.search(message):
-        path = f"{path}.{named['name'][:64]}"
-    return invalid(message.replace("object ", "", 1)[:200], path)
 
 
 __all__ = ["CRITERIA", "PARAMS", "Finite", "Params", "checked_params", "checked_spec", "claimed_region"]

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import inspect
 
 from beliefd.kernel.claims.bundle import DIGEST_PATTERN, TIMESTAMP_PATTERN
-from beliefd.ledger.strict_json import shown
+from beliefd.kernel.values import shown
 
 MESSAGE_LENGTH: Final = 200
 _AT = re.compile(r" - at (?:`(?P<key>key)` in )?`(?P<path>[^`]*)`$")
