@@ -5,19 +5,26 @@ from typing import Any
 
 import pytest
 
+from beliefd.client.firewall_requests import design_experiment, of_experiment, run_experiment
+from beliefd.client.requests import declare_session
+from beliefd.embedded import send
 from beliefd.experiments.engine import run
 from beliefd.experiments.executors.ray import RayExecutor
 from beliefd.kernel.firewall.experiments import RunReport
+from beliefd.steward.handle import Steward
+from beliefd.steward.runner import LOCAL, Runner
+from beliefd.stores.memory import MemoryStore
+from tests.claims.support import AGENT, ONTOLOGY
 from tests.experiments.support import GOOD, frozen, ran, simulation
 
+SETTINGS = {"RAY_AUTH_MODE": "disabled", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0", "RAY_USAGE_STATS_ENABLED": "0"}
 NO_CODE: dict[str, Any] = {**simulation(), "model": {"language": "python", "source": "0" * 64}}
 
 
 @pytest.mark.slow
 def test_a_ray_cluster_gives_the_same_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    monkeypatch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    for name, value in SETTINGS.items():
+        monkeypatch.setenv(name, value)
     plans = [frozen("bootstrap_ci", GOOD["bootstrap_ci"]), frozen("model_simulation", simulation())]
     missing = frozen("model_simulation", NO_CODE)
 
@@ -32,3 +39,30 @@ def test_a_ray_cluster_gives_the_same_evidence(monkeypatch: pytest.MonkeyPatch) 
     *found, failed = asyncio.run(on_ray())
     assert found == [ran(plan) for plan in plans]
     assert (failed.status, failed.failure) == ("failed", "the model's code is not at hand")
+
+
+@pytest.mark.slow
+def test_a_steward_with_a_cluster_runs_on_it_and_another_reproduces_it_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in SETTINGS.items():
+        monkeypatch.setenv(name, value)
+    spec = {"claim_id": "c", "template": "bootstrap_ci", "params": GOOD["bootstrap_ci"]}
+
+    async def story() -> tuple[Any, Any]:
+        steward = Steward(MemoryStore(), runner=Runner(2, LOCAL))
+        declared = await send(steward, AGENT, declare_session(["a"], ONTOLOGY, None, None, None))
+        session_id = declared.session_id
+        planned = await send(steward, AGENT, design_experiment(session_id, {"spec": spec}, None, None))
+        done = await send(steward, AGENT, run_experiment(session_id, planned.experiment_id, True, None, None))
+        assert steward.runner.executor.name == "ray"
+        await steward.runner.close()
+        steward.runner = Runner()
+        again = of_experiment("reproduce_experiment", session_id, planned.experiment_id)
+        reproduced = await send(steward, AGENT, again)
+        await steward.close()
+        return done, reproduced
+
+    done, reproduced = asyncio.run(story())
+    assert (done.run.status, done.run.outcome) == ("completed", "support")
+    assert reproduced.reproduced

@@ -54,6 +54,13 @@ SIGNING_KEY = "capability.key"
     show_envvar=True,
     help="Processes that run experiments; 0 for none of their own. By default one a core.",
 )
+@click.option(
+    "--ray",
+    metavar="ADDRESS",
+    envvar="BELIEFD_RAY",
+    show_envvar=True,
+    help="Run experiments on this Ray cluster instead; `local` starts one here.",
+)
 @judge_options
 def serve(  # noqa: PLR0913, PLR0917 - one argument an option
     port: int,
@@ -64,6 +71,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument an option
     webhook: str | None,
     modules: tuple[str, ...],
     workers: int,
+    ray: str | None,
     **judges: Any,
 ) -> None:
     """Run the server until it is told to stop."""
@@ -76,6 +84,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument an option
             data / WEBHOOK_KEY,
             signing_key=data / SIGNING_KEY,
             workers=workers,
+            ray=ray,
             judges=judges,
         )
         listener = bind(host, port)
@@ -121,6 +130,7 @@ class House(Struct, frozen=True):
     registry: "Registry | None" = None
     signing_key: Path = Path(SIGNING_KEY)
     workers: int = 0
+    ray: str | None = None
     judges: Mapping[str, Any] = {}
 
     def policy(self) -> "Policy | None":
@@ -187,6 +197,7 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
     """Serve the store on the socket until told to stop; `started` is called once requests are answered."""
     from beliefd.kernel.errors import BeliefdError, Code
     from beliefd.steward.handle import Steward
+    from beliefd.steward.runner import Runner
     from beliefd.steward.tokens import Authenticator
     from beliefd.stores.base import StorageUnavailable
     from beliefd.stores.opening import open_store
@@ -210,7 +221,7 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
         policy,
         registry=house.registry,
         signer=Signer(house.signing_key),
-        workers=house.workers,
+        runner=Runner(house.workers, house.ray),
         judges=Judges(JudgeSettings(**house.judges)),
     )
     await _server(steward, house.chores(steward), started).serve(sockets=[listener])

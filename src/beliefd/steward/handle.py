@@ -55,7 +55,7 @@ class Steward:
         registry: Registry | None = None,
         signer: Signer | None = None,
         *,
-        workers: int = 0,
+        runner: Runner | None = None,
         judges: Judges | None = None,
     ) -> None:
         self.store = store
@@ -72,7 +72,7 @@ class Steward:
         self._lanes: dict[str, _Lane] = {}
         self._ready: list[_Lane] = []
         self.effects: set[asyncio.Task[Any]] = set()
-        self.runner = Runner(workers)
+        self.runner = runner or Runner()
         self.feeds: set[asyncio.Event] = set()
         self.feeds_ended = False
 

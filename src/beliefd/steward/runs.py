@@ -61,6 +61,8 @@ async def conduct(
         return await engine.run(
             frozen, executor=steward.runner.executor, sources=sources, progress=progress, cancel=cancel
         )
+    except BeliefdError as error:  # what the executor lacks, such as an extra that is not installed
+        return unfinished(frozen, "failed", error.message)
     except Exception as error:  # a defect of ours must not leave a run without an end
         log.exception("a run of `%s` ended in a defect", frozen.template)
         return unfinished(frozen, "failed", f"the run ended in a defect: {type(error).__name__}")
