@@ -1,4 +1,4 @@
-"""`beliefd hypothesis imagine`: a language model's ideas get into the speculative lane, and nowhere else."""
+"""Language models on the command line: what one imagines stays in its lane, what one chooses is bounded."""
 
 import json
 from pathlib import Path
@@ -41,3 +41,45 @@ def test_a_model_that_says_something_else_leaves_no_record(tmp_path: Path) -> No
     assert "the model gave no ideas" in told.stderr
     assert "rather not" not in told.stderr
     assert answer("hypothesis", "list", session_id, *at)["hypotheses"] == []
+
+
+CLAIM_FILE = {
+    "claim": {
+        "claim_id": "wait",
+        "claimed_value": 40.0,
+        "observed_values": [40.0, 40.2, 39.8, 40.1, 39.9, 40.0, 40.3, 39.7],
+        "tolerance": 2.0,
+    }
+}
+
+
+def test_a_model_may_choose_a_harder_test_and_no_other(tmp_path: Path) -> None:
+    at = ("--data", tmp_path / "data")
+    session_id = answer("session", "declare", "a", "b", *at)["session_id"]
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(CLAIM_FILE))
+    choice = {
+        "template": "sensitivity_suite",
+        "axes": 2,
+        "prior_widening_factor": 3.0,
+        "n_perturbations": 200,
+    }
+    with serving(completion(json.dumps(choice))) as server:
+        options = ("--model", server.url, "--llm-model", "tiny")
+        planned = answer("experiment", "design", session_id, plan, *options, *at)
+    assert planned["template"] == "sensitivity_suite@1"
+    assert planned["spec"]["params"]["n_perturbations"] == 200
+    with serving(*[completion("use tea leaves")] * 5) as server:
+        options = ("--model", server.url, "--llm-model", "tiny")
+        planned = answer("experiment", "design", session_id, plan, *options, *at)
+    assert planned["template"] == "numeric_consistency@1"
+
+
+def test_a_model_that_cannot_be_found_is_bad_input(tmp_path: Path) -> None:
+    at = ("--data", tmp_path / "data")
+    session_id = answer("session", "declare", "a", "b", *at)["session_id"]
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(CLAIM_FILE))
+    told = beliefd("experiment", "design", session_id, plan, "--model", "nowhere", *at)
+    assert told.exit_code == 2
+    assert "`nowhere` is neither" in told.stderr

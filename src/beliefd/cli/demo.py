@@ -37,7 +37,7 @@ CAST: dict[str, tuple[Role, Tier | None]] = {
 @click.option("--pace", type=click.FloatRange(0, 60), default=0.7, show_default=True, help="Seconds a step.")
 def demo(port: int, data: Path, store: str | None, once: bool, pace: float) -> None:
     """Start the server, play an incident through it, and leave it running to try out."""
-    from beliefd.cli.story import StoryBroken
+    from beliefd.cli.stage import StoryBroken
 
     listener = bind(HOST, port)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -125,7 +125,8 @@ def perform(url: str, tokens: dict[str, str], pace: float) -> str:
     """Play the story over HTTP and return the session that it leaves behind."""
     from beliefd import kits
     from beliefd.cli.screen import Screen
-    from beliefd.cli.story import Stage, play
+    from beliefd.cli.stage import Stage
+    from beliefd.cli.story import play
     from beliefd.client import Client
 
     click.echo(f"beliefd is listening on {url}")

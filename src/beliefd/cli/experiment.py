@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from beliefd.cli.asking import asked as ask_model
+from beliefd.cli.asking import model_options
 from beliefd.cli.output import Exit, console
 from beliefd.cli.reading import read_object
 from beliefd.cli.session import SESSION, conditions
@@ -29,20 +31,33 @@ def experiment() -> None:
 @experiment.command()
 @SESSION
 @click.argument("path", metavar="FILE")
+@model_options(required=False)
 @conditions
 @target_options
-def design(target: Target, session_id: str, path: str, **conditions: Any) -> None:
+def design(
+    target: Target,
+    session_id: str,
+    path: str,
+    model: str | None,
+    llm_model: str | None,
+    llm_key: str | None,
+    **conditions: Any,
+) -> None:
     """Freeze the plan in FILE (JSON or YAML; `-` is stdin).
 
     The file holds a whole `spec`, or a `claim` to design one for and, if there is any, the `speculation`
-    or the `hints` that may inform it.
+    or the `hints` that may inform it. With `--model` that model chooses the test, which it can make harder
+    than the rule does, never easier.
     """
     from beliefd.cli import firewall_views
 
     given = read_object(path, "a plan is an object with `spec`, or with `claim`")
     if not given.keys() & {"spec", "claim"}:
         given = {"spec": given}
-    answer = target.ask(lambda calls: calls.design_experiment(session_id, **_known(given), **conditions))
+    given = _known(given)
+    if model is not None and "claim" in given:
+        given = {"spec": _chosen(given, model, llm_model, llm_key)}
+    answer = target.ask(lambda calls: calls.design_experiment(session_id, **given, **conditions))
     target.show(answer, firewall_views.experiment)
 
 
@@ -117,6 +132,25 @@ def show(target: Target, session_id: str, experiment_id: str) -> None:
 
     answer = target.ask(lambda calls: calls.show_experiment(session_id, experiment_id))
     target.show(answer, firewall_views.experiment)
+
+
+def _chosen(given: dict[str, Any], *model: Any) -> dict[str, Any]:
+    """The plan that the verifying agent makes of a claim. Hints end here: the plan has their digest only."""
+    import msgspec
+
+    from beliefd.agents.verify import VerifyAgent
+    from beliefd.kernel.firewall.hints import extract_hints
+    from beliefd.protocol.firewall_operations import DesignRequest
+    from beliefd.protocol.wire import convert
+
+    request = convert(given, DesignRequest)
+    claim, hints = request.claim, request.hints
+    assert claim is not None  # noqa: S101 - asked by who calls this
+    if request.speculation is not None:
+        hints = extract_hints(claim.claim_id, request.speculation)
+    spec = ask_model(lambda opened: VerifyAgent(opened).design(claim, hints), *model)
+    plan: dict[str, Any] = msgspec.to_builtins(spec)
+    return plan
 
 
 def _known(given: dict[str, Any]) -> dict[str, Any]:

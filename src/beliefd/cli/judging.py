@@ -32,6 +32,22 @@ def judge_of(judge: "JudgeName | None", **settings: Any) -> "Judge":
     return Judges(JudgeSettings(**settings)).named(judge or "lexical")
 
 
+LLM_MODEL = click.option(
+    "--llm-model",
+    metavar="NAME",
+    envvar="BELIEFD_LLM_MODEL",
+    show_envvar=True,
+    help="The model to ask there.",
+)
+LLM_KEY = click.option(
+    "--llm-key",
+    metavar="KEY",
+    envvar="BELIEFD_LLM_KEY",
+    show_envvar=True,
+    help="Its API key; better in the environment than on the command line.",
+)
+
+
 def judge_options(command: F) -> F:
     """Where the models of judges are; the names are those of JudgeSettings."""
     for option in reversed(
@@ -57,20 +73,8 @@ def judge_options(command: F) -> F:
                 show_envvar=True,
                 help="OpenAI-compatible API, for the judge `llm`; or `smollm2`, or a GGUF file.",
             ),
-            click.option(
-                "--llm-model",
-                metavar="NAME",
-                envvar="BELIEFD_LLM_MODEL",
-                show_envvar=True,
-                help="The model to ask there.",
-            ),
-            click.option(
-                "--llm-key",
-                metavar="KEY",
-                envvar="BELIEFD_LLM_KEY",
-                show_envvar=True,
-                help="Its API key; better in the environment than on the command line.",
-            ),
+            LLM_MODEL,
+            LLM_KEY,
         )
     ):
         command = option(command)

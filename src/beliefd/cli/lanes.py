@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from beliefd.cli.asking import asked as ask_model
+from beliefd.cli.asking import model_options
 from beliefd.cli.experiment import CLAIM_OPTION, PAGE_OPTIONS
 from beliefd.cli.output import Exit
 from beliefd.cli.reading import read_object
@@ -45,8 +47,7 @@ def note(target: Target, session_id: str, claim_id: str, statement: str, **given
 @SESSION
 @click.argument("claim_id", metavar="CLAIM")
 @click.argument("statement", metavar="STATEMENT")
-@click.option("--model", required=True, help="`smollm2`, a .gguf file, or the address of an API.")
-@click.option("--llm-model", envvar="BELIEFD_LLM_MODEL", help="The model's name, where an API has several.")
+@model_options(required=True)
 @click.option("--seed", type=click.IntRange(min=0), help="For a model that takes one.")
 @click.option(
     "--out", type=click.Path(dir_okay=False, writable=True), help="Keep the ideas in this file too."
@@ -68,34 +69,15 @@ def imagine(target: Target, session_id: str, claim_id: str, statement: str, **as
 IDEA = ("statement", "mechanism", "prediction")
 
 
-def _imagined(
-    statement: str, model: str, llm_model: str | None, seed: int | None, out: str | None
-) -> "Speculation":
-    import asyncio
-    import os
+def _imagined(statement: str, seed: int | None, out: str | None, **model: Any) -> "Speculation":
     from pathlib import Path
 
     import msgspec
 
     from beliefd.agents.speculative import SpeculativeAgent
     from beliefd.kernel.errors import invalid
-    from beliefd.llm.opening import open_model
-    from beliefd.llm.port import ModelFailed
 
-    async def ask() -> "Speculation":
-        opened = open_model(model, llm_model, os.environ.get("BELIEFD_LLM_KEY"))
-        try:
-            return await SpeculativeAgent(opened).speculate(statement, seed=seed)
-        finally:
-            await opened.close()
-            if (spent := getattr(opened, "spent", None)) is not None:
-                tokens = f"{spent.prompt_tokens} tokens asked, {spent.completion_tokens} answered"
-                click.echo(f"{opened.name}: {tokens}, {spent.seconds:.1f} s", err=True)
-
-    try:
-        ideas = asyncio.run(ask())
-    except (ModelFailed, TimeoutError) as error:
-        raise invalid(f"the model gave no ideas: {error or 'its time was up'}", "--model") from None
+    ideas = ask_model(lambda opened: SpeculativeAgent(opened).speculate(statement, seed=seed), **model)
     if not ideas.alternatives:
         raise invalid("the model imagined no alternative", "--model")
     if out is not None:

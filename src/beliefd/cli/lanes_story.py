@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from beliefd.cli.stage import Stage, must
 from beliefd.cli.world import WAITS_MS
 
 if TYPE_CHECKING:
-    from beliefd.cli.story import Stage
     from beliefd.kernel.firewall.hints import Speculation
 
 CLAIM: Final = "checkout-waits-40ms"
@@ -39,17 +39,17 @@ def _imagined() -> "Speculation":
     return asyncio.run(SpeculativeAgent(model).speculate(STATEMENT))
 
 
-def imagine(stage: "Stage") -> None:
+def imagine(stage: Stage) -> None:
     ideas = [{"statement": one.statement, "mechanism": one.mechanism} for one in _imagined().alternatives]
     answer = stage.agent.speculate(stage.session_id, CLAIM, ideas)
     noted = answer.hypotheses[0]
     stage.screen.say(f"speculative: {noted.alternative.statement}")
     refusal = _refused(stage, noted.hypothesis_id)
-    _must(refusal == "HYPOTHESIS_IS_NOT_EVIDENCE", f"an idea was taken for evidence: {refusal}")
+    must(refusal == "HYPOTHESIS_IS_NOT_EVIDENCE", f"an idea was taken for evidence: {refusal}")
     stage.screen.verdict("refused", f"to count as evidence: {refusal}")
 
 
-def _refused(stage: "Stage", hypothesis_id: str) -> str:
+def _refused(stage: Stage, hypothesis_id: str) -> str:
     from beliefd.kernel.errors import BeliefdError
 
     try:
@@ -59,7 +59,7 @@ def _refused(stage: "Stage", hypothesis_id: str) -> str:
     return "nothing"
 
 
-def put_to_the_test(stage: "Stage") -> None:
+def put_to_the_test(stage: Stage) -> None:
     claim = {
         "claim_id": CLAIM,
         "claimed_value": 40.0,
@@ -73,16 +73,16 @@ def put_to_the_test(stage: "Stage") -> None:
     stage.screen.say(f"{planned.template}, informed by {planned.informed_by}: that is all that is kept of it")
     stage.screen.verdict("allowed", f"frozen before the first draw as {planned.spec_hash[:16]}")
     ran = stage.agent.run_experiment(stage.session_id, planned.experiment_id)
-    _must(ran.run is not None and ran.run.outcome == "support", f"the test came out otherwise: {ran.run}")
+    must(ran.run is not None and ran.run.outcome == "support", f"the test came out otherwise: {ran.run}")
     assert ran.report is not None  # noqa: S101 - it has run
     passed = sum(check.passed for check in ran.report.checks)
     stage.screen.verdict("allowed", f"it holds: {passed} of {len(ran.report.checks)} checks passed")
     again = stage.agent.reproduce_experiment(stage.session_id, planned.experiment_id)
-    _must(again.reproduced, "made again with its seed, the run came out otherwise")
+    must(again.reproduced, "made again with its seed, the run came out otherwise")
     stage.screen.verdict("verified", f"made again with its seed: the same result {again.result_hash[:16]}")
 
 
-def believe(stage: "Stage") -> None:
+def believe(stage: Stage) -> None:
     _decided(stage, {"type": "create_proposition", "claim_id": CLAIM, "statement": STATEMENT})
     run_id = stage.agent.list_evidence(stage.session_id, claim_id=CLAIM).evidence[0].execution_id
     linked = stage.agent.link_evidence(stage.session_id, claim_id=CLAIM, run_id=run_id, role="support")
@@ -93,20 +93,13 @@ def believe(stage: "Stage") -> None:
     stage.screen.say(f"{STATEMENT}: {linked.warrants}")
 
 
-def _decided(stage: "Stage", change: dict[str, Any]) -> None:
+def _decided(stage: Stage, change: dict[str, Any]) -> None:
     staged = stage.agent.stage_intent(stage.session_id, change)
-    _must(staged.state == "awaiting_approval", f"nobody was asked: {staged.state}")
+    must(staged.state == "awaiting_approval", f"nobody was asked: {staged.state}")
     card = stage.approver.show_approval(staged.approval_id or "")
     answer = stage.approver.decide_approval(
         card.approval_id, "APPROVED", content_hash=card.content_hash, reason="the run was made again"
     )
     done = answer.intent is not None and answer.intent.state == "executed"
-    _must(done, f"it was not carried out: {answer.intent}")
+    must(done, f"it was not carried out: {answer.intent}")
     stage.screen.verdict("allowed", f"{card.reason}; approved and carried out")
-
-
-def _must(kept: bool, otherwise: str) -> None:
-    from beliefd.cli.story import StoryBroken
-
-    if not kept:
-        raise StoryBroken(otherwise)

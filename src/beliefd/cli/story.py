@@ -9,55 +9,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from beliefd.cli import lanes_story
-from beliefd.kits import Kit, Probe
+from beliefd.cli.stage import Stage, must
 
 if TYPE_CHECKING:
-    from beliefd.cli.screen import Screen
-    from beliefd.client import Client
-    from beliefd.protocol.answers import BeliefSnapshot
     from beliefd.protocol.substrate_answers import CandidateAnswer
 
 FIRST_PROBES = 2
 """So many come back before the agent loses patience."""
-
-
-class StoryBroken(Exception):
-    """The server ruled otherwise than the story promises."""
-
-
-class Stage:
-    """Who takes part, and what has happened so far."""
-
-    def __init__(
-        self, kit: Kit, agent: "Client", approver: "Client", admin: "Client", screen: "Screen"
-    ) -> None:
-        self.kit = kit
-        self.agent = agent
-        self.approver = approver
-        self.admin = admin
-        self.screen = screen
-        self.session_id = ""
-        self.capability = ""
-        self.fell: dict[str, str] = {}
-
-    def draw(self, snapshot: "BeliefSnapshot") -> None:
-        self.screen.board(snapshot, self.fell, list(self.kit.hypotheses))
-
-    def probe(self, probe: Probe) -> None:
-        """Ask the world, and let beliefd know what the outcome rules out."""
-        outcome = self.kit.seen(probe, self.kit.truth)
-        because = probe.outcomes[outcome].because
-        answer = self.agent.eliminate(
-            self.session_id,
-            source_id=probe.source,
-            observation_id=f"{probe.id}={outcome}",
-            eliminated=self.kit.eliminated(probe, outcome),
-            justification={"because": because},
-        )
-        self.fell.update(dict.fromkeys(answer.applied_eliminated, probe.id))
-        self.screen.say(f"{probe.source} was asked to {probe.ask}: {because}")
-        self.screen.say(f"gone: {', '.join(answer.applied_eliminated)}", "red")
-        self.draw(answer.snapshot)
 
 
 class Act(Struct, frozen=True):
@@ -93,10 +51,10 @@ def _first_probes(stage: Stage) -> None:
 def _jump(stage: Stage) -> None:
     hasty = stage.kit.concluded(stage.kit.tempting)
     conclusion = stage.agent.declare_conclusion(stage.session_id, hasty)
-    _must(not conclusion.accepted, "the hasty conclusion was accepted")
+    must(not conclusion.accepted, "the hasty conclusion was accepted")
     stage.screen.verdict("refused", f"{hasty}: {conclusion.reason}")
     release = stage.agent.request_exit(stage.session_id, stage.kit.obligation.id)
-    _must(not release.approved, "the obligation was left before it was met")
+    must(not release.approved, "the obligation was left before it was met")
     stage.screen.verdict("refused", f"to leave {stage.kit.obligation.id}: {release.reason}")
 
 
@@ -104,19 +62,19 @@ def _other_probes(stage: Stage) -> None:
     for probe in stage.kit.probes[FIRST_PROBES:]:
         stage.probe(probe)
     left = stage.agent.query_belief(stage.session_id).survivors
-    _must(left == [stage.kit.truth], f"the probes left {left}")
+    must(left == [stage.kit.truth], f"the probes left {left}")
 
 
 def _release(stage: Stage) -> None:
     answer = stage.agent.request_exit(stage.session_id, stage.kit.obligation.id)
-    _must(answer.approved, answer.reason)
+    must(answer.approved, answer.reason)
     stage.screen.verdict("allowed", f"to leave {stage.kit.obligation.id}: {answer.reason}")
 
 
 def _conclude(stage: Stage) -> None:
     found = stage.kit.concluded(stage.kit.truth)
     answer = stage.agent.declare_conclusion(stage.session_id, found)
-    _must(answer.accepted, answer.reason)
+    must(answer.accepted, answer.reason)
     stage.screen.verdict("allowed", f"{found}: {answer.reason}")
 
 
@@ -156,7 +114,7 @@ def _propose_remedy(stage: Stage) -> None:
             ],
         },
     )
-    _must(answer.decision == "ESCALATE", f"the remedy was not held back: {answer.reason}")
+    must(answer.decision == "ESCALATE", f"the remedy was not held back: {answer.reason}")
     stage.screen.say(remedy.action)
     stage.screen.verdict(
         "waits", f"{answer.reason}; gates passed: {', '.join(answer.audit_trail.gates_passed)}"
@@ -173,7 +131,7 @@ def _approve_remedy(stage: Stage) -> None:
     answer = stage.approver.decide_approval(
         card.approval_id, "APPROVED", content_hash=card.content_hash, reason="customers were told"
     )
-    _must(answer.outcome == "PUBLISH", f"the approved remedy did not get out: {answer.outcome}")
+    must(answer.outcome == "PUBLISH", f"the approved remedy did not get out: {answer.outcome}")
     stage.screen.verdict("allowed", f"approved as shown, content {card.content_hash[:16]}, and published")
 
 
@@ -201,51 +159,51 @@ def _equip(stage: Stage) -> None:
     answer = stage.agent.propose(
         stage.session_id, [{"kind": "delta", "patch": {"set": {"goal.next_action": goal}}}]
     )
-    _must(answer.results[0].verdict == "allow", "the agent could not set its goal")
+    must(answer.results[0].verdict == "allow", "the agent could not set its goal")
     looked = _call(stage, "pool.idle_sessions", {})
-    _must(looked.status == "ok", f"looking was not allowed: {looked.reason_code}")
+    must(looked.status == "ok", f"looking was not allowed: {looked.reason_code}")
     stage.screen.verdict("allowed", f"pool.idle_sessions: {looked.result}")
 
 
 def _overreach(stage: Stage) -> None:
     answer = _call(stage, "pool.drop_table", {"table": "orders"}, "drop-1")
-    _must(answer.verdict == "deny", "a table was dropped")
+    must(answer.verdict == "deny", "a table was dropped")
     reason = answer.reasons[0]
     stage.screen.verdict("refused", f"pool.drop_table: {reason.text} ({reason.constraint})")
 
 
 def _ask(stage: Stage) -> None:
     asked = _call(stage, "pool.end_idle_sessions", {}, "end-1")
-    _must(asked.on_fail == "ask" and asked.approval_id is not None, "nobody was asked")
+    must(asked.on_fail == "ask" and asked.approval_id is not None, "nobody was asked")
     stage.screen.verdict("waits", f"pool.end_idle_sessions: {asked.reasons[0].text}")
     card = stage.approver.show_approval(asked.approval_id or "")
     answer = stage.approver.decide_approval(
         card.approval_id, "APPROVED", content_hash=card.content_hash, reason="told at 14:31"
     )
-    _must(answer.call is not None and answer.call.status == "ok", "the confirmed call did not run")
+    must(answer.call is not None and answer.call.status == "ok", "the confirmed call did not run")
     assert answer.call is not None  # noqa: S101 - checked above
     stage.screen.verdict("allowed", f"confirmed, arbitrated again and run once: {answer.call.result}")
     again = _call(stage, "pool.end_idle_sessions", {}, "end-1")
-    _must(again.reason_code == "REPEATED", "it ran twice")
+    must(again.reason_code == "REPEATED", "it ran twice")
     stage.screen.say("asked for again under the same key, it is answered from the ledger and not run again")
 
 
 def _end(stage: Stage) -> None:
     answer = stage.approver.request_termination(stage.session_id)
-    _must(answer.approved, answer.reason)
+    must(answer.approved, answer.reason)
     stage.screen.verdict("allowed", f"to close the session: {answer.reason}")
     stage.draw(answer.snapshot)
 
 
 def _verify(stage: Stage) -> None:
     answer = stage.agent.verify(stage.session_id)
-    _must(answer.ok, f"the ledger is broken: {answer.first_bad}")
+    must(answer.ok, f"the ledger is broken: {answer.first_bad}")
     stage.screen.verdict("verified", f"{answer.checked} events: every hash, link and decision recomputed")
 
 
 def _why(stage: Stage) -> None:
     answer = stage.agent.why(stage.session_id, stage.kit.tempting)
-    _must(not answer.survives and bool(answer.events), f"nobody spoke against {stage.kit.tempting}")
+    must(not answer.survives and bool(answer.events), f"nobody spoke against {stage.kit.tempting}")
     for item in answer.events:
         said = item.justification["because"]
         stage.screen.say(f"{stage.kit.tempting} fell at event {item.seq} to {item.source_id}: {said}")
@@ -254,7 +212,7 @@ def _why(stage: Stage) -> None:
 def _what_if(stage: Stage) -> None:
     silent = stage.kit.probes[-1].source
     answer = stage.agent.counterfactual(stage.session_id, without_source_ids=[silent])
-    _must(bool(answer.restored), f"nothing rests on {silent}")
+    must(bool(answer.restored), f"nothing rests on {silent}")
     stage.screen.say(f"had {silent} never spoken, {', '.join(answer.restored)} would still stand")
     for item in answer.conclusions:
         rests = "rests" if item.rests_on_removed else "does not rest"
@@ -277,14 +235,9 @@ def _measure(stage: Stage) -> None:
             ],
         }
     )
-    _must(answer.decision == "DEFER", f"three answers passed for one: {answer.reason}")
+    must(answer.decision == "DEFER", f"three answers passed for one: {answer.reason}")
     stage.screen.say("asked three times, the agent names three causes, and declares an uncertainty of 0.05")
     stage.screen.verdict("waits", answer.reason)
-
-
-def _must(kept: bool, otherwise: str) -> None:
-    if not kept:
-        raise StoryBroken(otherwise)
 
 
 ACTS: tuple[Act, ...] = (
