@@ -20,7 +20,6 @@ from beliefd.ledger.chain import Sealed
 from beliefd.stores.base import (
     Append,
     CalibrationRow,
-    InboxRow,
     Listener,
     Remembered,
     SessionRow,
@@ -33,6 +32,7 @@ from beliefd.stores.sqlite_bulk import CHUNK, RECORDS, ROWS, BulkReader, sealed
 from beliefd.stores.sqlite_file import OpenedFiles, prepare
 from beliefd.stores.sqlite_graph import SqliteGraph
 from beliefd.stores.sqlite_group import GroupCommit, words
+from beliefd.stores.sqlite_inbox import SqliteInbox
 from beliefd.stores.sqlite_schema import migrate
 
 BUSY_MS = 30_000
@@ -48,7 +48,7 @@ T = TypeVar("T")
 _Job = tuple[Append, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 
-class SqliteStore(SqliteGraph):
+class SqliteStore(SqliteGraph, SqliteInbox):
     """Open with `await SqliteStore.open(path)`."""
 
     def __init__(self, path: Path) -> None:
@@ -215,43 +215,7 @@ class SqliteStore(SqliteGraph):
         row = self._one("SELECT document FROM policies WHERE policy_hash = ?", policy_hash)
         return None if row is None else bytes(row[0])
 
-    # -- inbox and evidence ------------------------------------------------------------------------
-
-    async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
-        rows = self._all(
-            f"SELECT {_INBOX} FROM inbox WHERE approval_id > ? AND (? IS NULL OR status = ?)"  # noqa: S608
-            " ORDER BY approval_id LIMIT ?",
-            after or "",
-            status,
-            status,
-            limit,
-        )
-        return [_inbox_row(row) for row in rows]
-
-    async def inbox_row(self, approval_id: str) -> InboxRow | None:
-        row = self._one(f"SELECT {_INBOX} FROM inbox WHERE approval_id = ?", approval_id)  # noqa: S608
-        return None if row is None else _inbox_row(row)
-
-    async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
-        rows = self._all(
-            f"SELECT {_INBOX} FROM inbox WHERE expires_at <= ?"  # noqa: S608
-            " ORDER BY expires_at LIMIT ?",
-            now,
-            limit,
-        )
-        return [_inbox_row(row) for row in rows]
-
-    async def inbox_untold(self, limit: int) -> list[InboxRow]:
-        rows = self._all(
-            f"SELECT {_INBOX} FROM inbox WHERE status = 'pending' AND told = 0"  # noqa: S608
-            " ORDER BY approval_id LIMIT ?",
-            limit,
-        )
-        return [_inbox_row(row) for row in rows]
-
-    async def inbox_told(self, approval_id: str) -> None:
-        statement = "UPDATE inbox SET told = 1 WHERE approval_id = ?"
-        await asyncio.to_thread(self._execute_alone, statement, approval_id)
+    # -- evidence, calibrations ------------------------------------------------------------------------
 
     async def put_content(self, sha256: str, content: bytes) -> None:
         statement = "INSERT OR IGNORE INTO content (sha256, bytes) VALUES (?, ?)"
@@ -380,14 +344,6 @@ class SqliteStore(SqliteGraph):
             return []  # lone surrogates are not text: they name nothing that is here
         except sqlite3.Error as error:
             raise StorageUnavailable(str(error)) from None
-
-
-_INBOX = "approval_id, session_id, status, opened_at, expires_at"
-
-
-def _inbox_row(row: tuple[Any, ...]) -> InboxRow:
-    approval_id, session_id, status, opened_at = (cell.decode() for cell in row[:4])
-    return InboxRow(approval_id, session_id, status, opened_at, row[4].decode() if row[4] else None)
 
 
 def _token(row: tuple[Any, ...]) -> Token:
