@@ -1,7 +1,6 @@
 """Confidence, conformal sets and thresholds keep the promises they are known for."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,11 +19,9 @@ from beliefd.uncertainty.conformal import (
     calibrate,
     conformal_set,
     drift,
-    load,
     minimum_size,
     predict,
     quantile,
-    save,
     scores_of,
 )
 from beliefd.uncertainty.thresholds import binomial_tail, learn_then_test
@@ -186,16 +183,6 @@ def test_rows_that_are_no_probabilities_are_refused(
 def test_a_group_that_is_too_small_is_named() -> None:
     with pytest.raises(BeliefdError, match="group `rare` has 2 scores"):
         calibrate([0.5] * 30, 0.1, groups=["common"] * 28 + ["rare"] * 2)
-
-
-def test_a_calibration_survives_a_file_and_a_broken_file_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "model.json"
-    calibrated = calibrate([0.1, 0.2, 0.3, 0.4], 0.3, "aps", "tiny", ["a", "a", "a", "a"])
-    save(calibrated, path)
-    assert load(path) == calibrated
-    path.write_text("{")
-    with pytest.raises(BeliefdError, match="is no calibration"):
-        load(path)
 
 
 def test_drift_is_noticed_and_the_same_world_is_not_called_drift() -> None:

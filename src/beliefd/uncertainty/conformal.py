@@ -6,10 +6,8 @@ If calibration data and new data are exchangeable, the set contains the truth wi
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.errors import invalid
@@ -207,22 +205,6 @@ def drift(calibrated: Calibrated, recent: Sequence[float]) -> str | None:
         f"{len(new)} recent scores differ from the {calibrated.count} of the calibration "
         f"(distance {gap:.2f}, chance {chance:.1g}): its coverage is not to be relied on"
     )
-
-
-def save(calibrated: Calibrated, path: Path) -> None:
-    """Written beside and moved into place, so that a reader finds the old set or the new one."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_bytes(msgspec.json.encode(calibrated))
-    beside.replace(path)
-
-
-def load(path: Path) -> Calibrated:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Calibrated)
-    except OSError as error:
-        raise invalid(f"cannot read `{path}`: {error.strerror}", str(path)) from None
-    except msgspec.DecodeError as error:
-        raise invalid(f"`{path}` is no calibration: {error}", str(path)) from None
 
 
 def checked_rows(probabilities: Any) -> "Floats":
