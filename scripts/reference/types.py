@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import inspect
 
-from beliefd.kernel.values import ID_PATTERN
+from beliefd.kernel import patterns
 
 SAFE: Final = 2**53 - 1
 _PLAIN: Final[dict[type[inspect.Type], str]] = {
@@ -83,7 +83,7 @@ def words(kind: inspect.Type) -> str:
 
 def _scalar(kind: inspect.Type) -> str:
     if isinstance(kind, inspect.StrType):
-        if kind.pattern == ID_PATTERN:
+        if kind.pattern == patterns.ID:
             return "id"
         return "text" + _between(kind.min_length, kind.max_length, "characters")
     if isinstance(kind, inspect.IntType | inspect.FloatType):

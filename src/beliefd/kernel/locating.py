@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import inspect
 
-from beliefd.kernel.claims.bundle import DIGEST_PATTERN, TIMESTAMP_PATTERN
+from beliefd.kernel.patterns import IN_WORDS
 from beliefd.kernel.values import shown
 
 MESSAGE_LENGTH: Final = 200
@@ -16,10 +16,6 @@ _ENUM = re.compile(r"Invalid enum value (?P<value>.*)$", re.DOTALL)
 _FIELD = re.compile(r"field `(?P<name>.*)`$", re.DOTALL)
 _PATTERN = re.compile(r" matching regex .*", re.DOTALL)
 _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+)\]|(?P<entry>\[\.\.\.\])")
-_IN_WORDS: Final = {
-    DIGEST_PATTERN: " of hexadecimal digits",
-    TIMESTAMP_PATTERN: " that is an ISO-8601 time with `Z` or an offset",
-}
 
 
 def located(error: msgspec.ValidationError, value: Any, kind: Any) -> tuple[str, str]:
@@ -41,10 +37,10 @@ def located(error: msgspec.ValidationError, value: Any, kind: Any) -> tuple[str,
 
 
 def _pattern_in_words(found: re.Match[str]) -> str:
-    for pattern, words in _IN_WORDS.items():
+    for pattern, words in IN_WORDS.items():
         if pattern in found[0] or repr(pattern) in found[0]:
-            return words
-    return " on one line, without control characters"
+            return f" {words}"
+    return found[0]
 
 
 def _entry(value: Any, kind: Any, text: str, path: str, of_key: bool) -> str:

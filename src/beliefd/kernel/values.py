@@ -5,16 +5,14 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from beliefd.kernel import patterns
+
 PROTOCOL: Final = "belief/1"
 """Version of the wire and ledger format, apart from the package's version."""
 
 MAX_ID_LENGTH: Final = 512
 
-# Control characters, line separators and C1 codes are refused so that an id is one visible line everywhere.
-# `$` alone would let a trailing newline pass in Python, hence the look-ahead.
-ID_PATTERN: Final = "^[^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]+$(?!\\n)"
-
-Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH, pattern=ID_PATTERN)]
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH, pattern=patterns.ID)]
 Object = dict[str, Any]
 """A JSON object that is stored, hashed and handed back, never interpreted."""
 

@@ -6,14 +6,15 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
+from beliefd.kernel import patterns
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.locating import located
-from beliefd.kernel.values import ID_PATTERN, MAX_ID_LENGTH, Id, shown
+from beliefd.kernel.values import MAX_ID_LENGTH, Id, shown
 from beliefd.ledger.strict_json import Unreadable, loads
 from beliefd.protocol.operations import Parameter
 
 T = TypeVar("T")
-_ID = re.compile(ID_PATTERN)
+_ID = re.compile(patterns.ID)
 _WHOLE = re.compile(r"(0|[1-9][0-9]{0,15})")
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from beliefd.kernel import patterns
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.values import Id, Tier, Value
 
@@ -16,13 +17,8 @@ MAX_POINTERS: Final = 100
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 Note = Annotated[str, msgspec.Meta(max_length=20_000)]
 Unit = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
-# MD5 to SHA-512: other digests than SHA-256 are taken with a caveat, anything else is not a digest.
-DIGEST_PATTERN: Final = "^[0-9a-fA-F]+$(?!\\n)"
-TIMESTAMP_PATTERN: Final = (
-    "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$(?!\\n)"
-)
-Digest = Annotated[str, msgspec.Meta(pattern=DIGEST_PATTERN, min_length=32, max_length=128)]
-Timestamp = Annotated[str, msgspec.Meta(pattern=TIMESTAMP_PATTERN, max_length=40)]
+Digest = Annotated[str, msgspec.Meta(pattern=patterns.DIGEST, min_length=32, max_length=128)]
+Timestamp = Annotated[str, msgspec.Meta(pattern=patterns.TIMESTAMP, max_length=40)]
 
 MAX_SAMPLES: Final = 200
 Samples = Annotated[tuple[Note, ...], msgspec.Meta(min_length=2, max_length=MAX_SAMPLES)]

@@ -4,6 +4,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from beliefd.kernel import patterns
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.values import Id, Object, Value
 
@@ -30,9 +31,9 @@ CheckName = Literal[
 ]
 Outcome = Literal["support", "refute", "unresolved"]
 FailureMode = Literal["null_effect", "sign_flip", "violated_assumption", "nonidentifiable"]
-Hex64 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$(?!\\n)")]
-HintsDigest = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{16})?$(?!\\n)")]
-UnitName = Annotated[str, msgspec.Meta(pattern="^(1|[A-Za-z%°µ$€][A-Za-z0-9%°µ/*^.-]{0,15})$(?!\\n)")]
+Hex64 = Annotated[str, msgspec.Meta(pattern=patterns.SHA256)]
+HintsDigest = Annotated[str, msgspec.Meta(pattern=patterns.HINTS_DIGEST)]
+UnitName = Annotated[str, msgspec.Meta(pattern=patterns.UNIT)]
 """A unit of measurement such as `ms` or `kg/m^2`, `1` for a bare number; too short for a sentence."""
 Seed = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Finite = Annotated[float, msgspec.Meta(ge=-1.7976931348623157e308, le=1.7976931348623157e308)]

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from beliefd.kernel import patterns
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.firewall.experiments import (
     AtLeast,
@@ -37,9 +38,9 @@ Pair = Annotated[tuple[Number, ...], msgspec.Meta(min_length=2, max_length=MAX_N
 Draws = Annotated[int, msgspec.Meta(ge=100, le=5_000)]
 Level = Annotated[float, msgspec.Meta(ge=0.8, le=0.99)]
 Factor = Annotated[float, msgspec.Meta(ge=1.1, le=10)]
-Reference = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._:/@#-]{0,127}$(?!\\n)")]
+Reference = Annotated[str, msgspec.Meta(pattern=patterns.REFERENCE)]
 """The id of an evidence item or of a source: no spaces, so no sentence fits in."""
-InputName = Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,7}$(?!\\n)")]
+InputName = Annotated[str, msgspec.Meta(pattern=patterns.INPUT_NAME)]
 Region = Within | Ordered | Near
 
 
