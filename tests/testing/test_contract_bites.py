@@ -1,5 +1,6 @@
 """The contract is worth something: stores with a plausible defect do not pass it."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -17,6 +18,13 @@ from beliefd.testing.store_contract import StoreContract
 class IgnoresTheExpectedHead(MemoryStore):
     async def append(self, batch: Append) -> None:
         await super().append(replace(batch, expected=await self.head(batch.session_id)))
+
+
+class SaysItKeepsTheOrder(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        for _ in range(batch.entries[0].seq % 7):
+            await asyncio.sleep(0)
+        await super().append(batch)
 
 
 class WritesKeysBeforeTheHeadIsChecked(MemoryStore):

@@ -195,6 +195,13 @@ class Turn:
                 {"path": "If-Match", "head": head_id},
             )
 
+    @property
+    def position(self) -> Position | None:
+        """Where the session stands once this is written."""
+        if self.session is None or self.head is None:
+            return None
+        return Position(self.session, self.head)
+
     def write(self) -> Awaitable[None]:
         """INVARIANT: what is appended was decided here, on the head that the append expects."""
         return self._steward.store.append(self._batch())
@@ -219,10 +226,8 @@ class Turn:
     def answer(self) -> None:
         """Remember where the session stands now, and tell every caller what became of its call."""
         steward = self._steward
-        if self.entries:
-            assert self.session is not None  # noqa: S101 - an entry has a state after it
-            assert self.head is not None  # noqa: S101
-            steward.positions.keep(Position(self.session, self.head))
+        if self.entries and (position := self.position) is not None:
+            steward.positions.keep(position)
             steward.stored_policies.update(self.policies)
         for verdict in self._verdicts:
             steward.decided[verdict] += 1

@@ -97,6 +97,9 @@ Listener = Callable[[str], None]
 class Store(Protocol):
     """INVARIANT: an append is whole and durable when it returns, or absent when it raises."""
 
+    keeps_order: bool
+    """Are appends written in the order in which they are handed over, before the one before has returned?"""
+
     def append(self, batch: Append) -> Awaitable[None]:
         """Add entries; raise HeadMoved if the head is not the expected one or a key is taken, and LinkRefused
         if a link of the graph has a player that may not play its role or is not there."""

@@ -26,6 +26,8 @@ from beliefd.stores.memory_graph import MemoryGraph
 class MemoryStore:
     """Every method runs without awaiting, so the event loop itself is the lock."""
 
+    keeps_order = True
+
     def __init__(self) -> None:
         self._entries: dict[str, list[Sealed]] = {}
         self._places: dict[tuple[str, str], int] = {}

@@ -58,6 +58,8 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
 class PostgresStore(PostgresGraph):
     """Open with `await PostgresStore.open(url)`."""
 
+    keeps_order = False  # each append takes the next free connection
+
     def __init__(self, pool: Any, url: str) -> None:
         self._pool = pool
         self._listeners = Listeners()

@@ -39,6 +39,7 @@ BUSY_MS = 30_000
 FEW = 256
 """So many entries are read on the event loop itself; a thread would cost more than it spares."""
 ENOUGH = 32
+"""Entries that are worth a commit: the disk need not stand still while more are being decided."""
 PATIENCE = 0.002
 POLL_SECONDS = 0.25
 LOG_BYTES = 4 * 1024 * 1024
@@ -50,6 +51,8 @@ _Job = tuple[Append, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 class SqliteStore(SqliteGraph, SqliteInbox):
     """Open with `await SqliteStore.open(path)`."""
+
+    keeps_order = True
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -64,6 +67,7 @@ class SqliteStore(SqliteGraph, SqliteInbox):
         self._writer = threading.Thread(target=self._write_loop, name="beliefd-writer", daemon=True)
         self._poller: asyncio.Task[None] | None = None
         self._closed = False
+        self._unheard = 0
 
     @classmethod
     async def open(cls, path: str | os.PathLike[str]) -> "SqliteStore":
@@ -84,18 +88,30 @@ class SqliteStore(SqliteGraph, SqliteInbox):
             done.set_exception(StorageUnavailable("the store is closed"))
             return done
         self._jobs.append((batch, loop, done))
-        waiting = len(self._jobs)
-        if waiting == 1:
-            loop.call_soon(self._gather, loop, waiting, loop.time() + PATIENCE)
-        elif waiting == ENOUGH:
-            self._bell.set()
+        self._unheard += len(batch.entries)
+        if self._unheard >= ENOUGH:
+            self._ring()
+        elif len(self._jobs) == 1:
+            loop.call_soon(self._gather, loop, 1, loop.time() + PATIENCE)
         return done
 
     def _gather(self, loop: asyncio.AbstractEventLoop, before: int, until: float) -> None:
         """Wait for company before ringing the writer, as long as every turn of the loop brings some."""
         waiting = len(self._jobs)
-        if before < waiting < ENOUGH and loop.time() < until:
+        if before < waiting and loop.time() < until:
             loop.call_soon(self._gather, loop, waiting, until)
+        elif waiting:
+            self._ring()
+
+    def _ring(self) -> None:
+        """Have all that waits written, if the files are still there; the writer has no time to look for them:
+        it would have to win the interpreter back from the event loop after every look."""
+        self._unheard = 0
+        try:
+            self._files.check()
+        except StorageUnavailable as gone:
+            jobs = self._taken()
+            self._settle(jobs, [gone for _ in jobs])
         else:
             self._bell.set()
 
@@ -104,16 +120,15 @@ class SqliteStore(SqliteGraph, SqliteInbox):
         while not (self._closed and not self._jobs):
             self._bell.wait()
             self._bell.clear()
-            jobs = [self._jobs.popleft() for _ in range(len(self._jobs))]
-            if jobs:
-                self._settle(jobs, self._commit(group, [batch for batch, _, _ in jobs]))
+            if jobs := self._taken():
+                self._settle(jobs, group.commit([batch for batch, _, _ in jobs]))
 
-    def _commit(self, group: GroupCommit, batches: list[Append]) -> list[Exception | None]:
-        try:
-            self._files.check()
-        except StorageUnavailable as gone:
-            return [gone for _ in batches]
-        return group.commit(batches)
+    def _taken(self) -> list[_Job]:
+        jobs: list[_Job] = []
+        with contextlib.suppress(IndexError):  # the loop and the writer may both be at it
+            while True:
+                jobs.append(self._jobs.popleft())
+        return jobs
 
     def _settle(self, jobs: list[_Job], outcomes: list[Exception | None]) -> None:
         """Wake all callers of one event loop with one call into it."""

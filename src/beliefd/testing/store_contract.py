@@ -238,6 +238,30 @@ class StoreContract:
         await race(store, await store.head("s"))
 
     @promise
+    async def test_appends_handed_over_at_once_are_written_in_their_order(self, store: Store) -> None:
+        """Only asked of a store that says so: each expects the head that the one before it leaves."""
+        if not store.keeps_order:
+            return
+        await store.append(batch("s", None, chain("s", 1)))
+        written = chain("s", 61)
+        works = [
+            store.append(batch("s", head_of(written[n - 1]), written[n : n + 3])) for n in range(1, 61, 3)
+        ]
+        assert await outcomes_of(works) == [None] * 20
+        assert await store.entries("s") == written
+        # One that is refused takes those behind it along, and nobody else.
+        other = chain("t", 1)
+        works = [
+            store.append(batch("s", head_of(written[3]), [entry("s", 62, "lost")])),
+            store.append(batch("s", head_of(entry("s", 62, "lost")), [entry("s", 63, "lost")])),
+            store.append(batch("t", None, other)),
+        ]
+        refused = await outcomes_of(works)
+        assert [type(outcome) for outcome in refused] == [HeadMoved, HeadMoved, type(None)]
+        assert await store.entries("s") == written
+        assert await store.entries("t") == other
+
+    @promise
     async def test_a_used_key_refuses_the_whole_append(self, store: Store) -> None:
         used = Remembered("agent://a", "key", "request", "s", 1)
         await store.append(batch("s", None, chain("s", 1), remembered=[used]))

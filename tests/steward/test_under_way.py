@@ -1,0 +1,186 @@
+"""Turns that are decided while the one before is still on its way to the disk."""
+
+import asyncio
+from collections import deque
+
+import pytest
+
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.steward.handle import Outcome, Steward
+from beliefd.steward.lanes import UNDER_WAY
+from beliefd.stores.base import Append, StorageUnavailable
+from beliefd.stores.memory import MemoryStore
+from tests.steward.places import ALICE, applied, declared, eliminate, ledger_of, names
+
+pytestmark = pytest.mark.anyio
+
+
+class SlowDisk(MemoryStore):
+    """Once it is slow, it keeps appends until they are let go, one after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slow = False
+        self.kept: deque[tuple[Append, asyncio.Future[None]]] = deque()
+
+    async def append(self, batch: Append) -> None:
+        if self.slow:
+            go: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self.kept.append((batch, go))
+            await go
+        await super().append(batch)
+
+    async def let_go(self, failure: Exception | None = None) -> None:
+        _, go = self.kept.popleft()
+        if failure is None:
+            go.set_result(None)
+        else:
+            go.set_exception(failure)
+        await settled()
+
+
+async def settled() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def spoken(steward: Steward, session_id: str, *turns: str) -> "list[asyncio.Future[Outcome]]":
+    """One call a turn, each decided before the next is made."""
+    calls = []
+    for name in turns:
+        calls.append(steward.submit(session_id, eliminate(name), ALICE))
+        await settled()
+    return calls
+
+
+async def slow() -> tuple[Steward, SlowDisk, str]:
+    disk = SlowDisk()
+    steward = Steward(disk)
+    session_id = await declared(steward, 20)
+    disk.slow = True
+    return steward, disk, session_id
+
+
+async def test_the_next_turn_is_decided_on_the_head_that_is_under_way() -> None:
+    steward, disk, session_id = await slow()
+    calls = await spoken(steward, session_id, *names(3))
+    assert [batch.expected and batch.expected.seq for batch, _ in disk.kept] == [1, 2, 3]
+    assert not any(call.done() for call in calls)
+    for told in range(1, 4):
+        await disk.let_go()
+        assert [call.done() for call in calls] == [n < told for n in range(3)]
+    assert [call.result().head.seq for call in calls] == [2, 3, 4]
+    assert len(await ledger_of(steward, session_id)) == 4
+
+
+async def test_readers_see_nothing_that_is_not_written() -> None:
+    steward, disk, session_id = await slow()
+    await spoken(steward, session_id, *names(2))
+    assert (await steward.positions.existing(session_id)).head.seq == 1
+    await disk.let_go()
+    assert (await steward.positions.existing(session_id)).head.seq == 2
+
+
+async def test_no_more_than_a_few_turns_are_under_way_and_the_rest_share_one() -> None:
+    steward, disk, session_id = await slow()
+    calls = await spoken(steward, session_id, *names(UNDER_WAY + 5))
+    assert len(disk.kept) == UNDER_WAY
+    await disk.let_go()
+    assert [len(batch.entries) for batch, _ in disk.kept] == [1] * (UNDER_WAY - 1) + [5]
+    for _ in range(UNDER_WAY):
+        await disk.let_go()
+    assert applied([call.result() for call in calls]) == list(names(UNDER_WAY + 5))
+
+
+async def test_when_another_process_was_faster_all_that_is_under_way_is_decided_again_in_order() -> None:
+    steward, disk, session_id = await slow()
+    calls = await spoken(steward, session_id, *names(3))
+    disk.slow = False
+    await Steward(disk).submit(session_id, eliminate("h0001"), ALICE)
+    await disk.let_go()
+    behind = steward.submit(session_id, eliminate("h0009"), ALICE)
+    await settled()
+    assert not any(call.done() for call in [*calls, behind]), "decided again before all had come back"
+    await disk.let_go()
+    await disk.let_go()
+    outcomes = await asyncio.gather(*calls, behind)
+    assert [outcome.head.seq for outcome in outcomes] == [3, 4, 5, 6]
+    assert [list(outcome.event.eliminated) for outcome in outcomes] == [["h0000"], [], ["h0002"], ["h0009"]]
+    assert len(await ledger_of(steward, session_id)) == 6
+
+
+async def test_a_failing_disk_fails_the_turn_it_failed_and_those_behind_it_are_decided_again() -> None:
+    steward, disk, session_id = await slow()
+    lost, kept, last = await spoken(steward, session_id, "h0000", "h0000", "h0001")
+    disk.slow = False
+    await disk.let_go(StorageUnavailable("nothing was written: no room"))
+    with pytest.raises(BeliefdError) as raised:
+        lost.result()
+    assert raised.value.code is Code.STORAGE_UNAVAILABLE
+    await disk.let_go()
+    await disk.let_go()
+    # What the lost turn had eliminated never was: the one behind it eliminates it now.
+    assert applied(await asyncio.gather(kept, last)) == ["h0000", "h0001"]
+    assert len(await ledger_of(steward, session_id)) == 3
+
+
+async def test_a_disk_that_fails_for_all_answers_all_and_the_session_goes_on() -> None:
+    steward, disk, session_id = await slow()
+    calls = await spoken(steward, session_id, *names(3))
+    disk.slow = False
+    for _ in calls:
+        await disk.let_go(StorageUnavailable("nothing was written: no room"))
+    failed = await asyncio.gather(*calls, return_exceptions=True)
+    assert [getattr(error, "code", None) for error in failed] == [Code.STORAGE_UNAVAILABLE] * 3
+    assert (await steward.submit(session_id, eliminate("h0000"), ALICE)).head.seq == 2
+
+
+async def test_what_must_ask_the_store_waits_until_nothing_is_under_way() -> None:
+    steward, disk, session_id = await slow()
+    (first,) = await spoken(steward, session_id, "h0000")
+    keyed = steward.submit(session_id, eliminate("h0001"), ALICE, key="k")
+    again = steward.submit(session_id, eliminate("h0001"), ALICE, key="k")
+    behind = steward.submit(session_id, eliminate("h0002"), ALICE)
+    await settled()
+    assert len(disk.kept) == 1
+    disk.slow = False
+    await disk.let_go()
+    outcomes = await asyncio.gather(first, keyed, again, behind)
+    assert [outcome.head.seq for outcome in outcomes] == [2, 3, 3, 4]
+    assert outcomes[2].repeated
+
+
+async def test_a_steward_that_closes_waits_for_all_that_is_under_way() -> None:
+    steward, disk, session_id = await slow()
+    calls = await spoken(steward, session_id, *names(3))
+    closing = asyncio.ensure_future(steward.close())
+    await settled()
+    assert not closing.done()
+    for _ in calls:
+        await disk.let_go()
+    async with asyncio.timeout(10):
+        await closing
+    assert [call.result().head.seq for call in calls] == [2, 3, 4]
+
+
+async def test_a_steward_that_may_wait_no_longer_lets_go() -> None:
+    steward, _, session_id = await slow()
+    calls = await spoken(steward, session_id, *names(2))
+    async with asyncio.timeout(10):
+        await steward.close(patience=0.01)
+        failed = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(error) for error in failed] == [asyncio.CancelledError] * 2
+
+
+async def test_a_store_that_does_not_keep_the_order_is_given_one_turn_at_a_time() -> None:
+    disk = SlowDisk()
+    disk.keeps_order = False
+    steward = Steward(disk)
+    session_id = await declared(steward, 20)
+    disk.slow = True
+    calls = await spoken(steward, session_id, *names(3))
+    assert len(disk.kept) == 1
+    await disk.let_go()
+    assert [len(batch.entries) for batch, _ in disk.kept] == [2]
+    await disk.let_go()
+    assert [call.result().head.seq for call in calls] == [2, 3, 4]
