@@ -32,18 +32,22 @@ from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import NOTHING, GraphRows, LinkRow, NodeRow, merged
 
 Artifact = Proposition | Experiment | Run | Evidence | Intent | Hypothesis | SpeculativeClaim
-TOUCHING: Final = (
-    Speculated,
-    ClaimSpeculated,
-    ExperimentDesigned,
-    RunStarted,
-    RunRecorded,
-    EvidenceLinked,
-    IntentStaged,
-    ApprovalDecided,
-    ApprovalClosed,
+TOUCHING: Final = frozenset(
+    {
+        Speculated,
+        ClaimSpeculated,
+        ExperimentDesigned,
+        RunStarted,
+        RunRecorded,
+        EvidenceLinked,
+        IntentStaged,
+        ApprovalDecided,
+        ApprovalClosed,
+    }
 )
-NEEDLES: Final = tuple(f'"kind":"{kind.__struct_config__.tag}"'.encode() for kind in TOUCHING)
+NEEDLES: Final = tuple(
+    f'"kind":"{kind.__struct_config__.tag}"'.encode() for kind in sorted(TOUCHING, key=str)
+)
 """One of these stands in every record that may change the graph."""
 UNLINKED: Final = "unlinked"
 QUARANTINED: Final = "quarantined"
@@ -52,7 +56,7 @@ SPECULATIVE: Final = "speculative"
 
 def graph_rows(event: Event, session: Session) -> GraphRows:
     """The rows that an event changes, as they stand in the state after it."""
-    if not isinstance(event, TOUCHING):
+    if type(event) not in TOUCHING:
         return NOTHING
     touched = list(_touched(event, session))
     if not touched:

@@ -16,16 +16,18 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import Arbitrated, Call, CandidateResult, OutcomeRecorded
 from beliefd.stores.base import InboxRow
 
-TOUCHING: Final = (
-    TerminationRuled,
-    BundleGated,
-    ApprovalDecided,
-    ApprovalClosed,
-    Arbitrated,
-    OutcomeRecorded,
-    RunStarted,
-    RunRecorded,
-    IntentStaged,
+TOUCHING: Final = frozenset(
+    {
+        TerminationRuled,
+        BundleGated,
+        ApprovalDecided,
+        ApprovalClosed,
+        Arbitrated,
+        OutcomeRecorded,
+        RunStarted,
+        RunRecorded,
+        IntentStaged,
+    }
 )
 RUNNING: Final = "running"
 DONE: Final = "done"
@@ -33,7 +35,7 @@ DONE: Final = "done"
 
 def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     """The rows that an event changes, as they stand in the state after it."""
-    if not isinstance(event, TOUCHING):
+    if type(event) not in TOUCHING:
         return []
     rows = [_row(session, session.approvals[approval_id]) for approval_id in _approvals(event, session)]
     if isinstance(event, RunStarted | RunRecorded):

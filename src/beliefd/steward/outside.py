@@ -23,9 +23,24 @@ def uuid7() -> str:
     millis, nanos = divmod(time.time_ns(), 1_000_000)
     stamp = f"{millis & 0xFFFF_FFFF_FFFF:012x}"
     # Without the fraction, sessions declared within one millisecond would be listed in any order.
-    digits = os.urandom(8).hex()
+    digits = _chance()
     variant = "89ab"[int(digits[0], 16) & 0x3]
     return f"{stamp[:8]}-{stamp[8:]}-7{nanos * 4096 // 1_000_000:03x}-{variant}{digits[1:4]}-{digits[4:]}"
+
+
+_spare: list[str] = []
+os.register_at_fork(after_in_child=_spare.clear)  # a child must not draw what its parent draws, too
+
+
+def _chance() -> str:
+    """Sixty-four random bits. The system is asked for many at once: a call for each would cost more than all
+    the rest of an id, and hand the interpreter to another thread."""
+    try:
+        return _spare.pop()
+    except IndexError:
+        digits = os.urandom(8 * 256).hex()
+        _spare.extend([digits[at : at + 16] for at in range(16, len(digits), 16)])
+        return digits[:16]
 
 
 class Outside(Struct, frozen=True):

@@ -21,24 +21,34 @@ FIRST: Final = 1
 LAST: Final = 2
 COLUMNS: Final = 8
 # INVARIANT: a head moves only from where the append expects it, whoever else writes to the file.
+_CHECK: Final = """
+    SELECT RAISE(ABORT, 'head moved') WHERE NEW.expected
+        IS NOT (SELECT head_hash FROM sessions WHERE session_id = NEW.session_id);
+"""
+_ADD: Final = """
+    INSERT INTO audit_events (session_id, seq, event_id, record, hash)
+        VALUES (NEW.session_id, NEW.seq, NEW.event_id, NEW.record, NEW.hash);
+"""
+_MOVE: Final = """
+    INSERT INTO sessions (session_id, created_at, head_seq, head_event_id, head_hash)
+        VALUES (NEW.session_id, NEW.created_at, NEW.seq, NEW.event_id, NEW.hash)
+        ON CONFLICT (session_id) DO UPDATE SET head_seq = excluded.head_seq,
+        head_event_id = excluded.head_event_id, head_hash = excluded.head_hash;
+"""
 _PREPARE: Final = (
     """
     CREATE TEMP VIEW appends AS
     SELECT session_id, '' AS created_at, seq, event_id, record, hash, hash AS expected, 0 AS edge
     FROM audit_events
     """,
-    """
-    CREATE TEMP TRIGGER appends_written INSTEAD OF INSERT ON appends BEGIN
-        SELECT RAISE(ABORT, 'head moved') WHERE NEW.edge & 1 AND NEW.expected
-            IS NOT (SELECT head_hash FROM sessions WHERE session_id = NEW.session_id);
-        INSERT INTO audit_events (session_id, seq, event_id, record, hash)
-            VALUES (NEW.session_id, NEW.seq, NEW.event_id, NEW.record, NEW.hash);
-        INSERT INTO sessions (session_id, created_at, head_seq, head_event_id, head_hash)
-            SELECT NEW.session_id, NEW.created_at, NEW.seq, NEW.event_id, NEW.hash WHERE NEW.edge & 2
-            ON CONFLICT (session_id) DO UPDATE SET head_seq = excluded.head_seq,
-            head_event_id = excluded.head_event_id, head_hash = excluded.head_hash;
-    END
-    """,
+    *(
+        f"""
+        CREATE TEMP TRIGGER appends_{edge} INSTEAD OF INSERT ON appends WHEN NEW.edge = {edge} BEGIN
+            {_CHECK if edge & FIRST else ""} {_ADD} {_MOVE if edge & LAST else ""}
+        END
+        """
+        for edge in range(4)
+    ),
 )
 
 
