@@ -21,7 +21,7 @@ from beliefd.ledger import chain
 from beliefd.policy import files, watch
 from beliefd.protocol import answers
 from beliefd.protocol.operations import OPERATIONS
-from beliefd.steward import batch, handle, lookout, positions, tokens, webhook
+from beliefd.steward import batch, handle, lanes, lookout, positions, tokens, webhook
 from beliefd.stores.memory import MemoryStore
 
 ADDRESS: Final = "Address of the server."
@@ -63,8 +63,9 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
         "ids; `survivors_next` goes on",
     ),
     ("entries in an audit answer", answers.AUDIT_PAGE, "entries; `next` goes on"),
-    ("commands decided in one transaction", handle.LANE_BATCH, "a session"),
-    ("attempts at a head that keeps moving", handle.MAX_ATTEMPTS, "then `CONFLICT`"),
+    ("commands decided in one turn", lanes.BATCH, "of a session"),
+    ("turns on their way to the disk", lanes.UNDER_WAY, "a session, if the store keeps their order"),
+    ("attempts at a head that keeps moving", lanes.MAX_ATTEMPTS, "then `CONFLICT`"),
     ("lines of a batch under way", batch.WINDOW, "lines"),
     ("sessions kept in memory", positions.MAX_SESSIONS, "sessions"),
     ("hypotheses kept in memory", positions.MAX_HYPOTHESES, "over all sessions kept"),

@@ -1,6 +1,7 @@
 """What takes long or breaks inside: silence, heartbeats and defects, on a server whose clocks run faster."""
 
 import asyncio
+import json
 import logging
 import threading
 import time
@@ -18,10 +19,11 @@ from beliefd.kernel.errors import Code
 from beliefd.steward import queries, usecases
 from beliefd.steward.handle import Steward
 from beliefd.stores.memory import MemoryStore
-from tests.http.calls import declare, eliminate, error_of
+from tests.http.calls import ELIMINATE, declare, eliminate, error_of
 from tests.http.raw import Connection
 
 SILENCE = 0.3
+KEEP_ALIVE = 1
 HEARTBEAT = 0.1
 
 
@@ -40,7 +42,8 @@ class Place:
 
     async def _serve(self) -> None:
         self.steward = Steward(MemoryStore())
-        self._server = uvicorn.Server(uvicorn.Config(create_app(self.steward), **uvicorn_settings()))
+        settings = {**uvicorn_settings(), "timeout_keep_alive": KEEP_ALIVE}
+        self._server = uvicorn.Server(uvicorn.Config(create_app(self.steward), **settings))
         await self._server.serve(sockets=[self._listener])
 
     def close(self) -> None:
@@ -77,6 +80,20 @@ def near(place: Place) -> Iterator[httpx.Client]:
 def test_a_caller_that_falls_silent_in_a_request_is_let_go(beginning: bytes, place: Place) -> None:
     connection = Connection(place.port)
     connection.send(beginning)
+    assert connection.is_closed()
+    connection.close()
+
+
+@pytest.mark.parametrize("query", ["", "?"], ids=["the short way", "the long way"])
+def test_a_connection_that_nobody_uses_any_more_is_closed(
+    query: str, place: Place, near: httpx.Client
+) -> None:
+    path = f"/v1/sessions/{declare(near)}/eliminate{query}"
+    connection = Connection(place.port)
+    for _ in range(3):  # a pause between requests is not yet the end
+        connection.request("POST", path, json.dumps(ELIMINATE).encode())
+        assert connection.answer().status == 200
+        time.sleep(0.5 * KEEP_ALIVE)
     assert connection.is_closed()
     connection.close()
 

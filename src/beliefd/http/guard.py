@@ -17,7 +17,7 @@ def known_principal(
     headers: Headers, authenticator: Authenticator, origins: Sequence[str]
 ) -> Principal | None:
     """The speaker, if the store need not be asked who it is; refuses the pages that `principal_of` does."""
-    if foreign_origin(headers) not in origins:
+    if _is_from_a_page(headers) and foreign_origin(headers) not in origins:
         _refuse_foreign_pages(headers)
     authorization = headers.get("Authorization")
     if authorization is not None:
@@ -45,6 +45,10 @@ def foreign_origin(headers: Headers) -> str | None:
     """The web origin of the request, if it is another than this server's own."""
     origin = headers.get("Origin")
     return None if origin is None or origin.partition("://")[2] == headers.get("Host") else origin
+
+
+def _is_from_a_page(headers: Headers) -> bool:
+    return "Origin" in headers or "Sec-Fetch-Site" in headers
 
 
 def _refuse_foreign_pages(headers: Headers) -> None:

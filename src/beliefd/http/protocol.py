@@ -37,15 +37,16 @@ class Protocol(HttpToolsProtocol):
         self._in_head = False
         self._in_request = True  # the first one is due as soon as there is a connection
         self._head_size = 0
+        self._idle = False
         self._heard = self.loop.time()
-        self._watch = self.loop.call_later(SILENCE_SECONDS, self._look)
+        self._watch = self._look_later()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._watch.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        self._heard = self.loop.time()
+        self._heard, self._idle = self.loop.time(), False
         goes_on = self._in_head
         super().data_received(data)
         if goes_on and self._in_head:
@@ -55,14 +56,14 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._in_head, self._in_request, self._head_size = True, True, 0
-        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = b"", [], False
 
     def on_headers_complete(self) -> None:
         self._in_head = False
         if self._verbs is not None and self._is_ordinary():
             self._verb = self._verbs.find(self.url)
         if self._verb is None:
-            super().on_headers_complete()
+            self._take_long_way()
 
     def on_body(self, body: bytes) -> None:
         if self._verb is None:
@@ -91,10 +92,18 @@ class Protocol(HttpToolsProtocol):
             and self.parser.get_http_version() == "1.1"
         )
 
+    def _take_long_way(self) -> None:
+        """Only the application needs a scope: it is made here and not when a request begins."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = url, headers, expects
+        self.scope["headers"] = headers
+        super().on_headers_complete()
+
     def _leave_short_way(self) -> None:
         """Let the application have the request, with as much of its body as has come."""
         self._verb, body, self._body = None, self._body, b""
-        super().on_headers_complete()
+        self._take_long_way()
         if body:
             super().on_body(body)
 
@@ -113,6 +122,24 @@ class Protocol(HttpToolsProtocol):
         else:
             begun.add_done_callback(exchange.answer)
 
+    def answer(self, reply: Reply, keep_alive: bool) -> None:
+        """Send an answer of the short way, and wait for the next request."""
+        head = (
+            _opening.of(reply.status_code, self.server_state.default_headers),
+            reply.written_headers,
+            b"\r\n" if keep_alive else b"connection: close\r\n\r\n",
+        )
+        self.wire.write_now(b"".join((*head, reply.body)))
+        if not keep_alive:
+            self.transport.close()
+        if self.pipeline:
+            self.on_response_complete()
+            return
+        # uvicorn would set a timer and cancel it for each request; one look now and then does as well.
+        self.server_state.total_requests += 1
+        self.flow.resume_reading()
+        self._heard, self._idle = self.loop.time(), True
+
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, invalid("this is not an HTTP/1.1 request"))
 
@@ -125,13 +152,17 @@ class Protocol(HttpToolsProtocol):
         self.transport.write(head.encode() + body)
         self.transport.close()
 
+    def _look_later(self) -> asyncio.TimerHandle:
+        return self.loop.call_later(min(SILENCE_SECONDS, self.timeout_keep_alive), self._look)
+
     def _look(self) -> None:
-        """Close the connection if the rest of a request has been due for too long, and not because of us."""
+        """Close the connection if a request or the rest of one is due too long, and not because of us."""
+        silent = self.loop.time() - self._heard
         waiting = self._in_request and not self.flow.read_paused
-        if waiting and self.loop.time() - self._heard >= SILENCE_SECONDS:
+        if (waiting and silent >= SILENCE_SECONDS) or (self._idle and silent >= self.timeout_keep_alive):
             self.transport.close()
         else:
-            self._watch = self.loop.call_later(SILENCE_SECONDS, self._look)
+            self._watch = self._look_later()
 
 
 class Exchange:
@@ -164,17 +195,28 @@ class Exchange:
     def send(self, reply: Reply) -> None:
         self._verbs.count(self._verb, reply, self._started)
         self.response_complete = True
-        if self.disconnected:
-            return
-        protocol = self._protocol
-        head = [STATUS_LINE[reply.status_code]]
-        for name, value in (*protocol.server_state.default_headers, *reply.raw_headers):
-            head += (name, b": ", value, b"\r\n")
-        head.append(b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n")
-        protocol.wire.write_now(b"".join((*head, reply.body)))
-        if not self.keep_alive:
-            protocol.transport.close()
-        protocol.on_response_complete()
+        if not self.disconnected:
+            self._protocol.answer(reply, self.keep_alive)
+
+
+class Opening:
+    """The status line and the server's own headers, put together once for each date that they carry."""
+
+    def __init__(self) -> None:
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._made: dict[int, bytes] = {}
+
+    def of(self, status: int, headers: list[tuple[bytes, bytes]]) -> bytes:
+        if headers is not self._headers:
+            self._headers, self._made = headers, {}
+        made = self._made.get(status)
+        if made is None:
+            lines = [b"%s: %s\r\n" % header for header in headers]
+            made = self._made[status] = b"".join((STATUS_LINE[status], *lines))
+        return made
+
+
+_opening: Final = Opening()
 
 
 class Corked:
@@ -205,6 +247,9 @@ class Corked:
         kept, self._kept, self._size = self._kept, [], 0
         if kept and not self._transport.is_closing():  # the other side may have left since
             self._transport.write(b"".join(kept))
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
 
     def close(self) -> None:
         self._flush()

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -29,9 +30,24 @@ class Reply(Struct, frozen=True):
             headers.append((b"content-length", b"%d" % len(self.body)))
         return headers
 
+    @property
+    def written_headers(self) -> bytes:
+        """The same, as HTTP/1.1 writes them."""
+        own = b"".join([b"%s: %s\r\n" % header for header in self.headers])
+        return own + (_written(None) if self.media is None else _written(self.media) % len(self.body))
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": self.body})
+
+
+@lru_cache(16)
+def _written(media: str | None) -> bytes:
+    """What is the same for all answers of one media type; the length of the body is left open."""
+    fixed = b"%s: %s\r\n" % NO_SNIFFING
+    if media is None:
+        return fixed
+    return b"%scontent-type: %s\r\ncontent-length: %%d\r\n" % (fixed, media.encode())
 
 
 class Stream(Struct, frozen=True):
