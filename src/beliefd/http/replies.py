@@ -33,8 +33,13 @@ class Reply(Struct, frozen=True):
     @property
     def written_headers(self) -> bytes:
         """The same, as HTTP/1.1 writes them."""
-        own = b"".join([b"%s: %s\r\n" % header for header in self.headers])
-        return own + (_written(None) if self.media is None else _written(self.media) % len(self.body))
+        lines: list[bytes] = []
+        for name, value in self.headers:
+            lines += (name, b": ", value, b"\r\n")
+        lines.append(_written(self.media))
+        if self.media is not None:
+            lines.append(b"content-length: %d\r\n" % len(self.body))
+        return b"".join(lines)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -43,11 +48,9 @@ class Reply(Struct, frozen=True):
 
 @lru_cache(16)
 def _written(media: str | None) -> bytes:
-    """What is the same for all answers of one media type; the length of the body is left open."""
+    """What is the same for all answers of one media type."""
     fixed = b"%s: %s\r\n" % NO_SNIFFING
-    if media is None:
-        return fixed
-    return b"%scontent-type: %s\r\ncontent-length: %%d\r\n" % (fixed, media.encode())
+    return fixed if media is None else b"%scontent-type: %s\r\n" % (fixed, media.encode())
 
 
 class Stream(Struct, frozen=True):

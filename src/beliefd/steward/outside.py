@@ -21,11 +21,14 @@ def _second(seconds: int) -> str:
 def uuid7() -> str:
     """A time-ordered id (RFC 9562, method 3): milliseconds, twelve bits of fractions of one, then chance."""
     millis, nanos = divmod(time.time_ns(), 1_000_000)
-    stamp = f"{millis & 0xFFFF_FFFF_FFFF:012x}"
     # Without the fraction, sessions declared within one millisecond would be listed in any order.
-    digits = _chance()
-    variant = "89ab"[int(digits[0], 16) & 0x3]
-    return f"{stamp[:8]}-{stamp[8:]}-7{nanos * 4096 // 1_000_000:03x}-{variant}{digits[1:4]}-{digits[4:]}"
+    return f"{_stamp(millis)}-7{nanos * 4096 // 1_000_000:03x}-{_chance()}"
+
+
+@lru_cache(2)
+def _stamp(millis: int) -> str:
+    stamp = f"{millis & 0xFFFF_FFFF_FFFF:012x}"
+    return f"{stamp[:8]}-{stamp[8:]}"
 
 
 _spare: list[str] = []
@@ -33,14 +36,19 @@ os.register_at_fork(after_in_child=_spare.clear)  # a child must not draw what i
 
 
 def _chance() -> str:
-    """Sixty-four random bits. The system is asked for many at once: a call for each would cost more than all
+    """The random end of an id. The system is asked for many at once: a call for each would cost more than all
     the rest of an id, and hand the interpreter to another thread."""
     try:
         return _spare.pop()
     except IndexError:
         digits = os.urandom(8 * 256).hex()
-        _spare.extend([digits[at : at + 16] for at in range(16, len(digits), 16)])
-        return digits[:16]
+        ends = [_end(digits[at : at + 16]) for at in range(0, len(digits), 16)]
+        _spare.extend(ends[1:])
+        return ends[0]
+
+
+def _end(digits: str) -> str:
+    return f"{'89ab'[int(digits[0], 16) & 0x3]}{digits[1:4]}-{digits[4:]}"
 
 
 class Outside(Struct, frozen=True):
