@@ -22,6 +22,7 @@ from beliefd.steward import transfer
 from beliefd.steward.batch import run_batch
 from beliefd.steward.handle import Steward, ledger_broken
 from beliefd.steward.lookout import Detector
+from beliefd.steward.policies import recall
 from beliefd.steward.queries import RawAuditPage
 from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.steward.usecases import Call, admit, perform
@@ -143,6 +144,7 @@ def open(
 ) -> Embedded:
     """Open a ledger file (or `:memory:`, or a postgresql:// address) for use in this process.
 
+    Without a `policy`, the one that was adopted last in this store holds, or the default.
     `detector` takes the place of the built-in one, `registry` that of the tools registered by decorator;
     `judges` says where the models are that uncertainty may be measured with.
     """
@@ -168,6 +170,14 @@ async def open_async(
 
 async def _steward(target: str | os.PathLike[str], **house: Any) -> Steward:
     try:
-        return Steward(await open_store(target), **house)
+        store = await open_store(target)
+        steward = Steward(store, **house)
+        if house["policy"] is None:
+            try:
+                await recall(steward)
+            except BaseException:
+                await steward.close()
+                raise
     except StorageUnavailable as error:
         raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None
+    return steward

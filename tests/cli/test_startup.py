@@ -24,7 +24,7 @@ EXPECTED = {
     },
     "claim": {"submit", "check", "show"},
     "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "watch"},
-    "policy": {"check", "explain", "test"},
+    "policy": {"adopt", "check", "explain", "show", "test"},
     "state": {"show", "propose"},
     "capability": {"issue", "show", "revoke"},
     "tool": {"list"},

@@ -10,7 +10,16 @@ import pytest
 from msgspec.structs import replace
 
 from beliefd.ledger.chain import Sealed
-from beliefd.stores.base import Append, CalibrationRow, HeadMoved, Listener, SessionRow, Snapshot, Store
+from beliefd.stores.base import (
+    Adoption,
+    Append,
+    CalibrationRow,
+    HeadMoved,
+    Listener,
+    SessionRow,
+    Snapshot,
+    Store,
+)
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.store_contract import StoreContract
 
@@ -25,6 +34,11 @@ class SaysItKeepsTheOrder(MemoryStore):
         for _ in range(batch.entries[0].seq % 7):
             await asyncio.sleep(0)
         await super().append(batch)
+
+
+class KeepsTheFirstPolicy(MemoryStore):
+    async def adopt(self, adoption: Adoption) -> None:
+        await super().adopt(await self.adopted() or adoption)
 
 
 class WritesKeysBeforeTheHeadIsChecked(MemoryStore):

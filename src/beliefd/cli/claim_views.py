@@ -1,7 +1,9 @@
 """Bundles and approvals drawn for people. What agents wrote goes through `visible` first."""
 
 import json
+from typing import Any
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -11,8 +13,21 @@ from beliefd.cli.substrate_views import candidate
 from beliefd.kernel.claims.bundle import Claim
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.firewall.artifacts import Change
-from beliefd.protocol.claim_answers import ApprovalCard, BundlePage, DecidedApproval, Inbox, JudgedBundle
+from beliefd.kernel.policy import Policy
+from beliefd.protocol.claim_answers import (
+    ApprovalCard,
+    BundlePage,
+    DecidedApproval,
+    Inbox,
+    JudgedBundle,
+    PolicyAnswer,
+)
 
+WHENCE = {
+    "default": "nobody chose one: the defaults hold",
+    "given": "given by the program that opened the store",
+    "file": "from a file of the operator's",
+}
 DECISION_STYLE = {
     "PUBLISH": "bold green",
     "DEFER": "bold yellow",
@@ -176,3 +191,23 @@ def _gates(results: list[GateResult]) -> RenderableType:
             Text(visible(result.reason), "dim"),
         )
     return table
+
+
+def policy_in_force(answer: PolicyAnswer) -> RenderableType:
+    """The policy by what in it is not the default."""
+    adopted = f"adopted by {visible(answer.adopted_by or '')} at {answer.adopted_at}"
+    lines = [
+        Text.assemble(("policy ", "dim"), answer.policy_hash),
+        Text(WHENCE.get(answer.source, adopted)),
+    ]
+    changed = _changed(msgspec.to_builtins(answer.policy), msgspec.to_builtins(Policy()))
+    for part, fields in changed.items():
+        lines.append(Text.assemble((f"{part}: ", "bold"), visible(json.dumps(fields))))
+    return Group(*lines)
+
+
+def _changed(value: Any, default: Any) -> Any:
+    if not isinstance(value, dict) or not isinstance(default, dict):
+        return value
+    other = {name: inner for name, inner in value.items() if inner != default.get(name)}
+    return {name: _changed(inner, default.get(name)) for name, inner in other.items()}

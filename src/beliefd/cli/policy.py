@@ -1,4 +1,4 @@
-"""`beliefd policy`: policy files, tried out before they are in force."""
+"""`beliefd policy`: policy files, tried out before they are in force, and brought into force."""
 
 import sys
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from beliefd.cli.output import Exit, console, errors_exit, print_json
+from beliefd.cli.target import Target, target_options
 
 FILE = click.Path(path_type=Path)
 EXITS = {"allow": Exit.ALLOWED, "defer": Exit.DEFERRED, "deny": Exit.REFUSED}
@@ -14,7 +15,7 @@ EXITS = {"allow": Exit.ALLOWED, "defer": Exit.DEFERRED, "deny": Exit.REFUSED}
 
 @click.group()
 def policy() -> None:
-    """Check and try out the rules that decisions are made under."""
+    """Check, try out and adopt the rules that decisions are made under."""
 
 
 @policy.command()
@@ -29,9 +30,30 @@ def check(path: Path, as_json: bool) -> None:
     with errors_exit(as_json):
         found = load_policy(path)
     if as_json:
-        print_json(PolicyAnswer(policy_hash=policy_hash(found), policy=found))
+        print_json(PolicyAnswer(policy_hash=policy_hash(found), policy=found, source="file"))
     else:
         click.echo(f"ok: policy {policy_hash(found)}")
+
+
+@policy.command()
+@target_options
+def show(target: Target) -> None:
+    """Which policy is in force, and where it comes from."""
+    from beliefd.cli.claim_views import policy_in_force
+
+    target.show(target.ask(lambda calls: calls.show_policy()), policy_in_force)
+
+
+@policy.command()
+@click.argument("path", metavar="FILE", type=FILE)
+@target_options
+def adopt(target: Target, path: Path) -> None:
+    """Decide by FILE from now on, on every server of the store; it holds until another is adopted."""
+    from beliefd.cli.claim_views import policy_in_force
+    from beliefd.policy.files import load_policy
+
+    found = load_policy(path)
+    target.show(target.ask(lambda calls: calls.adopt_policy(found), create=True), policy_in_force)
 
 
 @policy.command()

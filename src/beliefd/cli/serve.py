@@ -142,11 +142,14 @@ class House(Struct, frozen=True):
         """What goes on beside answering requests, for as long as the server is up."""
         from beliefd.policy.watch import watch_policy
         from beliefd.steward.expiry import expire_for_ever
+        from beliefd.steward.policies import FROM_FILE, follow
         from beliefd.steward.webhook import Webhook, secret_from
 
         chores: list[Callable[[], Awaitable[None]]] = [lambda: expire_for_ever(steward)]
         if (file := self.policy_file) is not None:
-            chores.append(lambda: watch_policy(file, steward.adopt))
+            chores.append(lambda: watch_policy(file, lambda policy: steward.adopt(policy, FROM_FILE)))
+        else:
+            chores.append(lambda: follow(steward))
         if self.webhook is not None:
             chores.append(Webhook(steward, self.webhook, secret_from(self.secret_file)).run)
         return chores
@@ -197,6 +200,7 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
     """Serve the store on the socket until told to stop; `started` is called once requests are answered."""
     from beliefd.kernel.errors import BeliefdError, Code
     from beliefd.steward.handle import Steward
+    from beliefd.steward.policies import FROM_FILE, recall
     from beliefd.steward.runner import Runner
     from beliefd.steward.tokens import Authenticator
     from beliefd.stores.base import StorageUnavailable
@@ -224,6 +228,14 @@ async def run_server(listener: socket.socket, host: str, target: str, house: Hou
         runner=Runner(house.workers, house.ray),
         judges=Judges(JudgeSettings(**house.judges)),
     )
+    if policy is not None:
+        steward.adopt(policy, FROM_FILE)
+    else:
+        try:
+            await recall(steward)
+        except BeliefdError:
+            await steward.close()
+            raise
     await _server(steward, house.chores(steward), started).serve(sockets=[listener])
 
 

@@ -1,5 +1,7 @@
 """What callers get back about claims, approvals, grants and policy (claim-bundle; DESIGN 10, 11)."""
 
+from typing import Literal
+
 from beliefd.kernel.claims.bundle import AuditTrail, Claim, Decision, HumanApproval
 from beliefd.kernel.claims.events import Gated, Grant
 from beliefd.kernel.claims.gates.result import GateResult
@@ -98,8 +100,14 @@ class GrantAnswer(Answer, frozen=True):
 
 
 class PolicyAnswer(Answer, frozen=True):
+    """A policy, and where it comes from: nobody chose it (`default`), the program that opened the store did
+    (`given`), it stands in a file of the operator's (`file`), or somebody `adopted` it."""
+
     policy_hash: str
     policy: Policy
+    source: Literal["default", "given", "file", "adopted"]
+    adopted_at: str | None = None
+    adopted_by: str | None = None
 
 
 class StoredContent(Answer, frozen=True):

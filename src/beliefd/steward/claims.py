@@ -53,6 +53,7 @@ from beliefd.steward.handle import Outcome, Steward, refusal
 from beliefd.steward.inbox import DONE, RUNNING
 from beliefd.steward.lookout import Aside
 from beliefd.steward.measuring import with_standings
+from beliefd.steward.policies import bring_into_force
 from beliefd.steward.verdicts import candidate_answer
 
 _IN_FIELD = re.compile(r"in field `([^`]+)`$")
@@ -219,11 +220,18 @@ async def store_content(steward: Steward, call: Call) -> answers.StoredContent:
 
 
 async def show_policy(steward: Steward, _: Call) -> answers.PolicyAnswer:
-    return answers.PolicyAnswer(policy_hash=steward.policy_hash, policy=steward.policy)
+    origin = steward.policy_origin
+    return answers.PolicyAnswer(
+        policy_hash=steward.policy_hash,
+        policy=steward.policy,
+        source=origin.source,
+        adopted_at=origin.adopted_at,
+        adopted_by=origin.adopted_by,
+    )
 
 
 async def adopt_policy(steward: Steward, call: Call) -> answers.PolicyAnswer:
-    steward.adopt(convert(call.body, Policy))
+    await bring_into_force(steward, convert(call.body, Policy), call.principal)
     return await show_policy(steward, call)
 
 

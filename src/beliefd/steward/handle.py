@@ -16,6 +16,7 @@ from beliefd.ledger.chain import LedgerBroken, policy_hash, read
 from beliefd.steward.lanes import Lanes, ledger_broken
 from beliefd.steward.lookout import NOTHING_ASIDE, Aside, Detector, Lookout
 from beliefd.steward.outside import Outside
+from beliefd.steward.policies import DEFAULT, GIVEN, Origin
 from beliefd.steward.positions import Positions
 from beliefd.steward.runner import Runner
 from beliefd.steward.turn import Outcome, Waiting, refusal
@@ -49,7 +50,7 @@ class Steward:
         self.lookout = Lookout(store, self.registry, detector)
         self.positions = Positions(store)
         self.outside = outside or Outside()
-        self.adopt(policy or Policy())
+        self.adopt(policy or Policy(), DEFAULT if policy is None else GIVEN)
         self.stored_policies: set[str] = set()
         self.decided: Counter[tuple[str, str]] = Counter()
         self.retries = 0
@@ -59,8 +60,9 @@ class Steward:
         self.feeds: set[asyncio.Event] = set()
         self.feeds_ended = False
 
-    def adopt(self, policy: Policy) -> None:
+    def adopt(self, policy: Policy, origin: Origin = GIVEN) -> None:
         """Decide under `policy` from the next command on. One assignment each: no command sees half of it."""
+        self.policy_origin = origin
         self.policy = policy
         self.policy_hash = policy_hash(policy)
 

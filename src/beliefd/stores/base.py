@@ -80,6 +80,15 @@ class Token(Struct, frozen=True):
     revoked_at: str | None = None
 
 
+class Adoption(Struct, frozen=True):
+    """A policy that an administrator brought into force; the newest one holds."""
+
+    policy_hash: str
+    document: bytes
+    adopted_at: str
+    adopted_by: str
+
+
 class CalibrationRow(Struct, frozen=True):
     """One version of a calibration set. Versions count from 1 and never change."""
 
@@ -135,6 +144,14 @@ class Store(Protocol):
     async def remembered(self, principal: str, key: str) -> Remembered | None: ...
 
     async def policy(self, policy_hash: str) -> bytes | None: ...
+
+    async def adopt(self, adoption: Adoption) -> None:
+        """Remember that a policy came into force; earlier ones stay on record."""
+        ...
+
+    async def adopted(self) -> Adoption | None:
+        """The policy that came into force last, here or in another process."""
+        ...
 
     async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
         """Approvals ordered by id (ids are time-ordered), past `after`; only of `status`, if given."""

@@ -8,6 +8,7 @@ from beliefd.kernel.commands import Head
 from beliefd.knowledge.graph import GraphRows, LinkRow, NodeRow
 from beliefd.ledger.chain import Sealed, head_of
 from beliefd.stores.base import (
+    Adoption,
     Append,
     CalibrationRow,
     HeadMoved,
@@ -41,6 +42,7 @@ class MemoryStore:
         self._calibrations: dict[str, dict[int, CalibrationRow]] = {}
         self._tokens: dict[str, Token] = {}
         self._graph = MemoryGraph()
+        self._adopted: Adoption | None = None
         self._listeners = Listeners()
         self._closed = False
 
@@ -100,6 +102,12 @@ class MemoryStore:
 
     async def policy(self, policy_hash: str) -> bytes | None:
         return self._policies.get(policy_hash)
+
+    async def adopt(self, adoption: Adoption) -> None:
+        self._adopted = adoption
+
+    async def adopted(self) -> Adoption | None:
+        return self._adopted
 
     async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
         rows = (self._inbox[aid] for aid in sorted(self._inbox) if after is None or aid > after)

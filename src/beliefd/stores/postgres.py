@@ -15,7 +15,6 @@ from beliefd.knowledge.graph import LinkRefused
 from beliefd.ledger.chain import Sealed
 from beliefd.stores.base import (
     Append,
-    CalibrationRow,
     HeadMoved,
     InboxRow,
     Listener,
@@ -23,13 +22,13 @@ from beliefd.stores.base import (
     SessionRow,
     Snapshot,
     StorageUnavailable,
-    Token,
 )
 from beliefd.stores.listeners import Listeners
 from beliefd.stores.postgres_append import append_statement
 from beliefd.stores.postgres_feed import FAILURES, Feed
 from beliefd.stores.postgres_graph import PostgresGraph
 from beliefd.stores.postgres_schema import migrate
+from beliefd.stores.postgres_shelf import PostgresShelf
 
 CHUNK: Final = 1_000
 CONNECTIONS: Final = 16
@@ -55,7 +54,7 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
         return ""
 
 
-class PostgresStore(PostgresGraph):
+class PostgresStore(PostgresGraph, PostgresShelf):
     """Open with `await PostgresStore.open(url)`."""
 
     keeps_order = False  # each append takes the next free connection
@@ -202,12 +201,6 @@ class PostgresStore(PostgresGraph):
         )
         return None if row is None else Remembered(*row)
 
-    async def policy(self, policy_hash: str) -> bytes | None:
-        row = await self._one("SELECT document FROM policies WHERE policy_hash = $1", policy_hash)
-        return None if row is None else bytes(row[0])
-
-    # -- inbox and evidence ------------------------------------------------------------------------
-
     async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
         rows = await self._all(
             f"SELECT {_INBOX} FROM inbox WHERE approval_id > $1 AND ($2::text IS NULL OR status = $2)"  # noqa: S608
@@ -241,66 +234,6 @@ class PostgresStore(PostgresGraph):
 
     async def inbox_told(self, approval_id: str) -> None:
         await self._write("UPDATE inbox SET told = 1 WHERE approval_id = $1", approval_id)
-
-    async def put_content(self, sha256: str, content: bytes) -> None:
-        await self._write(
-            "INSERT INTO content (sha256, bytes) VALUES ($1, $2) ON CONFLICT DO NOTHING", sha256, content
-        )
-
-    async def content(self, sha256: str) -> bytes | None:
-        row = await self._one("SELECT bytes FROM content WHERE sha256 = $1", sha256)
-        return None if row is None else bytes(row[0])
-
-    async def add_calibration(self, row: CalibrationRow) -> bool:
-        added = await self._write(
-            "INSERT INTO calibrations (name, version, sha256, created_at, document)"
-            " VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING version",
-            row.name,
-            row.version,
-            row.sha256,
-            row.created_at,
-            row.document,
-        )
-        return added is not None
-
-    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
-        row = await self._one(
-            "SELECT name, version, sha256, created_at, document FROM calibrations"
-            " WHERE name = $1 AND version = coalesce($2, version) ORDER BY version DESC LIMIT 1",
-            name,
-            version,
-        )
-        return None if row is None else CalibrationRow(*row)
-
-    # -- tokens ----------------------------------------------------------------------------------
-
-    async def add_token(self, token: Token) -> None:
-        await self._write(
-            "INSERT INTO tokens (token_id, name, role, tier, secret_hash, created_at, revoked_at)"
-            " VALUES ($1, $2, $3, $4, $5, $6, $7)",
-            token.token_id,
-            token.name,
-            token.role,
-            token.tier,
-            token.secret_hash,
-            token.created_at,
-            token.revoked_at,
-        )
-
-    async def tokens(self) -> list[Token]:
-        rows = await self._all(
-            "SELECT token_id, name, role, tier, secret_hash, created_at, revoked_at"
-            " FROM tokens ORDER BY token_id"
-        )
-        return [Token(*row) for row in rows]
-
-    async def revoke_token(self, token_id: str, at: str) -> bool:
-        revoked = await self._write(
-            "UPDATE tokens SET revoked_at = $1 WHERE token_id = $2 AND revoked_at IS NULL RETURNING token_id",
-            at,
-            token_id,
-        )
-        return revoked is not None
 
     # -- life ------------------------------------------------------------------------------------
 

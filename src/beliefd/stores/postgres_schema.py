@@ -144,6 +144,17 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     """
     ALTER TABLE snapshots DROP CONSTRAINT snapshots_pkey, ADD PRIMARY KEY (session_id, seq);
     """,
+    """
+    CREATE TABLE adoptions (
+        number      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        policy_hash TEXT NOT NULL,
+        document    BYTEA NOT NULL,
+        adopted_at  TEXT NOT NULL,
+        adopted_by  TEXT NOT NULL
+    );
+    CREATE TRIGGER adoptions_keep BEFORE UPDATE OR DELETE OR TRUNCATE ON adoptions
+    FOR EACH STATEMENT EXECUTE FUNCTION beliefd_refuse();
+    """,
 )
 
 LOCK: Final = 0x62656C69656664

@@ -19,13 +19,11 @@ from beliefd.kernel.commands import MAX_SAFE_INTEGER, Head
 from beliefd.ledger.chain import Sealed
 from beliefd.stores.base import (
     Append,
-    CalibrationRow,
     Listener,
     Remembered,
     SessionRow,
     Snapshot,
     StorageUnavailable,
-    Token,
 )
 from beliefd.stores.listeners import Listeners
 from beliefd.stores.sqlite_bulk import CHUNK, RECORDS, ROWS, BulkReader, sealed
@@ -34,6 +32,7 @@ from beliefd.stores.sqlite_graph import SqliteGraph
 from beliefd.stores.sqlite_group import GroupCommit, words
 from beliefd.stores.sqlite_inbox import SqliteInbox
 from beliefd.stores.sqlite_schema import migrate
+from beliefd.stores.sqlite_shelf import SqliteShelf
 
 BUSY_MS = 30_000
 FEW = 256
@@ -49,7 +48,7 @@ T = TypeVar("T")
 _Job = tuple[Append, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 
-class SqliteStore(SqliteGraph, SqliteInbox):
+class SqliteStore(SqliteGraph, SqliteInbox, SqliteShelf):
     """Open with `await SqliteStore.open(path)`."""
 
     keeps_order = True
@@ -226,67 +225,7 @@ class SqliteStore(SqliteGraph, SqliteInbox):
         )
         return None if row is None else Remembered(principal, key, row[0].decode(), row[1].decode(), row[2])
 
-    async def policy(self, policy_hash: str) -> bytes | None:
-        row = self._one("SELECT document FROM policies WHERE policy_hash = ?", policy_hash)
-        return None if row is None else bytes(row[0])
-
-    # -- evidence, calibrations ------------------------------------------------------------------------
-
-    async def put_content(self, sha256: str, content: bytes) -> None:
-        statement = "INSERT OR IGNORE INTO content (sha256, bytes) VALUES (?, ?)"
-        await asyncio.to_thread(self._execute_alone, statement, sha256, content)
-
-    async def content(self, sha256: str) -> bytes | None:
-        row = self._one("SELECT bytes FROM content WHERE sha256 = ?", sha256)
-        return None if row is None else bytes(row[0])
-
-    async def add_calibration(self, row: CalibrationRow) -> bool:
-        statement = (
-            "INSERT OR IGNORE INTO calibrations (name, version, sha256, created_at, document)"
-            " VALUES (?, ?, ?, ?, ?)"
-        )
-        values = (row.name, row.version, row.sha256, row.created_at, row.document)
-        return await asyncio.to_thread(self._execute_alone, statement, *values) > 0
-
-    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
-        row = self._one(
-            "SELECT version, sha256, created_at, document FROM calibrations"
-            " WHERE name = ? AND version = coalesce(?, version) ORDER BY version DESC LIMIT 1",
-            name,
-            version,
-        )
-        return None if row is None else CalibrationRow(name, row[0], row[1].decode(), row[2].decode(), row[3])
-
-    # -- tokens ----------------------------------------------------------------------------------
-
-    async def add_token(self, token: Token) -> None:
-        await asyncio.to_thread(
-            self._execute_alone,
-            "INSERT INTO tokens (token_id, name, role, tier, secret_hash, created_at)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            token.token_id,
-            token.name,
-            token.role,
-            token.tier,
-            token.secret_hash,
-            token.created_at,
-        )
-
-    async def tokens(self) -> list[Token]:
-        rows = self._all(
-            "SELECT token_id, name, role, tier, secret_hash, created_at, revoked_at"
-            " FROM tokens ORDER BY token_id"
-        )
-        return [_token(row) for row in rows]
-
-    async def revoke_token(self, token_id: str, at: str) -> bool:
-        changed = await asyncio.to_thread(
-            self._execute_alone,
-            "UPDATE tokens SET revoked_at = ? WHERE token_id = ? AND revoked_at IS NULL",
-            at,
-            token_id,
-        )
-        return changed > 0
+    # -- writing beside the ledger --------------------------------------------------------------------
 
     def _execute_alone(self, statement: str, *values: object) -> int:
         return self._alone(lambda connection: connection.execute(statement, values).rowcount)
@@ -359,11 +298,6 @@ class SqliteStore(SqliteGraph, SqliteInbox):
             return []  # lone surrogates are not text: they name nothing that is here
         except sqlite3.Error as error:
             raise StorageUnavailable(str(error)) from None
-
-
-def _token(row: tuple[Any, ...]) -> Token:
-    token_id, name, role, tier, secret_hash, created_at = (cell.decode() for cell in row[:6])
-    return Token(token_id, name, role, tier, secret_hash, created_at, row[6].decode() if row[6] else None)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -148,6 +148,19 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     INSERT INTO snapshots SELECT session_id, seq, state FROM newest_snapshots;
     DROP TABLE newest_snapshots;
     """,
+    """
+    CREATE TABLE adoptions (
+        number      INTEGER PRIMARY KEY AUTOINCREMENT,
+        policy_hash TEXT NOT NULL,
+        document    BLOB NOT NULL,
+        adopted_at  TEXT NOT NULL,
+        adopted_by  TEXT NOT NULL
+    );
+    CREATE TRIGGER adoptions_keep_update BEFORE UPDATE ON adoptions
+    BEGIN SELECT RAISE(ABORT, 'adoptions is append-only'); END;
+    CREATE TRIGGER adoptions_keep_delete BEFORE DELETE ON adoptions
+    BEGIN SELECT RAISE(ABORT, 'adoptions is append-only'); END;
+    """,
 )
 
 

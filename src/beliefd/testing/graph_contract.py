@@ -13,7 +13,8 @@ from beliefd.knowledge.graph import GraphRows, LinkRefused, LinkRow, NodeRow, in
 from beliefd.ledger.chain import head_of
 from beliefd.stores.base import HeadMoved, Store
 from beliefd.testing.appends import batch, chain, entry, raises
-from beliefd.testing.store_contract import AWKWARD_TEXTS, IDS_IN_BYTE_ORDER, StoreContract, promise
+from beliefd.testing.promises import promise
+from beliefd.testing.store_contract import AWKWARD_TEXTS, IDS_IN_BYTE_ORDER, StoreContract
 
 
 def node(

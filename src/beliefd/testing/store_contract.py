@@ -6,14 +6,12 @@ a store, and let pytest (or unittest-like runners that collect `test_*` methods)
 # ruff: noqa: S101
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
 
 from beliefd.kernel.commands import Head
 from beliefd.ledger.chain import Sealed, head_of
 from beliefd.stores.base import (
+    Adoption,
     Append,
-    CalibrationRow,
     HeadMoved,
     Remembered,
     SessionRow,
@@ -35,6 +33,8 @@ from beliefd.testing.appends import (
     race,
     raises,
 )
+from beliefd.testing.promises import promise
+from beliefd.testing.shelf_contract import ShelfContract
 
 AWKWARD_TEXTS = (
     "plain",
@@ -47,31 +47,8 @@ AWKWARD_TEXTS = (
 IDS_IN_BYTE_ORDER = ("0", "A", "B", "Z", "_", "a", "a b", "ab", "b", "é", "ﬀ", "\U0001d11e")
 
 
-def promise(
-    check: "Callable[[Any, Store], Coroutine[Any, Any, None]]",
-) -> "Callable[[StoreContract], None]":
-    """Make a test of a coroutine that takes an open store; the store is closed afterwards."""
-
-    def test(self: "StoreContract") -> None:
-        async def run() -> None:
-            store = await self.open()
-            try:
-                await check(self, store)
-            finally:
-                await store.close()
-
-        asyncio.run(run())
-
-    test.__name__, test.__qualname__, test.__doc__ = check.__name__, check.__qualname__, check.__doc__
-    return test
-
-
-class StoreContract:
+class StoreContract(ShelfContract):
     """The promises of `beliefd.stores.base.Store`."""
-
-    async def open(self) -> Store:
-        """A store; empty when a test begins."""
-        raise NotImplementedError("say how to open the store")
 
     # -- what was appended is there ----------------------------------------------------------------
 
@@ -315,19 +292,7 @@ class StoreContract:
             assert await store.entries(row.session_id) == whole
             assert row.head == head_of(whole[-1])
 
-    # -- tokens, notices, end ------------------------------------------------------------------------
-
-    @promise
-    async def test_tokens_are_kept_and_revoked_once(self, store: Store) -> None:
-        first = Token("aa", "Zoë", "agent", "WRITE_LIMITED", "hash a", CREATED)
-        second = Token("bb", "bob", "admin", "PRIVILEGE", "hash b", CREATED)
-        await store.add_token(second)
-        await store.add_token(first)
-        assert await store.tokens() == [first, second]
-        assert await store.revoke_token("bb", "2026-02-01") is True
-        assert await store.revoke_token("bb", "2026-03-01") is False
-        assert await store.revoke_token("unknown", "2026-02-01") is False
-        assert [token.revoked_at for token in await store.tokens()] == [None, "2026-02-01"]
+    # -- notices, end --------------------------------------------------------------------------------
 
     @promise
     async def test_listeners_hear_of_appends_until_they_unsubscribe(self, store: Store) -> None:
@@ -358,23 +323,6 @@ class StoreContract:
             await store.append(refused)
         await nothing_of(store, refused, keys=refused.remembered)
 
-    @promise
-    async def test_versions_of_a_calibration_set_never_change_and_the_newest_is_given(
-        self, store: Store
-    ) -> None:
-        assert await store.calibration("set") is None
-        first, tenth, other = (
-            CalibrationRow("set", version, "hash", CREATED, document)
-            for version, document in ((1, b"one"), (10, b"ten"), (10, b"other"))
-        )
-        assert await store.add_calibration(first)
-        assert await store.add_calibration(tenth)
-        assert not await store.add_calibration(other)
-        assert await store.calibration("set") == tenth
-        assert await store.calibration("set", 1) == first
-        assert await store.calibration("set", 2) is None
-        assert await store.calibration("se") is None
-
 
 class DurableStoreContract(StoreContract):
     """And of stores whose data outlives them: every `open` within a test opens the same data."""
@@ -385,6 +333,8 @@ class DurableStoreContract(StoreContract):
         token = Token("aa", "alice", "approver", "MODIFY", "hash", CREATED)
         await store.append(full)
         await store.add_token(token)
+        adoption = Adoption("hash", b"policy", CREATED, "admin://a")
+        await store.adopt(adoption)
         await store.close()
         again = await self.open()
         try:
@@ -394,6 +344,7 @@ class DurableStoreContract(StoreContract):
             assert await again.policy("s policy") == b"policy"
             assert await again.remembered("agent://a", "s key") == full.remembered[0]
             assert await again.tokens() == [token]
+            assert await again.adopted() == adoption
             with raises(HeadMoved):
                 await again.append(full)
         finally:

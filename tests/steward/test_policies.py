@@ -1,0 +1,131 @@
+"""Which policy holds: the file's, else the one that was adopted last, in this process and in all others."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import beliefd
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.policy import Policy, UncertaintyPolicy
+from beliefd.kernel.values import Principal, Role
+from beliefd.ledger.chain import policy_hash
+from beliefd.steward.handle import Steward
+from beliefd.steward.policies import FROM_FILE, bring_into_force, follow, recall
+from beliefd.stores.base import Adoption, StorageUnavailable
+from beliefd.stores.memory import MemoryStore
+from beliefd.testing.appends import eventually
+from tests.steward.places import Place
+
+pytestmark = pytest.mark.anyio
+ADMIN = Principal(id="admin://zoe", role=Role.ADMIN)
+STRICT = Policy(uncertainty=UncertaintyPolicy(explain_above=0.1, defer_above=0.2))
+STRICTER = Policy(uncertainty=UncertaintyPolicy(explain_above=0.05, defer_above=0.1))
+
+
+async def test_what_was_adopted_holds_for_who_comes_later(place: Place) -> None:
+    here = await place.steward()
+    assert here.policy_origin.source == "default"
+    await bring_into_force(here, STRICT, ADMIN)
+    await bring_into_force(here, STRICTER, ADMIN)
+    later = await place.steward()
+    await recall(later)
+    for steward in (here, later):
+        assert (steward.policy, steward.policy_hash) == (STRICTER, policy_hash(STRICTER))
+        assert steward.policy_origin.source == "adopted"
+        assert steward.policy_origin.adopted_by == "admin://zoe"
+    assert here.policy_origin == later.policy_origin
+
+
+async def test_who_is_there_already_follows(place: Place) -> None:
+    here, there = await place.steward(), await place.steward()
+    following = asyncio.ensure_future(follow(there, every=0.01))
+    for policy in (STRICT, STRICTER, STRICT):
+        await bring_into_force(here, policy, ADMIN)
+        await eventually(lambda policy=policy: there.policy == policy)  # type: ignore[misc]
+        assert there.policy_origin == here.policy_origin
+    following.cancel()
+
+
+async def test_a_server_that_decides_by_a_file_takes_no_other_policy() -> None:
+    steward = Steward(MemoryStore())
+    steward.adopt(STRICT, FROM_FILE)
+    with pytest.raises(BeliefdError, match="change the file") as raised:
+        await bring_into_force(steward, STRICTER, ADMIN)
+    assert raised.value.code is Code.CONFLICT
+    assert steward.policy == STRICT
+    assert await steward.store.adopted() is None
+
+
+async def test_a_policy_that_could_not_be_written_is_not_in_force() -> None:
+    class Full(MemoryStore):
+        async def adopt(self, adoption: Adoption) -> None:
+            raise StorageUnavailable("nothing was written: no room")
+
+    steward = Steward(Full())
+    with pytest.raises(StorageUnavailable):
+        await bring_into_force(steward, STRICT, ADMIN)
+    assert steward.policy == Policy()
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"document": b'{"rules_of_the_future":1}'}, "cannot be read: .*rules_of_the_future"),
+        ({"document": b"{"}, "cannot be read: not JSON"),
+        ({"policy_hash": "another"}, "not the one its hash names"),
+    ],
+)
+async def test_an_adopted_policy_that_cannot_be_trusted_changes_nothing_and_says_so_once(
+    changed: dict[str, object], told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = MemoryStore()
+    await bring_into_force(Steward(store), STRICT, ADMIN)
+    adopted = await store.adopted()
+    assert adopted is not None
+    await store.adopt(replace(adopted, **changed))
+    steward = Steward(store)
+    with pytest.raises(BeliefdError, match=told):
+        await recall(steward)
+    following = asyncio.ensure_future(follow(steward, every=0))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    following.cancel()
+    assert steward.policy == Policy()
+    assert len(caplog.records) == 1
+
+
+async def test_a_store_that_is_away_for_a_while_is_followed_again() -> None:
+    class Away(MemoryStore):
+        away = True
+
+        async def adopted(self) -> Adoption | None:
+            if self.away:
+                raise StorageUnavailable("gone")
+            return await super().adopted()
+
+    store = Away()
+    await bring_into_force(Steward(store), STRICT, ADMIN)
+    steward = Steward(store)
+    following = asyncio.ensure_future(follow(steward, every=0))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert steward.policy == Policy()
+    store.away = False
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert steward.policy == STRICT
+    following.cancel()
+
+
+def test_the_embedded_library_decides_by_what_was_adopted_unless_it_is_given_another(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    with beliefd.open(path, principal=ADMIN) as ledger:
+        assert ledger.show_policy().source == "default"
+        answer = ledger.adopt_policy(STRICT)
+        assert (answer.source, answer.adopted_by, answer.policy) == ("adopted", "admin://zoe", STRICT)
+    with beliefd.open(path) as ledger:
+        assert ledger.show_policy() == answer
+    with beliefd.open(path, policy=STRICTER) as ledger:
+        assert (ledger.show_policy().source, ledger.show_policy().policy) == ("given", STRICTER)
