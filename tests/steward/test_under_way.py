@@ -1,14 +1,20 @@
 """Turns that are decided while the one before is still on its way to the disk."""
 
 import asyncio
+import gc
 from collections import deque
+from collections.abc import Awaitable
+from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.ledger.replay import fold
 from beliefd.steward.handle import Outcome, Steward
 from beliefd.steward.lanes import UNDER_WAY
-from beliefd.stores.base import Append, StorageUnavailable
+from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 from beliefd.stores.memory import MemoryStore
 from tests.steward.places import ALICE, applied, declared, eliminate, ledger_of, names
 
@@ -23,20 +29,46 @@ class SlowDisk(MemoryStore):
         self.slow = False
         self.kept: deque[tuple[Append, asyncio.Future[None]]] = deque()
 
-    async def append(self, batch: Append) -> None:
-        if self.slow:
-            go: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self.kept.append((batch, go))
-            await go
-        await super().append(batch)
+    def append(self, batch: Append) -> Awaitable[None]:  # type: ignore[override]
+        if not self.slow:
+            return super().append(batch)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.kept.append((batch, done))
+        return done
 
     async def let_go(self, failure: Exception | None = None) -> None:
-        _, go = self.kept.popleft()
-        if failure is None:
-            go.set_result(None)
-        else:
-            go.set_exception(failure)
+        await self.end_one(failure)
         await settled()
+
+    async def end_one(self, failure: Exception | None = None) -> None:
+        """Write the oldest, or fail it; whoever waits for it is not told before the loop comes round."""
+        batch, done = self.kept.popleft()
+        if done.done():
+            return  # nobody waits for it any more
+        try:
+            if failure is not None:
+                raise failure
+            await super().append(batch)
+            done.set_result(None)
+        except (HeadMoved, StorageUnavailable) as error:
+            done.set_exception(error)
+
+
+class OtherProcess:
+    """The same disk as another process has it, which does not queue behind this one."""
+
+    def __init__(self, disk: SlowDisk) -> None:
+        self._disk = disk
+
+    def append(self, batch: Append) -> Awaitable[None]:
+        return MemoryStore.append(self._disk, batch)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._disk, name)
+
+
+async def elsewhere(disk: SlowDisk, session_id: str, name: str) -> None:
+    await Steward(OtherProcess(disk)).submit(session_id, eliminate(name), ALICE)
 
 
 async def settled() -> None:
@@ -95,8 +127,8 @@ async def test_no_more_than_a_few_turns_are_under_way_and_the_rest_share_one() -
 async def test_when_another_process_was_faster_all_that_is_under_way_is_decided_again_in_order() -> None:
     steward, disk, session_id = await slow()
     calls = await spoken(steward, session_id, *names(3))
+    await elsewhere(disk, session_id, "h0001")
     disk.slow = False
-    await Steward(disk).submit(session_id, eliminate("h0001"), ALICE)
     await disk.let_go()
     behind = steward.submit(session_id, eliminate("h0009"), ALICE)
     await settled()
@@ -107,6 +139,22 @@ async def test_when_another_process_was_faster_all_that_is_under_way_is_decided_
     assert [outcome.head.seq for outcome in outcomes] == [3, 4, 5, 6]
     assert [list(outcome.event.eliminated) for outcome in outcomes] == [["h0000"], [], ["h0002"], ["h0009"]]
     assert len(await ledger_of(steward, session_id)) == 6
+
+
+async def test_a_call_that_comes_just_when_a_turn_is_lost_is_decided_once_and_after_it() -> None:
+    defects: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: defects.append(context))
+    steward, disk, session_id = await slow()
+    (first,) = await spoken(steward, session_id, "h0000")
+    await elsewhere(disk, session_id, "h0009")
+    disk.slow = False
+    await disk.end_one()
+    second = steward.submit(session_id, eliminate("h0001"), ALICE)  # lines up before the loss is known
+    outcomes = await asyncio.gather(first, second)
+    assert [outcome.head.seq for outcome in outcomes] == [3, 4]
+    await steward.close()
+    gc.collect()
+    assert defects == []
 
 
 async def test_a_failing_disk_fails_the_turn_it_failed_and_those_behind_it_are_decided_again() -> None:
@@ -184,3 +232,52 @@ async def test_a_store_that_does_not_keep_the_order_is_given_one_turn_at_a_time(
     assert [len(batch.entries) for batch, _ in disk.kept] == [2]
     await disk.let_go()
     assert [call.result().head.seq for call in calls] == [2, 3, 4]
+
+
+# -- whatever happens in whatever order ------------------------------------------------------------------
+
+ACTIONS = st.lists(
+    st.sampled_from(
+        ["say", "say", "say", "say with a key", "elsewhere", "let go", "let go", "fail", "breathe"]
+    ),
+    max_size=40,
+)
+
+
+@given(actions=ACTIONS)
+@example(actions=["say", "elsewhere", "let go", "say"])
+@settings(max_examples=300)
+def test_every_call_is_answered_once_in_order_and_only_by_what_is_written(actions: list[str]) -> None:
+    asyncio.run(_play(actions))
+
+
+async def _play(actions: list[str]) -> None:
+    defects: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: defects.append(context))
+    steward, disk, session_id = await slow()
+    calls: list[asyncio.Future[Outcome]] = []
+    for number, action in enumerate(actions):
+        if action.startswith("say"):
+            key = f"k{number % 3}" if action.endswith("key") else None
+            command = eliminate(names(20)[number % 3 if key else number % 20])
+            calls.append(steward.submit(session_id, command, ALICE, key=key))
+        elif action == "elsewhere":
+            await elsewhere(disk, session_id, "h0019")
+        elif action == "breathe":
+            await asyncio.sleep(0)
+        elif disk.kept:
+            await disk.end_one(StorageUnavailable("no room") if action == "fail" else None)
+    async with asyncio.timeout(30):
+        while not all(call.done() for call in calls):
+            await (disk.let_go() if disk.kept else settled())
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        await steward.close()
+    told = [answer for answer in answers if isinstance(answer, Outcome)]
+    assert all(isinstance(answer, Outcome | BeliefdError) for answer in answers)
+    written = [outcome.head.seq for outcome in told if not outcome.repeated]
+    assert written == sorted(set(written)), "answered out of order, or two answers by one event"
+    entries = await disk.entries(session_id)
+    assert all(entries[outcome.head.seq - 1].event_id == outcome.head.event_id for outcome in told)
+    assert fold(entries) is not None
+    gc.collect()
+    assert defects == []

@@ -104,8 +104,8 @@ class Lanes:
         ready, self._ready, self._waiting = self._ready, [], 0
         for lane in ready:
             lane.lined_up = False
-            if lane.halted:
-                continue  # it is lined up again when the last of its turns has come back
+            if lane.halted or lane.task is not None:
+                continue  # since it lined up a turn was lost: its calls wait for the rest, or are in hand
             position = lane.tip if lane.turns else self._steward.positions.cached(lane.session_id)
             if position is not None and all(call.is_plain for call in lane.calls):
                 self._take_turn(lane, position)
