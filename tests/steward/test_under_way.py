@@ -246,7 +246,7 @@ ACTIONS = st.lists(
 
 @given(actions=ACTIONS)
 @example(actions=["say", "elsewhere", "let go", "say"])
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_every_call_is_answered_once_in_order_and_only_by_what_is_written(actions: list[str]) -> None:
     asyncio.run(_play(actions))
 
