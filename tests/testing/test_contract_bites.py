@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -34,6 +34,11 @@ class SaysItKeepsTheOrder(MemoryStore):
         for _ in range(batch.entries[0].seq % 7):
             await asyncio.sleep(0)
         await super().append(batch)
+
+
+class KnowsAllEvidence(MemoryStore):
+    async def kept_content(self, hashes: Collection[str]) -> set[str]:
+        return set(hashes)
 
 
 class KeepsTheFirstPolicy(MemoryStore):

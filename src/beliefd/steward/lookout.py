@@ -169,11 +169,11 @@ class Lookout:
         names = {
             pointer.evidence_hash.lower() for claim in bundle.claims for pointer in claim.evidence_pointers
         }
-        for name in sorted(names):
-            if len(name) == SHA256_DIGITS:
-                content = await self._store.content(name)
-                if content is not None:
-                    found[name] = "match" if await _sha256(content) == name else "mismatch"
+        names = {name for name in names if len(name) == SHA256_DIGITS}
+        for name in sorted(await self._store.kept_content(names)) if names else ():
+            content = await self._store.content(name)
+            if content is not None:
+                found[name] = "match" if await _sha256(content) == name else "mismatch"
         return found
 
     def count(self, command: object, principal: Principal, policy: Policy) -> int:

@@ -1,6 +1,6 @@
 """The port that every store implements, and the values that cross it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -196,6 +196,10 @@ class Store(Protocol):
         ...
 
     async def content(self, sha256: str) -> bytes | None: ...
+
+    async def kept_content(self, hashes: Collection[str]) -> set[str]:
+        """Those of `hashes` under which evidence is kept."""
+        ...
 
     async def add_calibration(self, row: CalibrationRow) -> bool:
         """Keep a version of a calibration set; False if that version is there already."""

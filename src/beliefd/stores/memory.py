@@ -1,6 +1,6 @@
 """A store in a dict: for tests and throw-away sessions. Nothing survives the process."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -149,6 +149,9 @@ class MemoryStore:
 
     async def content(self, sha256: str) -> bytes | None:
         return self._content.get(sha256)
+
+    async def kept_content(self, hashes: Collection[str]) -> set[str]:
+        return self._content.keys() & set(hashes)
 
     async def add_calibration(self, row: CalibrationRow) -> bool:
         versions = self._calibrations.setdefault(row.name, {})

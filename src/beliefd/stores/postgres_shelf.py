@@ -1,6 +1,7 @@
 """What PostgreSQL keeps beside the ledgers: policies, evidence, calibration sets, tokens."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from typing import Any
 
 from beliefd.stores.base import Adoption, CalibrationRow, Token
@@ -45,6 +46,10 @@ class PostgresShelf(ABC):
     async def content(self, sha256: str) -> bytes | None:
         row = await self._one("SELECT bytes FROM content WHERE sha256 = $1", sha256)
         return None if row is None else bytes(row[0])
+
+    async def kept_content(self, hashes: Collection[str]) -> set[str]:
+        rows = await self._all("SELECT sha256 FROM content WHERE sha256 = ANY($1)", list(hashes))
+        return {name for (name,) in rows}
 
     async def add_calibration(self, row: CalibrationRow) -> bool:
         added = await self._write(

@@ -1,7 +1,9 @@
 """What SQLite keeps beside the ledgers: policies, evidence, calibration sets, tokens."""
 
 import asyncio
+import json
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from typing import Any
 
 from beliefd.stores.base import Adoption, CalibrationRow, Token
@@ -43,6 +45,11 @@ class SqliteShelf(ABC):
     async def content(self, sha256: str) -> bytes | None:
         row = self._one("SELECT bytes FROM content WHERE sha256 = ?", sha256)
         return None if row is None else bytes(row[0])
+
+    async def kept_content(self, hashes: Collection[str]) -> set[str]:
+        asked = json.dumps(list(hashes))
+        rows = self._all("SELECT sha256 FROM content WHERE sha256 IN (SELECT value FROM json_each(?))", asked)
+        return {name.decode() for (name,) in rows}
 
     async def add_calibration(self, row: CalibrationRow) -> bool:
         statement = (

@@ -39,6 +39,19 @@ class ShelfContract(Promises):
         assert await store.calibration("se") is None
 
     @promise
+    async def test_evidence_is_kept_once_and_known_by_its_hash(self, store: Store) -> None:
+        first, second, unknown = "a" * 64, "b" * 64, "c" * 64
+        await store.put_content(first, b"\x00\xff")
+        await store.put_content(first, b"\x00\xff")
+        await store.put_content(second, b"")
+        assert await store.content(first) == b"\x00\xff"
+        assert await store.content(second) == b""
+        assert await store.content(unknown) is None
+        assert await store.kept_content([first, second, unknown]) == {first, second}
+        assert await store.kept_content([unknown, "'", "\n", ""]) == set()
+        assert await store.kept_content([]) == set()
+
+    @promise
     async def test_the_policy_that_was_adopted_last_is_given(self, store: Store) -> None:
         assert await store.adopted() is None
         first = Adoption("hash a", b"\x00\xff", "2026-02-01", "admin://Zoë")
