@@ -99,7 +99,9 @@ def test_a_follower_that_does_not_read_holds_up_nobody(file_place: Place) -> Non
                     f"GET /v1/sessions/{session_id}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
                 )
                 async with following(http, session_id) as feed:
-                    ids = [one for _ in range(20) for one in await write_bulk(http, session_id)]
+                    ids: list[str] = []
+                    for _ in range(20):
+                        await write_bulk(http, session_id, ids)
                     await feed.reach(1 + len(ids))
                     assert [event["event_id"] for event in feed.events[1:]] == ids
                 assert deaf.recv(12) == b"HTTP/1.1 200"

@@ -74,7 +74,7 @@ def test_a_log_that_cannot_be_emptied_is_emptied_and_cut_when_there_is_room(file
         async with client(server.url) as http:
             session_id = await declare(http, {})
             while file_place.file.stat().st_size < 1.5 * CHECKPOINT_BYTES:
-                acknowledged.extend(await write_bulk(http, session_id))
+                await write_bulk(http, session_id, acknowledged)
             limit = file_place.file.stat().st_size + 4_096
             with files_limited(server, limit):
                 failure = await fill_in_bulk(http, session_id)
@@ -84,14 +84,14 @@ def test_a_log_that_cannot_be_emptied_is_emptied_and_cut_when_there_is_room(file
                 events = await audit(http, session_id)
                 assert [event["event_id"] for event in events[1:]] == acknowledged
             for _ in range(12):
-                acknowledged.extend(await write_bulk(http, session_id))
+                await write_bulk(http, session_id, acknowledged)
             assert file_place.file.stat().st_size > limit
             assert wal.stat().st_size < 1.2 * CHECKPOINT_BYTES, "room that is no longer needed was kept"
 
     async def fill_in_bulk(http: httpx.AsyncClient, session_id: str) -> Failure:
         while True:
             try:
-                acknowledged.extend(await write_bulk(http, session_id))
+                await write_bulk(http, session_id, acknowledged)
             except Failure as failure:
                 return failure
 
