@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from beliefd.kernel.substrate.constraint_index import ConstraintIndex
 from beliefd.kernel.substrate.constraints import Action, judge, read_constraint
-from beliefd.kernel.substrate.rules import Rules
-from beliefd.kernel.substrate.sparse import Sparse
+from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from benchmarks.figures import TIMES_FASTER, Figure, Run, Target
 
 SIZES: Final = (10, 100, 1_000, 10_000)
@@ -74,8 +74,8 @@ def _peers(run: Run, size: int, own: float) -> list[Figure]:
 def _commit(run: Run) -> Figure:
     """A commit that changes a key which a hundred constraints read."""
     raw = {f"constraint.c{number}": _constraint("fact.shared", number) for number in range(READERS)}
-    rules = Rules(raw, lambda _, __: True)
-    state = Sparse({"fact.shared": {"v": 1, "value": -1}})
+    rules = ConstraintIndex(raw, lambda _, __: True)
+    state = SymbolicState({"fact.shared": {"v": 1, "value": -1}})
     state.truths(rules)
     turns = run.size(300, 3)
     took = _timed(lambda: state.patched({"fact.shared": {"v": 1, "value": 7}}).truths(rules), turns)
@@ -109,12 +109,12 @@ def _raw(size: int, on_tool: int) -> dict[str, Any]:
     return raw
 
 
-def _state(size: int) -> Sparse:
-    return Sparse({f"fact.k{number}": {"v": 1, "value": 0} for number in range(size - 1)})
+def _state(size: int) -> SymbolicState:
+    return SymbolicState({f"fact.k{number}": {"v": 1, "value": 0} for number in range(size - 1)})
 
 
 def _ours(size: int, on_tool: int) -> Callable[[], Any]:
-    rules, state = Rules(_raw(size, on_tool), lambda _, __: True), _state(size)
+    rules, state = ConstraintIndex(_raw(size, on_tool), lambda _, __: True), _state(size)
     _must(state.truths(rules).judge(state, ACTION).on_fail is None)
     return lambda: state.truths(rules).judge(state, ACTION)
 

@@ -10,7 +10,7 @@ import msgspec
 import beliefd
 from beliefd.client import Client
 from beliefd.kernel.claims.bundle import ClaimBundle
-from beliefd.kernel.commands import SubmitClaims
+from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.decide import decide
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy

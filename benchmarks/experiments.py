@@ -22,7 +22,7 @@ from beliefd.experiments.executors.serial import SerialExecutor
 from beliefd.experiments.plan import Floats
 from beliefd.experiments.registry import code_hash, template
 from beliefd.experiments.sequential import log_capital
-from beliefd.kernel.firewall.experiments import Budget, ExperimentSpec, Frozen, TemplateName
+from beliefd.kernel.experiments.plan import Budget, ExperimentSpec, Frozen, TemplateName
 from benchmarks.figures import TIMES_FASTER, Figure, Run, Target, alternate
 
 NAME: Final = "experiments"

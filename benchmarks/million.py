@@ -7,7 +7,7 @@ import sys
 import time
 
 import beliefd
-from beliefd.kernel.commands import DeclareSession, Eliminate
+from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate
 from beliefd.kernel.decide import decide
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
@@ -64,7 +64,7 @@ class Kernel:
 
     def __init__(self, size: int) -> None:
         self._session: Session = begin("bench", declaration(size))
-        self._ids = self._session.survivors.universe.ids
+        self._ids = self._session.beliefs.survivors.universe.ids
         self._at = 0
         self._facts = Facts(now="", event_id="", principal=LOCAL_AGENT, policy=Policy(), policy_hash="")
 
@@ -73,7 +73,7 @@ class Kernel:
         started = time.perf_counter()
         for command in commands:
             self._session = evolve(self._session, decide(self._session, command, self._facts))
-            self._session.survivors.digest  # noqa: B018 - computed when asked for
+            self._session.beliefs.survivors.digest  # noqa: B018 - computed when asked for
         return (time.perf_counter() - started) / self.TURNS
 
     def _command(self) -> Eliminate:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from beliefd.kernel.firewall.markers import find_marker
+from beliefd.kernel.scan.markers import find_marker
 from benchmarks.figures import TIMES_FASTER, Figure, Run, Target, alternate
 
 PEER: Final = "recursive scan"

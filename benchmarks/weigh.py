@@ -19,7 +19,7 @@ def main() -> None:
     session = begin("bench", declaration(size))
     gc.collect()
     after, _ = tracemalloc.get_traced_memory()
-    if session.survivors.count != size:
+    if session.beliefs.survivors.count != size:
         raise RuntimeError("hypotheses were lost")
     print((after - before) / size)
 

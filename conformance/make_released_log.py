@@ -19,7 +19,7 @@ from beliefd.embedded import AsyncEmbedded
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy, TerminationPolicy
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.ledger.chain import state_hash
+from beliefd.ledger.state_hash import state_hash
 from beliefd.steward.handle import Steward
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.frozen import frozen_outside

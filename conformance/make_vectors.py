@@ -14,16 +14,18 @@ from typing import Any, Final
 
 import msgspec
 
+from beliefd.kernel.beliefs.commands import DeclareConclusion, DeclareSession, Eliminate
 from beliefd.kernel.beliefs.survivors import UNIVERSE_DOMAIN, Survivors, Universe
 from beliefd.kernel.canonical import canonical, digest
-from beliefd.kernel.commands import Command, DeclareConclusion, DeclareSession, Eliminate
+from beliefd.kernel.commands import Command
 from beliefd.kernel.decide import decide
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.kernel.values import OntologyBundle, Principal, Role
-from beliefd.ledger.chain import Sealed, genesis_hash, head_of, seal
-from beliefd.ledger.strict_json import Unreadable, loads
+from beliefd.ledger.chain import genesis_hash, seal
+from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.ledger.transfer import entry_lines, header_line
 from beliefd.testing.frozen import frozen_outside
 

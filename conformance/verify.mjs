@@ -264,6 +264,12 @@ const known = (map, id) => {
   return map.get(id);
 };
 const keepApproval = (session, approval) => session.approvals.set(approval.get("approval_id"), approval);
+const CONTENT = ["bundle", "candidate", "change"];
+const closedApproval = (approval, status, successor, by) => {
+  const subject = new Map(approval.get("subject")); // it keeps its name, not its content
+  for (const name of CONTENT) if (subject.has(name)) subject.set(name, null);
+  return new Map(approval).set("status", status).set("subject", subject).set("successor", successor).set("decided_by", by);
+};
 const keepBundle = (session, id, eventId, decision, approvalId) =>
   session.bundles.set(id, record({ approval_id: approvalId, decision, event_id: eventId }));
 const keepGated = (session, gated, eventId) => {
@@ -357,9 +363,9 @@ const FOLDS = {
   bundle_gated(session, delta) {
     const gated = delta.get("gated");
     if (delta.get("superseded") !== null) {
-      const closed = new Map(known(session.approvals, delta.get("superseded")));
-      closed.set("status", "superseded").set("bundle", null).set("decided_by", delta.get("proposer"));
-      keepApproval(session, closed.set("successor", gated.get("approval")?.get("approval_id") ?? null));
+      const successor = gated.get("approval")?.get("approval_id") ?? null;
+      const old = known(session.approvals, delta.get("superseded"));
+      keepApproval(session, closedApproval(old, "superseded", successor, delta.get("proposer")));
     }
     if (delta.get("grant_id") !== null) {
       const used = new Map(known(session.grants, delta.get("grant_id")));
@@ -376,7 +382,7 @@ const FOLDS = {
     keepIntents(session, delta.get("intents") ?? [], delta.get("propositions") ?? []);
     if (delta.get("result")) return keepResults(session, [delta.get("result")], delta);
     if (replaced) {
-      const id = approval.get("bundle_id");
+      const id = approval.get("subject").get("bundle_id");
       keepBundle(session, id, delta.get("event_id"), replaced.get("decision"), delta.get("approval_id"));
     }
     if (delta.get("gated")) keepGated(session, delta.get("gated"), delta.get("event_id"));
@@ -387,7 +393,7 @@ const FOLDS = {
     if (delta.get("successor")) keepApproval(session, delta.get("successor"));
     if (!delta.get("bundle")) return;
     const waits = delta.get("successor")?.get("approval_id") ?? delta.get("approval_id");
-    const id = delta.get("approval").get("bundle_id");
+    const id = delta.get("approval").get("subject").get("bundle_id");
     keepBundle(session, id, delta.get("event_id"), delta.get("bundle").get("decision"), waits);
   },
   arbitrated: (session, delta) => keepResults(session, delta.get("results"), delta),
@@ -440,9 +446,8 @@ const FOLDS = {
     const [intent, old] = [delta.get("intent"), delta.get("superseded")];
     const waited = old && session.approvals.get(old.get("approval_id"));
     if (waited && waited.get("status") === "pending") {
-      const closed = new Map(waited).set("status", "superseded").set("change", null);
-      closed.set("successor", intent.get("approval_id")).set("decided_by", intent.get("proposer").get("id"));
-      keepApproval(session, closed);
+      const by = intent.get("proposer").get("id");
+      keepApproval(session, closedApproval(waited, "superseded", intent.get("approval_id"), by));
     }
     if (delta.get("approval")) keepApproval(session, delta.get("approval"));
     keepIntents(session, old ? [old, intent] : [intent], delta.get("propositions"));

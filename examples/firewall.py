@@ -17,8 +17,8 @@ import beliefd
 from beliefd.embedded import Embedded
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.values import Principal, Role
-from beliefd.ledger.chain import read
-from beliefd.ledger.lanes import grounded_hash, refolded, without_speculation
+from beliefd.ledger.envelope import read
+from beliefd.ledger.non_interference import grounded_hash, refolded, without_speculation
 from beliefd.ledger.transfer import read_export
 
 HYPOTHESES = ["bad_deploy", "disk_full", "pool_exhausted"]

@@ -65,10 +65,10 @@ def run(client: Client) -> bool:
     exported = read_export(client.export(session).splitlines())
     header = exported.header
     result, position = verify(exported.entries, header.session_id, header.policies, header.head)
-    replayed = [] if position is None else list(position.session.survivors)
+    replayed = [] if position is None else list(position.session.beliefs.survivors)
     print(f"decided again:   {replayed}  (chain verified: {result.ok})")
 
-    same_hash = position is not None and position.session.survivors.digest == snapshot.survivors_hash
+    same_hash = position is not None and position.session.beliefs.survivors.digest == snapshot.survivors_hash
     return result.ok and same_hash and snapshot.survivors == folded == replayed
 
 

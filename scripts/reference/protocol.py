@@ -11,7 +11,8 @@ from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.events import Event
 from beliefd.kernel.values import Role
-from beliefd.ledger.chain import STATE_HASH_EVERY, Entry
+from beliefd.ledger.envelope import Entry
+from beliefd.ledger.state_hash import STATE_HASH_EVERY
 from beliefd.protocol.operations import OPERATIONS, Operation
 
 SERVER_PAGES: Final = {

@@ -17,7 +17,7 @@ from beliefd.http import protocol as http_protocol
 from beliefd.kernel import canonical, values
 from beliefd.kernel import policy as kernel_policy
 from beliefd.kernel.claims import bundle
-from beliefd.ledger import chain
+from beliefd.ledger import state_hash
 from beliefd.policy import files, watch
 from beliefd.protocol import answers
 from beliefd.protocol.operations import OPERATIONS
@@ -76,7 +76,7 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("longest wait between webhook deliveries", webhook.LAST_RETRY_SECONDS, "seconds"),
     ("time between looks at the policy file", watch.POLL_SECONDS, "second"),
     ("policy file", files.MAX_BYTES, "bytes"),
-    ("state hash and snapshot", chain.STATE_HASH_EVERY, "th event, each time"),
+    ("state hash and snapshot", state_hash.STATE_HASH_EVERY, "th event, each time"),
 )
 
 

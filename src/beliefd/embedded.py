@@ -14,7 +14,7 @@ from beliefd.client.synchronous import Calls
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
-from beliefd.ledger.chain import LedgerBroken
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
 from beliefd.protocol.firewall_operations import FIREWALL_OPERATIONS
 from beliefd.protocol.substrate_operations import SUBSTRATE_OPERATIONS

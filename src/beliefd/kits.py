@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from beliefd.documents import read_document
-from beliefd.kernel.commands import Count
 from beliefd.kernel.errors import invalid
-from beliefd.kernel.values import Id, OntologyBundle, Value
+from beliefd.kernel.values import Count, Id, OntologyBundle, Value
 from beliefd.protocol.wire import convert
 
 _PACKAGED = Path(__file__).with_name("kits")

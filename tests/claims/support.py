@@ -21,7 +21,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.ledger.chain import state_hash
+from beliefd.ledger.state_hash import state_hash
 from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval, JudgedBundle
 from beliefd.steward.expiry import expire_due
 from beliefd.steward.handle import Outcome, Steward

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from beliefd.kernel.commands import DecideApproval
+from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused
+from beliefd.kernel.event import Refused
 from beliefd.kernel.values import Principal, Role
 from tests.claims.conftest import Build
 from tests.claims.support import (

@@ -13,7 +13,7 @@ from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role
-from beliefd.ledger.chain import state_hash
+from beliefd.ledger.state_hash import state_hash
 from tests.claims.auditor import audit
 from tests.claims.model import Heard, Item, Model, Moment
 from tests.claims.support import (
@@ -309,7 +309,9 @@ class Claims(RuleBasedStateMachine):
     def bundles_stand_where_the_model_says(self) -> None:
         if self.session:
             state = self.house.state(self.session)
-            published = {name for name in state.bundles if state.bundles[name].decision == "PUBLISH"}
+            published = {
+                name for name in state.claims.bundles if state.claims.bundles[name].decision == "PUBLISH"
+            }
             assert published == {name for name, said in self.model.bundles.items() if said == "PUBLISH"}
 
     def teardown(self) -> None:

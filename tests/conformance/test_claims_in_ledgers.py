@@ -1,6 +1,6 @@
 """Claims, approvals and grants stand in the same ledgers: the second language folds and hashes them, too."""
 
-from beliefd.ledger.chain import STATE_HASH_EVERY
+from beliefd.ledger.state_hash import STATE_HASH_EVERY
 from tests.claims.support import AGENT, House, bundle, claim, policy
 from tests.conformance.node import verify_with_node
 from tests.ledger.ledgers import edited, joined, parts, relinked

@@ -15,9 +15,10 @@ from beliefd.http.errors import STATUS
 from beliefd.kernel.beliefs.survivors import Survivors, Universe
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.errors import Code
-from beliefd.ledger.chain import read, state_hash
+from beliefd.kernel.strict_json import Unreadable, loads
+from beliefd.ledger.envelope import read
 from beliefd.ledger.replay import fold, redecide
-from beliefd.ledger.strict_json import Unreadable, loads
+from beliefd.ledger.state_hash import state_hash
 from beliefd.ledger.transfer import read_export
 from beliefd.ledger.verify import same_outcome, verify
 from beliefd.protocol.operations import BY_NAME
@@ -152,9 +153,14 @@ class TestReleasedLog:
         assert position is not None
         session = position.session
         assert [position.head.seq, position.head.hash] == [expected["events"], expected["head"]]
-        assert [list(session.survivors), session.status] == [expected["survivors"], expected["status"]]
-        assert session.conclusions == expected["conclusions"]
-        assert list(session.obligations) == [kept["obligation_id"] for kept in expected["obligations"]]
+        assert [list(session.beliefs.survivors), session.beliefs.status] == [
+            expected["survivors"],
+            expected["status"],
+        ]
+        assert session.beliefs.conclusions == expected["conclusions"]
+        assert list(session.beliefs.obligations) == [
+            kept["obligation_id"] for kept in expected["obligations"]
+        ]
 
     def test_is_decided_the_same_again(self, log: Path) -> None:
         exported = read_export(log.read_bytes().splitlines())

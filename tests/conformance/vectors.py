@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from beliefd.client.requests import Request
-from beliefd.ledger.strict_json import loads
+from beliefd.kernel.strict_json import loads
 from beliefd.protocol.operations import BY_NAME
 from tests.conformance.node import CONFORMANCE
 

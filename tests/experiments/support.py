@@ -9,14 +9,7 @@ from beliefd.experiments.engine import run
 from beliefd.experiments.executors.port import Executor
 from beliefd.experiments.executors.serial import SerialExecutor
 from beliefd.experiments.registry import code_hash, template
-from beliefd.kernel.firewall.experiments import (
-    Budget,
-    Criterion,
-    ExperimentSpec,
-    Frozen,
-    RunReport,
-    TemplateName,
-)
+from beliefd.kernel.experiments.plan import Budget, Criterion, ExperimentSpec, Frozen, RunReport, TemplateName
 
 PATIENT = Budget(seconds=30)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from beliefd.experiments.registry import template
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.firewall.experiments import Budget, RunReport, TemplateName
-from beliefd.kernel.firewall.params import checked_params
+from beliefd.kernel.experiments.params import checked_params
+from beliefd.kernel.experiments.plan import Budget, RunReport, TemplateName
 from tests.experiments.support import frozen, ran
 
 extreme = st.sampled_from([0.0, -0.0, 1e150, -1e150, 5e-324, 1e-150, 1.0, -1.0, 0.1, 9e15])

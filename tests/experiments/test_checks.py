@@ -12,7 +12,7 @@ from beliefd.experiments.checks import checks
 from beliefd.experiments.diagnostics import dependence, effective_samples, excess
 from beliefd.experiments.engine import planned
 from beliefd.experiments.plan import Diagnosis, Findings
-from beliefd.kernel.firewall.experiments import CheckName, Ordered, RunReport, TemplateName
+from beliefd.kernel.experiments.plan import CheckName, Ordered, RunReport, TemplateName
 from tests.experiments.support import ABOVE_ZERO, GOOD, frozen, normal, ran, simulation
 
 

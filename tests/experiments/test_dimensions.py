@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from beliefd.experiments.dimensions import agrees, read
-from beliefd.kernel.firewall.params import ModelSimulation, checked_params
+from beliefd.kernel.experiments.params import ModelSimulation, checked_params
 
 UNITS = {"d": "m", "t": "s", "m": "kg", "n": "1"}
 INPUTS = [

@@ -18,8 +18,8 @@ from beliefd.experiments.executors.processes import ProcessExecutor
 from beliefd.experiments.executors.serial import SerialExecutor
 from beliefd.experiments.registry import template
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.firewall.experiments import Budget, Frozen, RunReport, TemplateName
-from beliefd.kernel.firewall.params import PARAMS
+from beliefd.kernel.experiments.params import PARAMS
+from beliefd.kernel.experiments.plan import Budget, Frozen, RunReport, TemplateName
 from tests.experiments.support import GOOD, frozen, ran, simulation
 
 # At the edge of what is claimed nothing is decided early, so that all replicates are drawn.

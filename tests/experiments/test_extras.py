@@ -12,7 +12,7 @@ from beliefd.experiments.registry import code_hash, template
 from beliefd.experiments.sandbox.errors import ModelFailed
 from beliefd.experiments.sandbox.monty import run_python
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.experiments import TemplateName
+from beliefd.kernel.experiments.plan import TemplateName
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from msgspec import inspect
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.experiments import AtLeast, Budget, ExperimentSpec, Ordered, TemplateName
-from beliefd.kernel.firewall.params import MAX_NUMBERS, PARAMS, ByExpression, checked_params, checked_spec
+from beliefd.kernel.experiments.params import MAX_NUMBERS, PARAMS, ByExpression, checked_params, checked_spec
+from beliefd.kernel.experiments.plan import AtLeast, Budget, ExperimentSpec, Ordered, TemplateName
 from tests.experiments.support import GOOD, frozen, simulation
 
 INPUT = {"name": "a", "distribution": {"is": "normal", "mean": 0, "std": 1}}

@@ -15,7 +15,7 @@ from beliefd.experiments.plan import Floats
 from beliefd.experiments.sobol import BASE, evaluations, totals
 from beliefd.experiments.templates.bayesian_update import posterior
 from beliefd.experiments.templates.bootstrap_ci import Resampled, contracted, expanded, resample
-from beliefd.kernel.firewall.params import (
+from beliefd.kernel.experiments.params import (
     BayesianUpdate,
     Bernoulli,
     Data,

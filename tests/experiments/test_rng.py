@@ -10,7 +10,7 @@ from beliefd.experiments.engine import planned
 from beliefd.experiments.plan import Arm
 from beliefd.experiments.registry import template
 from beliefd.experiments.rng import indices, uniforms
-from beliefd.kernel.firewall.experiments import TemplateName
+from beliefd.kernel.experiments.plan import TemplateName
 from tests.experiments.support import GOOD, frozen
 
 seeds = st.integers(0, 2**53 - 1)

@@ -13,9 +13,9 @@ from beliefd.experiments.sandbox.errors import ModelFailed
 from beliefd.experiments.sandbox.expressions import evaluate
 from beliefd.experiments.sandbox.monty import run_python
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.firewall.experiments import RunReport
-from beliefd.kernel.firewall.expressions import FUNCTIONS, parse
-from beliefd.kernel.firewall.params import checked_params
+from beliefd.kernel.experiments.expressions import FUNCTIONS, parse
+from beliefd.kernel.experiments.params import checked_params
+from beliefd.kernel.experiments.plan import RunReport
 from tests.experiments.support import frozen, ran, simulation
 
 ESCAPES = {

@@ -18,7 +18,7 @@ from beliefd.experiments.sequential import (
     looked_at,
     walk,
 )
-from beliefd.kernel.firewall.experiments import Budget
+from beliefd.kernel.experiments.plan import Budget
 from tests.experiments.support import frozen, ran, simulation
 
 EXPERIMENTS, STEPS, ALPHA = 10_000, 1_000, 0.05

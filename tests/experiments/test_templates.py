@@ -6,30 +6,30 @@ import msgspec
 import pytest
 
 from beliefd.experiments.registry import code_hash, files, template, templates
-from beliefd.kernel.firewall.experiments import (
+from beliefd.kernel.experiments.params import PARAMS
+from beliefd.kernel.experiments.plan import (
     AtLeast,
     Criterion,
     FailureMode,
     Near,
     Ordered,
-    Outcome,
+    RunOutcome,
     RunReport,
     TemplateName,
     Within,
 )
-from beliefd.kernel.firewall.params import PARAMS
 from tests.experiments.support import ABOVE_ZERO, GOOD, STRONG, frozen, normal, ran, simulation
 
 BOOKKEEPING = ("citation_check", "contradiction_detect")
 WEAK = normal(0.0, 1.0, 60)
 BASE = {"estimate": 2.0, "ci_low": 1.5, "ci_high": 2.5}
 NOISY = {"estimate": 0.3, "ci_low": -0.2, "ci_high": 0.8}
-Case = tuple[TemplateName, dict[str, Any], Criterion | None, Outcome, FailureMode | None]
+Case = tuple[TemplateName, dict[str, Any], Criterion | None, RunOutcome, FailureMode | None]
 
 
 def case(
     name: TemplateName,
-    outcome: Outcome,
+    outcome: RunOutcome,
     failure: FailureMode | None = None,
     criterion: Criterion | None = None,
     **params: Any,
@@ -94,7 +94,7 @@ def test_a_template_decides_by_its_rule(
     name: TemplateName,
     params: dict[str, Any],
     criterion: Criterion | None,
-    outcome: Outcome,
+    outcome: RunOutcome,
     failure: FailureMode | None,
 ) -> None:
     report = ran(frozen(name, params, criterion))

@@ -5,28 +5,29 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from beliefd.kernel.approvals.commands import DecideApproval, ExpireApproval
+from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.commands import Command, DecideApproval, DeclareSession, ExpireApproval, Head
+from beliefd.kernel.commands import Command
 from beliefd.kernel.decide import decide
-from beliefd.kernel.events import Event, Refused
+from beliefd.kernel.event import Refused
+from beliefd.kernel.events import Event
 from beliefd.kernel.evolve import begin, evolve
+from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence, RecordRun, StartRun
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.experiments.findings import ExperimentFindings
+from beliefd.kernel.experiments.plan import Check, ExperimentSpec, RunReport
+from beliefd.kernel.experiments.state import Evidence
 from beliefd.kernel.facts import Facts, Findings
-from beliefd.kernel.firewall.artifacts import Alternative, Change, Evidence
-from beliefd.kernel.firewall.commands import (
-    DesignExperiment,
-    LinkEvidence,
-    RecordRun,
-    Speculate,
-    StageIntent,
-    StartRun,
-)
-from beliefd.kernel.firewall.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
-from beliefd.kernel.firewall.experiments import Check, ExperimentSpec, RunReport
-from beliefd.kernel.firewall.findings import ExperimentFindings
+from beliefd.kernel.intents.commands import StageIntent
+from beliefd.kernel.intents.state import Change
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.speculation.commands import Speculate
+from beliefd.kernel.speculation.state import Alternative
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import OntologyBundle, Principal, Role
-from beliefd.ledger.chain import Entry, Sealed, head_of, policy_hash, read, seal
+from beliefd.kernel.values import Head, OntologyBundle, Principal, Role
+from beliefd.ledger.chain import policy_hash, seal
+from beliefd.ledger.envelope import Entry, Sealed, head_of, read
 from beliefd.ledger.transfer import entry_lines, header_line
 
 AGENT = Principal(id="agent://triage", role=Role.AGENT)
@@ -124,7 +125,7 @@ class Lab:
         return started.run.run_id
 
     def report(self, run_id: str, status: Any = "completed") -> RunReport:
-        experiment = self.state.experiments[self.state.runs[run_id].experiment_id]
+        experiment = self.state.experiments.by_id[self.state.experiments.runs[run_id].experiment_id]
         return RunReport(
             status=status,
             spec_hash=experiment.spec_hash,
@@ -153,7 +154,7 @@ class Lab:
         """A proposition that a person has agreed to have."""
         self.stage("create_proposition", claim_id, statement="the mean is one")
         self.decide("APPROVED")
-        assert claim_id in self.state.propositions
+        assert claim_id in self.state.intents.propositions
 
     def decide(self, word: Any, who: Principal = ANN, **more: Any) -> Event:
         """A person's word on what waits."""
@@ -169,11 +170,11 @@ class Lab:
         return self.told(ExpireApproval(approval_id=self.waiting.approval_id))
 
     def status(self, claim_id: str) -> str:
-        return self.state.propositions[claim_id].status
+        return self.state.intents.propositions[claim_id].status
 
     @property
     def waiting(self) -> Any:
-        pending = [one for one in self.state.approvals.values() if one.status == "pending"]
+        pending = [one for one in self.state.approvals.by_id.values() if one.status == "pending"]
         assert len(pending) == 1, pending
         return pending[0]
 

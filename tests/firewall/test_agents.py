@@ -18,13 +18,13 @@ from beliefd.experiments.engine import run
 from beliefd.experiments.executors.serial import SerialExecutor
 from beliefd.experiments.registry import code_hash, template
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.firewall.design import Choice, choose, design
-from beliefd.kernel.firewall.experiments import Budget, ExperimentSpec, Frozen, RunReport
-from beliefd.kernel.firewall.guards import parse_spec
-from beliefd.kernel.firewall.hints import ExperimentHints, PriorSuggestion, Speculation
-from beliefd.kernel.firewall.markers import find_marker
-from beliefd.kernel.firewall.testable import TestableClaim
-from beliefd.kernel.firewall.vocabulary import Vocabulary
+from beliefd.kernel.experiments.design import Choice, choose, design
+from beliefd.kernel.experiments.params import parse_spec
+from beliefd.kernel.experiments.plan import Budget, ExperimentSpec, Frozen, RunReport
+from beliefd.kernel.experiments.testable import TestableClaim
+from beliefd.kernel.scan.markers import find_marker
+from beliefd.kernel.scan.words import WordList
+from beliefd.kernel.speculation.hints import ExperimentHints, PriorSuggestion, Speculation
 from beliefd.llm.openai_http import OpenAIModel
 from beliefd.llm.port import ModelFailed, Reply
 from beliefd.llm.scripted import ScriptedModel
@@ -230,7 +230,7 @@ def test_no_words_of_hints_reach_a_plan(given_hints: ExperimentHints) -> None:
     text, control = json.dumps(without_digest(spec)), json.dumps(without_digest(same))
     for word in words_of(given_hints):
         assert word not in text or word in control
-    assert find_marker(spec, Vocabulary.RESIDUE) is None
+    assert find_marker(spec, WordList.RESIDUE) is None
     assert spec.hints_digest == ("" if given_hints.empty else given_hints.digest())
 
 

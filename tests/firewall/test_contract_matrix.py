@@ -9,11 +9,10 @@ import pytest
 from beliefd.agents.speculative import SpeculativeAgent
 from beliefd.agents.verify import VerifyAgent
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.artifacts import Alternative
-from beliefd.kernel.firewall.guards import parse_spec
-from beliefd.kernel.firewall.hints import ExperimentHints, PriorSuggestion, Speculation
-from beliefd.kernel.firewall.params import PARAMS, checked_spec
-from beliefd.kernel.firewall.testable import TestableClaim
+from beliefd.kernel.experiments.params import PARAMS, checked_spec, parse_spec
+from beliefd.kernel.experiments.testable import TestableClaim
+from beliefd.kernel.speculation.hints import ExperimentHints, PriorSuggestion, Speculation
+from beliefd.kernel.speculation.state import Alternative
 from beliefd.llm.scripted import ScriptedModel
 
 SPEC: dict[str, Any] = {

@@ -5,13 +5,8 @@ from typing import Any
 import pytest
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.guards import (
-    Stopped,
-    claim_id_of,
-    guard_evidence,
-    parse_spec,
-    refuse_speculation,
-)
+from beliefd.kernel.experiments.params import parse_spec
+from beliefd.kernel.scan.guards import Stopped, claim_id_of, guard_evidence, refuse_speculation
 
 MARK = {"epistemic_status": "speculative"}
 SPEC: dict[str, Any] = {

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.pretty import pretty_repr
 
-from beliefd.kernel.firewall.artifacts import Alternative
-from beliefd.kernel.firewall.hints import (
+from beliefd.kernel.speculation.hints import (
     MAX_IDEAS,
     ExperimentHints,
     PriorSuggestion,
     Speculation,
     extract_hints,
 )
+from beliefd.kernel.speculation.state import Alternative
 
 phrases = st.lists(st.text(min_size=1, max_size=12), max_size=4).map(tuple)
 bounds = st.floats(-1e6, 1e6, allow_nan=False)

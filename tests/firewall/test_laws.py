@@ -8,25 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beliefd.kernel.commands import DecideApproval
+from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.decide import RULES
-from beliefd.kernel.events import Event, Refused
-from beliefd.kernel.firewall.artifacts import Alternative
-from beliefd.kernel.firewall.commands import RecordRun, Speculate, StartRun
-from beliefd.kernel.firewall.events import (
-    ClaimSpeculated,
-    EvidenceLinked,
-    ExperimentDesigned,
-    IntentStaged,
-    RunRecorded,
-    RunStarted,
-    Speculated,
-)
-from beliefd.kernel.firewall.lanes import GROUNDED, SPECULATIVE, join
+from beliefd.kernel.event import Refused
+from beliefd.kernel.events import Event
+from beliefd.kernel.experiments.commands import RecordRun, StartRun
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.policy import FirewallPolicy, Policy
-from beliefd.ledger.chain import Entry, state_hash
-from beliefd.ledger.lanes import grounded_hash, lane_of, refolded, without_speculation
+from beliefd.kernel.speculation.commands import Speculate
+from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
+from beliefd.kernel.speculation.lanes import GROUNDED, SPECULATIVE, join
+from beliefd.kernel.speculation.state import Alternative
+from beliefd.ledger.envelope import Entry
+from beliefd.ledger.non_interference import grounded_hash, lane_of, refolded, without_speculation
 from beliefd.ledger.replay import redecide
+from beliefd.ledger.state_hash import state_hash
 from beliefd.ledger.verify import verify
 from tests.firewall.lab import ANN, CODE, HYPOTHESES, Lab
 
@@ -42,7 +39,7 @@ def nth(held: Any, place: int) -> str:
 
 
 def record(lab: Lab, place: int, outcome: str) -> Event | None:
-    running = [one.run_id for one in lab.state.runs.values() if one.status == "running"]
+    running = [one.run_id for one in lab.state.experiments.runs.values() if one.status == "running"]
     if not running:
         return None
     run_id = nth(running, place)
@@ -53,10 +50,10 @@ def record(lab: Lab, place: int, outcome: str) -> Event | None:
 
 
 def decide(lab: Lab, place: int, word: str) -> Event | None:
-    pending = sorted(one.approval_id for one in lab.state.approvals.values() if one.status == "pending")
+    pending = sorted(one.approval_id for one in lab.state.approvals.by_id.values() if one.status == "pending")
     if not pending:
         return None
-    waiting: Any = lab.state.approvals[pending[place % len(pending)]]
+    waiting: Any = lab.state.approvals.by_id[pending[place % len(pending)]]
     return lab.told(
         DecideApproval(
             approval_id=waiting.approval_id,
@@ -146,7 +143,7 @@ def test_without_its_speculation_a_ledger_folds_to_the_same_grounded_state(
     bare = refolded(without_speculation(lab.entries))
     assert bare is not None
     assert grounded_hash(bare) == grounded_hash(lab.state)
-    assert not bare.speculative
+    assert not bare.speculation.ideas
 
 
 @given(policies, moves)
@@ -177,7 +174,7 @@ def test_nothing_counts_and_no_status_moves_without_what_must_come_before_it(
     auditor = Auditor(policy)
     for entry in lab.entries:
         auditor.hear(entry)
-    assert auditor.statuses == {name: one.status for name, one in lab.state.propositions.items()}
+    assert auditor.statuses == {name: one.status for name, one in lab.state.intents.propositions.items()}
 
 
 class Auditor:
@@ -253,7 +250,7 @@ def test_no_rule_of_the_grounded_lane_is_shown_what_was_imagined(monkeypatch: py
 
     def watched(rule: Any, kind: type) -> Any:
         def watching(session: Any, command: Any, facts: Any) -> Any:
-            seen[kind] = bool(session.speculative or session.speculated)
+            seen[kind] = bool(session.speculation.ideas or session.speculation.ideas_per_claim)
             return rule(session, command, facts)
 
         return watching

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from beliefd.kernel.firewall import markers
-from beliefd.kernel.firewall.hints import ExperimentHints
-from beliefd.kernel.firewall.markers import MAX_DEPTH, find_marker
-from beliefd.kernel.firewall.spelling import MAX_ENCODINGS, normal
-from beliefd.kernel.firewall.vocabulary import NAMES, STEMS, Meaning, Vocabulary
+from beliefd.kernel.scan import markers
+from beliefd.kernel.scan.markers import MAX_DEPTH, find_marker
+from beliefd.kernel.scan.spelling import MAX_ENCODINGS, normal
+from beliefd.kernel.scan.words import NAMES, STEMS, Meaning, WordList
+from beliefd.kernel.speculation.hints import ExperimentHints
 
 MARK = {"epistemic_status": "speculative"}
 TEXT = json.dumps(MARK)
@@ -37,7 +37,7 @@ class Hidden(msgspec.Struct, rename={"epistemic_status": "e"}):
     epistemic_status: str = "speculative"
 
 
-def path_of(document: object, vocabulary: Vocabulary = Vocabulary.EVIDENCE) -> str | None:
+def path_of(document: object, vocabulary: WordList = WordList.EVIDENCE) -> str | None:
     found = find_marker(document, vocabulary)
     return None if found is None else found.path
 
@@ -325,7 +325,7 @@ def test_a_plan_may_not_have_these_keys_at_any_depth_in_any_spelling(name: str, 
         ({"params": {"a": json.dumps({"b": {key: []}})}}, "$.params.a{}.b"),
         ({"params": {"a": f"text {json.dumps({key: {}})} text"}}, "$.params.a{@5}"),
     ):
-        found = find_marker(document, Vocabulary.RESIDUE)
+        found = find_marker(document, WordList.RESIDUE)
         assert found is not None
         assert found.path.startswith(path)
         assert found.path != path
@@ -333,15 +333,14 @@ def test_a_plan_may_not_have_these_keys_at_any_depth_in_any_spelling(name: str, 
 
 def test_a_plan_may_not_have_a_single_field_of_hints() -> None:
     for name in ("candidate_mechanisms", "sensitivityAxes", "prior-suggestions", "falsification_criteria"):
-        assert path_of({"params": {name: 1}}, Vocabulary.RESIDUE) is not None
+        assert path_of({"params": {name: 1}}, WordList.RESIDUE) is not None
         # A backslash that looks like the escape of the letter after it.
-        assert path_of({"params": json.dumps({f"\\{name}": 1})}, Vocabulary.RESIDUE) is not None
+        assert path_of({"params": json.dumps({f"\\{name}": 1})}, WordList.RESIDUE) is not None
 
 
 def test_a_plan_may_say_which_alternative_is_tested() -> None:
     assert (
-        path_of({"params": {"alternative": "two-sided", "note": "no alternatives"}}, Vocabulary.RESIDUE)
-        is None
+        path_of({"params": {"alternative": "two-sided", "note": "no alternatives"}}, WordList.RESIDUE) is None
     )
 
 
@@ -350,11 +349,11 @@ def test_every_word_of_the_vocabulary_has_a_stem_that_the_quick_look_finds() -> 
     for word, meaning in NAMES.items():
         assert normal(word) == word
         if meaning not in told:
-            assert any(stem in word for stem in STEMS[Vocabulary.RESIDUE]), word
+            assert any(stem in word for stem in STEMS[WordList.RESIDUE]), word
         if meaning in (Meaning.FLAG, Meaning.CONTEXT):
-            assert any(stem in word for stem in STEMS[Vocabulary.EVIDENCE]), word
+            assert any(stem in word for stem in STEMS[WordList.EVIDENCE]), word
     hints = [word for word, meaning in NAMES.items() if meaning is Meaning.HINT]
     ideas = [word for word, meaning in NAMES.items() if meaning is Meaning.IDEA]
     for words, may_lack in ((hints, 1), (ideas, 2)):
-        lacking = [word for word in words if not any(stem in word for stem in STEMS[Vocabulary.EVIDENCE])]
+        lacking = [word for word in words if not any(stem in word for stem in STEMS[WordList.EVIDENCE])]
         assert len(lacking) <= may_lack

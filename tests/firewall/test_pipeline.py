@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.firewall.commands import StartRun
-from beliefd.ledger.chain import read
-from beliefd.ledger.lanes import grounded_hash, refolded, without_speculation
+from beliefd.kernel.experiments.commands import StartRun
+from beliefd.ledger.envelope import read
+from beliefd.ledger.non_interference import grounded_hash, refolded, without_speculation
 from beliefd.ledger.transfer import read_export
 from tests.claims.support import AGENT, ANN, ONTOLOGY, House, Person
 
@@ -84,7 +84,7 @@ def without(library: Person, session_id: str) -> tuple[str, str]:
     whole, bare = refolded(entries), refolded(without_speculation(entries))
     assert whole is not None
     assert bare is not None
-    assert len(whole.speculative) > len(bare.speculative)
+    assert len(whole.speculation.ideas) > len(bare.speculation.ideas)
     return grounded_hash(whole), grounded_hash(bare)
 
 
@@ -239,7 +239,7 @@ def test_a_run_that_nobody_finished_fails_at_its_deadline(house: House, library:
     shown = library.show_experiment(session_id, planned.experiment_id)
     assert shown.run is not None
     assert (shown.run.status, shown.run.failure) == ("failed", "nobody recorded an outcome in time")
-    assert not house.state(session_id).evidence
+    assert not house.state(session_id).experiments.evidence
     again = library.run_experiment(session_id, planned.experiment_id)
     assert again.run is not None
     assert again.run.status == "completed"

@@ -3,11 +3,13 @@
 import pytest
 from msgspec.structs import replace
 
-from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided
-from beliefd.kernel.commands import DecideApproval, WithdrawApproval
-from beliefd.kernel.firewall.events import ClaimSpeculated, EvidenceLinked, ExperimentDesigned, IntentStaged
-from beliefd.kernel.firewall.promotion import counted
+from beliefd.kernel.approvals.commands import DecideApproval, WithdrawApproval
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned
+from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.intents.warrant import counted
 from beliefd.kernel.policy import FirewallPolicy, Policy
+from beliefd.kernel.speculation.events import ClaimSpeculated
 from tests.firewall.lab import AGENT, ANN, BOB, Lab, code_of, path_of
 
 AUTOMATIC = Policy(
@@ -62,10 +64,10 @@ def test_all_the_evidence_together_warrants_one_status(pieces: tuple[Piece, ...]
         if wanted == warranted or (wanted, warranted) == ("supported", "proven"):
             assert isinstance(event, IntentStaged)
             lab.decide("APPROVED")
-            assert lab.state.propositions["c"].status == wanted
+            assert lab.state.intents.propositions["c"].status == wanted
         else:
             assert code_of(event) == ("NOT_WARRANTED" if found else "EVIDENCE_NOT_FOUND")
-            assert lab.state.propositions["c"].status == "unresolved"
+            assert lab.state.intents.propositions["c"].status == "unresolved"
 
 
 def test_one_error_level_above_alpha_is_no_proof() -> None:
@@ -86,7 +88,7 @@ def test_no_policy_lets_anything_be_proven_without_a_person() -> None:
     event = lab.stage("update_epistemic_status", "c", to_status="proven", evidence_ids=ids)
     assert isinstance(event, IntentStaged)
     assert event.intent.state == "awaiting_approval"
-    assert lab.state.propositions["c"].status == "supported"
+    assert lab.state.intents.propositions["c"].status == "supported"
 
 
 def test_by_default_a_downgrade_needs_nobody_and_an_upgrade_does() -> None:
@@ -98,7 +100,7 @@ def test_by_default_a_downgrade_needs_nobody_and_an_upgrade_does() -> None:
     event = lab.stage("update_epistemic_status", "c", to_status="unresolved")
     assert isinstance(event, IntentStaged)
     assert event.intent.state == "executed"
-    assert lab.state.propositions["c"].status == "unresolved"
+    assert lab.state.intents.propositions["c"].status == "unresolved"
 
 
 def test_the_evidence_is_weighed_again_when_the_word_is_given() -> None:
@@ -110,7 +112,7 @@ def test_the_evidence_is_weighed_again_when_the_word_is_given() -> None:
     event = lab.decide("APPROVED")
     assert isinstance(event, ApprovalDecided)
     assert [step.state for step in event.intents[0].history[-2:]] == ["approved", "failed"]
-    assert lab.state.propositions["c"].status == "unresolved"
+    assert lab.state.intents.propositions["c"].status == "unresolved"
 
 
 def test_the_proposer_cannot_approve_and_nothing_else_is_approved_in_its_place() -> None:
@@ -119,7 +121,7 @@ def test_the_proposer_cannot_approve_and_nothing_else_is_approved_in_its_place()
     assert code_of(lab.decide("APPROVED", AGENT)) == "FORBIDDEN"
     forged = DecideApproval(approval_id=lab.waiting.approval_id, decision="APPROVED", content_hash="0" * 64)
     assert code_of(lab.told(forged, ANN)) == "CONFLICT"
-    assert not lab.state.propositions
+    assert not lab.state.intents.propositions
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_an_intent_that_ended_otherwise_never_executes(ending: str, state: str) 
         assert isinstance(lab.expire(), ApprovalClosed)
     else:
         lab.decide(ending)
-    assert lab.state.intents[waiting.intent_id].state == state
+    assert lab.state.intents.by_id[waiting.intent_id].state == state
     late = lab.told(
         DecideApproval(
             approval_id=waiting.approval_id, decision="APPROVED", content_hash=waiting.content_hash
@@ -144,7 +146,7 @@ def test_an_intent_that_ended_otherwise_never_executes(ending: str, state: str) 
         BOB,
     )
     assert code_of(late) == "CONFLICT"
-    assert not lab.state.propositions
+    assert not lab.state.intents.propositions
 
 
 def test_a_word_after_the_time_has_run_out_counts_for_nothing() -> None:
@@ -152,7 +154,7 @@ def test_a_word_after_the_time_has_run_out_counts_for_nothing() -> None:
     lab.stage("create_proposition", "c", statement="s")
     lab.minute += 8 * 24 * 60
     assert code_of(lab.decide("APPROVED")) == "CONFLICT"
-    assert not lab.state.propositions
+    assert not lab.state.intents.propositions
 
 
 def test_a_deferred_intent_may_have_a_successor_that_names_it() -> None:
@@ -162,7 +164,7 @@ def test_a_deferred_intent_may_have_a_successor_that_names_it() -> None:
     lab.decide("DEFERRED", reason="show me a run")
     event = lab.stage("create_proposition", "c", statement="s, measured", supersedes=first)
     assert isinstance(event, IntentStaged)
-    assert lab.state.intents[first].superseded_by == event.intent.intent_id
+    assert lab.state.intents.by_id[first].superseded_by == event.intent.intent_id
     again = lab.stage("create_proposition", "c", statement="s", supersedes=first)
     assert code_of(again) == "CONFLICT"
     other = lab.stage("create_proposition", "d", statement="s", supersedes=event.intent.intent_id)
@@ -175,9 +177,9 @@ def test_superseding_what_waits_takes_it_out_of_the_inbox() -> None:
     old = lab.waiting
     lab.stage("create_proposition", "c", statement="better", supersedes=old.intent_id)
     assert lab.waiting.approval_id != old.approval_id
-    assert lab.state.approvals[old.approval_id].status == "superseded"
+    assert lab.state.approvals.by_id[old.approval_id].status == "superseded"
     lab.decide("APPROVED")
-    assert lab.state.propositions["c"].statement == "better"
+    assert lab.state.intents.propositions["c"].statement == "better"
 
 
 def test_a_person_may_lower_what_was_asked_for_and_another_must_agree() -> None:
@@ -212,7 +214,7 @@ def test_other_words_are_another_claim_and_need_other_evidence() -> None:
     lab.decide("APPROVED")
     lab.stage("revise_proposition", "c", statement="the median is one")
     lab.decide("APPROVED")
-    revised = lab.state.propositions["c"]
+    revised = lab.state.intents.propositions["c"]
     assert (revised.status, revised.revision, revised.evidence_ids) == ("unresolved", 2, ())
     event = lab.stage("update_epistemic_status", "c", to_status="supported", evidence_ids=found)
     assert code_of(event) == "NOT_WARRANTED"
@@ -228,17 +230,17 @@ def test_what_is_quarantined_can_only_be_revised_or_forked() -> None:
     assert code_of(event) == "CONFLICT"
     lab.stage("fork_proposition", "c", statement="another", new_claim_id="d")
     lab.decide("APPROVED")
-    assert lab.state.propositions["d"].forked_from == "c"
+    assert lab.state.intents.propositions["d"].forked_from == "c"
     lab.stage("revise_proposition", "c", statement="repaired")
     lab.decide("APPROVED")
-    assert not lab.state.propositions["c"].quarantined
+    assert not lab.state.intents.propositions["c"].quarantined
 
 
 def test_a_claim_of_the_speculative_lane_has_no_way_up() -> None:
     lab = Lab()
     event = lab.stage("create_claim", "c", statement="perhaps")
     assert isinstance(event, ClaimSpeculated)
-    assert not lab.state.propositions
+    assert not lab.state.intents.propositions
     assert not lab.state.intents
     assert code_of(lab.stage("update_epistemic_status", "c", to_status="unresolved")) == (
         "PROPOSITION_NOT_FOUND"
@@ -299,7 +301,7 @@ def test_metrics_and_traces_are_written_without_asking_anybody() -> None:
         event = lab.stage(kind, "c", values={"latency_ms": 3})
         assert isinstance(event, IntentStaged)
         assert event.intent.state == "executed"
-    assert not lab.state.propositions
+    assert not lab.state.intents.propositions
 
 
 def test_solid_evidence_fells_what_its_plan_had_named_and_nothing_else() -> None:
@@ -308,10 +310,10 @@ def test_solid_evidence_fells_what_its_plan_had_named_and_nothing_else() -> None
     event = lab.link("c", found, "support")
     assert isinstance(event, EvidenceLinked)
     assert event.eliminated == ("aether",)
-    assert list(lab.state.survivors) == ["caloric", "phlogiston"]
+    assert list(lab.state.beliefs.survivors) == ["caloric", "phlogiston"]
     fragile = lab.ran("c", "refute", seed=2, fragile=True, eliminates_if_refuted=("caloric",))
     assert isinstance(lab.link("c", fragile, "refute"), EvidenceLinked)
-    assert "caloric" in lab.state.survivors
+    assert "caloric" in lab.state.beliefs.survivors
     again = lab.ran("c", seed=3, eliminates_if_supported=("aether",))
     event = lab.link("c", again, "support")
     assert isinstance(event, EvidenceLinked)
@@ -344,7 +346,9 @@ def test_what_is_labelled_speculative_weighs_nothing_however_it_came_there() -> 
     lab.proposition("c")
     minted = lab.evidence("c")
     tainted = replace(minted, lane="speculative")
-    lab.session = replace(lab.state, evidence=lab.state.evidence.insert(minted.evidence_id, tainted))
+    lab.session = replace(
+        lab.state, evidence=lab.state.experiments.evidence.insert(minted.evidence_id, tainted)
+    )
     event = lab.stage(
         "update_epistemic_status", "c", to_status="supported", evidence_ids=(minted.evidence_id,)
     )

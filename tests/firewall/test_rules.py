@@ -5,13 +5,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided
-from beliefd.kernel.commands import ExpireApproval
-from beliefd.kernel.firewall.artifacts import Change
-from beliefd.kernel.firewall.commands import DesignExperiment, RecordRun, StageIntent, StartRun
-from beliefd.kernel.firewall.events import ExperimentDesigned, IntentStaged, RunStarted
-from beliefd.kernel.firewall.experiments import ExperimentSpec
-from beliefd.kernel.firewall.findings import ExperimentFindings
+from beliefd.kernel.approvals.commands import ExpireApproval
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.experiments.commands import DesignExperiment, RecordRun, StartRun
+from beliefd.kernel.experiments.events import ExperimentDesigned, RunStarted
+from beliefd.kernel.experiments.findings import ExperimentFindings
+from beliefd.kernel.experiments.plan import ExperimentSpec
+from beliefd.kernel.intents.commands import StageIntent
+from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.intents.state import Change
 from beliefd.kernel.policy import ApprovalPolicy, ApproverRule, Policy
 from tests.firewall.lab import ANN, BOB, CODE, Lab, code_of, path_of
 
@@ -70,7 +72,7 @@ def test_a_plan_is_run_by_the_code_that_it_was_frozen_with_or_not_at_all(
     experiment_id = designed(lab)
     event = lab.told(StartRun(experiment_id=experiment_id), findings=found)
     refused(lab, event, "CONFLICT", "$.experiment_id")
-    assert not lab.state.runs
+    assert not lab.state.experiments.runs
 
 
 def test_a_report_of_no_run_counts_for_nothing() -> None:
@@ -85,7 +87,7 @@ def test_a_run_ends_once() -> None:
     run_id = lab.ran("c")
     event = lab.told(RecordRun(run_id=run_id, report=lab.report(run_id)))
     refused(lab, event, "CONFLICT", "$.run_id")
-    assert len(lab.state.evidence) == 1
+    assert len(lab.state.experiments.evidence) == 1
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def test_a_report_of_another_plan_code_or_seed_is_none_of_this_run(member: str, 
     report = replace(lab.report(run_id), **{member: other})
     event = lab.told(RecordRun(run_id=run_id, report=report))
     refused(lab, event, "CONFLICT", f"$.report.{member}")
-    assert not lab.state.evidence
+    assert not lab.state.experiments.evidence
 
 
 def test_a_report_that_carries_hints_mints_nothing() -> None:
@@ -107,7 +109,7 @@ def test_a_report_that_carries_hints_mints_nothing() -> None:
     leaked = replace(lab.report(run_id), diagnostics={"context": {"epistemic_status": "speculative"}})
     event = lab.told(RecordRun(run_id=run_id, report=leaked))
     assert code_of(event) == "SPECULATIVE_EVIDENCE"
-    assert not lab.state.evidence
+    assert not lab.state.experiments.evidence
 
 
 def test_evidence_counts_for_the_claim_that_was_tested_and_once() -> None:
@@ -117,7 +119,7 @@ def test_evidence_counts_for_the_claim_that_was_tested_and_once() -> None:
     refused(lab, lab.link("c", "run-none", "support"), "RUN_NOT_FOUND", "$.run_id")
     lab.link("c", run_id, "support")
     refused(lab, lab.link("c", run_id, "support"), "CONFLICT", "$.run_id")
-    assert len(lab.state.linked["c"]) == 1
+    assert len(lab.state.experiments.linked["c"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_a_role_is_what_the_outcome_makes_of_it(outcome: str, fragile: bool, fit
         lab = Lab()
         event = lab.link("c", lab.ran("c", outcome, fragile=fragile), role)
         if role in fitting:
-            assert lab.state.linked["c"]
+            assert lab.state.experiments.linked["c"]
         else:
             refused(lab, event, "NOT_WARRANTED", "$.role")
 
@@ -147,7 +149,7 @@ def test_a_replication_needs_something_else_to_replicate() -> None:
     lab.link("c", first, "support")
     refused(lab, lab.link("c", same, "replicate"), "NOT_WARRANTED", "$.role")
     lab.link("c", other, "replicate")
-    assert len(lab.state.linked["c"]) == 2
+    assert len(lab.state.experiments.linked["c"]) == 2
     refuting = lab.ran("c", "refute", seed=3)
     refused(lab, lab.link("c", refuting, "replicate"), "NOT_WARRANTED", "$.role")
 
@@ -168,7 +170,7 @@ def test_minted_but_unlinked_evidence_cannot_be_cited() -> None:
     lab.proposition("c")
     linked = lab.evidence("c", seed=1).evidence_id
     run_id = lab.ran("c", seed=2)
-    loose = lab.state.runs[run_id].evidence_id or ""
+    loose = lab.state.experiments.runs[run_id].evidence_id or ""
     event = lab.stage("update_epistemic_status", "c", to_status="supported", evidence_ids=(linked, loose))
     refused(lab, event, "NOT_WARRANTED", "$.evidence_ids[1]")
 
@@ -198,9 +200,9 @@ def test_where_two_must_agree_one_word_carries_nothing_out() -> None:
     first = lab.decide("APPROVED", ANN)
     assert isinstance(first, ApprovalDecided)
     assert not first.intents
-    assert not lab.state.propositions
+    assert not lab.state.intents.propositions
     lab.decide("APPROVED", BOB)
-    assert "c" in lab.state.propositions
+    assert "c" in lab.state.intents.propositions
 
 
 def test_an_escalated_intent_waits_under_its_new_item() -> None:
@@ -210,7 +212,7 @@ def test_an_escalated_intent_waits_under_its_new_item() -> None:
     lab.minute += 8 * 24 * 60
     event = lab.told(ExpireApproval(approval_id=old.approval_id))
     assert isinstance(event, ApprovalClosed)
-    intent = lab.state.intents[old.intent_id]
+    intent = lab.state.intents.by_id[old.intent_id]
     assert (intent.state, intent.approval_id) == ("awaiting_approval", lab.waiting.approval_id)
     assert lab.waiting.approval_id != old.approval_id
 
@@ -224,4 +226,4 @@ def test_a_weaker_status_must_be_warranted_too() -> None:
     lab.evidence("c", "refute", seed=3)
     event = lab.decide("MODIFIED", to_status="supported")
     refused(lab, event, "NOT_WARRANTED", "$.to_status")
-    assert lab.state.intents[staged.intent.intent_id].state == "awaiting_approval"
+    assert lab.state.intents.by_id[staged.intent.intent_id].state == "awaiting_approval"

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from beliefd.kernel.firewall.markers import _Scan, find_marker
-from beliefd.kernel.firewall.spelling import normal
-from beliefd.kernel.firewall.vocabulary import MEANINGS, Vocabulary
+from beliefd.kernel.scan.markers import _Scan, find_marker
+from beliefd.kernel.scan.spelling import normal
+from beliefd.kernel.scan.words import MEANINGS, WordList
 
 WORDS = ("epistemic", "status"), ("speculative", "context"), ("experiment", "hints")
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u034f\ufe0f\U000e0041"
@@ -82,13 +82,13 @@ def test_a_marker_is_found_however_it_is_spelled_and_wrapped(
     for name, other, text in wrappings:
         document = WRAPPINGS[name](document, other, text)
     assert find_marker(document) is not None
-    assert find_marker(document, Vocabulary.RESIDUE) is not None
+    assert find_marker(document, WordList.RESIDUE) is not None
 
 
 @given(innocent)
 def test_what_strangers_write_passes(document: Any) -> None:
     assert find_marker(document) is None
-    assert find_marker(document, Vocabulary.RESIDUE) is None
+    assert find_marker(document, WordList.RESIDUE) is None
     assert find_marker(json.dumps(document)) is None
 
 
@@ -132,9 +132,9 @@ anything = st.recursive(
 )
 
 
-@given(anything, st.sampled_from(Vocabulary))
+@given(anything, st.sampled_from(WordList))
 def test_whatever_it_is_given_it_answers_and_the_quick_look_overlooks_nothing(
-    document: Any, vocabulary: Vocabulary
+    document: Any, vocabulary: WordList
 ) -> None:
     found = find_marker(document, vocabulary)
     assert found == _Scan(vocabulary).run(document)

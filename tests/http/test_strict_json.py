@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beliefd.kernel.canonical import MAX_DEPTH, NotCanonical, canonical
+from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.kernel.values import shown
-from beliefd.ledger.strict_json import Unreadable, loads
 
 numbers = st.one_of(
     st.integers(),

@@ -6,8 +6,7 @@ Nothing here is shared with the kernel but the commands it is given and the code
 from dataclasses import dataclass, field
 from typing import Any
 
-from beliefd.kernel.commands import (
-    Command,
+from beliefd.kernel.beliefs.commands import (
     DeclareConclusion,
     DeclareSession,
     Eliminate,
@@ -16,6 +15,7 @@ from beliefd.kernel.commands import (
     RequestExit,
     RequestTermination,
 )
+from beliefd.kernel.commands import Command
 from beliefd.kernel.facts import Facts
 
 Said = dict[str, Any]

@@ -16,23 +16,24 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beliefd.kernel.commands import Command, DeclareSession, Eliminate
-from beliefd.kernel.decide import decide
-from beliefd.kernel.events import (
+from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate
+from beliefd.kernel.beliefs.events import (
     ConclusionRuled,
     Declared,
     Eliminated,
-    Event,
     ExitRuled,
     Merged,
     ObligationEntered,
-    Refused,
     TerminationRuled,
 )
+from beliefd.kernel.commands import Command
+from beliefd.kernel.decide import decide
+from beliefd.kernel.event import Refused
+from beliefd.kernel.events import Event
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
-from beliefd.ledger.chain import state_hash
+from beliefd.ledger.state_hash import state_hash
 from beliefd.testing.strategies import claims, declarations, eliminations, facts, stories, universes
 from tests.kernel.model import Model, Said
 
@@ -53,8 +54,8 @@ def told(story: Story) -> Iterator[tuple[Session, Command, Facts, Event, Session
 @given(stories())
 def test_law_1_survivors_only_shrink(story: Story) -> None:
     for before, _, _, event, after in told(story):
-        assert set(after.survivors) <= set(before.survivors)
-        assert set(before.survivors) - set(after.survivors) == set(event.eliminated)
+        assert set(after.beliefs.survivors) <= set(before.beliefs.survivors)
+        assert set(before.beliefs.survivors) - set(after.beliefs.survivors) == set(event.eliminated)
 
 
 @given(st.data())
@@ -107,11 +108,11 @@ def test_law_5_a_request_turned_down_leaves_the_state_hash_alone(story: Story) -
 def test_law_4_only_an_elimination_changes_beliefs_and_only_an_approval_ends_a_session(story: Story) -> None:
     for before, _, _, event, after in told(story):
         if not isinstance(event, Eliminated | Merged):
-            assert after.survivors.digest == before.survivors.digest
-        if after.terminated:
-            assert isinstance(event, TerminationRuled) is not before.terminated
+            assert after.beliefs.survivors.digest == before.beliefs.survivors.digest
+        if after.beliefs.terminated:
+            assert isinstance(event, TerminationRuled) is not before.beliefs.terminated
         if not isinstance(event, ObligationEntered | ExitRuled):
-            assert after.obligations == before.obligations
+            assert after.beliefs.obligations == before.beliefs.obligations
 
 
 @given(stories())
@@ -119,14 +120,14 @@ def test_decide_is_total_and_says_what_a_naive_model_says(story: Story) -> None:
     model = Model.of(story[0])
     for _, command, known, event, after in told(story):
         assert said(event) == model.hear(command, known)
-        assert set(after.survivors) == model.survivors
-        assert after.survivors.count == len(model.survivors)
-        assert after.status == model.status
-        assert after.active_obligation_id == model.active
-        assert after.conclusion_streak == model.streak
+        assert set(after.beliefs.survivors) == model.survivors
+        assert after.beliefs.survivors.count == len(model.survivors)
+        assert after.beliefs.status == model.status
+        assert after.beliefs.active_obligation_id == model.active
+        assert after.beliefs.conclusion_streak == model.streak
         assert [
-            (oid, kept.min_total_eliminations, after.eliminations - kept.entered_at, kept.active)
-            for oid, kept in after.obligations.items()
+            (oid, kept.min_total_eliminations, after.beliefs.eliminations - kept.entered_at, kept.active)
+            for oid, kept in after.beliefs.obligations.items()
         ] == [(kept.obligation_id, kept.minimum, kept.seen, kept.active) for kept in model.promises]
 
 
@@ -184,8 +185,8 @@ def test_evolve_folds_what_was_decided_without_asking_whether_it_was_right(data:
     session = begin("s", data.draw(declarations(universe)))
     event = Eliminated(eliminated=data.draw(claims(universe)))
     once = evolve(session, event)
-    assert set(once.survivors) == set(universe) - set(event.eliminated)
-    assert set(evolve(once, event).survivors) == set(once.survivors)
+    assert set(once.beliefs.survivors) == set(universe) - set(event.eliminated)
+    assert set(evolve(once, event).beliefs.survivors) == set(once.beliefs.survivors)
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from beliefd.kernel.commands import (
-    Command,
+from beliefd.kernel.beliefs.commands import (
     DeclareConclusion,
     DeclareSession,
     Eliminate,
@@ -13,9 +12,12 @@ from beliefd.kernel.commands import (
     RequestTermination,
     SessionOptions,
 )
+from beliefd.kernel.beliefs.events import ConclusionRuled, Eliminated, ExitRuled, TerminationRuled
+from beliefd.kernel.commands import Command
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import ConclusionRuled, Eliminated, Event, ExitRuled, Refused, TerminationRuled
+from beliefd.kernel.event import Refused
+from beliefd.kernel.events import Event
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy, TerminationPolicy
@@ -53,7 +55,7 @@ END = RequestTermination()
 
 def test_known_failure_zero_survivors_is_exhausted_and_not_certainty() -> None:
     state, _ = after(session("a", "b"), gone("a", "b"))
-    assert state.status == "exhausted"
+    assert state.beliefs.status == "exhausted"
     _, event = after(state, END)
     assert isinstance(event, TerminationRuled)
     assert not event.approved
@@ -130,7 +132,7 @@ def test_every_active_obligation_counts_and_none_before_its_entry() -> None:
         EnterObligation(obligation_id="late", min_total_eliminations=2),
         gone("b"),
     )
-    assert state.active_obligation_id == "late"
+    assert state.beliefs.active_obligation_id == "late"
     state, early = after(state, RequestExit(obligation_id="early"))
     state, late = after(state, RequestExit(obligation_id="late"))
     assert isinstance(early, ExitRuled)
@@ -150,8 +152,8 @@ def test_entering_again_after_an_approved_exit_makes_it_the_latest() -> None:
         EnterObligation(obligation_id="y", min_total_eliminations=0),
         EnterObligation(obligation_id="x", min_total_eliminations=0),
     )
-    assert state.active_obligation_id == "x"
-    assert list(state.obligations) == ["y", "x"]
+    assert state.beliefs.active_obligation_id == "x"
+    assert list(state.beliefs.obligations) == ["y", "x"]
 
 
 def test_a_minimum_beyond_the_survivors_left_is_refused_and_names_the_limit() -> None:
@@ -160,7 +162,7 @@ def test_a_minimum_beyond_the_survivors_left_is_refused_and_names_the_limit() ->
     assert isinstance(event, Refused)
     assert (event.code, event.details["limit"]) == (Code.INVALID_REQUEST, 2)
     state, event = after(state, EnterObligation(obligation_id="o", min_total_eliminations=2))
-    assert state.active_obligation_id == "o"
+    assert state.beliefs.active_obligation_id == "o"
 
 
 def test_undeclared_ids_refuse_the_whole_elimination_and_are_named() -> None:
@@ -168,7 +170,7 @@ def test_undeclared_ids_refuse_the_whole_elimination_and_are_named() -> None:
     assert isinstance(event, Refused)
     assert event.code is Code.INVALID_HYPOTHESIS_ID
     assert event.details == {"path": "$.eliminated", "hypotheses": ["yy", "zz"], "count": 2}
-    assert list(state.survivors) == ["a", "b"]
+    assert list(state.beliefs.survivors) == ["a", "b"]
 
 
 def test_a_refusal_names_twenty_ids_and_counts_the_rest() -> None:
@@ -183,7 +185,7 @@ def test_undeclared_ids_are_ignored_where_the_session_says_so() -> None:
     state, event = after(session("a", "b", unknown="ignore"), gone("a", "zz"))
     assert isinstance(event, Eliminated)
     assert (event.eliminated, event.ignored) == (("a",), ("zz",))
-    assert list(state.survivors) == ["b"]
+    assert list(state.beliefs.survivors) == ["b"]
 
 
 def test_a_stability_window_asks_for_conclusions_that_agree() -> None:

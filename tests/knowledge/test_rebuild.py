@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from beliefd.kernel.commands import Head
+from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import GraphRows
 from beliefd.knowledge.rows import all_rows
-from beliefd.ledger.chain import LedgerBroken
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.steward.knowledge import Rebuilt, rebuild
 from beliefd.stores.base import Append
 from beliefd.stores.memory import MemoryStore

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from beliefd.kernel.canonical import MAX_DEPTH, MAX_SAFE_INTEGER, NotCanonical, canonical
-from beliefd.ledger.strict_json import Unreadable, loads
+from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.testing.strategies import json_values, keys
 
 # Of all doubles few are of a size that people write: these are drawn on their own.

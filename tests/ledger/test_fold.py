@@ -7,13 +7,15 @@ from hashlib import sha256
 import pytest
 from msgspec.structs import replace
 
-from beliefd.kernel.commands import DeclareSession, Eliminate
+from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate
 from beliefd.kernel.decide import decide
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
-from beliefd.ledger.chain import LedgerBroken, Sealed, head_of, seal, state_hash
+from beliefd.ledger.chain import seal
+from beliefd.ledger.envelope import LedgerBroken, Sealed, head_of
 from beliefd.ledger.replay import CHUNK, Position, fold
+from beliefd.ledger.state_hash import state_hash
 from beliefd.testing.strategies import ONTOLOGY
 from tests.ledger.world import AGENT
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beliefd.kernel.commands import Merge
+from beliefd.kernel.beliefs.commands import Merge
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.ledger.chain import command_of, read
+from beliefd.ledger.envelope import command_of, read
 from tests.ledger.world import ONTOLOGY, World
 
 UNIVERSE = [f"h{at}" for at in range(6)]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beliefd.ledger import strict_json
-from beliefd.ledger.strict_json import UNSURE, Unreadable, loads
+from beliefd.kernel import strict_json
+from beliefd.kernel.strict_json import UNSURE, Unreadable, loads
 from beliefd.testing.strategies import json_values
 
 CAREFUL = mock.patch.object(strict_json, "_verbatim", return_value=UNSURE)

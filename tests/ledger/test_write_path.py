@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import beliefd
 from beliefd.client.requests import Request
-from beliefd.kernel.commands import DeclareConclusion
+from beliefd.kernel.beliefs.commands import DeclareConclusion
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.replay import fold
 from beliefd.protocol.operations import BY_NAME

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 import asyncpg
 import pytest
 
-from beliefd.ledger.chain import head_of
+from beliefd.ledger.envelope import head_of
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 from beliefd.stores.postgres import PostgresStore
 from beliefd.stores.postgres_feed import MAX_PAYLOAD, payload, session_ids

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from beliefd.kernel.commands import Head
-from beliefd.ledger.chain import Sealed
+from beliefd.kernel.values import Head
+from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import Append, HeadMoved, Remembered, StorageUnavailable
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.stores.sqlite_group import MAX_ROWS

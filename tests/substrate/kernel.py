@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 from rpds import HashTrieMap
 
-from beliefd.kernel.commands import DeclareSession
+from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from beliefd.kernel.claims.events import ApprovalDecided
+from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
@@ -349,11 +349,11 @@ BIG = {
 def test_a_change_of_state_can_be_asked_for_too(build: Build, named: str) -> None:
     house = build(rules=rules(all=ALLOW_ALL, **{named: CAREFUL if named == "careful" else BIG}))
     session = house.session()
-    before = house.state(session).state_snapshot_id
+    before = house.state(session).substrate.state_snapshot_id
     answer = one(house.agent.propose(session, [delta(goal__size="big")]))
     assert (answer.verdict, answer.on_fail) == ("defer", "ask")
     assert answer.approval_id is not None
-    assert house.state(session).state_snapshot_id == before
+    assert house.state(session).substrate.state_snapshot_id == before
     card = house.ann.show_approval(answer.approval_id)
     assert card.patch is not None
     assert card.patch.set == {"goal.size": {"v": 1, "value": "big"}}
@@ -362,8 +362,8 @@ def test_a_change_of_state_can_be_asked_for_too(build: Build, named: str) -> Non
     result = confirmed(decided)
     assert (result.verdict, result.status, result.result) == ("allow", None, None)
     state = house.state(session)
-    assert state.sparse["goal.size"] == {"v": 1, "value": "big"}
-    assert state.state_snapshot_id == decided.audit_event_id
+    assert state.substrate.symbolic_state["goal.size"] == {"v": 1, "value": "big"}
+    assert state.substrate.state_snapshot_id == decided.audit_event_id
     assert house.agent.show_state(session, at=before).f_sparse.keys() & {"goal.size"} == set()
     assert house.agent.show_state(session).state_snapshot_id == decided.audit_event_id
     refused(Code.CONFLICT, lambda: house.bob.approve(card))
@@ -382,10 +382,10 @@ def test_a_confirmed_change_is_judged_on_the_state_of_that_moment(build: Build) 
     answer = one(house.agent.propose(session, [delta(goal__size="big")]))
     card = house.ann.show_approval(answer.approval_id or "")
     house.agent.propose(session, [delta(goal__freeze=1)])
-    before = house.state(session).state_snapshot_id
+    before = house.state(session).substrate.state_snapshot_id
     result = confirmed(house.ann.approve(card))
     assert (result.verdict, codes(result)[0]) == ("deny", "GOAL_CONFLICT")
-    assert house.state(session).state_snapshot_id == before
+    assert house.state(session).substrate.state_snapshot_id == before
     house.check(session)
 
 
@@ -414,8 +414,8 @@ def test_a_rejected_change_is_never_made(build: Build) -> None:
     answer = one(house.agent.propose(session, [delta(goal__size="big")]))
     card = house.ann.show_approval(answer.approval_id or "")
     house.ann.reject(card)
-    assert len(house.state(session).sparse) == 0
-    assert house.state(session).state_snapshot_id == "genesis"
+    assert len(house.state(session).substrate.symbolic_state) == 0
+    assert house.state(session).substrate.state_snapshot_id == "genesis"
     house.check(session)
 
 

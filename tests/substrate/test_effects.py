@@ -221,7 +221,7 @@ def test_what_a_tool_does_to_its_arguments_does_not_reach_the_state(house: House
     answer = one(house.agent.propose(session, [tool_call("spoil", token, **given)]))
     assert answer.result == 2
     assert given == {"items": [1], "more": {"x": 1}}
-    assert house.state(session).calls[answer.call_id or ""].args == {"items": [1], "more": {"x": 1}}
+    assert house.state(session).substrate.calls[answer.call_id or ""].args == {"items": [1], "more": {"x": 1}}
     house.check(session)
 
 

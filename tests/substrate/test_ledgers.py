@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from beliefd.kernel.canonical import canonical
-from beliefd.ledger.chain import Sealed, policy_hash
-from beliefd.ledger.strict_json import loads
+from beliefd.kernel.strict_json import loads
+from beliefd.ledger.chain import policy_hash
+from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.verify import Verification, verify
 from tests.substrate.support import (
     AGENT,

@@ -236,8 +236,14 @@ class Substrate(RuleBasedStateMachine):
     def world(self) -> Any:
         """All that a refusal must leave as it is."""
         state = self.house.state(self.session)
-        used = {name: state.capabilities[name].used for name in state.capabilities}
-        return dict(state.sparse), state.state_snapshot_id, set(state.calls), set(state.call_keys), used
+        used = {name: state.substrate.capabilities[name].used for name in state.substrate.capabilities}
+        return (
+            dict(state.substrate.symbolic_state),
+            state.substrate.state_snapshot_id,
+            set(state.substrate.calls),
+            set(state.substrate.call_keys),
+            used,
+        )
 
     # -- what people and time do ------------------------------------------------------------------------
 
@@ -332,16 +338,18 @@ class Substrate(RuleBasedStateMachine):
         policies = {policy_hash(one): one for one in POLICIES}
         auditor = Auditor(policies).walk(self.house.ledger(self.session))
         state = self.house.state(self.session)
-        assert auditor.state == dict(state.sparse)
-        assert auditor.snapshot == state.state_snapshot_id
+        assert auditor.state == dict(state.substrate.symbolic_state)
+        assert auditor.snapshot == state.substrate.state_snapshot_id
         assert {name: call["status"] for name, call in auditor.calls.items()} == {
-            name: state.calls[name].status for name in state.calls
+            name: state.substrate.calls[name].status for name in state.substrate.calls
         }
         assert {name for name, one in auditor.approvals.items() if one["open"]} == {
-            name for name in state.approvals if state.approvals[name].status == "pending"
+            name for name in state.approvals.by_id if state.approvals.by_id[name].status == "pending"
         }
         used = {name: one["calls"] for name, one in auditor.capabilities.items()}
-        assert used == {name: state.capabilities[name].used.calls for name in state.capabilities}
+        assert used == {
+            name: state.substrate.capabilities[name].used.calls for name in state.substrate.capabilities
+        }
         return auditor
 
     def teardown(self) -> None:

@@ -37,7 +37,7 @@ def test_degrading_denies_now_and_goes_one_step_down_as_far_as_it_goes(build: Bu
         seen.append(house.agent.show_state(session).mode)
     assert seen == ["normal", "eco", "throttled", "offline-safe", "offline-safe", "offline-safe"]
     assert house.toolbox.count == 0
-    assert len(house.state(session).sparse) == 0
+    assert len(house.state(session).substrate.symbolic_state) == 0
     house.check(session)
 
 
@@ -54,7 +54,7 @@ def test_a_change_of_state_can_degrade_too(build: Build) -> None:
     house = build(rules=rules(all=ALLOW_ALL, busy=busy))
     session = house.session()
     assert house.agent.propose(session, [delta(goal__x=1)]).mode == "eco"
-    assert len(house.state(session).sparse) == 0
+    assert len(house.state(session).substrate.symbolic_state) == 0
     house.check(session)
 
 
@@ -132,7 +132,11 @@ def test_a_long_rest_recovers_all_steps_and_normal_is_the_end(build: Build) -> N
     house.clock.advance(3_000)
     house.agent.propose(session, [delta(fact__refused=1)])
     state = house.state(session)
-    assert (state.mode, state.lowered_mode, state.mode_since) == ("normal", "", "")
+    assert (state.substrate.mode, state.substrate.lowered_mode, state.substrate.mode_since) == (
+        "normal",
+        "",
+        "",
+    )
     assert house.hash(session) != before
     house.check(session)
 

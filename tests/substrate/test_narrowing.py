@@ -115,7 +115,7 @@ def test_nobody_hands_on_what_is_not_theirs(house: House) -> None:
         refused(Code.FORBIDDEN, partial(narrow, house.agent, parent))
     refused(Code.FORBIDDEN, lambda: narrow(house.helper, token))
     refused(Code.FORBIDDEN, lambda: narrow(house.root, token))
-    assert len(house.state(session).capabilities) == 1
+    assert len(house.state(session).substrate.capabilities) == 1
     house.check(session)
 
 
@@ -185,7 +185,7 @@ def test_one_proposal_cannot_spend_a_budget_twice(build: Build) -> None:
     answer = house.agent.propose(session, [tool_call("note.read", token)] * 10)
     assert [result.reason_code for result in answer.results] == ["ALLOWED"] * 3 + ["BUDGET_EXHAUSTED"] * 7
     assert house.toolbox.count == 3
-    assert house.state(session).capabilities[token.partition(".")[0]].used.calls == 3
+    assert house.state(session).substrate.capabilities[token.partition(".")[0]].used.calls == 3
     house.check(session)
 
 
@@ -254,7 +254,7 @@ def test_a_report_that_cannot_be_counted_is_no_refund(house: House, report: Any)
     answer = one(house.agent.propose(session, [tool_call("liar", token)]))
     assert answer.status == "error"
     assert "cannot be counted" in answer.error
-    assert house.state(session).capabilities[token.partition(".")[0]].used.tokens == 0
+    assert house.state(session).substrate.capabilities[token.partition(".")[0]].used.tokens == 0
     house.check(session)
 
 
@@ -264,6 +264,6 @@ def test_no_sum_of_reports_is_too_large_to_be_recorded(house: House) -> None:
     token = house.token(session)
     for _ in range(2):
         assert one(house.agent.propose(session, [tool_call("huge", token)])).status == "ok"
-    assert house.state(session).capabilities[token.partition(".")[0]].used.tokens == 2**53 - 1
+    assert house.state(session).substrate.capabilities[token.partition(".")[0]].used.tokens == 2**53 - 1
     assert house.hash(session)
     house.check(session)

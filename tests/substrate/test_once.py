@@ -12,8 +12,8 @@ import pytest
 from beliefd.client import substrate_requests
 from beliefd.embedded import send
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.substrate.commands import RecordOutcome
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
-from beliefd.kernel.substrate.proposals import RecordOutcome
 from beliefd.steward.calls import presented
 from beliefd.steward.effects import EXECUTOR
 from beliefd.steward.handle import Outcome
@@ -208,7 +208,7 @@ def test_closing_waits_for_calls_under_way(tmp_path: Path, stuck: threading.Even
     asking.start()
     wait_until(lambda: house.toolbox.count == 1)
     house = house.restarted()
-    (call,) = (house.state(session).calls[name] for name in house.state(session).calls)
+    (call,) = (house.state(session).substrate.calls[name] for name in house.state(session).substrate.calls)
     assert call.status == "ok"
     house.check(session)
     house.close()
@@ -235,10 +235,10 @@ def test_a_call_whose_server_died_is_unknown_at_its_deadline_and_never_run(tmp_p
     call_id = decided_but_not_run(house, session)
     house = house.restarted()
     assert house.expire() == 0, "its deadline has not come"
-    assert house.state(session).calls[call_id].status == "scheduled"
+    assert house.state(session).substrate.calls[call_id].status == "scheduled"
     house.clock.advance(36)
     assert house.expire() == 1
-    call = house.state(session).calls[call_id]
+    call = house.state(session).substrate.calls[call_id]
     assert (call.status, call.result_hash) == ("unknown", None)
     assert house.expire() == 0
     house = house.restarted()
@@ -255,7 +255,7 @@ def test_asking_again_after_a_crash_does_not_run_it_either(tmp_path: Path) -> No
     session = house.session()
     call_id = decided_but_not_run(house, session, "k")
     house = house.restarted()
-    first = house.state(session).calls[call_id]
+    first = house.state(session).substrate.calls[call_id]
     token = f"{first.capability_id}.{'x' * 43}"
     assert codes(one(house.agent.propose(session, [tool_call("email.send", token, "k", to="ana")]))) == [
         "BAD_CAPABILITY"
@@ -267,7 +267,7 @@ def test_asking_again_after_a_crash_does_not_run_it_either(tmp_path: Path) -> No
     assert again.repeated
     house.clock.advance(100)
     house.expire()
-    assert house.state(session).calls[call_id].status == "unknown"
+    assert house.state(session).substrate.calls[call_id].status == "unknown"
     assert house.toolbox.count == 0
     house.check(session)
     house.close()
@@ -292,7 +292,7 @@ def test_an_unknown_outcome_can_be_settled_by_who_finds_out(house: House) -> Non
     house.expire()
     settled = house.submit(session, RecordOutcome(call_id=call_id, status="ok", result=5), EXECUTOR)
     assert isinstance(settled.event, OutcomeRecorded)
-    assert house.state(session).calls[call_id].status == "ok"
+    assert house.state(session).substrate.calls[call_id].status == "ok"
     house.check(session)
 
 
@@ -316,7 +316,9 @@ def test_calls_wait_for_the_ones_before_them_without_running_out_of_time(house: 
     session = house.session()
     token = house.token(session)
     answer = house.agent.propose(session, [tool_call("slow", token)] * 3)
-    deadlines = [house.state(session).calls[result.call_id or ""].deadline for result in answer.results]
+    deadlines = [
+        house.state(session).substrate.calls[result.call_id or ""].deadline for result in answer.results
+    ]
     assert [text[14:19] for text in deadlines] == ["01:05", "02:05", "03:05"]
 
 
@@ -351,7 +353,7 @@ def test_the_store_failing_before_the_outcome_leaves_a_call_that_becomes_unknown
     monkeypatch.undo()
     house.clock.advance(100)
     assert house.expire() == 1
-    (call,) = (house.state(session).calls[name] for name in house.state(session).calls)
+    (call,) = (house.state(session).substrate.calls[name] for name in house.state(session).substrate.calls)
     assert call.status == "unknown"
     assert house.toolbox.count == 1
     house.check(session)

@@ -14,15 +14,7 @@ from hypothesis import strategies as st
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.substrate.capabilities import Narrowing
-from beliefd.tools.biscuit import (
-    PREFIX,
-    BadToken,
-    Signer,
-    attenuate,
-    narrowing_of,
-    read_token,
-    source_of,
-)
+from beliefd.tools.biscuit import PREFIX, BadToken, Signer, attenuate, narrowing_of, read_token, source_of
 from tests.claims.support import refused
 from tests.substrate.support import (
     AGENT,
@@ -306,7 +298,7 @@ def test_a_server_without_a_key_neither_signs_nor_reads(house: House, signing: H
         Code.INVALID_REQUEST,
         lambda: house.root.issue_capability(session, agent_id=AGENT.id, scope=given, signed=True),
     )
-    assert len(house.state(session).capabilities) == 0
+    assert len(house.state(session).substrate.capabilities) == 0
     answer = asked(house, session, issue(signing, signing.session()))
     assert codes(answer) == ["BAD_CAPABILITY"]
     assert "no key" in answer.reasons[0].text

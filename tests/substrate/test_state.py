@@ -52,12 +52,12 @@ def test_a_namespace_is_written_by_exactly_the_roles_the_specification_names(
     answer = one(house.person(BY_ROLE[role]).propose(session, [delta(**{f"{namespace}__x": 1})]))
     if role in WRITERS[namespace]:
         assert (answer.verdict, answer.reason_code) == ("allow", "ALLOWED")
-        assert house.state(session).sparse[key] == {"v": 1, "value": 1}
+        assert house.state(session).substrate.symbolic_state[key] == {"v": 1, "value": 1}
     else:
         assert answer.verdict == "deny"
         assert codes(answer) == ["KERNEL_OWNED" if namespace in KERNEL_OWNED else "NOT_AUTHORISED"]
         assert answer.reasons[0].keys == (key,)
-        assert len(house.state(session).sparse) == 0
+        assert len(house.state(session).substrate.symbolic_state) == 0
 
 
 @pytest.mark.parametrize("role", list(Role))
@@ -76,9 +76,9 @@ def test_removing_takes_the_same_right_as_setting(house: House) -> None:
     house.encoder.propose(session, [delta(fact__x=1)])
     answer = one(house.agent.propose(session, [remove("fact.x")]))
     assert codes(answer) == ["NOT_AUTHORISED"]
-    assert "fact.x" in house.state(session).sparse
+    assert "fact.x" in house.state(session).substrate.symbolic_state
     assert one(house.encoder.propose(session, [remove("fact.x")])).verdict == "allow"
-    assert "fact.x" not in house.state(session).sparse
+    assert "fact.x" not in house.state(session).substrate.symbolic_state
 
 
 def test_the_role_is_that_of_the_token_whatever_the_provenance_says(house: House) -> None:
@@ -96,7 +96,7 @@ def test_values_are_objects_with_a_version(house: House, value: Any) -> None:
     patch = {"kind": "delta", "patch": {"set": {"goal.x": value, "goal.y": {"v": 1}}}}
     answer = one(house.agent.propose(session, [patch]))
     assert (answer.verdict, codes(answer)) == ("deny", ["BAD_VALUE"])
-    assert len(house.state(session).sparse) == 0
+    assert len(house.state(session).substrate.symbolic_state) == 0
     house.check(session)
 
 
@@ -259,8 +259,8 @@ def test_candidates_are_judged_in_order_each_on_what_the_allowed_ones_before_it_
         "ALLOWED",
         "DENIED",
     ]
-    assert set(house.state(session).sparse) == {"goal.a", "goal.lock"}
-    assert answer.state_snapshot_id == house.state(session).state_snapshot_id
+    assert set(house.state(session).substrate.symbolic_state) == {"goal.a", "goal.lock"}
+    assert answer.state_snapshot_id == house.state(session).substrate.state_snapshot_id
     house.check(session)
 
 
@@ -302,7 +302,7 @@ def test_a_proposal_on_an_old_snapshot_that_writes_what_has_changed_is_a_conflic
     assert (answer.verdict, codes(answer)) == ("deny", ["CONFLICT"])
     assert answer.reasons[0].keys == keys
     assert house.hash(session) == before
-    newest = house.state(session).state_snapshot_id
+    newest = house.state(session).substrate.state_snapshot_id
     assert one(house.agent.propose(session, [delta(goal__y=2)], state_snapshot_id=newest)).verdict == "allow"
     house.check(session)
 
@@ -342,7 +342,7 @@ def test_a_snapshot_that_never_was_is_no_ground_to_judge_on(house: House) -> Non
     for name in ("nonsense", foreign, head):
         answer = house.agent.propose(session, [delta(goal__x=1), delta(goal__y=1)], state_snapshot_id=name)
         assert [codes(result) for result in answer.results] == [["UNKNOWN_SNAPSHOT"], ["UNKNOWN_SNAPSHOT"]]
-    assert len(house.state(session).sparse) == 0
+    assert len(house.state(session).substrate.symbolic_state) == 0
     house.check(session)
 
 
@@ -357,7 +357,7 @@ def test_every_past_snapshot_can_be_read_again_with_the_constraints_of_its_time(
         answer = house.agent.propose(session, [delta(goal__x=number), delta(**{f"goal__y{number}": 1})])
         now = house.agent.show_state(session)
         assert now.state_snapshot_id == answer.state_snapshot_id
-        state = dict(house.state(session).sparse)
+        state = dict(house.state(session).substrate.symbolic_state)
         seen[answer.state_snapshot_id] = (state, set(house.steward.policy.constraints))
         house.agent.propose(session, [delta(fact__refused=1)])
     house = house.restarted() if house._target != ":memory:" else house

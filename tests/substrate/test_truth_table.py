@@ -20,7 +20,7 @@ from beliefd.kernel.substrate.constraints import (
 )
 from beliefd.kernel.substrate.explaining import Question, explain_call
 from beliefd.kernel.substrate.rulebook import KnownSchemas, rulebook
-from beliefd.kernel.substrate.sparse import Sparse
+from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
 from beliefd.ledger.chain import policy_hash
 from tests.cli.runner import beliefd
@@ -66,7 +66,7 @@ def test_the_naive_reading_says_what_the_table_says(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_compiled_rules_say_what_the_table_says(case: Case) -> None:
     compiled = rulebook(case.rules, policy_hash(case.rules))
-    state = Sparse(case.state)
+    state = SymbolicState(case.state)
     assert said(state.truths(compiled).judge(state, action(case))) == expected(case)
 
 
@@ -87,7 +87,9 @@ def test_the_explanation_says_what_the_table_says_and_what_would_make_it_pass(ca
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_arbitration_in_a_session_says_what_the_table_says(case: Case) -> None:
     facts = facts_of(case.rules, finding(case))
-    session = session_with(sparse=Sparse(case.state), capabilities={CAPABILITY.capability_id: CAPABILITY})
+    session = session_with(
+        sparse=SymbolicState(case.state), capabilities={CAPABILITY.capability_id: CAPABILITY}
+    )
     candidate = call_candidate(
         case.call["tool_id"], args=case.call["args"], capability_id=CAPABILITY.capability_id
     )

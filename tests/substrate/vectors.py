@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
-from beliefd.ledger.strict_json import loads
+from beliefd.kernel.strict_json import loads
 from tests.claims.support import policy
 from tests.conformance.node import CONFORMANCE
 

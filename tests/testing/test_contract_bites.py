@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from beliefd.ledger.chain import Sealed
+from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import (
     Adoption,
     Append,

@@ -5,8 +5,14 @@ from typing import Annotated, Final
 import msgspec
 
 from beliefd.agents.answers import asked, quoted
-from beliefd.kernel.firewall.artifacts import Alternative
-from beliefd.kernel.firewall.hints import Bound, ExperimentHints, PriorSuggestion, Speculation, extract_hints
+from beliefd.kernel.speculation.hints import (
+    Bound,
+    ExperimentHints,
+    PriorSuggestion,
+    Speculation,
+    extract_hints,
+)
+from beliefd.kernel.speculation.state import Alternative
 from beliefd.llm.port import LanguageModel, Message
 
 MAX_OF_EACH: Final = 12

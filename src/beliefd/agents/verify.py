@@ -5,10 +5,10 @@ from typing import Final
 import msgspec
 
 from beliefd.agents.answers import asked, quoted
-from beliefd.kernel.firewall.design import Choice, choose, design
-from beliefd.kernel.firewall.experiments import ExperimentSpec
-from beliefd.kernel.firewall.hints import ExperimentHints
-from beliefd.kernel.firewall.testable import TestableClaim
+from beliefd.kernel.experiments.design import Choice, choose, design
+from beliefd.kernel.experiments.plan import ExperimentSpec
+from beliefd.kernel.experiments.testable import TestableClaim
+from beliefd.kernel.speculation.hints import ExperimentHints
 from beliefd.llm.port import LanguageModel, Message, ModelFailed
 
 TASK: Final = (

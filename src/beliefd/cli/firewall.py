@@ -23,9 +23,9 @@ def scan(path: str, spec: bool, as_json: bool) -> None:
     Exits 0 if there are none, 4 with the path of the first one, 2 if FILE cannot be read.
     """
     from beliefd.kernel.errors import invalid
-    from beliefd.kernel.firewall.embedded import Tangled, whole
-    from beliefd.kernel.firewall.markers import find_marker
-    from beliefd.kernel.firewall.vocabulary import Vocabulary
+    from beliefd.kernel.scan.markers import find_marker
+    from beliefd.kernel.scan.texts import Tangled, whole
+    from beliefd.kernel.scan.words import WordList
 
     with errors_exit(as_json):
         try:
@@ -36,7 +36,7 @@ def scan(path: str, spec: bool, as_json: bool) -> None:
             raise invalid(f"`{path}` is nested too deep to be read") from None
         except ValueError as error:
             raise invalid(f"`{path}` is not JSON: {error}") from None
-        marker = find_marker(document, Vocabulary.RESIDUE if spec else Vocabulary.EVIDENCE)
+        marker = find_marker(document, WordList.RESIDUE if spec else WordList.EVIDENCE)
         if marker is not None and marker.unreadable:
             raise invalid(f"`{path}` cannot be read: {marker.found}", marker.path)
     if as_json:

@@ -14,7 +14,7 @@ from beliefd.cli.session import SESSION, conditions
 from beliefd.cli.target import Target, target_options
 
 if TYPE_CHECKING:
-    from beliefd.kernel.firewall.hints import Speculation
+    from beliefd.kernel.speculation.hints import Speculation
 
 
 @click.group()

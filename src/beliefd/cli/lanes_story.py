@@ -10,7 +10,7 @@ from beliefd.cli.stage import Stage, must
 from beliefd.cli.world import WAITS_MS
 
 if TYPE_CHECKING:
-    from beliefd.kernel.firewall.hints import Speculation
+    from beliefd.kernel.speculation.hints import Speculation
 
 CLAIM: Final = "checkout-waits-40ms"
 STATEMENT: Final = "a checkout waits 40 ms for a connection, give or take 2"

@@ -5,7 +5,7 @@ from typing import Any, get_args
 import click
 
 from beliefd.cli.target import Target, target_options
-from beliefd.kernel.firewall.artifacts import EpistemicStatus
+from beliefd.kernel.intents.state import EpistemicStatus
 
 CLAIM = click.argument("claim_id", metavar="CLAIM")
 

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import click
 
 from beliefd.cli.target import Target, ruled, target_options
-from beliefd.kernel.commands import MAX_SAFE_INTEGER, DeclareSession
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.errors import BeliefdError
 
 

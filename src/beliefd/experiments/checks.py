@@ -3,7 +3,7 @@
 from typing import Final
 
 from beliefd.experiments.plan import Findings, Plan
-from beliefd.kernel.firewall.experiments import Check, CheckName
+from beliefd.kernel.experiments.plan import Check, CheckName
 
 LEAST_EFFECTIVE_SAMPLES: Final = 400
 MOST_DEPENDENCE: Final = 3.29

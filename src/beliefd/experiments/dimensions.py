@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
-from beliefd.kernel.firewall.expressions import Expression, Name, Number, parse
-from beliefd.kernel.firewall.params import ByExpression, ModelSimulation
+from beliefd.kernel.experiments.expressions import Expression, Name, Number, parse
+from beliefd.kernel.experiments.params import ByExpression, ModelSimulation
 
 Unit = Mapping[str, Fraction]
 """Base units and their exponents; none is a bare number."""

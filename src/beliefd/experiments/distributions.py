@@ -6,7 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from beliefd.kernel.firewall.params import (
+from beliefd.kernel.experiments.params import (
     Bernoulli,
     Data,
     Distribution,

@@ -19,8 +19,8 @@ from beliefd.experiments.plan import Arm, Findings, Plan, Template
 from beliefd.experiments.registry import code_hash, template
 from beliefd.experiments.sandbox.errors import ModelFailed
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
-from beliefd.kernel.firewall.experiments import Frozen, RunReport
-from beliefd.kernel.firewall.params import checked_spec
+from beliefd.kernel.experiments.params import checked_spec
+from beliefd.kernel.experiments.plan import Frozen, RunReport
 
 Floats = NDArray[np.float64]
 UNTESTED: Final = "nothing was tested: the run came to no conclusion"

@@ -7,8 +7,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from beliefd.kernel.firewall.experiments import Criterion, FailureMode, Outcome, TemplateName
-from beliefd.kernel.firewall.params import Params
+from beliefd.kernel.experiments.params import Params
+from beliefd.kernel.experiments.plan import Criterion, FailureMode, RunOutcome, TemplateName
 
 Floats = NDArray[np.float64]
 P = TypeVar("P", bound=Params)
@@ -77,7 +77,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     """What a template concludes from its replicates."""
 
     model: str
-    outcome: Outcome
+    outcome: RunOutcome
     error_level: float
     result: Struct
     diagnosis: Diagnosis

@@ -7,7 +7,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from beliefd.kernel.firewall.experiments import AtLeast, Criterion, FailureMode, Near, Ordered, Outcome
+from beliefd.kernel.experiments.plan import AtLeast, Criterion, FailureMode, Near, Ordered, RunOutcome
 
 Level = Callable[[float, bool], float]
 """The smallest alpha at which an estimate is shown to be on one side of a value (beyond it, if strict)."""
@@ -46,7 +46,7 @@ def claimed(region: Criterion) -> Span:
 class Decision(Struct, frozen=True):
     """An outcome and the smallest alpha at which it would still have been reached."""
 
-    outcome: Outcome
+    outcome: RunOutcome
     error_level: float
 
 

@@ -11,8 +11,8 @@ from typing import Final
 import beliefd
 from beliefd.experiments.plan import Template
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.experiments import TemplateName
-from beliefd.kernel.firewall.params import PARAMS
+from beliefd.kernel.experiments.params import PARAMS
+from beliefd.kernel.experiments.plan import TemplateName
 
 ROOT: Final = Path(beliefd.__file__).parent
 PACKAGES: Final = ("experiments", "kernel/firewall/params", "kernel/firewall/expressions")

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from beliefd.kernel.firewall.experiments import Outcome
+from beliefd.kernel.experiments.plan import RunOutcome
 
 Floats = NDArray[np.float64]
 EVERY_LOOK: Final = 4_096
@@ -38,7 +38,7 @@ def log_capital(successes: Floats, failures: Floats, rate: float, above: bool) -
 class Walk(Struct, frozen=True):
     """Where a sequence of replicates led. `steps` is where it was decided, or its whole length."""
 
-    outcome: Outcome
+    outcome: RunOutcome
     steps: int
     error_level: float
     log_support: float
@@ -65,7 +65,7 @@ def walk(held: NDArray[np.bool_], failed: NDArray[np.bool_], rate: float, alpha:
     if not len(crossed):
         return Walk("unresolved", len(held), 1.0, best_support, best_refute)
     at = crossed[0]
-    outcome: Outcome = "support" if support[at] > refute[at] else "refute"
+    outcome: RunOutcome = "support" if support[at] > refute[at] else "refute"
     error = math.exp(-(best_support if outcome == "support" else best_refute))
     return Walk(outcome, int(looks[at]) + 1, error, best_support, best_refute)
 

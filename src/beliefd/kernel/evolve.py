@@ -1,48 +1,33 @@
 """evolve(state, event) -> state: folds what was decided. It never decides and never fails."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 from msgspec.structs import replace
 
+from beliefd.kernel.approvals import folds as approvals
+from beliefd.kernel.beliefs import folds as beliefs
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.beliefs.events import Eliminated, Merged
+from beliefd.kernel.beliefs.state import Beliefs
 from beliefd.kernel.beliefs.survivors import Survivors, Universe
 from beliefd.kernel.claims import folds as claims
-from beliefd.kernel.claims.events import (
-    ApprovalClosed,
-    ApprovalDecided,
-    BundleGated,
-    GrantGiven,
-    GrantRevoked,
-)
-from beliefd.kernel.commands import DeclareSession
-from beliefd.kernel.events import (
-    ConclusionRuled,
-    Eliminated,
-    Event,
-    ExitRuled,
-    Merged,
-    ObligationEntered,
-    TerminationRuled,
-)
-from beliefd.kernel.firewall import folds as firewall
-from beliefd.kernel.firewall.events import (
-    ClaimSpeculated,
-    EvidenceLinked,
-    ExperimentDesigned,
-    IntentStaged,
-    RunRecorded,
-    RunStarted,
-    Speculated,
-)
-from beliefd.kernel.state import Obligation, Session
+from beliefd.kernel.events import Event
+from beliefd.kernel.experiments import folds as experiments
+from beliefd.kernel.intents import folds as intents
+from beliefd.kernel.speculation import folds as speculation
+from beliefd.kernel.state import Session
 from beliefd.kernel.substrate import folds as substrate
-from beliefd.kernel.substrate.events import (
-    Arbitrated,
-    CapabilityIssued,
-    CapabilityRevoked,
-    OutcomeRecorded,
-    Remembered,
-)
+
+FOLDS: Final[dict[type, Callable[[Session, Any], Session]]] = {
+    **beliefs.FOLDS,
+    **claims.FOLDS,
+    **approvals.FOLDS,
+    **substrate.FOLDS,
+    **experiments.FOLDS,
+    **intents.FOLDS,
+    **speculation.FOLDS,
+}
 
 
 def begin(session_id: str, command: DeclareSession) -> Session:
@@ -52,7 +37,7 @@ def begin(session_id: str, command: DeclareSession) -> Session:
         ontology=command.ontology,
         options=command.options,
         metadata=command.metadata,
-        survivors=Survivors(Universe(command.hypotheses)),
+        beliefs=Beliefs(survivors=Survivors(Universe(command.hypotheses))),
     )
 
 
@@ -74,71 +59,5 @@ def evolve_all(session: Session, events: Iterable[Event]) -> Session:
     return _without(session, gone)
 
 
-def _eliminated(session: Session, event: Eliminated | Merged) -> Session:
-    return _without(session, event.eliminated)
-
-
-def _without(session: Session, gone: Sequence[str]) -> Session:
-    if not gone:
-        return session
-    return replace(
-        session,
-        survivors=session.survivors.without(gone),
-        eliminations=session.eliminations + len(gone),
-    )
-
-
-def _obligation_entered(session: Session, event: ObligationEntered) -> Session:
-    # Re-entry after an approved exit moves the obligation to the end: "latest entered" is dict order.
-    others = {oid: kept for oid, kept in session.obligations.items() if oid != event.obligation_id}
-    entered = Obligation(event.min_total_eliminations, session.eliminations)
-    return replace(session, obligations={**others, event.obligation_id: entered})
-
-
-def _exit_ruled(session: Session, event: ExitRuled) -> Session:
-    obligation = session.obligations[event.obligation_id]
-    released = replace(obligation, active=obligation.active and not event.approved)
-    return replace(session, obligations={**session.obligations, event.obligation_id: released})
-
-
-def _conclusion_ruled(session: Session, event: ConclusionRuled) -> Session:
-    if not event.accepted:
-        return session
-    cid = event.conclusion_id
-    return replace(
-        session,
-        conclusions={**session.conclusions, cid: session.conclusions.get(cid, 0) + 1},
-        last_conclusion=cid,
-        conclusion_streak=session.conclusion_streak + 1 if cid == session.last_conclusion else 1,
-    )
-
-
-def _termination_ruled(session: Session, event: TerminationRuled) -> Session:
-    return replace(session, terminated=event.approved)
-
-
-FOLDS: dict[type, Callable[[Session, Any], Session]] = {
-    Eliminated: _eliminated,
-    Merged: _eliminated,
-    ObligationEntered: _obligation_entered,
-    ExitRuled: _exit_ruled,
-    ConclusionRuled: _conclusion_ruled,
-    TerminationRuled: _termination_ruled,
-    BundleGated: claims.bundle_gated,
-    ApprovalDecided: claims.approval_decided,
-    ApprovalClosed: claims.approval_closed,
-    GrantGiven: claims.grant_changed,
-    GrantRevoked: claims.grant_changed,
-    Arbitrated: substrate.arbitrated,
-    OutcomeRecorded: substrate.outcome_recorded,
-    CapabilityIssued: substrate.capability_changed,
-    CapabilityRevoked: substrate.capability_changed,
-    Remembered: substrate.remembered,
-    Speculated: firewall.speculated,
-    ClaimSpeculated: firewall.claim_speculated,
-    ExperimentDesigned: firewall.experiment_designed,
-    RunStarted: firewall.run_started,
-    RunRecorded: firewall.run_recorded,
-    EvidenceLinked: firewall.evidence_linked,
-    IntentStaged: firewall.intent_staged,
-}
+def _without(session: Session, gone: list[str]) -> Session:
+    return replace(session, beliefs=session.beliefs.without(gone)) if gone else session

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from beliefd.kernel.claims.findings import ClaimFindings
-from beliefd.kernel.firewall.findings import ExperimentFindings
+from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.tools import MemoryFindings, ProposalFindings
 from beliefd.kernel.values import Principal

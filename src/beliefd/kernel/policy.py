@@ -5,10 +5,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.claims.bundle import TierName, Unit
-from beliefd.kernel.firewall.artifacts import IntentType
+from beliefd.kernel.intents.state import IntentType
 from beliefd.kernel.substrate.tools import ToolDefinition
-from beliefd.kernel.values import PEOPLE, Id, Role, Value
+from beliefd.kernel.values import PEOPLE, Id, Role, TierName, Unit, Value
 
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=10 * 365 * 24 * 3600)]
 HUMAN_ALWAYS = ("DELETE", "PRIVILEGE")

@@ -1,11 +1,14 @@
-"""Values that every part of the vocabulary shares: ids, ontology, principals (belief-server 1.1)."""
+"""Values that every vocabulary shares: ids, texts, times, tiers, principals (belief-server 1.1)."""
 
+from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
-from typing import Annotated, Any, Final
+from functools import lru_cache
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from beliefd.kernel import patterns
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 
 PROTOCOL: Final = "belief/1"
 """Version of the wire and ledger format, apart from the package's version."""
@@ -15,6 +18,13 @@ MAX_ID_LENGTH: Final = 512
 Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH, pattern=patterns.ID)]
 Object = dict[str, Any]
 """A JSON object that is stored, hashed and handed back, never interpreted."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
+Unit = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
+Note = Annotated[str, msgspec.Meta(max_length=20_000)]
+Digest = Annotated[str, msgspec.Meta(pattern=patterns.DIGEST, min_length=32, max_length=128)]
+Timestamp = Annotated[str, msgspec.Meta(pattern=patterns.TIMESTAMP, max_length=40)]
+TierName = Literal["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"]
 
 
 SHOWN: Final = 64
@@ -33,6 +43,27 @@ def nested_deeper(value: Any, limit: int) -> bool:
         return False
     items = value.values() if isinstance(value, dict) else value
     return limit == 0 or any(nested_deeper(item, limit - 1) for item in items)
+
+
+@lru_cache(1024)
+def seconds(timestamp: str) -> float:
+    """Seconds since 1970 of an ISO-8601 time with an offset."""
+    return datetime.fromisoformat(timestamp).timestamp()
+
+
+def later(now: str, by_seconds: float) -> str:
+    """The time so many seconds after `now`, in the ledger's own spelling."""
+    moment = datetime.fromtimestamp(seconds(now) + by_seconds, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def refuse_impossible(timestamp: str, field: str) -> None:
+    """What looks like a time may still name a thirteenth month."""
+    try:
+        seconds(timestamp)
+    except ValueError as error:
+        told = "an offset is less than a day" if str(error).startswith("offset") else str(error)
+        raise ValueError(f"{told}, in field `{field}`") from None
 
 
 class Role(StrEnum):
@@ -81,3 +112,11 @@ class Principal(Value, frozen=True):
     id: Id
     role: Role
     tier: Annotated[str, msgspec.Meta(pattern=TIER_PATTERN)] = Tier.WRITE_LIMITED.name
+
+
+class Head(Value, frozen=True):
+    """A place in a chain: its last event."""
+
+    seq: Count
+    event_id: Id
+    hash: Id

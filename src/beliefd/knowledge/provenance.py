@@ -4,16 +4,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.events import Event
-from beliefd.kernel.firewall.artifacts import EpistemicStatus, Intent, Proposition
-from beliefd.kernel.firewall.events import (
-    EvidenceLinked,
-    ExperimentDesigned,
-    IntentStaged,
-    RunRecorded,
-    RunStarted,
-)
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.intents.state import EpistemicStatus, Intent, Proposition
 
 TELLING: Final = (
     ExperimentDesigned,

@@ -6,13 +6,12 @@ from typing import Any
 from msgspec import Struct
 
 from beliefd.documents import read_document
-from beliefd.kernel.claims.bundle import Timestamp
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.capabilities import Capability, Scope, Used
 from beliefd.kernel.substrate.explaining import Explanation, Question, explain_call
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
-from beliefd.kernel.values import Value
+from beliefd.kernel.values import Timestamp, Value
 from beliefd.ledger.chain import policy_hash
 from beliefd.protocol.wire import convert
 

@@ -2,10 +2,11 @@
 
 from typing import Literal
 
+from beliefd.kernel.approvals.state import Grant
 from beliefd.kernel.claims.bundle import AuditTrail, Claim, Decision, HumanApproval
-from beliefd.kernel.claims.events import Gated, Grant
+from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.gates.result import GateResult
-from beliefd.kernel.firewall.artifacts import Change
+from beliefd.kernel.intents.state import Change
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.proposals import CallCandidate, Patch
 from beliefd.protocol.answers import Answer

@@ -1,18 +1,11 @@
 """What callers get back about the two lanes: ideas, experiments, evidence, intents."""
 
-from beliefd.kernel.firewall.artifacts import (
-    Alternative,
-    Change,
-    EpistemicStatus,
-    Evidence,
-    Intent,
-    IntentState,
-    Run,
-    Step,
-)
-from beliefd.kernel.firewall.experiments import ExperimentSpec, RunReport
-from beliefd.kernel.firewall.intents import content_of
-from beliefd.kernel.firewall.lanes import Lane
+from beliefd.kernel.experiments.plan import ExperimentSpec, RunReport
+from beliefd.kernel.experiments.state import Evidence, Run
+from beliefd.kernel.intents.rules import content_of
+from beliefd.kernel.intents.state import Change, EpistemicStatus, Intent, IntentState, IntentStep
+from beliefd.kernel.speculation.lanes import Lane
+from beliefd.kernel.speculation.state import Alternative
 from beliefd.protocol.answers import Answer
 
 
@@ -132,7 +125,7 @@ class IntentView(Answer, frozen=True):
     change: Change
     state: IntentState
     proposer: str
-    history: list[Step]
+    history: list[IntentStep]
     expires_at: str | None = None
     approval_id: str | None = None
     content_hash: str | None = None

@@ -5,14 +5,15 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from beliefd.kernel.claims.bundle import Text
 from beliefd.kernel.errors import Code
-from beliefd.kernel.firewall.artifacts import Alternative, EpistemicStatus, EvidenceRole, IntentType
-from beliefd.kernel.firewall.experiments import ExperimentSpec
-from beliefd.kernel.firewall.hints import ExperimentHints, Speculation
-from beliefd.kernel.firewall.lanes import Lane
-from beliefd.kernel.firewall.testable import TestableClaim
-from beliefd.kernel.values import Id, Value
+from beliefd.kernel.experiments.plan import ExperimentSpec
+from beliefd.kernel.experiments.state import EvidenceRole
+from beliefd.kernel.experiments.testable import TestableClaim
+from beliefd.kernel.intents.state import EpistemicStatus, IntentType
+from beliefd.kernel.speculation.hints import ExperimentHints, Speculation
+from beliefd.kernel.speculation.lanes import Lane
+from beliefd.kernel.speculation.state import Alternative
+from beliefd.kernel.values import Id, Text, Value
 from beliefd.protocol import firewall_answers as answers
 from beliefd.protocol.claim_operations import CURSOR, LIMIT
 from beliefd.protocol.operation import ON_WRITING, PROPOSERS, SESSION_PATH, Operation, Parameter

@@ -1,15 +1,9 @@
 """What callers get back about propositions: what is believed over all sessions, and on what grounds."""
 
-from beliefd.kernel.firewall.artifacts import (
-    Alternative,
-    EpistemicStatus,
-    EvidenceKind,
-    EvidenceRole,
-    IntentState,
-    IntentType,
-    Step,
-)
-from beliefd.kernel.firewall.experiments import Outcome
+from beliefd.kernel.experiments.plan import RunOutcome
+from beliefd.kernel.experiments.state import EvidenceKind, EvidenceRole
+from beliefd.kernel.intents.state import EpistemicStatus, IntentState, IntentStep, IntentType
+from beliefd.kernel.speculation.state import Alternative
 from beliefd.protocol.answers import Answer
 
 
@@ -54,7 +48,7 @@ class EvidenceEntry(Answer, frozen=True):
     evidence_id: str
     kind: EvidenceKind
     role: EvidenceRole
-    outcome: Outcome
+    outcome: RunOutcome
     success: bool
     fragile: bool
     counts: bool
@@ -80,7 +74,7 @@ class IntentEntry(Answer, frozen=True):
     evidence_ids: list[str]
     proposed_by: str
     approval_id: str | None
-    history: list[Step]
+    history: list[IntentStep]
 
 
 class IdeaEntry(Answer, frozen=True):

@@ -3,7 +3,7 @@
 from typing import Final
 
 from beliefd.kernel.errors import Code
-from beliefd.kernel.firewall.artifacts import EpistemicStatus
+from beliefd.kernel.intents.state import EpistemicStatus
 from beliefd.protocol import knowledge_answers as answers
 from beliefd.protocol.claim_operations import CURSOR, LIMIT
 from beliefd.protocol.operation import Operation, Parameter

@@ -4,7 +4,8 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from beliefd.kernel import commands
+from beliefd.kernel.beliefs import commands
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Value
 from beliefd.protocol import answers
@@ -73,7 +74,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         query=(
             Parameter(
                 name="at",
-                kind=Annotated[int, Meta(ge=1, le=commands.MAX_SAFE_INTEGER)],
+                kind=Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)],
                 summary="The state right after the event with this `seq`; the newest when left out",
             ),
             Parameter(name="survivors_after", kind=Id, summary="`survivors_next` of the page before"),

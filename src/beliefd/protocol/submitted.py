@@ -15,17 +15,12 @@ from beliefd.kernel.claims.bundle import (
     Decision,
     EvidencePointer,
     Method,
-    Note,
     Recommendation,
     Samples,
-    Text,
-    TierName,
-    Timestamp,
     Uncertainty,
-    Unit,
     claim_id,
 )
-from beliefd.kernel.values import Id, Value
+from beliefd.kernel.values import Id, Note, Text, TierName, Timestamp, Unit, Value
 
 MAX_SAMPLED: Final = 2_000
 FROM_SAMPLES: Final = ("semantic_entropy", "model_disagreement")

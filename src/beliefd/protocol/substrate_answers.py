@@ -5,7 +5,7 @@ from typing import Any
 from beliefd.kernel.substrate.capabilities import Scope, Used
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.events import Verdict
-from beliefd.kernel.substrate.proposals import MemoryEntry
+from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.protocol.answers import Answer
 

@@ -6,7 +6,8 @@ from msgspec import Meta
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.substrate.capabilities import Scope
-from beliefd.kernel.substrate.proposals import DeltaCandidate, MemoryEntry, Provenance
+from beliefd.kernel.substrate.memory_entry import MemoryEntry
+from beliefd.kernel.substrate.proposals import DeltaCandidate, Provenance
 from beliefd.kernel.values import Id, Object, Value
 from beliefd.protocol import substrate_answers as answers
 from beliefd.protocol.operation import ON_WRITING, PROPOSERS, SESSION_PATH, Operation, Parameter

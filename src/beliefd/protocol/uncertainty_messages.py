@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
-from beliefd.kernel.claims.bundle import Method, Note, Recommendation, Unit
-from beliefd.kernel.values import Id, Value
+from beliefd.kernel.claims.bundle import Method, Recommendation
+from beliefd.kernel.values import Id, Note, Unit, Value
 from beliefd.protocol.answers import Answer
 
 MAX_ANSWERS = 200

@@ -11,8 +11,9 @@ from typing import Any, Final
 import msgspec
 
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.substrate.events import Call, OutcomeRecorded
-from beliefd.kernel.substrate.proposals import RecordOutcome
+from beliefd.kernel.substrate.commands import RecordOutcome
+from beliefd.kernel.substrate.events import OutcomeRecorded
+from beliefd.kernel.substrate.state import ToolCall
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.calls import files_of, tightened
 from beliefd.steward.handle import Steward
@@ -24,16 +25,16 @@ MAX_RESULT_BYTES: Final = 1024 * 1024
 MAX_ERROR: Final = 2_000
 
 
-async def carry_out(steward: Steward, session_id: str, call: Call) -> OutcomeRecorded | None:
+async def carry_out(steward: Steward, session_id: str, call: ToolCall) -> OutcomeRecorded | None:
     """Run one scheduled call and record its outcome; None if the ledger takes none any more."""
     session = (await steward.positions.existing(session_id)).session
-    if session.calls[call.call_id].status != "scheduled":
+    if session.substrate.calls[call.call_id].status != "scheduled":
         return None  # its time was up before its turn came
     outcome = await steward.submit(session_id, await _run(steward, call), EXECUTOR)
     return outcome.event if isinstance(outcome.event, OutcomeRecorded) else None
 
 
-async def _run(steward: Steward, call: Call) -> RecordOutcome:
+async def _run(steward: Steward, call: ToolCall) -> RecordOutcome:
     tool = steward.registry.get(call.tool_id)
     if tool is None or tool.definition_hash != call.definition_hash:
         return _error(call, "the tool has changed or is gone")
@@ -57,7 +58,7 @@ async def _run(steward: Steward, call: Call) -> RecordOutcome:
     return await asyncio.to_thread(_told, call, running.result())
 
 
-async def _executed(tool: Tool, call: Call) -> ToolResult:
+async def _executed(tool: Tool, call: ToolCall) -> ToolResult:
     """Executors are foreign code too: what they do wrong is found here, inside the task."""
     result = await tool.execute(call)
     if not isinstance(result, ToolResult):
@@ -65,14 +66,14 @@ async def _executed(tool: Tool, call: Call) -> ToolResult:
     return result
 
 
-def _moved(steward: Steward, tool: Tool, call: Call) -> bool:
+def _moved(steward: Steward, tool: Tool, call: ToolCall) -> bool:
     """INVARIANT: what a path leads to is looked at again right before the call: links change."""
     named = steward.policy.tools.get(call.tool_id)
     definition = tool.definition if named is None else tightened(tool.definition, named)
     return not set(files_of(definition, call.args)) <= set(call.files)
 
 
-def _told(call: Call, result: ToolResult) -> RecordOutcome:
+def _told(call: ToolCall, result: ToolResult) -> RecordOutcome:
     """What a tool returned, as far as it can be recorded."""
     told = {
         "call_id": call.call_id,
@@ -109,7 +110,7 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"[:MAX_ERROR].encode("utf-8", "replace").decode()
 
 
-def _error(call: Call, text: str) -> RecordOutcome:
+def _error(call: ToolCall, text: str) -> RecordOutcome:
     return RecordOutcome(call_id=call.call_id, status="error", error=text)
 
 

@@ -7,13 +7,17 @@ deadline.
 from collections.abc import Iterable
 from typing import Final
 
-from beliefd.kernel.claims.approvals import OPEN, Approval
-from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided, BundleGated
-from beliefd.kernel.events import Event, TerminationRuled
-from beliefd.kernel.firewall.artifacts import Run
-from beliefd.kernel.firewall.events import IntentStaged, RunRecorded, RunStarted
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.approvals.state import OPEN, Approval
+from beliefd.kernel.beliefs.events import TerminationRuled
+from beliefd.kernel.claims.events import BundleGated
+from beliefd.kernel.events import Event
+from beliefd.kernel.experiments.events import RunRecorded, RunStarted
+from beliefd.kernel.experiments.state import Run
+from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.events import Arbitrated, Call, CandidateResult, OutcomeRecorded
+from beliefd.kernel.substrate.events import Arbitrated, CandidateResult, OutcomeRecorded
+from beliefd.kernel.substrate.state import ToolCall
 from beliefd.stores.base import InboxRow
 
 TOUCHING: Final = frozenset(
@@ -37,23 +41,29 @@ def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     """The rows that an event changes, as they stand in the state after it."""
     if type(event) not in TOUCHING:
         return []
-    rows = [_row(session, session.approvals[approval_id]) for approval_id in _approvals(event, session)]
+    rows = [_row(session, session.approvals.by_id[approval_id]) for approval_id in _approvals(event, session)]
     if isinstance(event, RunStarted | RunRecorded):
         rows.append(_run_row(session, event.run))
-    return rows + [_call_row(session, session.calls[call_id]) for call_id in _calls(event)]
+    return rows + [_call_row(session, session.substrate.calls[call_id]) for call_id in _calls(event)]
 
 
 def all_rows(session: Session) -> list[InboxRow]:
     """Every row of a session, for a ledger that came from elsewhere."""
-    rows = [_row(session, session.approvals[approval_id]) for approval_id in sorted(session.approvals)]
-    rows += [_call_row(session, session.calls[call_id]) for call_id in sorted(session.calls)]
-    return rows + [_run_row(session, session.runs[run_id]) for run_id in sorted(session.runs)]
+    rows = [
+        _row(session, session.approvals.by_id[approval_id]) for approval_id in sorted(session.approvals.by_id)
+    ]
+    rows += [
+        _call_row(session, session.substrate.calls[call_id]) for call_id in sorted(session.substrate.calls)
+    ]
+    return rows + [
+        _run_row(session, session.experiments.runs[run_id]) for run_id in sorted(session.experiments.runs)
+    ]
 
 
 def _approvals(event: Event, session: Session) -> list[str]:
     found: list[Approval | str | None] = []
     if isinstance(event, TerminationRuled) and event.approved:
-        found = [*sorted(session.approvals)]
+        found = [*sorted(session.approvals.by_id)]
     elif isinstance(event, BundleGated):
         found = [event.superseded, event.gated.approval]
     elif isinstance(event, ApprovalDecided):
@@ -82,7 +92,7 @@ def _results(event: Event) -> Iterable[CandidateResult]:
 
 def _row(session: Session, approval: Approval) -> InboxRow:
     # A terminated session records nothing more: what is still there for information stays as it is.
-    waits = approval.status in OPEN and not approval.overdue and not session.terminated
+    waits = approval.status in OPEN and not approval.overdue and not session.beliefs.terminated
     return InboxRow(
         approval_id=approval.approval_id,
         session_id=session.session_id,
@@ -92,8 +102,8 @@ def _row(session: Session, approval: Approval) -> InboxRow:
     )
 
 
-def _call_row(session: Session, call: Call) -> InboxRow:
-    running = call.status == "scheduled" and not session.terminated
+def _call_row(session: Session, call: ToolCall) -> InboxRow:
+    running = call.status == "scheduled" and not session.beliefs.terminated
     return InboxRow(
         approval_id=call.call_id,
         session_id=session.session_id,
@@ -104,7 +114,7 @@ def _call_row(session: Session, call: Call) -> InboxRow:
 
 
 def _run_row(session: Session, run: Run) -> InboxRow:
-    running = run.status == "running" and not session.terminated
+    running = run.status == "running" and not session.beliefs.terminated
     return InboxRow(
         approval_id=run.run_id,
         session_id=session.session_id,

@@ -9,7 +9,7 @@ from msgspec import Struct
 from beliefd.knowledge.graph import GraphRows, merged
 from beliefd.knowledge.rows import NEEDLES, all_rows, graph_rows
 from beliefd.knowledge.typedb import Cursor, GraphUnavailable
-from beliefd.ledger.chain import LedgerBroken, Sealed, read
+from beliefd.ledger.envelope import LedgerBroken, Sealed, read
 from beliefd.ledger.replay import Position, fold
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.stores.base import HeadMoved, SessionRow, Store

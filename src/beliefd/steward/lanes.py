@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.ledger.chain import LedgerBroken
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
 from beliefd.steward.turn import ANY_HEAD, Turn, Waiting
 from beliefd.stores.base import HeadMoved, StorageUnavailable

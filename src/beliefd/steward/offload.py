@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
-from beliefd.ledger.chain import Sealed
+from beliefd.ledger.envelope import Sealed
 
 T = TypeVar("T")
 HEAVY_BYTES: Final = 256 * 1024

@@ -3,58 +3,23 @@
 import asyncio
 import hashlib
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Any
 
 import msgspec
-from msgspec.structs import replace
-from rpds import HashTrieMap
 
 from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.canonical import digest
-from beliefd.kernel.claims.approvals import Approval
-from beliefd.kernel.claims.events import Grant
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.evolve import begin
-from beliefd.kernel.firewall.artifacts import (
-    Evidence,
-    Experiment,
-    Hypothesis,
-    Intent,
-    Proposition,
-    Run,
-    SpeculativeClaim,
-)
-from beliefd.kernel.state import BundleState, MemoryState, Obligation, Session
-from beliefd.kernel.substrate.capabilities import Capability
-from beliefd.kernel.substrate.events import Call
-from beliefd.kernel.substrate.sparse import Sparse
-from beliefd.ledger.chain import LedgerBroken, Sealed, declaration, head_of, read, state_document
+from beliefd.kernel.state import Session
+from beliefd.ledger.envelope import LedgerBroken, Sealed, declaration, head_of, read
 from beliefd.ledger.replay import Folding, Position, fold
+from beliefd.ledger.state_hash import SURVIVORS_HASH, state_document, state_of
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.stores.base import Snapshot, Store
 
 MAX_SESSIONS = 10_000
 MAX_HYPOTHESES = 5_000_000
-GROWING_KINDS: Final[dict[str, Any]] = {
-    "bundles": BundleState,
-    "approvals": Approval,
-    "grants": Grant,
-    "snapshots": int,
-    "written": int,
-    "calls": Call,
-    "call_keys": str,
-    "capabilities": Capability,
-    "memory": MemoryState,
-    "experiments": Experiment,
-    "attempts": int,
-    "runs": Run,
-    "evidence": Evidence,
-    "linked": tuple[str, ...],
-    "intents": Intent,
-    "propositions": Proposition,
-    "speculative": Hypothesis | SpeculativeClaim,
-    "speculated": int,
-}
 
 
 class Positions:
@@ -78,13 +43,13 @@ class Positions:
         session_id = position.session.session_id
         known = self._cache.get(session_id)
         if known is None:
-            self._weight += len(position.session.survivors.universe)
+            self._weight += len(position.session.beliefs.survivors.universe)
         elif known.head.seq > position.head.seq:
             return  # a slow reader does not take back what a writer has put here since
         self._cache[session_id] = position
         while len(self._cache) > 1 and (len(self._cache) > MAX_SESSIONS or self._weight > MAX_HYPOTHESES):
             _, dropped = self._cache.popitem(last=False)
-            self._weight -= len(dropped.session.survivors.universe)
+            self._weight -= len(dropped.session.beliefs.survivors.universe)
 
     async def fresh(self, session_id: str) -> Position | None:
         """The position at the store's head."""
@@ -132,7 +97,7 @@ class Positions:
         session_id = position.session.session_id
         if self._cache.get(session_id) is position:
             del self._cache[session_id]
-            self._weight -= len(position.session.survivors.universe)
+            self._weight -= len(position.session.beliefs.survivors.universe)
 
     async def at(self, session_id: str, seq: int) -> Position | None:
         """The position right after event `seq`, folded from the snapshot before it."""
@@ -173,7 +138,7 @@ def _restored(snapshot: Snapshot, first: Sealed, sealed: Sealed) -> Position | N
 def pack(session: Session, seq: int) -> Snapshot:
     document = state_document(session)
     return Snapshot(
-        seq, msgspec.msgpack.encode({"document": document, "bitmap": session.survivors.to_bytes()})
+        seq, msgspec.msgpack.encode({"document": document, "bitmap": session.beliefs.survivors.to_bytes()})
     )
 
 
@@ -182,17 +147,10 @@ def unpack(snapshot: Snapshot, begun: Session, state_hash: str | None) -> Sessio
     try:
         packed: dict[str, Any] = msgspec.msgpack.decode(snapshot.state)
         document = packed["document"]
-        survivors = Survivors.from_bytes(begun.survivors.universe, packed["bitmap"])
-        if digest(document) != state_hash or document["survivors_hash"] != survivors.digest:
+        survivors = Survivors.from_bytes(begun.beliefs.survivors.universe, packed["bitmap"])
+        if digest(document) != state_hash or document[SURVIVORS_HASH] != survivors.digest:
             return None
-        obligations = {oid: msgspec.convert(one, Obligation) for oid, one in document.pop("obligations", [])}
-        del document["survivors_hash"]
-        for name, kind in GROWING_KINDS.items():
-            held = document.pop(name, {})
-            document[name] = HashTrieMap({key: msgspec.convert(one, kind) for key, one in held.items()})
-        document["sparse"] = Sparse(document.pop("sparse", {}))
-        document["trail"] = tuple((who, tier) for who, tier in document.get("trail", ()))
-        return replace(begun, **document, survivors=survivors, obligations=obligations)
+        return state_of(document, begun, survivors)
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
         return None
 

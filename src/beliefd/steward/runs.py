@@ -9,12 +9,12 @@ import logging
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.artifacts import Experiment, Run
-from beliefd.kernel.firewall.commands import RecordRun
-from beliefd.kernel.firewall.events import ExperimentDesigned
-from beliefd.kernel.firewall.experiments import ExperimentSpec, Frozen, RunReport
+from beliefd.kernel.experiments.commands import RecordRun
+from beliefd.kernel.experiments.events import ExperimentDesigned
+from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen, RunReport
+from beliefd.kernel.experiments.state import Experiment, Run
 from beliefd.kernel.state import Session
-from beliefd.ledger.chain import Entry, LedgerBroken, read
+from beliefd.ledger.envelope import Entry, LedgerBroken, read
 from beliefd.steward.effects import EXECUTOR
 from beliefd.steward.handle import Steward
 from beliefd.steward.runner import Underway
@@ -82,7 +82,7 @@ def unfinished(frozen: Frozen, status: Literal["failed", "cancelled"], why: str)
 
 def overdue_run(session: Session, run_id: str) -> RecordRun:
     """A run whose deadline passed without an outcome: it failed, whatever became of it."""
-    experiment: Experiment = session.experiments[session.runs[run_id].experiment_id]
+    experiment: Experiment = session.experiments.by_id[session.experiments.runs[run_id].experiment_id]
     report = RunReport(
         status="failed",
         spec_hash=experiment.spec_hash,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from beliefd.kernel import events
+from beliefd.kernel.beliefs import events
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import Principal

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 
 from msgspec.structs import replace
 
-from beliefd.kernel.commands import Head
+from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import GraphRows, LinkRow, NodeRow
-from beliefd.ledger.chain import Sealed, head_of
+from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.stores.base import (
     Adoption,
     Append,

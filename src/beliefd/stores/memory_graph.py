@@ -2,15 +2,7 @@
 
 from collections.abc import Sequence
 
-from beliefd.knowledge.graph import (
-    GraphRows,
-    LinkRefused,
-    LinkRow,
-    NodeKey,
-    NodeRow,
-    check_roles,
-    in_order,
-)
+from beliefd.knowledge.graph import GraphRows, LinkRefused, LinkRow, NodeKey, NodeRow, check_roles, in_order
 
 
 class MemoryGraph:

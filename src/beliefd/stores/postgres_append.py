@@ -6,7 +6,7 @@ Of two appends at one head the second waits for the row, finds it changed and wr
 
 from typing import Final
 
-from beliefd.ledger.chain import head_of
+from beliefd.ledger.envelope import head_of
 from beliefd.stores.base import Append
 from beliefd.stores.postgres_graph import graph_parameters, put_graph
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from beliefd.kernel.commands import Head
+from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import GraphRows, LinkRow, NodeRow, in_order
 from beliefd.knowledge.schema import RELATIONS
 from beliefd.stores.base import HeadMoved

@@ -15,16 +15,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from beliefd.kernel.commands import MAX_SAFE_INTEGER, Head
-from beliefd.ledger.chain import Sealed
-from beliefd.stores.base import (
-    Append,
-    Listener,
-    Remembered,
-    SessionRow,
-    Snapshot,
-    StorageUnavailable,
-)
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
+from beliefd.kernel.values import Head
+from beliefd.ledger.envelope import Sealed
+from beliefd.stores.base import Append, Listener, Remembered, SessionRow, Snapshot, StorageUnavailable
 from beliefd.stores.listeners import Listeners
 from beliefd.stores.sqlite_bulk import CHUNK, RECORDS, ROWS, BulkReader, sealed
 from beliefd.stores.sqlite_file import OpenedFiles, prepare

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import digest
-from beliefd.kernel.substrate.events import Call
 from beliefd.kernel.substrate.schemas import Schema
+from beliefd.kernel.substrate.state import ToolCall
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.tools.threads import in_thread
 
@@ -25,7 +25,7 @@ class ToolResult(Struct, frozen=True):
     disk_bytes: int = 0
 
 
-Execute = Callable[[Call], Awaitable[ToolResult]]
+Execute = Callable[[ToolCall], Awaitable[ToolResult]]
 """The port: carry out one call that was let through. Remote tools implement this too."""
 
 
@@ -77,7 +77,7 @@ class Registry:
 
 
 def _python(function: Callable[..., Any]) -> Execute:
-    async def execute(call: Call) -> ToolResult:
+    async def execute(call: ToolCall) -> ToolResult:
         if inspect.iscoroutinefunction(function):
             value = await _shielded(function, call)
         else:
@@ -87,7 +87,7 @@ def _python(function: Callable[..., Any]) -> Execute:
     return execute
 
 
-async def _shielded(function: Callable[..., Awaitable[Any]], call: Call) -> Any:
+async def _shielded(function: Callable[..., Awaitable[Any]], call: ToolCall) -> Any:
     try:
         return await function(**call.args)
     except (SystemExit, KeyboardInterrupt) as error:

@@ -8,12 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, invalid
-from beliefd.uncertainty.confidence_score import (
-    Bin,
-    expected_calibration_error,
-    fit_isotonic,
-    reliability,
-)
+from beliefd.uncertainty.confidence_score import Bin, expected_calibration_error, fit_isotonic, reliability
 from beliefd.uncertainty.equivalence.lexical import LexicalJudge
 from beliefd.uncertainty.equivalence.port import Bench, Judge, JudgeFailed
 from beliefd.uncertainty.model_disagreement import apart, graded, outside_majority

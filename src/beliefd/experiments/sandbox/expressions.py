@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from beliefd.kernel.firewall.expressions import Expression, Name, Number
+from beliefd.kernel.experiments.expressions import Expression, Name, Number
 
 Floats = NDArray[np.float64]
 APPLIED: Final[Mapping[str, Callable[..., Any]]] = {

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from beliefd.experiments.sandbox.errors import ModelFailed
 from beliefd.experiments.sandbox.expressions import evaluate
 from beliefd.experiments.sandbox.monty import run_python
-from beliefd.kernel.firewall.expressions import Expression, parse
-from beliefd.kernel.firewall.params import ByExpression, ByPython
+from beliefd.kernel.experiments.expressions import Expression, parse
+from beliefd.kernel.experiments.params import ByExpression, ByPython
 
 Floats = NDArray[np.float64]
 

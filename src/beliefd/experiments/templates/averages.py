@@ -18,7 +18,7 @@ from beliefd.experiments.means import (
 )
 from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Floats, Plan
 from beliefd.experiments.regions import Decision, Span, judged
-from beliefd.kernel.firewall.params import EffectDirection, NumericConsistency, ThresholdCheck
+from beliefd.kernel.experiments.params import EffectDirection, NumericConsistency, ThresholdCheck
 
 TOY, SHAPE = 1, 2
 FEWEST_WITHOUT_ONE: Final = 6

@@ -11,8 +11,8 @@ from beliefd.experiments.diagnostics import dependence, effective_samples, stand
 from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
 from beliefd.experiments.regions import Decision, Span, claimed, decided, failure_of
 from beliefd.experiments.rng import uniforms
-from beliefd.kernel.firewall.experiments import AtLeast
-from beliefd.kernel.firewall.params import BayesianUpdate, claimed_region
+from beliefd.kernel.experiments.params import BayesianUpdate, claimed_region
+from beliefd.kernel.experiments.plan import AtLeast
 
 WIDER_PRIORS: Final = (2.0, 10.0)
 CALIBRATIONS: Final = 1_000

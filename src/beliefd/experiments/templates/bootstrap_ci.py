@@ -15,8 +15,8 @@ from beliefd.experiments.means import TEST_LEVEL, Sample, sample
 from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
 from beliefd.experiments.regions import Decision, claimed, differs, failure_of, judged
 from beliefd.experiments.rng import chunks, indices, uniforms
-from beliefd.kernel.firewall.experiments import FailureMode
-from beliefd.kernel.firewall.params import BootstrapCi
+from beliefd.kernel.experiments.params import BootstrapCi
+from beliefd.kernel.experiments.plan import FailureMode
 
 SEED_ROOTS: Final = 3
 """How often the whole bootstrap is done again, with other random numbers."""

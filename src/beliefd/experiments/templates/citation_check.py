@@ -4,7 +4,7 @@ import numpy as np
 from msgspec import Struct
 
 from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
-from beliefd.kernel.firewall.params import CitationCheck
+from beliefd.kernel.experiments.params import CitationCheck
 
 
 class Result(Struct, frozen=True):

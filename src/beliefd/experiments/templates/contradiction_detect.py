@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from beliefd.experiments.plan import Diagnosis, Drawn, Findings, Plan, Template
 from beliefd.experiments.templates.citation_check import no_draws, nothing
-from beliefd.kernel.firewall.experiments import FailureMode, Outcome
-from beliefd.kernel.firewall.params import ContradictionDetect
+from beliefd.kernel.experiments.params import ContradictionDetect
+from beliefd.kernel.experiments.plan import FailureMode, RunOutcome
 
 PAIRS_SHOWN: Final = 100
 
@@ -39,7 +39,7 @@ def conclude(plan: Plan, _: Drawn) -> Findings:
     )
 
 
-def _judged(supporting: int, refuting: int) -> tuple[Outcome, FailureMode | None]:
+def _judged(supporting: int, refuting: int) -> tuple[RunOutcome, FailureMode | None]:
     if supporting and refuting:
         return "unresolved", "violated_assumption"
     if supporting:

@@ -8,8 +8,8 @@ from beliefd.experiments.means import Sample, sample
 from beliefd.experiments.plan import Drawn, Findings, Plan, Template
 from beliefd.experiments.regions import Decision, Span, judged
 from beliefd.experiments.templates.averages import controls, diagnosis, draw, no_main, observed
-from beliefd.kernel.firewall.experiments import FailureMode
-from beliefd.kernel.firewall.params import EffectDirection
+from beliefd.kernel.experiments.params import EffectDirection
+from beliefd.kernel.experiments.plan import FailureMode
 
 Direction = Literal["positive", "negative", "zero", "unclear"]
 

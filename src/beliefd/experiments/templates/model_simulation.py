@@ -16,8 +16,8 @@ from beliefd.experiments.rng import chunks, uniforms
 from beliefd.experiments.sandbox.models import output
 from beliefd.experiments.sequential import Walk, confidence_sequence, decisive, ever_shown, walk
 from beliefd.experiments.sobol import BASE, evaluations, totals
-from beliefd.kernel.firewall.experiments import AtLeast, FailureMode
-from beliefd.kernel.firewall.params import ByExpression, ModelSimulation, claimed_region
+from beliefd.kernel.experiments.params import ByExpression, ModelSimulation, claimed_region
+from beliefd.kernel.experiments.plan import AtLeast, FailureMode
 
 USUAL_SHARE: Final = 0.95
 FEWEST: Final = 1_000

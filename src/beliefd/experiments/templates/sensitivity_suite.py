@@ -19,8 +19,8 @@ from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Pl
 from beliefd.experiments.regions import Decision, Span, claimed, decided
 from beliefd.experiments.rng import uniforms
 from beliefd.experiments.sobol import BASE, evaluations, totals
-from beliefd.kernel.firewall.experiments import AtLeast, FailureMode
-from beliefd.kernel.firewall.params import SensitivitySuite
+from beliefd.kernel.experiments.params import SensitivitySuite
+from beliefd.kernel.experiments.plan import AtLeast, FailureMode
 
 MOST_FLIPS: Final = 0.15
 SEED_ROOTS: Final = 8

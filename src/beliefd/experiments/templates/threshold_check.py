@@ -6,7 +6,7 @@ from beliefd.experiments.means import sample
 from beliefd.experiments.plan import Drawn, Findings, Plan, Template
 from beliefd.experiments.regions import Span, failure_of, judged
 from beliefd.experiments.templates.averages import controls, diagnosis, draw, no_main, observed
-from beliefd.kernel.firewall.params import ThresholdCheck
+from beliefd.kernel.experiments.params import ThresholdCheck
 
 
 class Result(Struct, frozen=True):

@@ -1,8 +1,9 @@
-"""What each belief verb is allowed to do: one pure function a verb, each answering with an event."""
+"""What each belief verb is allowed to do: one pure function per verb, each answering with an event."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
-from beliefd.kernel.commands import (
+from beliefd.kernel.beliefs.commands import (
     DeclareConclusion,
     Eliminate,
     EnterObligation,
@@ -10,16 +11,16 @@ from beliefd.kernel.commands import (
     RequestExit,
     RequestTermination,
 )
-from beliefd.kernel.errors import Code
-from beliefd.kernel.events import (
+from beliefd.kernel.beliefs.events import (
     ConclusionRuled,
     Eliminated,
     ExitRuled,
     Merged,
     ObligationEntered,
-    Refused,
     TerminationRuled,
 )
+from beliefd.kernel.errors import Code
+from beliefd.kernel.event import EventBase, Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 
@@ -28,7 +29,7 @@ NAMED_IDS = 20
 
 
 def eliminate(session: Session, command: Eliminate, _: Facts) -> Eliminated | Refused:
-    applied, fallen, unknown = session.survivors.split(command.eliminated)
+    applied, fallen, unknown = session.beliefs.survivors.split(command.eliminated)
     if unknown and session.options.unknown_hypotheses == "reject":
         return _unknown_ids(unknown)
     return Eliminated(eliminated=tuple(applied), ignored=_ignored(fallen, unknown))
@@ -36,14 +37,14 @@ def eliminate(session: Session, command: Eliminate, _: Facts) -> Eliminated | Re
 
 def merge(session: Session, command: Merge, _: Facts) -> Merged | Refused:
     """INVARIANT: a merge is a union of eliminations, so neither order nor repetition matters."""
-    applied, fallen, unknown = session.survivors.split(
+    applied, fallen, unknown = session.beliefs.survivors.split(
         name for elimination in command.eliminations for name in elimination.eliminated
     )
     return Merged(eliminated=tuple(applied), ignored=_ignored(fallen, unknown))
 
 
 def enter_obligation(session: Session, command: EnterObligation, _: Facts) -> ObligationEntered | Refused:
-    known = session.obligations.get(command.obligation_id)
+    known = session.beliefs.obligations.get(command.obligation_id)
     if known is not None and known.active:
         # Entering again would set its count back to zero: that is how an obligation is dodged or never met.
         return Refused(
@@ -51,7 +52,7 @@ def enter_obligation(session: Session, command: EnterObligation, _: Facts) -> Ob
             message=f"obligation `{command.obligation_id}` is active; exit it before entering it again",
             details={"path": "$.obligation_id"},
         )
-    left = session.survivors.count
+    left = session.beliefs.survivors.count
     if command.min_total_eliminations > left:
         return Refused(
             code=Code.INVALID_REQUEST,
@@ -65,7 +66,7 @@ def enter_obligation(session: Session, command: EnterObligation, _: Facts) -> Ob
 
 
 def request_exit(session: Session, command: RequestExit, _: Facts) -> ExitRuled | Refused:
-    obligation = session.obligations.get(command.obligation_id)
+    obligation = session.beliefs.obligations.get(command.obligation_id)
     if obligation is None:
         return Refused(
             code=Code.OBLIGATION_NOT_FOUND,
@@ -78,7 +79,7 @@ def request_exit(session: Session, command: RequestExit, _: Facts) -> ExitRuled 
             approved=True,
             reason="exit was approved before; nothing to do",
         )
-    done = session.eliminations - obligation.entered_at
+    done = session.beliefs.eliminations - obligation.entered_at
     needed = obligation.min_total_eliminations
     return ExitRuled(
         obligation_id=command.obligation_id,
@@ -88,7 +89,7 @@ def request_exit(session: Session, command: RequestExit, _: Facts) -> ExitRuled 
 
 
 def declare_conclusion(session: Session, command: DeclareConclusion, _: Facts) -> ConclusionRuled:
-    active = session.active_obligation_id
+    active = session.beliefs.active_obligation_id
     reason = "no obligation is active" if active is None else f"obligation `{active}` has no approved exit"
     return ConclusionRuled(conclusion_id=command.conclusion_id, accepted=active is None, reason=reason)
 
@@ -100,8 +101,8 @@ def request_termination(session: Session, command: RequestTermination, facts: Fa
 
 def _may_terminate(session: Session, force: bool, facts: Facts) -> tuple[bool, str]:
     """Obligations first, always; then one settled survivor, or force by a role that policy names."""
-    rules = facts.policy.termination
-    if (active := session.active_obligation_id) is not None:
+    rules, beliefs = facts.policy.termination, session.beliefs
+    if (active := beliefs.active_obligation_id) is not None:
         return False, f"obligation `{active}` is active"
     if (waiting := _pending_approval(session)) is not None:
         # A closed session can record nothing more: what waits in the inbox would wait there for ever.
@@ -111,28 +112,30 @@ def _may_terminate(session: Session, force: bool, facts: Facts) -> tuple[bool, s
     role = facts.principal.role
     if force and role in rules.force_roles:
         return True, f"forced by role `{role}`"
-    if session.survivors.count != 1:
+    if beliefs.survivors.count != 1:
         if force:
             return (
                 False,
                 f"role `{role}` may not force; it takes {_listed(rules.force_roles) or 'nobody'}",
             )
         # INVARIANT: zero survivors is a contradiction, never certainty, and ends only by force.
-        return False, f"{session.survivors.count} survivors are left; exactly one is needed, or force"
-    if session.conclusion_streak < rules.stability_window:
+        return False, f"{beliefs.survivors.count} survivors are left; exactly one is needed, or force"
+    if beliefs.conclusion_streak < rules.stability_window:
         return False, (
-            f"the last {rules.stability_window} conclusions must agree; {session.conclusion_streak} do"
+            f"the last {rules.stability_window} conclusions must agree; {beliefs.conclusion_streak} do"
         )
     return True, "one survivor is left and no obligation is active"
 
 
 def _running_call(session: Session) -> str | None:
-    running = (name for name in session.calls if session.calls[name].status == "scheduled")
+    running = (
+        name for name in session.substrate.calls if session.substrate.calls[name].status == "scheduled"
+    )
     return min(running, default=None)
 
 
 def _pending_approval(session: Session) -> str | None:
-    waiting = (aid for aid in session.approvals if session.approvals[aid].status == "pending")
+    waiting = (aid for aid in session.approvals.by_id if session.approvals.by_id[aid].status == "pending")
     return min(waiting, default=None)
 
 
@@ -151,3 +154,13 @@ def _unknown_ids(unknown: list[str]) -> Refused:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
+
+
+RULES: Final[dict[type, Callable[[Session, Any, Facts], EventBase]]] = {
+    Eliminate: eliminate,
+    EnterObligation: enter_obligation,
+    RequestExit: request_exit,
+    DeclareConclusion: declare_conclusion,
+    RequestTermination: request_termination,
+    Merge: merge,
+}

@@ -107,6 +107,12 @@ class Survivors:
             (unknown if at is None else standing if self._bits[at] else fallen).append(name)
         return standing, fallen, unknown
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Survivors) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
     def __contains__(self, hypothesis: str) -> bool:
         at = self.universe.position(hypothesis)
         return at is not None and bool(self._bits[at])

@@ -1,24 +1,27 @@
 """The ClaimBundle contract: types, bounds and orders (claim-bundle, structure and tables)."""
 
-from datetime import datetime
 from enum import IntEnum
-from functools import lru_cache
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from beliefd.kernel import patterns
 from beliefd.kernel.canonical import digest
-from beliefd.kernel.values import Id, Tier, Value
+from beliefd.kernel.values import (
+    Digest,
+    Id,
+    Note,
+    Text,
+    Tier,
+    TierName,
+    Timestamp,
+    Unit,
+    Value,
+    refuse_impossible,
+)
 
 MAX_CLAIMS: Final = 1_000
 MAX_POINTERS: Final = 100
 
-Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
-Note = Annotated[str, msgspec.Meta(max_length=20_000)]
-Unit = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
-Digest = Annotated[str, msgspec.Meta(pattern=patterns.DIGEST, min_length=32, max_length=128)]
-Timestamp = Annotated[str, msgspec.Meta(pattern=patterns.TIMESTAMP, max_length=40)]
 
 MAX_SAMPLES: Final = 200
 Samples = Annotated[tuple[Note, ...], msgspec.Meta(min_length=2, max_length=MAX_SAMPLES)]
@@ -28,7 +31,6 @@ ClaimType = Literal["FACT", "INFERENCE", "DECISION"]
 Method = Literal["semantic_entropy", "model_disagreement", "confidence_score", "conformal_set"]
 Recommendation = Literal["EXECUTE", "DEFER", "REFUSE", "EXPLAIN"]
 Decision = Literal["PUBLISH", "DEFER", "ESCALATE", "REFUSE"]
-TierName = Literal["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"]
 
 
 class Severity(IntEnum):
@@ -39,21 +41,6 @@ class Severity(IntEnum):
     DEFER = 2
     ESCALATE = 3
     REFUSE = 4
-
-
-@lru_cache(1024)
-def seconds(timestamp: str) -> float:
-    """Seconds since 1970 of an ISO-8601 time with an offset."""
-    return datetime.fromisoformat(timestamp).timestamp()
-
-
-def refuse_impossible(timestamp: str, field: str) -> None:
-    """What looks like a time may still name a thirteenth month."""
-    try:
-        seconds(timestamp)
-    except ValueError as error:
-        told = "an offset is less than a day" if str(error).startswith("offset") else str(error)
-        raise ValueError(f"{told}, in field `{field}`") from None
 
 
 class EvidencePointer(Value, frozen=True):

@@ -4,12 +4,11 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from beliefd.kernel.claims.bundle import Note, Unit
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.values import Value
+from beliefd.kernel.values import Note, Unit, Value
 
 
-class Standing(Value, frozen=True):
+class UncertaintySource(Value, frozen=True):
     """Where a claim's uncertainty comes from, and what was measured if anything was."""
 
     source: Literal["measured", "self-declared"]
@@ -27,4 +26,4 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     content: dict[str, Literal["match", "mismatch"]] = {}
     recent: int = 0
     origin: str | None = None
-    uncertainty: dict[str, Standing] | UnsetType = UNSET
+    uncertainty: dict[str, UncertaintySource] | UnsetType = UNSET

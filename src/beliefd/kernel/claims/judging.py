@@ -2,14 +2,15 @@
 
 from msgspec.structs import replace
 
-from beliefd.kernel.claims.approvals import Approval, later, required_approvals
+from beliefd.kernel.approvals.eligibility import required_approvals
+from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationSubject
 from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, HumanApproval, content_hash
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import ChainResult, GateInput
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.values import Principal, Tier
+from beliefd.kernel.values import Principal, Tier, later
 
 # A steward that found nothing out has not looked: the adversarial gate then asks a person.
 _NOT_LOOKED = ClaimFindings(threat=Threat(detector="none", failed="no detector ran"))
@@ -51,8 +52,9 @@ def gated(
     if waits or informs:
         approval = Approval(
             approval_id=f"apr-{facts.event_id}",
-            bundle_id=bundle.id or "",
-            bundle=judged if informs else bundle,
+            subject=InformationSubject(bundle_id=bundle.id or "", bundle=judged)
+            if informs
+            else BundleSubject(bundle_id=bundle.id or "", bundle=bundle),
             content_hash=binding,
             proposers=proposers,
             proposer=proposer,

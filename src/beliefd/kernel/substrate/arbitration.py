@@ -6,17 +6,18 @@ all: no call, no change.
 
 from msgspec.structs import replace
 
-from beliefd.kernel.claims.approvals import Approval
+from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.calls import judge_call
+from beliefd.kernel.substrate.commands import Propose
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.substrate.deltas import judge_delta
 from beliefd.kernel.substrate.events import Arbitrated, CandidateResult, ModeChange
 from beliefd.kernel.substrate.folds import with_result
-from beliefd.kernel.substrate.grounds import Ground, denied
 from beliefd.kernel.substrate.modes import lower, mode_at
-from beliefd.kernel.substrate.proposals import Candidate, DeltaCandidate, Propose
+from beliefd.kernel.substrate.proposals import Candidate, DeltaCandidate
+from beliefd.kernel.substrate.situation import Situation, denied
 from beliefd.kernel.substrate.snapshots import changed_since
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
 
@@ -25,7 +26,7 @@ def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
     found = findings_of(facts)
     stale = changed_since(session, command.state_snapshot_id)
     mode = mode_at(session, facts.policy, facts.now)
-    ground = Ground(session, facts, mode, stale or frozenset())
+    ground = Situation(session, facts, mode, stale or frozenset())
     results: list[CandidateResult] = []
     for index, candidate in enumerate(command.candidates):
         finding = found[index] if index < len(found) else CallFinding()
@@ -38,7 +39,7 @@ def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
         ground = _after(ground, result, finding)
     return Arbitrated(
         event_id=facts.event_id,
-        state_snapshot_id=session.state_snapshot_id,
+        state_snapshot_id=session.substrate.state_snapshot_id,
         results=tuple(results),
         mode=changed_mode(session, facts, results),
     )
@@ -49,23 +50,25 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
 
     INVARIANT: a yes is for the tool as it was shown; one that is defined otherwise by now is another tool.
     """
-    candidate = approval.candidate
-    assert candidate is not None  # noqa: S101 - asked by who calls this
+    subject = approval.subject
+    assert isinstance(subject, CallSubject | DeltaSubject)  # noqa: S101 - asked by who calls this
+    candidate = subject.candidate
+    assert candidate is not None  # noqa: S101 - it is pending
     finding = next(iter(findings_of(facts)), CallFinding())
-    if finding.definition_hash != approval.definition_hash:
+    if isinstance(subject, CallSubject) and finding.definition_hash != subject.definition_hash:
         text = "the tool is not the one that was confirmed: its definition has changed"
         return denied([Reason(code="TOOL_CHANGED", text=text, remedy="a new proposal")])
     stale = frozenset[str]()
-    if isinstance(candidate, DeltaCandidate):
+    if isinstance(subject, DeltaSubject) and isinstance(candidate, DeltaCandidate):
         # A yes to a new value is none to undoing what somebody else has written since.
         touched = {*candidate.patch.set, *candidate.patch.remove}
-        stale = (changed_since(session, approval.judged_on) or frozenset()) & touched
+        stale = (changed_since(session, subject.judged_on) or frozenset()) & touched
     proposer = replace(facts, principal=approval.proposer)
     mode = mode_at(session, facts.policy, facts.now)
-    return judge(Ground(session, proposer, mode, stale, approval.asked), candidate, finding, 0)
+    return judge(Situation(session, proposer, mode, stale, subject.asked), candidate, finding, 0)
 
 
-def judge(ground: Ground, candidate: Candidate, finding: CallFinding, index: int) -> CandidateResult:
+def judge(ground: Situation, candidate: Candidate, finding: CallFinding, index: int) -> CandidateResult:
     if isinstance(candidate, DeltaCandidate):
         return judge_delta(ground, candidate, index)
     return judge_call(ground, candidate, finding, index)
@@ -83,10 +86,10 @@ def changed_mode(session: Session, facts: Facts, results: list[CandidateResult])
     after = mode_at(session, facts.policy, facts.now)
     if any(result.on_fail == "degrade" for result in results):
         after = lower(after)
-    return None if after == session.mode else ModeChange(mode=after, since=facts.now)
+    return None if after == session.substrate.mode else ModeChange(mode=after, since=facts.now)
 
 
-def _after(ground: Ground, result: CandidateResult, finding: CallFinding) -> Ground:
+def _after(ground: Situation, result: CandidateResult, finding: CallFinding) -> Situation:
     """INVARIANT: what one candidate uses up or changes is gone for the next."""
     waiting = ground.waiting_ms
     if result.call is not None and finding.definition is not None:

@@ -3,7 +3,6 @@
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import digest
-from beliefd.kernel.claims.approvals import later
 from beliefd.kernel.substrate.capabilities import (
     Capability,
     ancestors,
@@ -13,18 +12,22 @@ from beliefd.kernel.substrate.capabilities import (
     out_of_scope,
 )
 from beliefd.kernel.substrate.constraints import Action, Reason
-from beliefd.kernel.substrate.events import Call, CandidateResult
-from beliefd.kernel.substrate.grounds import Ground, allowed, denied, failed, stale
+from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.modes import share, turned_off
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.questions import question, with_consent
+from beliefd.kernel.substrate.situation import Situation, allowed, denied, failed, stale
+from beliefd.kernel.substrate.state import ToolCall
 from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
+from beliefd.kernel.values import later
 
 GRACE_MS = 5_000
 """What an outcome may be late before nobody expects it any more."""
 
 
-def judge_call(ground: Ground, candidate: CallCandidate, finding: CallFinding, index: int) -> CandidateResult:
+def judge_call(
+    ground: Situation, candidate: CallCandidate, finding: CallFinding, index: int
+) -> CandidateResult:
     definition = finding.definition
     if definition is None:
         return denied([Reason(code="UNKNOWN_TOOL", text=f"no tool `{candidate.tool_id}` is registered")])
@@ -38,7 +41,7 @@ def judge_call(ground: Ground, candidate: CallCandidate, finding: CallFinding, i
         return first
     if reasons := _spent(ground, capability) + turned_off(ground.mode, ground.facts.policy, finding):
         return denied(reasons)
-    rules, sparse = ground.rules, ground.session.sparse
+    rules, sparse = ground.rules, ground.session.substrate.symbolic_state
     context = ground.context(tier=definition.tier, mutates=definition.mutates)
     action = Action(candidate.tool_id, definition.capabilities, candidate.args, context)
     if ground.stale and (overlap := ground.stale & rules.reads(action)):
@@ -53,24 +56,24 @@ def judge_call(ground: Ground, candidate: CallCandidate, finding: CallFinding, i
 
 
 def envelope(
-    ground: Ground,
+    ground: Situation,
     candidate: CallCandidate,
     finding: CallFinding,
     definition: ToolDefinition,
     capability: Capability,
     index: int,
-) -> Call:
+) -> ToolCall:
     facts = ground.facts
     # Calls of one proposal run one after the other: what may come before it is part of its time.
     patience = ground.waiting_ms + definition.timeout_ms + GRACE_MS
-    return Call(
+    return ToolCall(
         call_id=f"call-{facts.event_id}-{index}",
         tool_id=candidate.tool_id,
         args=candidate.args,
         args_hash=digest(candidate.args),
         definition_hash=finding.definition_hash,
         agent_id=facts.principal.id,
-        state_snapshot_id=ground.session.state_snapshot_id,
+        state_snapshot_id=ground.session.substrate.state_snapshot_id,
         policy_hash=facts.policy_hash,
         scheduled_at=facts.now,
         deadline=later(facts.now, patience / 1000),
@@ -80,14 +83,14 @@ def envelope(
     )
 
 
-def _proven(ground: Ground, candidate: CallCandidate, finding: CallFinding) -> Capability | Reason:
+def _proven(ground: Situation, candidate: CallCandidate, finding: CallFinding) -> Capability | Reason:
     """The capability that the token stands for, if it stands for one that counts."""
     if finding.token_problem is not None:
         return Reason(code="BAD_CAPABILITY", text=finding.token_problem)
     if finding.capability_id is None:
         text = f"calling `{candidate.tool_id}` takes a capability token"
         return Reason(code="NO_CAPABILITY", text=text)
-    held = ground.session.capabilities
+    held = ground.session.substrate.capabilities
     capability = held.get(finding.capability_id)
     if capability is None:
         return Reason(code="BAD_CAPABILITY", text="the capability is not known in this session")
@@ -98,7 +101,7 @@ def _proven(ground: Ground, candidate: CallCandidate, finding: CallFinding) -> C
 
 
 def _unfit(
-    ground: Ground,
+    ground: Situation,
     candidate: CallCandidate,
     finding: CallFinding,
     definition: ToolDefinition,
@@ -125,13 +128,13 @@ def _unfit(
     return reasons
 
 
-def _spent(ground: Ground, capability: Capability) -> list[Reason]:
+def _spent(ground: Situation, capability: Capability) -> list[Reason]:
     """Budgets that are used up, its own or of what it came out of, as far as the mode leaves them."""
 
     def part(limit: int) -> int:
         return share(limit, ground.mode, ground.facts.policy)
 
-    lineage = (capability, *ancestors(ground.session.capabilities, capability))
+    lineage = (capability, *ancestors(ground.session.substrate.capabilities, capability))
     return [
         Reason(code="BUDGET_EXHAUSTED", text=problem)
         for one in lineage
@@ -139,14 +142,14 @@ def _spent(ground: Ground, capability: Capability) -> list[Reason]:
     ]
 
 
-def _first_outcome(ground: Ground, candidate: CallCandidate) -> CandidateResult | None:
+def _first_outcome(ground: Situation, candidate: CallCandidate) -> CandidateResult | None:
     """INVARIANT: a key runs once. The same call under it is answered again, another one refused."""
     if candidate.idempotency_key is None:
         return None
-    call_id = ground.session.call_keys.get(f"{candidate.tool_id}\n{candidate.idempotency_key}")
+    call_id = ground.session.substrate.call_keys.get(f"{candidate.tool_id}\n{candidate.idempotency_key}")
     if call_id is None:
         return None
-    first = ground.session.calls[call_id]
+    first = ground.session.substrate.calls[call_id]
     same = (
         first.args_hash == digest(candidate.args)
         and first.agent_id == ground.facts.principal.id

@@ -6,9 +6,8 @@ from typing import Annotated, Final
 
 import msgspec
 
-from beliefd.kernel.claims.bundle import Timestamp, refuse_impossible, seconds
 from beliefd.kernel.substrate.tools import CallFinding
-from beliefd.kernel.values import Id, Value
+from beliefd.kernel.values import Id, Timestamp, Value, refuse_impossible, seconds
 
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 ANY: Final = "*"

@@ -4,24 +4,24 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from beliefd.kernel.firewall.markers import find_marker
+from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.substrate.constraints import Action, Failure, Judgement, Reason
 from beliefd.kernel.substrate.events import CandidateResult
-from beliefd.kernel.substrate.grounds import Ground, allowed, denied, failed, stale, verdict
 from beliefd.kernel.substrate.namespaces import may_write, write_capability
 from beliefd.kernel.substrate.paths import keys_of
 from beliefd.kernel.substrate.predicates import paths_read
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Patch
 from beliefd.kernel.substrate.questions import question, with_consent
 from beliefd.kernel.substrate.reasons import explain, in_order
-from beliefd.kernel.substrate.sparse import Sparse
+from beliefd.kernel.substrate.situation import Situation, allowed, denied, failed, stale, verdict
+from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding
 
 GOALS = "goal."
 
 
-def judge_delta(ground: Ground, candidate: DeltaCandidate, index: int) -> CandidateResult:
-    patch, sparse, rules = candidate.patch, ground.session.sparse, ground.rules
+def judge_delta(ground: Situation, candidate: DeltaCandidate, index: int) -> CandidateResult:
+    patch, sparse, rules = candidate.patch, ground.session.substrate.symbolic_state, ground.rules
     touched = {*patch.set, *patch.remove}
     if reasons := _not_writable(ground, patch, touched):
         return denied(reasons)
@@ -44,7 +44,7 @@ def judge_delta(ground: Ground, candidate: DeltaCandidate, index: int) -> Candid
     return result
 
 
-def _not_writable(ground: Ground, patch: Patch, touched: set[str]) -> list[Reason]:
+def _not_writable(ground: Situation, patch: Patch, touched: set[str]) -> list[Reason]:
     role = ground.facts.principal.role
     reasons = [reason for key in sorted(touched) if (reason := may_write(role, key)) is not None]
     if (marked := find_marker(patch.set)) is not None:
@@ -62,7 +62,7 @@ def _is_versioned(value: Any) -> bool:
     return isinstance(value, dict) and type(value.get("v")) is int and value["v"] >= 1
 
 
-def _broken(staged: Sparse, action: Action, ground: Ground) -> Judgement:
+def _broken(staged: SymbolicState, action: Action, ground: Situation) -> Judgement:
     """What the staged state breaks: invariants, and rules about this write that set goals against each other.
 
     A rule that only now denies, because of several goals that are there, says that they exclude each other;
@@ -77,7 +77,9 @@ def _broken(staged: Sparse, action: Action, ground: Ground) -> Judgement:
     return Judgement(True, (*truths.broken, *exclusive))
 
 
-def _dropped(judgement: Judgement, staged: Sparse, action: Action, ground: Ground) -> CandidateResult | None:
+def _dropped(
+    judgement: Judgement, staged: SymbolicState, action: Action, ground: Situation
+) -> CandidateResult | None:
     if judgement.on_fail is None:
         return None
     known = action.known(staged)
@@ -97,7 +99,7 @@ def _dropped(judgement: Judgement, staged: Sparse, action: Action, ground: Groun
     return verdict(judgement.on_fail, reasons)
 
 
-def _goals(failure: Failure, staged: Sparse) -> tuple[str, ...]:
+def _goals(failure: Failure, staged: SymbolicState) -> tuple[str, ...]:
     """The goals that are there and that a failed constraint looks at, by key or by a field of theirs."""
     when = failure.constraint.when
     if when is None:

@@ -6,12 +6,12 @@ from typing import Any
 from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.state import NORMAL_MODE
 from beliefd.kernel.substrate.capabilities import Capability, cannot_use, exhausted, out_of_scope
 from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import Verdict
-from beliefd.kernel.substrate.grounds import failed
 from beliefd.kernel.substrate.rulebook import rulebook
+from beliefd.kernel.substrate.situation import failed
+from beliefd.kernel.substrate.state import NORMAL_MODE
 from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
 from beliefd.kernel.values import Value
 

@@ -4,17 +4,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from beliefd.kernel.claims.approvals import later
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused, refused, refused_by
+from beliefd.kernel.event import Refused, refused, refused_by
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.firewall.guards import stopped_by
-from beliefd.kernel.firewall.markers import find_marker
 from beliefd.kernel.policy import MemoryPolicy
+from beliefd.kernel.scan.guards import stopped_by
+from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.commands import Remember
 from beliefd.kernel.substrate.events import Remembered
-from beliefd.kernel.substrate.proposals import MemoryEntry, Remember
+from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.tools import MemoryFindings
+from beliefd.kernel.values import later
 
 PROVISIONAL: Final = ("hypothesis", "derived")
 
@@ -43,7 +44,7 @@ def remember(session: Session, command: Remember, facts: Facts) -> Remembered | 
             "derived entries need `source_chunk_ids` and the transform's `provenance`",
             "$.provenance",
         )
-    before = session.memory.get(entry.memory_id)
+    before = session.substrate.memory.get(entry.memory_id)
     seen: tuple[str, ...] = () if before is None else before.seen
     evidence = _evidence(entry)
     # INVARIANT: evidence counts once. What was named for an entry before, in any version, is not new.

@@ -6,11 +6,12 @@ All of it follows from the ledger: since when a mode holds is in the state, the 
 from math import ceil
 from typing import Final
 
-from beliefd.kernel.claims.bundle import seconds
 from beliefd.kernel.policy import ModePolicy, Policy
-from beliefd.kernel.state import NORMAL_MODE, Session
+from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.constraints import Reason
+from beliefd.kernel.substrate.state import NORMAL_MODE
 from beliefd.kernel.substrate.tools import CallFinding
+from beliefd.kernel.values import seconds
 
 MODES: Final = ("boost", "normal", "eco", "throttled", "offline-safe")
 """From the most to the least."""
@@ -31,10 +32,10 @@ def mode_at(session: Session, policy: Policy, now: str) -> str:
 
     Normal is where it ends: what lies above it is not reached by waiting.
     """
-    mode, normal = session.mode, MODES.index(NORMAL_MODE)
+    mode, normal = session.substrate.mode, MODES.index(NORMAL_MODE)
     if MODES.index(mode) <= normal:
         return mode
-    steps = int((seconds(now) - seconds(session.mode_since)) // policy.modes.recover_seconds)
+    steps = int((seconds(now) - seconds(session.substrate.mode_since)) // policy.modes.recover_seconds)
     return MODES[max(normal, MODES.index(mode) - max(steps, 0))]
 
 

@@ -2,18 +2,19 @@
 
 import msgspec
 
+from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
 from beliefd.kernel.canonical import digest
-from beliefd.kernel.claims.approvals import Approval, later
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.substrate.constraints import Constraint, Failure, Judgement
 from beliefd.kernel.substrate.events import CandidateResult
-from beliefd.kernel.substrate.grounds import Ground
-from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
+from beliefd.kernel.substrate.proposals import Candidate, DeltaCandidate
+from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.tools import CallFinding
+from beliefd.kernel.values import later
 
 
 def question(
-    ground: Ground,
+    ground: Situation,
     candidate: Candidate,
     finding: CallFinding,
     result: CandidateResult,
@@ -23,35 +24,41 @@ def question(
     """The confirmation that `ask` calls for, in the same inbox as everything else."""
     facts, policy = ground.facts, ground.facts.policy.approvals
     tier = "WRITE_LIMITED" if finding.definition is None else finding.definition.tier
-    asking = [one.constraint for one in failures if one.constraint.on_fail == "ask"]
     return Approval(
         approval_id=f"apr-{facts.event_id}-{index}",
-        bundle_id="",
-        bundle=None,
-        call=candidate if isinstance(candidate, CallCandidate) else None,
-        delta=candidate if isinstance(candidate, DeltaCandidate) else None,
-        content_hash=binding(candidate, finding, facts, ground.session.state_snapshot_id),
-        definition_hash=finding.definition_hash,
-        # What somebody has said yes to already stays answered, where a yes led to another question.
-        asked={**(ground.consent or {}), **{one.key: hash_of(one) for one in asking}},
-        judged_on=_snapshot(ground),
+        subject=_subject(ground, candidate, finding, failures),
+        content_hash=binding(candidate, finding, facts, ground.session.substrate.state_snapshot_id),
         proposers=(facts.principal.id,),
         proposer=facts.principal,
         gate="constraints",
         tier=tier,
         reason="; ".join(reason.text for reason in result.reasons),
-        results=(),
         rule=policy.rule_for(tier),
         opened_at=facts.now,
         expires_at=later(facts.now, policy.expires_seconds),
     )
 
 
-def _snapshot(ground: Ground) -> str:
+def _subject(
+    ground: Situation, candidate: Candidate, finding: CallFinding, failures: tuple[Failure, ...]
+) -> CallSubject | DeltaSubject:
+    asking = [one.constraint for one in failures if one.constraint.on_fail == "ask"]
+    # What somebody has said yes to already stays answered, where a yes led to another question.
+    asked = {**(ground.consent or {}), **{one.key: hash_of(one) for one in asking}}
+    if isinstance(candidate, DeltaCandidate):
+        return DeltaSubject(candidate=candidate, asked=asked, judged_on=_snapshot(ground))
+    return CallSubject(candidate=candidate, definition_hash=finding.definition_hash, asked=asked)
+
+
+def _snapshot(ground: Situation) -> str:
     """The newest snapshot; the one that this very event makes, where a candidate before it has written."""
     session = ground.session
-    newest = session.snapshots.get(session.state_snapshot_id, 0)
-    return session.state_snapshot_id if newest == session.state_version else ground.facts.event_id
+    newest = session.substrate.snapshots.get(session.substrate.state_snapshot_id, 0)
+    return (
+        session.substrate.state_snapshot_id
+        if newest == session.substrate.state_version
+        else ground.facts.event_id
+    )
 
 
 def binding(candidate: Candidate, finding: CallFinding, facts: Facts, snapshot_id: str) -> str:

@@ -4,13 +4,13 @@ from functools import lru_cache
 from typing import Any, Final
 
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.rules import Rules
+from beliefd.kernel.substrate.constraint_index import ConstraintIndex
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 
 KEEP: Final = 16
 
 
-def rulebook(policy: Policy, policy_hash: str) -> Rules:
+def rulebook(policy: Policy, policy_hash: str) -> ConstraintIndex:
     return _compiled(_Named(policy, policy_hash))
 
 
@@ -31,9 +31,9 @@ class _Named:
 
 
 @lru_cache(KEEP)
-def _compiled(named: _Named) -> Rules:
+def _compiled(named: _Named) -> ConstraintIndex:
     schemas = KnownSchemas(named.policy)
-    return Rules(named.policy.constraints, schemas.fit, schemas)
+    return ConstraintIndex(named.policy.constraints, schemas.fit, schemas)
 
 
 class KnownSchemas:

@@ -4,8 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from beliefd.kernel.claims.bundle import TierName
-from beliefd.kernel.values import Id, Value
+from beliefd.kernel.values import Id, TierName, Value
 
 
 class ToolDefinition(Value, frozen=True):

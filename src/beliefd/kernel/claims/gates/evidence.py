@@ -1,9 +1,10 @@
 """Evidence gate: facts need sources that are good enough, fresh enough, and hash to what they say."""
 
-from beliefd.kernel.claims.bundle import Claim, EvidencePointer, seconds
+from beliefd.kernel.claims.bundle import Claim, EvidencePointer
 from beliefd.kernel.claims.findings import ClaimFindings
-from beliefd.kernel.claims.gates.result import GateInput, GateResult, Outcome, passes
+from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, passes
 from beliefd.kernel.policy import EvidencePolicy
+from beliefd.kernel.values import seconds
 
 GATE = "evidence"
 SHA256_DIGITS = 64
@@ -42,7 +43,7 @@ def _held_to_standard(claim: Claim) -> bool:
 
 def _judge(claim: Claim, policy: EvidencePolicy, findings: ClaimFindings, now: float) -> list[GateResult]:
     def say(
-        outcome: Outcome, reason: str, limit: float | str | None, observed: float | str | None
+        outcome: GateOutcome, reason: str, limit: float | str | None, observed: float | str | None
     ) -> GateResult:
         return GateResult(
             gate=GATE, outcome=outcome, reason=reason, claim_id=claim.id, limit=limit, observed=observed

@@ -9,7 +9,7 @@ from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Value
 
-Outcome = Literal["EXECUTE", "EXPLAIN", "DEFER", "ESCALATE", "REFUSE"]
+GateOutcome = Literal["EXECUTE", "EXPLAIN", "DEFER", "ESCALATE", "REFUSE"]
 
 
 class GateInput(Struct, frozen=True):
@@ -27,7 +27,7 @@ class GateResult(Value, frozen=True):
     """One gate's word: on which claim, under which limit, having seen what."""
 
     gate: str
-    outcome: Outcome
+    outcome: GateOutcome
     reason: str
     claim_id: str | None = None
     limit: float | str | None = None

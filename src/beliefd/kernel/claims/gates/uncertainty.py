@@ -1,7 +1,7 @@
 """Uncertainty gate: thresholds from policy, and the agent's own recommendation where that is stricter."""
 
 from beliefd.kernel.claims.bundle import Claim, Severity
-from beliefd.kernel.claims.findings import Standing
+from beliefd.kernel.claims.findings import UncertaintySource
 from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes
 from beliefd.kernel.policy import UncertaintyPolicy
 
@@ -20,7 +20,7 @@ def uncertainty(given: GateInput) -> list[GateResult]:
     return found or passes(GATE, "uncertainty is low enough", policy.explain_above, highest)
 
 
-def _judge(claim: Claim, policy: UncertaintyPolicy, standing: Standing | None) -> GateResult | None:
+def _judge(claim: Claim, policy: UncertaintyPolicy, standing: UncertaintySource | None) -> GateResult | None:
     value = claim.uncertainty.value
     what = "measured uncertainty" if standing and standing.source == "measured" else "uncertainty"
     measured, limit, reason = Severity.EXECUTE, policy.explain_above, ""

@@ -1,0 +1,1 @@
+"""Approvals: what waits for a person, who may decide it, and what follows."""

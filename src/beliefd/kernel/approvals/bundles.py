@@ -1,0 +1,122 @@
+"""What a decision means for a bundle of claims: it is published, edited, refused, or goes on waiting."""
+
+from msgspec.structs import replace
+
+from beliefd.kernel.approvals.commands import DecideApproval
+from beliefd.kernel.approvals.eligibility import required_approvals
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationSubject
+from beliefd.kernel.approvals.words import agreed, decided, heard, proposers_of_edit
+from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, filled
+from beliefd.kernel.claims.events import Gated
+from beliefd.kernel.claims.gates import run_gates
+from beliefd.kernel.claims.judging import gate_input, gated
+from beliefd.kernel.errors import Code
+from beliefd.kernel.event import Refused, refused
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.state import Session
+
+
+def decide(
+    _: Session, approval: Approval, command: DecideApproval, facts: Facts
+) -> ApprovalDecided | Refused:
+    if command.decision == "MODIFIED":
+        return _modified(approval, command, facts)
+    if command.decision == "DEFERRED":
+        return refused(Code.FORBIDDEN, "an edit is a new proposal; reject this one", "$.decision")
+    told = heard(approval, command, facts)
+    if command.decision == "REJECTED":
+        return _rejected(told, command, facts)
+    return _resumed(told, command, facts) if agreed(told, facts) else decided(command, facts, told)
+
+
+def close(_: Session, event: ApprovalClosed, approval: Approval, why: str, __: Facts) -> ApprovalClosed:
+    if event.outcome == "lapse":
+        return replace(event, bundle=waiting_bundle(approval))
+    if event.outcome in ("withdrawn", "refuse"):
+        return replace(event, bundle=_refused(approval, why))
+    return replace(event, bundle=_still_waiting(event.successor or approval, why))
+
+
+def waiting_bundle(approval: Approval) -> ClaimBundle:
+    subject = approval.subject
+    assert isinstance(subject, BundleSubject | InformationSubject)  # noqa: S101 - asked by who calls this
+    assert subject.bundle is not None  # noqa: S101 - it is open
+    return subject.bundle
+
+
+def _rejected(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
+    why = f"rejected by `{facts.principal.id}`" + (f": {command.reason}" if command.reason else "")
+    judged = Gated(
+        bundle=_refused(approval, why), content_hash=approval.content_hash, results=approval.results
+    )
+    closed = approval.closed("rejected", by=facts.principal.id)
+    return replace(decided(command, facts, closed), gated=judged)
+
+
+def _resumed(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
+    """Run the chain again on the same content under today's policy and findings, with the person's word."""
+    bundle = waiting_bundle(approval)
+    answered = frozenset({*approval.approved_gates, approval.gate, "human"})
+    given = gate_input(bundle, approval.proposer, facts, None)
+    judged = gated(
+        run_gates(given, answered),
+        bundle,
+        facts,
+        approval.proposers,
+        approval.proposer,
+        (*approval.earlier, *approval.approvals),
+        answered,
+    )
+    successor = None if judged.approval is None else judged.approval.approval_id
+    closed = approval.closed("approved", successor, facts.principal.id)
+    return replace(decided(command, facts, closed), gated=judged)
+
+
+def _modified(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
+    edited = filled(
+        ClaimBundle(origin_agent=waiting_bundle(approval).origin_agent, claims=command.claims),
+        facts.event_id,
+        facts.now,
+    )
+    chain = run_gates(gate_input(edited, approval.proposer, facts, None))
+    if chain.stopped_by is None:
+        # What a person was called for does not slip out because it was edited: a person sees the edit too.
+        chain = replace(
+            chain,
+            stopped_by="human",
+            passed=tuple(gate for gate in chain.passed if gate != "human"),
+            decision="ESCALATE",
+            reason="human gate: an edited bundle needs another person",
+        )
+    judged = gated(chain, edited, facts, proposers_of_edit(approval, facts), approval.proposer)
+    successor = None if judged.approval is None else judged.approval.approval_id
+    why = f"modified by `{facts.principal.id}`, see bundle `{edited.id}`"
+    closed = approval.closed("modified", successor, facts.principal.id)
+    return replace(decided(command, facts, closed), gated=judged, replaced=_refused(approval, why))
+
+
+def _refused(approval: Approval, why: str) -> ClaimBundle:
+    """The bundle of an approval that came to nothing."""
+    return replace(waiting_bundle(approval), decision="REFUSE", reason=why, audit_trail=_trail(approval))
+
+
+def _still_waiting(approval: Approval, why: str) -> ClaimBundle:
+    """The bundle of an approval whose time ran out, and which still waits."""
+    return replace(
+        waiting_bundle(approval),
+        decision="ESCALATE" if approval.escalated or approval.gate == "human" else "DEFER",
+        reason=why,
+        required_approvals=required_approvals(approval.rule),
+        audit_trail=_trail(approval),
+    )
+
+
+def _trail(approval: Approval) -> AuditTrail:
+    """All gates that were asked let it pass, but for the last one."""
+    asked = dict.fromkeys(result.gate for result in approval.results)
+    return AuditTrail(
+        gates_passed=tuple(gate for gate in asked if gate != approval.gate),
+        gates_failed=(approval.gate,),
+        human_approvals=(*approval.earlier, *approval.approvals),
+    )

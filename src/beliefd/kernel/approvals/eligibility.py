@@ -1,0 +1,59 @@
+"""Who may decide what waits, until when, and which standing grant speaks for them."""
+
+from collections.abc import Iterable
+
+from beliefd.kernel.approvals.state import Approval, ApprovalDecision, Grant
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.policy import HUMAN_ALWAYS, ApprovalPolicy, ApproverRule
+from beliefd.kernel.state import Session
+from beliefd.kernel.values import PEOPLE, Principal, seconds
+
+
+def required_approvals(rule: ApproverRule) -> tuple[str, ...]:
+    """Who can decide, as the bundle's `required_approvals` tells it."""
+    return (*rule.principals, *(f"role://{role}" for role in rule.roles))
+
+
+def may_decide(rule: ApproverRule, principal: Principal) -> bool:
+    # INVARIANT: whoever a rule names, a program approves nothing.
+    named = principal.role in rule.roles or principal.id in rule.principals
+    return named and principal.role in PEOPLE
+
+
+def rules_for(
+    approval: Approval, decision: ApprovalDecision, policy: ApprovalPolicy
+) -> tuple[ApproverRule, ...]:
+    """Every rule that whoever decides must meet.
+
+    To let something pass, that is the rule it was put into the inbox with and today's: a policy that has
+    become stricter holds for what waits already, one that has become looser does not. To reject something
+    that nobody may approve, those will do who decide everything else.
+    """
+    if decision == "REJECTED":
+        return (policy.otherwise if approval.rule.nobody else approval.rule,)
+    return (approval.rule, policy.escalate_to if approval.escalated else policy.rule_for(approval.tier))
+
+
+def expired(approval: Approval, now: str) -> bool:
+    return not approval.overdue and seconds(now) >= seconds(approval.expires_at)
+
+
+def grantable(tier: str, policy: ApprovalPolicy) -> bool:
+    """One person's consent in advance cannot stand for two people, nor for nobody."""
+    rule = policy.rule_for(tier)
+    return tier not in HUMAN_ALWAYS and rule.required == 1 and not rule.nobody
+
+
+def covering_grant(session: Session, tiers: Iterable[str], facts: Facts) -> str | None:
+    """The standing grant under which the speaker needs no person for these tiers, if there is one."""
+    policy = facts.policy.approvals
+    needed = {tier for tier in tiers if tier in policy.require_human}
+    if not needed or not all(grantable(tier, policy) for tier in needed):
+        return None
+    for grant_id in sorted(session.approvals.grants):
+        grant: Grant = session.approvals.grants[grant_id]
+        live = grant.revoked_at is None and grant.uses < grant.max_uses
+        timely = seconds(facts.now) < seconds(grant.expires_at)
+        if live and timely and grant.principal == facts.principal.id and needed <= set(grant.tiers):
+            return grant_id
+    return None

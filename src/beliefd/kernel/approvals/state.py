@@ -1,0 +1,155 @@
+"""Approvals as durable records: what waits for a person, and what that person decided."""
+
+from typing import Final, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from beliefd.kernel.claims.bundle import ClaimBundle, HumanApproval
+from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.intents.state import Change
+from beliefd.kernel.parts import EMPTY, Growing
+from beliefd.kernel.policy import ApproverRule
+from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
+from beliefd.kernel.values import Principal, TierName, Value
+
+ApprovalStatus = Literal[
+    "pending",
+    "approved",
+    "rejected",
+    "modified",
+    "deferred",
+    "timed_out",
+    "withdrawn",
+    "superseded",
+    "information",
+]
+ApprovalDecision = Literal["APPROVED", "REJECTED", "MODIFIED", "DEFERRED"]
+OPEN: Final = ("pending", "information")
+
+
+class BundleSubject(Value, frozen=True, tag_field="kind", tag="bundle"):
+    """A bundle of claims that a gate stopped; exactly these claims are judged again."""
+
+    bundle_id: str
+    bundle: ClaimBundle | None = None
+
+
+class InformationSubject(Value, frozen=True, tag_field="kind", tag="information"):
+    """A bundle that was published, and that people should know about. There is nothing to decide."""
+
+    bundle_id: str
+    bundle: ClaimBundle | None = None
+
+
+class CallSubject(Value, frozen=True, tag_field="kind", tag="call"):
+    """A tool call that waits because of the constraints in `asked`, each with its hash.
+
+    `definition_hash` is the tool as it was shown.
+    """
+
+    candidate: CallCandidate | None = None
+    definition_hash: str = ""
+    asked: dict[str, str] = {}
+
+
+class DeltaSubject(Value, frozen=True, tag_field="kind", tag="delta"):
+    """A change of the symbolic state that waits likewise. It was judged on snapshot `judged_on`."""
+
+    candidate: DeltaCandidate | None = None
+    asked: dict[str, str] = {}
+    judged_on: str = ""
+
+
+class IntentSubject(Value, frozen=True, tag_field="kind", tag="intent"):
+    """The change of belief that a write intent asks for."""
+
+    intent_id: str
+    change: Change | None = None
+
+
+Subject = BundleSubject | InformationSubject | CallSubject | DeltaSubject | IntentSubject
+CONTENT: Final = ("bundle", "candidate", "change")
+
+
+class Approval(Struct, frozen=True, kw_only=True):
+    """One item of the inbox: what it is about, who may decide it, and what was said about it.
+
+    The subject keeps its content while the item is open: exactly that is judged again. `approvals` are the
+    words on this item, `earlier` those on the items that led to it: the one of another gate, or the one
+    that timed out before this was `escalated`.
+    """
+
+    approval_id: str
+    subject: Subject
+    content_hash: str
+    proposers: tuple[str, ...]
+    proposer: Principal
+    gate: str
+    tier: str
+    reason: str
+    results: tuple[GateResult, ...] = ()
+    rule: ApproverRule
+    opened_at: str
+    expires_at: str
+    status: ApprovalStatus = "pending"
+    approvals: tuple[HumanApproval, ...] = ()
+    earlier: tuple[HumanApproval, ...] = ()
+    approved_gates: tuple[str, ...] = ()
+    overdue: bool = False
+    escalated: bool = False
+    decided_by: str | None = None
+    successor: str | None = None
+
+    def closed(
+        self, status: ApprovalStatus, successor: str | None = None, by: str | None = None
+    ) -> "Approval":
+        """The item as it ends. What it was about stands in the ledger; the state keeps its name only."""
+        gone = {name: None for name in CONTENT if hasattr(self.subject, name)}
+        subject = replace(self.subject, **gone)
+        return replace(self, status=status, subject=subject, successor=successor, decided_by=by)
+
+    @property
+    def allowed(self) -> tuple[ApprovalDecision, ...]:
+        """What may be decided. Where nobody may approve, nobody may edit: that would be a way around."""
+        if self.status != "pending":
+            return ()
+        if self.rule.nobody:
+            return ("REJECTED",)
+        if isinstance(self.subject, IntentSubject):
+            change = self.subject.change
+            if change is None or change.to_status is None:
+                return ("APPROVED", "REJECTED", "DEFERRED")
+            return ("APPROVED", "REJECTED", "MODIFIED", "DEFERRED")
+        edits: tuple[ApprovalDecision, ...] = ("MODIFIED",) if isinstance(self.subject, BundleSubject) else ()
+        return ("APPROVED", "REJECTED", *edits)
+
+
+class Grant(Value, frozen=True):
+    """Standing consent for one principal in one session, up to MODIFY and never beyond."""
+
+    grant_id: str
+    principal: str
+    tiers: tuple[TierName, ...]
+    granted_by: str
+    granted_at: str
+    expires_at: str
+    max_uses: int
+    uses: int = 0
+    revoked_at: str | None = None
+
+
+class Approvals(Struct, frozen=True):
+    """What waits or waited in a session, and the standing grants."""
+
+    by_id: Growing[Approval] = msgspec.field(default=EMPTY, name="approvals")
+    grants: Growing[Grant] = EMPTY
+
+    def with_approval(self, approval: Approval | None) -> "Approvals":
+        if approval is None:
+            return self
+        return replace(self, by_id=self.by_id.insert(approval.approval_id, approval))
+
+    def with_grant(self, grant: Grant) -> "Approvals":
+        return replace(self, grants=self.grants.insert(grant.grant_id, grant))

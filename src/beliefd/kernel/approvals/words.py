@@ -1,0 +1,42 @@
+"""What somebody said about an item of the inbox, and the event that records it."""
+
+from msgspec.structs import replace
+
+from beliefd.kernel.approvals.commands import DecideApproval
+from beliefd.kernel.approvals.eligibility import rules_for
+from beliefd.kernel.approvals.events import ApprovalDecided
+from beliefd.kernel.approvals.state import Approval
+from beliefd.kernel.claims.bundle import HumanApproval
+from beliefd.kernel.facts import Facts
+
+
+def heard(approval: Approval, command: DecideApproval, facts: Facts) -> Approval:
+    """The item with one more yes or no on it."""
+    word = HumanApproval(
+        approver=facts.principal.id,
+        timestamp=facts.now,
+        decision="REJECTED" if command.decision == "REJECTED" else "APPROVED",
+        reason=command.reason,
+    )
+    return replace(approval, approvals=(*approval.approvals, word))
+
+
+def agreed(approval: Approval, facts: Facts) -> bool:
+    """Have as many people said yes as every rule wants?"""
+    rules = rules_for(approval, "APPROVED", facts.policy.approvals)
+    return len(approval.approvals) >= max(rule.required for rule in rules)
+
+
+def decided(command: DecideApproval, facts: Facts, approval: Approval) -> ApprovalDecided:
+    return ApprovalDecided(
+        event_id=facts.event_id,
+        approval_id=command.approval_id,
+        decision=command.decision,
+        approver=facts.principal.id,
+        approval=approval,
+    )
+
+
+def proposers_of_edit(approval: Approval, facts: Facts) -> tuple[str, ...]:
+    """INVARIANT: an edit is a new proposal by whoever edited it; somebody else must approve it."""
+    return tuple(dict.fromkeys((*approval.proposers, facts.principal.id)))

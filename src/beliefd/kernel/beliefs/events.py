@@ -1,0 +1,46 @@
+"""What can happen to a session's beliefs."""
+
+from beliefd.kernel.event import EventBase
+
+
+class Declared(EventBase, frozen=True, tag="declared"):
+    """The session began; its universe is in the entry's payload."""
+
+
+class Eliminated(EventBase, frozen=True, tag="eliminated", gc=False):
+    """`eliminated` left the survivors; `ignored` were no longer (or never) among them."""
+
+    ignored: tuple[str, ...] = ()
+
+
+class ObligationEntered(EventBase, frozen=True, tag="obligation_entered"):
+    obligation_id: str
+    min_total_eliminations: int
+
+
+class ExitRuled(EventBase, frozen=True, tag="exit_ruled"):
+    obligation_id: str
+    approved: bool
+    reason: str
+
+
+class ConclusionRuled(EventBase, frozen=True, tag="conclusion_ruled"):
+    conclusion_id: str
+    accepted: bool
+    reason: str
+
+
+class TerminationRuled(EventBase, frozen=True, tag="termination_ruled"):
+    approved: bool
+    reason: str
+
+
+class Merged(EventBase, frozen=True, tag="merged"):
+    """A replica's eliminations were taken over; `eliminated` are those that were new here."""
+
+    ignored: tuple[str, ...] = ()
+
+
+BeliefEvent = (
+    Declared | Eliminated | ObligationEntered | ExitRuled | ConclusionRuled | TerminationRuled | Merged
+)

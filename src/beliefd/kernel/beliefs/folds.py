@@ -1,0 +1,64 @@
+"""How the events of beliefs change the state of a session."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from beliefd.kernel.beliefs.events import (
+    ConclusionRuled,
+    Eliminated,
+    ExitRuled,
+    Merged,
+    ObligationEntered,
+    TerminationRuled,
+)
+from beliefd.kernel.beliefs.state import Obligation
+from beliefd.kernel.state import Session
+
+
+def eliminated(session: Session, event: Eliminated | Merged) -> Session:
+    return replace(session, beliefs=session.beliefs.without(event.eliminated))
+
+
+def obligation_entered(session: Session, event: ObligationEntered) -> Session:
+    held = session.beliefs
+    # Re-entry after an approved exit moves the obligation to the end: "latest entered" is dict order.
+    others = {oid: kept for oid, kept in held.obligations.items() if oid != event.obligation_id}
+    entered = Obligation(event.min_total_eliminations, held.eliminations)
+    return replace(session, beliefs=replace(held, obligations={**others, event.obligation_id: entered}))
+
+
+def exit_ruled(session: Session, event: ExitRuled) -> Session:
+    held = session.beliefs
+    obligation = held.obligations[event.obligation_id]
+    released = replace(obligation, active=obligation.active and not event.approved)
+    obligations = {**held.obligations, event.obligation_id: released}
+    return replace(session, beliefs=replace(held, obligations=obligations))
+
+
+def conclusion_ruled(session: Session, event: ConclusionRuled) -> Session:
+    if not event.accepted:
+        return session
+    held, cid = session.beliefs, event.conclusion_id
+    held = replace(
+        held,
+        conclusions={**held.conclusions, cid: held.conclusions.get(cid, 0) + 1},
+        last_conclusion=cid,
+        conclusion_streak=held.conclusion_streak + 1 if cid == held.last_conclusion else 1,
+    )
+    return replace(session, beliefs=held)
+
+
+def termination_ruled(session: Session, event: TerminationRuled) -> Session:
+    return replace(session, beliefs=replace(session.beliefs, terminated=event.approved))
+
+
+FOLDS: Final[dict[type, Callable[[Session, Any], Session]]] = {
+    Eliminated: eliminated,
+    Merged: eliminated,
+    ObligationEntered: obligation_entered,
+    ExitRuled: exit_ruled,
+    ConclusionRuled: conclusion_ruled,
+    TerminationRuled: termination_ruled,
+}

@@ -1,0 +1,1 @@
+"""Experiments: plans frozen before the first draw, runs, and the evidence that they mint."""

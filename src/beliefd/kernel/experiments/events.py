@@ -1,0 +1,35 @@
+"""What can happen to experiments."""
+
+from beliefd.kernel.event import EventBase
+from beliefd.kernel.experiments.plan import Frozen, RunReport
+from beliefd.kernel.experiments.state import Evidence, Experiment, Run
+
+
+class ExperimentDesigned(EventBase, frozen=True, tag="experiment_designed"):
+    """A plan was frozen, with its hash, before anything was drawn."""
+
+    experiment: Experiment
+    frozen: Frozen
+
+
+class RunStarted(EventBase, frozen=True, tag="run_started"):
+    run: Run
+
+
+class RunRecorded(EventBase, frozen=True, tag="run_recorded"):
+    """A run ended. `evidence` is minted here and nowhere else; a run that did not complete mints none."""
+
+    run: Run
+    report: RunReport
+    evidence: Evidence | None = None
+
+
+class EvidenceLinked(EventBase, frozen=True, tag="evidence_linked"):
+    """Minted evidence began to count. What its experiment had said would fall by it is `eliminated`, or
+    `ignored` if it was gone already."""
+
+    evidence: Evidence
+    ignored: tuple[str, ...] = ()
+
+
+ExperimentEvent = ExperimentDesigned | RunStarted | RunRecorded | EvidenceLinked

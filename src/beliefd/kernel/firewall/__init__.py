@@ -1,1 +1,0 @@
-"""The epistemic firewall: speculation may inform, only experiments may convince."""

@@ -1,0 +1,163 @@
+"""What a change of belief must meet, and what it does to propositions."""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from beliefd.kernel.errors import Code
+from beliefd.kernel.event import Refused, refused
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.intents.state import Change, EpistemicStatus, Intent, Proposition
+from beliefd.kernel.intents.warrant import counted, permits, raises, warrant_of
+from beliefd.kernel.policy import FirewallPolicy
+from beliefd.kernel.speculation.lanes import GROUNDED
+from beliefd.kernel.speculation.state import HYPOTHESIS_PREFIX
+from beliefd.kernel.state import Session
+
+MEMBERS: Final[dict[str, frozenset[str]]] = {
+    "create_proposition": frozenset({"statement"}),
+    "update_epistemic_status": frozenset({"to_status", "evidence_ids"}),
+    "refute_claim": frozenset({"evidence_ids"}),
+    "revise_proposition": frozenset({"statement"}),
+    "fork_proposition": frozenset({"statement", "new_claim_id"}),
+    "quarantine_proposition": frozenset(),
+    "record_metric": frozenset({"values"}),
+    "record_trace": frozenset({"values"}),
+}
+"""What an intent of each type says, beside its claim and its reason. All of it is needed."""
+OPTIONAL: Final = ("statement", "to_status", "evidence_ids", "new_claim_id", "values")
+AUTOMATIC: Final = ("record_metric", "record_trace")
+ON_EVIDENCE: Final = ("supported", "proven", "refuted")
+
+
+def cannot_change(session: Session, change: Change, alpha: float) -> Refused | None:
+    """Why a change cannot be made now, if it cannot."""
+    return _badly_put(change) or _out_of_place(session, change) or _unwarranted(session, change, alpha)
+
+
+def wanted_status(change: Change) -> EpistemicStatus | None:
+    return "refuted" if change.type == "refute_claim" else change.to_status
+
+
+def _badly_put(change: Change) -> Refused | None:
+    needed = MEMBERS[change.type]
+    for name in OPTIONAL:
+        given = bool(getattr(change, name))
+        if given and name not in needed:
+            return refused(Code.INVALID_REQUEST, f"`{change.type}` has no `{name}`", f"$.{name}")
+        # To fall back to unresolved takes no evidence: that there is too little of it is the reason.
+        free = name == "evidence_ids" and change.to_status not in (None, *ON_EVIDENCE)
+        if not given and name in needed and not free:
+            return refused(Code.INVALID_REQUEST, f"`{change.type}` needs `{name}`", f"$.{name}")
+    if change.to_status == "speculative":
+        text = "nothing becomes speculative: a claim is born so, and stays so until it is tested"
+        return refused(Code.SPECULATIVE_ASSERTION, text, "$.to_status")
+    return None
+
+
+def _out_of_place(session: Session, change: Change) -> Refused | None:
+    if change.type in AUTOMATIC:
+        return None
+    known = session.intents.propositions.get(change.claim_id)
+    if change.type == "create_proposition":
+        taken = change.claim_id if known is not None else None
+    elif known is None:
+        text = f"there is no proposition `{change.claim_id[:64]}` in this session"
+        return refused(Code.PROPOSITION_NOT_FOUND, text, "$.claim_id")
+    else:
+        taken = change.new_claim_id if change.new_claim_id in session.intents.propositions else None
+        if known.quarantined and change.type not in ("revise_proposition", "fork_proposition"):
+            return refused(Code.CONFLICT, "it is quarantined: revise or fork it", "$.claim_id")
+        if wanted_status(change) == known.status:
+            return refused(Code.CONFLICT, f"it is {known.status} already", "$.to_status")
+    if taken is not None:
+        path = "$.claim_id" if change.new_claim_id is None else "$.new_claim_id"
+        return refused(Code.CONFLICT, f"there is a proposition `{taken[:64]}` already", path)
+    return None
+
+
+def _unwarranted(session: Session, change: Change, alpha: float) -> Refused | None:
+    """INVARIANT: a status rests on minted, linked evidence, and on all of it."""
+    wanted = wanted_status(change)
+    if wanted is None:
+        return None
+    pieces = counted(session, change.claim_id)
+    known = {piece.evidence_id for piece in pieces}
+    for index, name in enumerate(change.evidence_ids):
+        path = f"$.evidence_ids[{index}]"
+        if name.startswith(HYPOTHESIS_PREFIX):
+            text = f"`{name[:64]}` is a speculative hypothesis, and such cannot play evidence"
+            return refused(Code.HYPOTHESIS_IS_NOT_EVIDENCE, text, path)
+        if name not in session.experiments.evidence:
+            text = f"no evidence `{name[:64]}` was minted in this session"
+            return refused(Code.EVIDENCE_NOT_FOUND, text, path)
+        if session.experiments.evidence[name].lane != GROUNDED:
+            text = f"`{name[:64]}` rests on speculation, and no assertion may"
+            return refused(Code.SPECULATIVE_ASSERTION, text, path)
+        if name not in known:
+            text = f"`{name[:64]}` is not linked to this claim as it is worded now"
+            return refused(Code.NOT_WARRANTED, text, path)
+    found = warrant_of(pieces, alpha)
+    if not permits(found, wanted):
+        text = f"the evidence warrants `{found.status}`, not `{wanted}`: {found.why}"
+        return refused(Code.NOT_WARRANTED, text, "$.to_status", warranted=found.status)
+    return None
+
+
+def needs_person(session: Session, change: Change, policy: FirewallPolicy) -> bool:
+    if change.type in AUTOMATIC:
+        return False
+    wanted = wanted_status(change)
+    # INVARIANT: no policy lets anything be proven without a person.
+    if wanted == "proven":
+        return True
+    if change.type == "update_epistemic_status" and wanted is not None and wanted != "refuted":
+        now: Proposition = session.intents.propositions[change.claim_id]
+        if not raises(now.status, wanted):
+            return not policy.automatic_downgrades
+    return change.type not in policy.automatic
+
+
+def changed(session: Session, intent: Intent, facts: Facts) -> tuple[Proposition, ...]:
+    """The propositions that carrying an intent out makes or changes."""
+    change = intent.change
+    if change.type in AUTOMATIC:
+        return ()
+    if change.type == "create_proposition":
+        return (_new(change.claim_id, intent, facts),)
+    if change.type == "fork_proposition":
+        assert change.new_claim_id is not None  # noqa: S101 - it would have been refused
+        return (replace(_new(change.new_claim_id, intent, facts), forked_from=change.claim_id),)
+    now: Proposition = session.intents.propositions[change.claim_id]
+    touched = replace(now, changed_at=facts.now, intent_id=intent.intent_id)
+    if change.type == "quarantine_proposition":
+        return (replace(touched, quarantined=True),)
+    if change.type == "revise_proposition":
+        # Other words are another claim: what was found out about the old ones says nothing about them.
+        assert change.statement is not None  # noqa: S101 - it would have been refused
+        return (
+            replace(
+                touched,
+                statement=change.statement,
+                status="unresolved",
+                evidence_ids=(),
+                revision=now.revision + 1,
+                quarantined=False,
+            ),
+        )
+    status = wanted_status(change)
+    assert status is not None  # noqa: S101 - it would have been refused
+    return (replace(touched, status=status, evidence_ids=change.evidence_ids),)
+
+
+def _new(claim_id: str, intent: Intent, facts: Facts) -> Proposition:
+    assert intent.change.statement is not None  # noqa: S101 - it would have been refused
+    return Proposition(
+        claim_id=claim_id,
+        statement=intent.change.statement,
+        status="unresolved",
+        created_at=facts.now,
+        created_by=intent.proposer.id,
+        changed_at=facts.now,
+        intent_id=intent.intent_id,
+    )

@@ -1,0 +1,1 @@
+"""The search for speculation in disguise, in any document and any encoding."""

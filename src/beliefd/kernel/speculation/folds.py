@@ -1,0 +1,30 @@
+"""How the events of the speculative lane change the state of a session."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
+from beliefd.kernel.speculation.state import Speculation
+from beliefd.kernel.state import Session
+
+
+def speculated(session: Session, event: Speculated) -> Session:
+    """INVARIANT: ideas go into the speculative part of the state and nowhere else."""
+    ideas, counts = session.speculation.ideas, session.speculation.ideas_per_claim
+    for one in event.hypotheses:
+        ideas = ideas.insert(one.hypothesis_id, one)
+        counts = counts.insert(one.claim_id, counts.get(one.claim_id, 0) + 1)
+    return replace(session, speculation=Speculation(ideas, counts))
+
+
+def claim_speculated(session: Session, event: ClaimSpeculated) -> Session:
+    ideas = session.speculation.ideas.insert(event.claim.intent_id, event.claim)
+    return replace(session, speculation=replace(session.speculation, ideas=ideas))
+
+
+FOLDS: Final[dict[type, Callable[[Session, Any], Session]]] = {
+    Speculated: speculated,
+    ClaimSpeculated: claim_speculated,
+}

@@ -1,0 +1,55 @@
+"""What can be asked of the substrate."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from beliefd.kernel.substrate.capabilities import Amount, Scope
+from beliefd.kernel.substrate.memory_entry import MemoryEntry
+from beliefd.kernel.substrate.proposals import Candidate, Provenance
+from beliefd.kernel.values import Id, Note, Value
+
+
+class Propose(Value, frozen=True, tag_field="verb", tag="PROPOSE"):
+    """Candidate actions and state changes, judged one after the other."""
+
+    provenance: Provenance
+    candidates: Annotated[tuple[Candidate, ...], msgspec.Meta(min_length=1, max_length=100)]
+    state_snapshot_id: Id | None = None
+
+
+class RecordOutcome(Value, frozen=True, tag_field="verb", tag="RECORD_OUTCOME"):
+    """What became of a call that was let through. Unknown means: nobody knows whether it ran."""
+
+    call_id: Id
+    status: Literal["ok", "error", "unknown"]
+    result: Any = None
+    error: Note = ""
+    tokens: Amount = 0
+    cpu_ms: Amount = 0
+    disk_bytes: Amount = 0
+
+
+class IssueCapability(Value, frozen=True, tag_field="verb", tag="ISSUE_CAPABILITY"):
+    """Give an agent a capability; with `parent`, a narrower one out of its own."""
+
+    agent_id: Id
+    scope: Scope
+    expires_in_seconds: Annotated[int, msgspec.Meta(ge=1, le=30 * 24 * 3600)]
+    secret_hash: Id
+    parent: Id | None = None
+
+
+class RevokeCapability(Value, frozen=True, tag_field="verb", tag="REVOKE_CAPABILITY"):
+    """End a capability and all that came out of it."""
+
+    capability_id: Id
+
+
+class Remember(Value, frozen=True, tag_field="verb", tag="REMEMBER"):
+    """Put an entry into the session's memory, or a newer version of it."""
+
+    entry: MemoryEntry
+
+
+SubstrateCommand = Propose | RecordOutcome | IssueCapability | RevokeCapability | Remember

@@ -1,0 +1,34 @@
+"""Recording what calls came to."""
+
+from msgspec.structs import replace
+
+from beliefd.kernel.canonical import digest
+from beliefd.kernel.errors import Code
+from beliefd.kernel.event import Refused, refused
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.commands import RecordOutcome
+from beliefd.kernel.substrate.events import OutcomeRecorded
+
+
+def record_outcome(session: Session, command: RecordOutcome, facts: Facts) -> OutcomeRecorded | Refused:
+    """INVARIANT: an outcome exists only for a call that was let through, and only once."""
+    call = session.substrate.calls.get(command.call_id)
+    if call is None:
+        return refused(Code.NOT_FOUND, f"no call `{command.call_id}` was let through", "$.call_id")
+    if call.status not in ("scheduled", "unknown"):
+        return refused(Code.CONFLICT, f"the call is {call.status} already", "$.call_id")
+    done = replace(
+        call,
+        status=command.status,
+        result_hash=None if command.status == "unknown" else digest([command.result, command.error]),
+        outcome=facts.event_id,
+    )
+    return OutcomeRecorded(
+        call=done,
+        result=command.result,
+        error=command.error,
+        tokens=command.tokens,
+        cpu_ms=command.cpu_ms,
+        disk_bytes=command.disk_bytes,
+    )

@@ -1,0 +1,80 @@
+"""What a candidate is judged on, and the verdicts that judging it can end in (symbolic-substrate 5)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.constraint_index import ConstraintIndex
+from beliefd.kernel.substrate.constraints import Judgement, OnFail, Reason
+from beliefd.kernel.substrate.events import CandidateResult
+from beliefd.kernel.substrate.reasons import NO_ALLOW, explain, in_order
+from beliefd.kernel.substrate.rulebook import rulebook
+from beliefd.kernel.values import Object
+
+
+class Situation(Struct, frozen=True):
+    """The session as the candidates before this one leave it, and what has changed since it was proposed on.
+
+    `consent` are the constraints that a person was asked about and said yes to, each with its hash.
+    `waiting_ms` is how long the calls before this one may take.
+    """
+
+    session: Session
+    facts: Facts
+    mode: str
+    stale: frozenset[str] = frozenset()
+    consent: dict[str, str] | None = None
+    waiting_ms: int = 0
+
+    @property
+    def rules(self) -> ConstraintIndex:
+        return rulebook(self.facts.policy, self.facts.policy_hash)
+
+    def context(self, **more: Any) -> Object:
+        """What rules may know about an action beside the action: the kernel writes it down, nobody else."""
+        who = self.facts.principal
+        return {
+            **more,
+            "agent_id": who.id,
+            "role": who.role.value,
+            "agent_tier": who.tier,
+            "mode": self.mode,
+            "confirmed": self.consent is not None,
+        }
+
+
+def allowed(**effect: Any) -> CandidateResult:
+    return CandidateResult(verdict="allow", reason_code="ALLOWED", **effect)
+
+
+def denied(reasons: list[Reason]) -> CandidateResult:
+    return verdict("block", reasons)
+
+
+def verdict(on_fail: OnFail, reasons: list[Reason]) -> CandidateResult:
+    """The first reason is the one that decides."""
+    return CandidateResult(
+        verdict="defer" if on_fail in ("ask", "defer") else "deny",
+        reason_code=reasons[0].code,
+        on_fail=on_fail,
+        reasons=tuple(reasons),
+    )
+
+
+def failed(judgement: Judgement, state: Mapping[str, Any], rules: ConstraintIndex) -> CandidateResult | None:
+    """The verdict on what does not pass; None if it does."""
+    if judgement.on_fail is None:
+        return None
+    reasons = [explain(failure, state, rules.fits) for failure in in_order(judgement.failures)]
+    if not judgement.allowable:
+        reasons.append(NO_ALLOW)
+    return verdict(judgement.on_fail, reasons)
+
+
+def stale(overlap: frozenset[str]) -> CandidateResult:
+    keys = tuple(sorted(overlap))
+    text = f"changed since the snapshot it was made on: {', '.join(f'`{key}`' for key in keys)}"
+    return denied([Reason(code="CONFLICT", text=text, keys=keys, remedy="a proposal on the newest snapshot")])

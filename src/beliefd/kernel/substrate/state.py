@@ -1,0 +1,81 @@
+"""What the substrate leaves behind: symbolic state, calls, capabilities, memory, mode."""
+
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from beliefd.kernel.parts import EMPTY, Growing
+from beliefd.kernel.substrate.capabilities import Capability
+from beliefd.kernel.substrate.memory_entry import MemoryEntry
+from beliefd.kernel.substrate.symbolic_state import SymbolicState
+from beliefd.kernel.substrate.tools import FileUse
+from beliefd.kernel.values import Value
+
+CallStatus = Literal["scheduled", "ok", "error", "unknown"]
+NORMAL_MODE: Final = "normal"
+GENESIS_SNAPSHOT: Final = "genesis"
+"""The name of the empty F_sparse that every session begins with."""
+
+
+class ToolCall(Value, frozen=True):
+    """A tool call that was let through: the audited envelope around its execution.
+
+    `files` is where its paths led when it was judged, `outcome` the event that told how it ended.
+    """
+
+    call_id: str
+    tool_id: str
+    args: dict[str, Any]
+    args_hash: str
+    definition_hash: str
+    agent_id: str
+    state_snapshot_id: str
+    policy_hash: str
+    scheduled_at: str
+    deadline: str
+    files: tuple[FileUse, ...] = ()
+    capability_id: str | None = None
+    idempotency_key: str | None = None
+    status: CallStatus = "scheduled"
+    result_hash: str | None = None
+    outcome: str | None = None
+
+
+class MemoryState(Struct, frozen=True):
+    """An entry as it stands in memory."""
+
+    entry: MemoryEntry
+    confirmed: bool
+    remembered_at: str
+    expires_at: str | None = None
+    seen: tuple[str, ...] = ()
+
+
+class Substrate(Struct, frozen=True):
+    """The symbolic part of a session.
+
+    `snapshots` are the versions of the symbolic state by the event that made each, `written` the version in
+    which a key was last written, `call_keys` the calls by tool and idempotency key.
+    """
+
+    symbolic_state: SymbolicState = msgspec.field(default=SymbolicState(), name="sparse")
+    state_version: int = 0
+    committed: str = ""
+    snapshots: Growing[int] = EMPTY
+    written: Growing[int] = EMPTY
+    lowered_mode: str = ""
+    mode_since: str = ""
+    calls: Growing[ToolCall] = EMPTY
+    call_keys: Growing[str] = EMPTY
+    capabilities: Growing[Capability] = EMPTY
+    memory: Growing[MemoryState] = EMPTY
+
+    @property
+    def state_snapshot_id(self) -> str:
+        """The event that last changed F_sparse names its snapshot."""
+        return self.committed or GENESIS_SNAPSHOT
+
+    @property
+    def mode(self) -> str:
+        return self.lowered_mode or NORMAL_MODE
