@@ -1,0 +1,151 @@
+"""The parts of a session: what is in them survives being packed, and every verb and event has its place."""
+
+import importlib
+import pkgutil
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from rpds import HashTrieMap
+
+import beliefd.kernel
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.beliefs.events import Declared
+from beliefd.kernel.commands import VERB_OF
+from beliefd.kernel.decide import RULES
+from beliefd.kernel.event import EventBase, Refused
+from beliefd.kernel.events import KIND_OF
+from beliefd.kernel.evolve import FOLDS, begin
+from beliefd.kernel.state import Session, grounded
+from beliefd.kernel.values import OntologyBundle
+from beliefd.ledger.state_hash import Place, places, state_hash
+from beliefd.steward.positions import pack, unpack
+from tests.kernel.any_value import any_of
+
+BEGUN = begin(
+    "s",
+    DeclareSession(
+        ontology=OntologyBundle(
+            hypothesis_space_id="x",
+            hypothesis_version="1",
+            causal_graph_ref="none",
+            causal_graph_version="none",
+        ),
+        hypotheses=("h1", "h2", "h3"),
+    ),
+)
+
+
+def held_in(place: Place) -> st.SearchStrategy[Any]:
+    if place.kept is None:
+        return any_of(place.kind)
+    entries = st.dictionaries(
+        st.sampled_from(["a", "b", "c"]), any_of(place.kept.kind), min_size=1, max_size=2
+    )
+    if place.kind is dict:
+        return entries
+    return entries.map(HashTrieMap if place.kind is HashTrieMap else place.kind)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal in value and in type, all the way down."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, msgspec.Struct):
+        return all(same(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
+    if hasattr(one, "items"):
+        return sorted(one) == sorted(other) and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+@pytest.mark.parametrize("place", places(), ids=lambda place: f"{place.part}.{place.field}")
+@given(data=st.data())
+@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+def test_every_field_of_every_part_survives_packing_with_value_and_type(
+    place: Place, data: st.DataObject
+) -> None:
+    # What is empty is left out of the document, so what a field is empty of is its default.
+    held = data.draw(held_in(place)) or place.of(BEGUN)
+    part = replace(getattr(BEGUN, place.part), **{place.field: held})
+    session = replace(BEGUN, **{place.part: part})
+    restored = unpack(pack(session, 256), BEGUN, state_hash(session))
+    assert restored is not None
+    assert same(restored, session)
+
+
+def test_the_order_of_obligations_survives() -> None:
+    place = next(one for one in places() if one.field == "obligations")
+    assert place.kept is not None
+    assert place.kept.in_order
+
+
+def test_every_part_that_grows_says_so() -> None:
+    """A trie whose annotation does not tell what is in it could be packed, but not restored."""
+    untold = [place for place in places() if isinstance(place.of(BEGUN), HashTrieMap) and place.kept is None]
+    assert not untold
+
+
+def test_no_two_fields_share_a_name_in_the_document() -> None:
+    names = [place.name for place in places()]
+    assert len(names) == len(set(names))
+    assert not {"session_id", "survivors_hash"} & set(names)
+
+
+def test_a_grounded_session_has_all_parts_but_the_speculative_one() -> None:
+    speculation = replace(
+        BEGUN.speculation, ideas=HashTrieMap({"i": 1}), ideas_per_claim=HashTrieMap({"c": 1})
+    )
+    assert grounded(replace(BEGUN, speculation=speculation)) == BEGUN
+
+
+def vocabulary_modules(name: str) -> list[ModuleType]:
+    found = [
+        f"{package.name}.{name}" for package in pkgutil.iter_modules(beliefd.kernel.__path__) if package.ispkg
+    ]
+    modules = []
+    for dotted in found:
+        try:
+            modules.append(importlib.import_module(f"beliefd.kernel.{dotted}"))
+        except ModuleNotFoundError:  # the scan is no vocabulary
+            continue
+    return modules
+
+
+def defined(modules: list[ModuleType], base: type) -> set[type]:
+    return {
+        one
+        for module in modules
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, base) and one.__module__ == module.__name__
+    }
+
+
+def test_every_command_of_a_vocabulary_is_a_command_and_has_a_rule() -> None:
+    tagged = {
+        one
+        for one in defined(vocabulary_modules("commands"), msgspec.Struct)
+        if one.__struct_config__.tag_field == "verb"  # type: ignore[attr-defined]
+    }
+    assert tagged == set(VERB_OF)
+    assert set(RULES) == tagged - {DeclareSession}
+
+
+def test_every_event_of_a_vocabulary_is_an_event_and_has_a_fold() -> None:
+    assert defined(vocabulary_modules("events"), EventBase) | {Refused} == set(KIND_OF)
+    assert set(FOLDS) == set(KIND_OF) - {Declared, Refused}
+
+
+def test_verbs_and_kinds_are_told_apart_by_their_names() -> None:
+    assert len(set(VERB_OF.values())) == len(VERB_OF)
+    assert len(set(KIND_OF.values())) == len(KIND_OF)
+
+
+def test_the_session_is_made_of_parts() -> None:
+    parts = set(Session.__struct_fields__) - {"session_id", "ontology", "options", "metadata"}
+    assert {place.part for place in places()} == parts
