@@ -32,10 +32,10 @@ PARTS: Final = {
     "/beliefd/kernel/canonical": "canonical bytes",
     "/beliefd/kernel/": "deciding",
     "/beliefd/ledger/": "reading JSON, sealing",
-    "/beliefd/steward/": "lanes, answers",
-    "/beliefd/stores/": "handing over to the store",
-    "/beliefd/protocol/": "checking, snapshots",
-    "/beliefd/http/": "our HTTP",
+    "/beliefd/steward/": "session queues, answers",
+    "/beliefd/stores/": "passing to the store",
+    "/beliefd/protocol/": "checking, BeliefSnapshots",
+    "/beliefd/http/": "HTTP code of beliefd",
     "/uvicorn/": "uvicorn",
 }
 LOOP: Final = "event loop, sockets"
@@ -117,7 +117,7 @@ def profiled(folder: Path, sessions: int, seconds: float) -> tuple[Profile, int]
 
 
 def table(seconds: float) -> Table:
-    shown = Table("us of processor time a request", "one session", f"{CALLERS} sessions")
+    shown = Table("us of processor time per request", "one session", f"{CALLERS} sessions")
     with tempfile.TemporaryDirectory(prefix="beliefd-profile-") as folder:
         measured = [profiled(Path(folder), sessions, seconds) for sessions in (1, CALLERS)]
     for part in (*PARTS.values(), LOOP):

@@ -49,7 +49,7 @@ def python() -> str:
     methods = {name: method for name, method in found if not name.startswith("_")}
     rows = ([f"[`{name}`](#{name})", _first_line(method)] for name, method in methods.items())
     text = (
-        "# Python library\n\nWhat `import beliefd` gives, and the methods that all ways of calling share.\n\n"
+        "# Python library\n\nWhat `import beliefd` exports, and the methods that all clients have.\n\n"
         f"{table(('name', 'what it is'), _exports())}\n"
         "`AsyncClient` and `open_async` have the same methods as coroutines. An error answer is raised as\n"
         "`BeliefdError` with `code`, `message` and `details`; see [errors](errors.md).\n\n"

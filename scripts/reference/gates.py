@@ -22,11 +22,11 @@ Cases = Iterator[tuple[str, GateInput]]
 SECTIONS: Final = {"human": "approvals"}
 """The policy section of a gate has the gate's name, but for these."""
 OUTCOMES: Final = {
-    "EXECUTE": "The gate lets it pass.",
-    "EXPLAIN": "It passes, and what the gate said goes out with it as a caveat.",
-    "DEFER": "The chain stops; a person is asked. The bundle's decision is `DEFER`.",
-    "ESCALATE": "The chain stops; a person must decide. The bundle's decision is `ESCALATE`.",
-    "REFUSE": "The chain stops for good. No approval turns that around.",
+    "EXECUTE": "The bundle passes this gate.",
+    "EXPLAIN": "The bundle passes, and the gate's reason is published with it as a caveat.",
+    "DEFER": "The bundle stops here; a person is asked. Its decision is `DEFER`.",
+    "ESCALATE": "The bundle stops here; a person must decide. Its decision is `ESCALATE`.",
+    "REFUSE": "The bundle is refused. No approval changes that.",
 }
 
 
@@ -141,9 +141,9 @@ def gates() -> str:
     order = ", ".join(f"[{name}](#{name})" for name in GATES)
     outcomes = table(("outcome", "what follows"), ([f"`{one.name}`", OUTCOMES[one.name]] for one in Severity))
     text = (
-        "# Gates\n\nThe gates that a bundle of claims passes, their limits, and what each says there.\n\n"
-        f"In this order: {order}. The first that stops a bundle is the last that is asked. Why there are\n"
-        "five, and what an approval means: [claims](../explanation/claims.md).\n\n"
+        "# Gates\n\nThe gates that a bundle of claims passes, their limits, and what each answers there.\n\n"
+        f"In this order: {order}. The gates after the first one that stops a bundle are not asked. Why\n"
+        "there are five, and what an approval means: [claims](../explanation/claims.md).\n\n"
         f"## Outcomes\n\nLeast severe first; of several in one gate, the most severe counts.\n\n{outcomes}"
     )
     for name in GATES:

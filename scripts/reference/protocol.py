@@ -29,50 +29,50 @@ MEANINGS: Final[dict[Code, str]] = {
     Code.APPROVAL_NOT_FOUND: "No item of the inbox has this id.",
     Code.BUNDLE_NOT_FOUND: "No bundle of this id was submitted in this session.",
     Code.EXPERIMENT_NOT_FOUND: "No experiment of this id was accepted in this session.",
-    Code.RUN_NOT_FOUND: "No run of this id is in this session's ledger; nobody can supply its outcome.",
-    Code.EVIDENCE_NOT_FOUND: "No evidence of this id was minted in this session.",
+    Code.RUN_NOT_FOUND: "No run of this id is in this session's ledger. A caller cannot supply its outcome.",
+    Code.EVIDENCE_NOT_FOUND: "No evidence of this id exists in this session.",
     Code.INTENT_NOT_FOUND: "No write intent of this id was staged in this session.",
     Code.PROPOSITION_NOT_FOUND: "There is no proposition for this claim.",
     Code.MISSING_CLAIM_ID: "Evidence names no claim under `claim_id`, `claim-id` or `proposition_id`; an id"
-    " of anything else does not stand in for it.",
-    Code.SPECULATIVE_EVIDENCE: "What was to become evidence holds speculation; `details.path` points at it.",
-    Code.SPECULATIVE_RESIDUE: "An experiment's plan holds words of the speculation that informed it;"
-    " `details.path` points at them.",
-    Code.SPECULATIVE_PROPOSAL: "A proposed change of status holds or rests on speculation; `details.path`"
-    " points at it.",
-    Code.SPECULATIVE_ASSERTION: "A truth assertion holds or rests on speculation; `details.path` points at"
-    " it.",
+    " of anything else cannot replace it.",
+    Code.SPECULATIVE_EVIDENCE: "What should become evidence contains speculation; `details.path` says where.",
+    Code.SPECULATIVE_RESIDUE: "An experiment's plan contains words of the speculation that informed it;"
+    " `details.path` says where.",
+    Code.SPECULATIVE_PROPOSAL: "A proposed change of status contains or rests on speculation; `details.path`"
+    " says where.",
+    Code.SPECULATIVE_ASSERTION: "A truth assertion contains or rests on speculation; `details.path` says"
+    " where.",
     Code.HYPOTHESIS_IS_NOT_EVIDENCE: "A speculative hypothesis was named where evidence belongs. Only the run"
-    " of an experiment makes evidence.",
-    Code.NOT_WARRANTED: "The evidence there is does not warrant the status or the role that was asked for;"
+    " of an experiment creates evidence.",
+    Code.NOT_WARRANTED: "The linked evidence does not warrant the status or the role that was requested;"
     " `details` says what it warrants.",
     Code.CONFLICT: "Something else happened first: the head moved past `If-Match`, an `Idempotency-Key` was"
-    " used for another request, an obligation is active already, a session is here already, somebody else"
+    " used for another request, an obligation is active already, a session exists already, somebody else"
     " has decided.",
-    Code.INVALID_REQUEST: "The request cannot be read as a command; `details.path` points at the bad field."
+    Code.INVALID_REQUEST: "The request cannot be read as a command; `details.path` names the bad field."
     " Nothing is recorded, unless `details.audit_event_id` says otherwise.",
     Code.PAYLOAD_TOO_LARGE: "The body or the head is larger than `details.limit` bytes.",
-    Code.UNSUPPORTED_MEDIA_TYPE: "The body says that it is something else than what the operation takes.",
-    Code.UNAUTHORIZED: "There is no token, or it is not known here, or it was revoked.",
+    Code.UNSUPPORTED_MEDIA_TYPE: "The media type of the body is not the one that the operation takes.",
+    Code.UNAUTHORIZED: "There is no token, or the server does not know it, or it was revoked.",
     Code.FORBIDDEN: "This principal may not do that, or the request comes from a foreign web page.",
     Code.NOT_FOUND: "No such path.",
     Code.METHOD_NOT_ALLOWED: "The method is not offered at this path; `Allow` lists those that are.",
     Code.LEDGER_BROKEN: "A ledger does not verify; `details` name the first bad event and why.",
-    Code.STORAGE_UNAVAILABLE: "The store cannot take or give data right now, or the server cannot be reached."
+    Code.STORAGE_UNAVAILABLE: "The store cannot write or read right now, or the server cannot be reached."
     " The message says whether something may have been written.",
     Code.INTERNAL: "A defect. It is in the server's log.",
 }
 ENVELOPE: Final = {
-    "actor": "Who spoke: id, role and tier, from the token.",
+    "actor": "The principal: id, role and tier, from the token.",
     "delta": "What was decided: one of the events below.",
-    "facts": "What was found out before the gates were asked: threats, content that hashes, how often.",
+    "facts": "What was looked up before the decision: threats, whether content has its hash, rates.",
     "event_id": "Id of this entry, time-ordered (UUID 7).",
     "notes": "Reserved for text about the entry.",
-    "payload": "The command as it was proposed.",
+    "payload": "The command as it was sent.",
     "policy_hash": "The policy that it was decided under.",
-    "prev_hash": "Hash of the entry before; for the first, of the session's genesis.",
+    "prev_hash": "Hash of the entry before; in the first entry, of the session's genesis.",
     "protocol": "Version of this format.",
-    "seq": "Place in the ledger, from 1.",
+    "seq": "Position in the ledger, from 1.",
     "session_id": "The ledger it belongs to.",
     "state_hash": f"Hash of the whole state after it; on every {STATE_HASH_EVERY}th entry only.",
     "survivors_after_hash": "Hash of the survivors after it.",
@@ -87,7 +87,7 @@ def operations() -> str:
     pages = table(("path", "answer"), ([f"`GET {path}`", text] for path, text in SERVER_PAGES.items()))
     details = "\n".join(_operation(operation) for operation in OPERATIONS)
     return (
-        "# Operations\n\nEverything a caller can ask over HTTP, one row an operation.\n\n"
+        "# Operations\n\nEverything a caller can ask over HTTP, one row per operation.\n\n"
         f"{table(('request', 'operation', 'what it does'), rows)}\n"
         "`GET` operations answer `HEAD` too. Bodies and answers in full: [OpenAPI](../../api/openapi.yaml).\n"
         "\n"
@@ -186,7 +186,7 @@ def events() -> str:
         ("field", "meaning"), ([f"`{name}`", ENVELOPE[name]] for name in sorted(Entry.__struct_fields__))
     )
     text = (
-        "# Events\n\nWhat stands in a ledger: the envelope of every entry, and the kinds of events in it.\n\n"
+        "# Events\n\nWhat a ledger contains: the envelope of every entry, and the kinds of events in it.\n\n"
         "## Envelope\n\n`hash` is SHA-256 over the canonical JSON of all other fields; how to recompute it\n"
         "is in the [protocol](../../BELIEF_PROTOCOL.md).\n\n"
         f"{envelope}\n"
@@ -210,7 +210,7 @@ def errors() -> str:
     text = (
         "# Errors\n\nEvery error code, its HTTP status and the exit code of the command line.\n\n"
         'Every error has one shape: `{"error": {"code", "message", "details"}}`. Codes never change their\n'
-        "meaning; messages are for people and may. A ruling that goes against you is not an error: it is an\n"
+        "meaning; messages are for people and may change. A ruling against you is not an error: it is an\n"
         "answer with status 200 (and exit code 4).\n\n"
         "A command that was understood but refused is in the ledger, and `details.audit_event_id` names the\n"
         "entry; the command line then exits with 4, whatever the code.\n\n"

@@ -31,18 +31,18 @@ _LABELS: Final = re.compile(r'(\w+)="')
 METRICS: Final = {
     "beliefd_http_requests_total": "Requests answered. `operation` is the name of an"
     " [operation](operations.md), or `none`.",
-    "beliefd_http_request_seconds": "How long answers took; of streams, the time to their first byte.",
-    "beliefd_events_total": "Commands decided, by their verb and the kind of event that came of them.",
+    "beliefd_http_request_seconds": "How long answers took; for streams, the time to their first byte.",
+    "beliefd_events_total": "Commands decided, by verb and by kind of event.",
     "beliefd_append_retries_total": "Appends that lost a race for a session's head and were decided again.",
     "beliefd_sessions_in_memory": "Sessions whose state is cached in this process.",
     "beliefd_start_time_seconds": "When the process started, in seconds since 1970.",
 }
 EXITS: Final = {
-    Exit.ALLOWED: "Done; or a ruling in your favour.",
-    Exit.FAILED: "It could not be done: the store or the server cannot be reached, or a defect.",
+    Exit.ALLOWED: "Done, or a ruling in your favour.",
+    Exit.FAILED: "It could not be done: the store or the server cannot be reached, or there is a defect.",
     Exit.BAD_INPUT: "The command or the request cannot be read.",
     Exit.DEFERRED: "It waits for a person.",
-    Exit.REFUSED: "A ruling against you, or a refusal that stands in the ledger.",
+    Exit.REFUSED: "A ruling against you, or a refusal that is recorded in the ledger.",
     Exit.LEDGER_BROKEN: "A ledger does not verify.",
 }
 LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
@@ -55,28 +55,28 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
         max(row.max_body for row in OPERATIONS),
         "bytes; most operations take less",
     ),
-    ("silence within a request", http_protocol.SILENCE_SECONDS, "seconds, then the connection is closed"),
-    ("body that is read off and dropped", bodies.DRAIN_LIMIT, "bytes, so that `PAYLOAD_TOO_LARGE` arrives"),
+    ("pause within a request", http_protocol.SILENCE_SECONDS, "seconds, then the connection is closed"),
+    ("body that is read and dropped", bodies.DRAIN_LIMIT, "bytes, so that `PAYLOAD_TOO_LARGE` arrives"),
     (
         "survivors in a snapshot",
         answers.SURVIVORS_PAGE,
-        "ids; `survivors_next` goes on",
+        "ids per page; `survivors_next` continues",
     ),
-    ("entries in an audit answer", answers.AUDIT_PAGE, "entries; `next` goes on"),
-    ("commands decided in one turn", lanes.BATCH, "of a session"),
-    ("turns on their way to the disk", lanes.UNDER_WAY, "a session, if the store keeps their order"),
+    ("entries in an audit answer", answers.AUDIT_PAGE, "entries per page; `next` continues"),
+    ("commands decided in one turn", lanes.BATCH, "per session"),
+    ("turns that are being written", lanes.UNDER_WAY, "per session, if the store keeps their order"),
     ("attempts at a head that keeps moving", lanes.MAX_ATTEMPTS, "then `CONFLICT`"),
-    ("lines of a batch under way", batch.WINDOW, "lines"),
-    ("sessions kept in memory", positions.MAX_SESSIONS, "sessions"),
+    ("lines of a batch in progress", batch.WINDOW, "lines"),
+    ("sessions kept in memory", positions.MAX_SESSIONS, "sessions per process"),
     ("hypotheses kept in memory", positions.MAX_HYPOTHESES, "over all sessions kept"),
     ("a revoked token is refused after", tokens.REFRESH_SECONDS, "second at most"),
     ("claims in a bundle", bundle.MAX_CLAIMS, "claims"),
     ("evidence of a claim", bundle.MAX_POINTERS, "pointers"),
-    ("questions with a detector of your own", lookout.MAX_RUNNING, "at once, then the gate defers"),
+    ("calls of your own detector", lookout.MAX_RUNNING, "at once, then the gate defers"),
     ("longest wait between webhook deliveries", webhook.LAST_RETRY_SECONDS, "seconds"),
     ("time between looks at the policy file", watch.POLL_SECONDS, "second"),
     ("policy file", files.MAX_BYTES, "bytes"),
-    ("state hash and snapshot", state_hash.STATE_HASH_EVERY, "th event, each time"),
+    ("state hash and saved state", state_hash.STATE_HASH_EVERY, "entries apart"),
 )
 
 
@@ -84,9 +84,9 @@ def policy() -> str:
     kinds = values_in([kernel_policy.Policy])
     rows = ([f"`{path}`", f"`{_shown(value)}`"] for path, value in _leaves(kernel_policy.Policy(), ""))
     return (
-        "# Policy\n\nEvery field of a policy file, what it takes, and what holds when it is left out.\n\n"
+        "# Policy\n\nEvery field of a policy file, its type, and its default.\n\n"
         "How to put one in force: [write a policy file](../how-to/policy-file.md). The hash of the policy\n"
-        "in force stands in every event it governed.\n\n"
+        "in force is in every entry that was decided under it.\n\n"
         f"## Defaults\n\n{table(('field', 'default'), rows)}\n"
         f"## Policy document\n\n{sentence(kernel_policy.Policy)}\n\n{fields(kernel_policy.Policy)}\n"
         f"{sections(kinds)}"
@@ -122,7 +122,7 @@ def settings() -> str:
     exits = table(("exit code", "meaning"), ([f"`{int(code)}`", EXITS[code]] for code in Exit))
     roles = table(("role", "principal"), ([f"`{role.value}`", _principal(role)] for role in values.Role))
     return (
-        "# Settings and limits\n\nEnvironment variables, options of the server, roles, exit codes, and bounds"
+        "# Settings and limits\n\nEnvironment variables, options of the server, roles, exit codes, and limits"
         " that are built in.\n\n"
         f"## Environment variables\n\n{variables}\n"
         f"## Options of `beliefd serve`\n\n{options}\n"

@@ -20,6 +20,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Event
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Role, Tier
+from beliefd.knowledge.schema import EVIDENCE_KINDS, KINDS
 from beliefd.protocol.operations import OPERATIONS
 from tests.docs.pages import ROOT
 from tests.support.server import server_process
@@ -59,9 +60,36 @@ def test_a_page_that_differs_or_belongs_to_nothing_is_old(
     assert outdated(pages) == ["verbs.md", "forgotten.md"]
 
 
-def test_every_verb_and_every_event_is_described() -> None:
-    kinds: list[Any] = [*Command.__args__, *Event.__args__]
-    assert missing([str(kind.__struct_config__.tag) for kind in kinds]) == []
+def tags(union: Any) -> list[str]:
+    return [str(kind.__struct_config__.tag) for kind in union.__args__]
+
+
+@pytest.mark.parametrize(("page", "union"), [("verbs.md", Command), ("events.md", Event)])
+def test_every_verb_and_every_event_has_a_section(page: str, union: Any) -> None:
+    text = (REFERENCE / page).read_text(encoding="utf-8")
+    assert [tag for tag in tags(union) if f"\n## {tag}\n" not in text] == []
+
+
+def definitions() -> list[tuple[str, str]]:
+    """The terms of the glossary in their order, each with what is said about it."""
+    text = (REFERENCE / "glossary.md").read_text(encoding="utf-8")
+    return re.findall(r"^- \*\*(.+?)\*\*: (.+?)(?=\n- |\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_glossary_defines_what_verbs_and_the_graph_are_about() -> None:
+    nouns = {tag.partition("_")[2].lower().removesuffix("s") for tag in tags(Command) if "_" in tag}
+    kinds = {kind.replace("-", " ") for kind in KINDS if kind not in EVIDENCE_KINDS}
+    assert {"session", "approval", "speculative claim"} <= nouns | kinds
+    terms = dict(definitions())
+    assert sorted((nouns | kinds) - terms.keys()) == []
+    assert [kind for kind in EVIDENCE_KINDS if f"`{kind}`" not in terms["evidence"]] == []
+
+
+def test_the_glossary_defines_each_term_once_in_order_with_a_page_to_read_on() -> None:
+    terms = [term for term, _ in definitions()]
+    assert len(terms) > 80
+    assert terms == sorted(set(terms))
+    assert [term for term, said in definitions() if "](" not in said] == []
 
 
 def test_every_error_code_is_described_with_its_status() -> None:
