@@ -54,7 +54,7 @@ def _params(plan: Plan) -> ModelSimulation:
 
 
 def _cost(plan: Plan) -> float:
-    """Nanoseconds a replicate: by the length of an expression, or what an interpreter takes."""
+    """Nanoseconds per replicate: by the length of an expression, or what an interpreter takes."""
     params = _params(plan)
     if isinstance(params.model, ByExpression):
         return 20.0 * len(params.inputs) + 0.6 * len(params.model.expression)

@@ -98,7 +98,9 @@ def _modified(approval: Approval, command: DecideApproval, facts: Facts) -> Appr
 
 def _refused(approval: Approval, why: str) -> ClaimBundle:
     """The bundle of an approval that came to nothing."""
-    return replace(waiting_bundle(approval), decision="REFUSE", reason=why, audit_trail=_trail(approval))
+    return replace(
+        waiting_bundle(approval), decision="REFUSE", reason=why, audit_trail=_audit_trail(approval)
+    )
 
 
 def _still_waiting(approval: Approval, why: str) -> ClaimBundle:
@@ -108,11 +110,11 @@ def _still_waiting(approval: Approval, why: str) -> ClaimBundle:
         decision="ESCALATE" if approval.escalated or approval.gate == "human" else "DEFER",
         reason=why,
         required_approvals=required_approvals(approval.rule),
-        audit_trail=_trail(approval),
+        audit_trail=_audit_trail(approval),
     )
 
 
-def _trail(approval: Approval) -> AuditTrail:
+def _audit_trail(approval: Approval) -> AuditTrail:
     """All gates that were asked let it pass, but for the last one."""
     asked = dict.fromkeys(result.gate for result in approval.results)
     return AuditTrail(

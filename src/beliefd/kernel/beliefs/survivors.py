@@ -39,7 +39,7 @@ class Universe:
         return len(self.ids)
 
     def position(self, hypothesis: str) -> int | None:
-        # Bisection instead of a dict saves about 75 bytes a hypothesis and costs a microsecond at a million.
+        # Bisection instead of a dict saves 75 bytes per hypothesis and costs a microsecond at a million.
         at = bisect_left(self.ids, hypothesis)
         return at if at < len(self.ids) and self.ids[at] == hypothesis else None
 
@@ -129,7 +129,7 @@ class Survivors:
 
     @property
     def digest(self) -> str:
-        """sha256(domain || universe digest || bitmap), in hex; O(n/8) and computed once a value."""
+        """sha256(domain || universe digest || bitmap), in hex; O(n/8) and computed once per value."""
         if self._digest is None:
             state = hashlib.sha256(SURVIVORS_DOMAIN + self.universe.digest)
             state.update(self._bits.tobytes())

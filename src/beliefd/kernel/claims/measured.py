@@ -14,13 +14,13 @@ def as_measured(bundle: ClaimBundle, findings: Findings | None) -> ClaimBundle:
         return bundle
     claims = []
     for claim in bundle.claims:
-        standing = findings.uncertainty.get(claim.id or "")
-        if standing is not None and standing.source == "measured":
+        source = findings.uncertainty.get(claim.id or "")
+        if source is not None and source.source == "measured":
             declared = claim.uncertainty
             told = replace(
                 declared,
-                value=max(declared.value, standing.value),
-                interpretation=declared.interpretation or standing.interpretation,
+                value=max(declared.value, source.value),
+                interpretation=declared.interpretation or source.interpretation,
             )
             claims.append(replace(claim, uncertainty=told))
         else:

@@ -8,7 +8,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.state import Change, EpistemicStatus, Intent, Proposition
-from beliefd.kernel.intents.warrant import counted, permits, raises, warrant_of
+from beliefd.kernel.intents.warrant import counted, raises, warrant_of, warrants
 from beliefd.kernel.policy import FirewallPolicy
 from beliefd.kernel.speculation.lanes import GROUNDED
 from beliefd.kernel.speculation.state import HYPOTHESIS_PREFIX
@@ -98,7 +98,7 @@ def _unwarranted(session: Session, change: Change, alpha: float) -> Refused | No
             text = f"`{name[:64]}` is not linked to this claim as it is worded now"
             return refused(Code.NOT_WARRANTED, text, path)
     found = warrant_of(pieces, alpha)
-    if not permits(found, wanted):
+    if not warrants(found, wanted):
         text = f"the evidence warrants `{found.status}`, not `{wanted}`: {found.why}"
         return refused(Code.NOT_WARRANTED, text, "$.to_status", warranted=found.status)
     return None

@@ -58,7 +58,7 @@ def warrant_of(pieces: Iterable[Evidence], alpha: float) -> Warrant:
     return Warrant("supported", "one independent run supports it; a proof takes two", *named)
 
 
-def permits(found: Warrant, wanted: EpistemicStatus) -> bool:
+def warrants(found: Warrant, wanted: EpistemicStatus) -> bool:
     """May a proposition get this status? What is warranted may, and what claims less."""
     if wanted == "unresolved":
         return True

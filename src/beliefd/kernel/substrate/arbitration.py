@@ -26,7 +26,7 @@ def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
     found = findings_of(facts)
     stale = changed_since(session, command.state_snapshot_id)
     mode = mode_at(session, facts.policy, facts.now)
-    ground = Situation(session, facts, mode, stale or frozenset())
+    situation = Situation(session, facts, mode, stale or frozenset())
     results: list[CandidateResult] = []
     for index, candidate in enumerate(command.candidates):
         finding = found[index] if index < len(found) else CallFinding()
@@ -34,9 +34,9 @@ def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
             text = f"no snapshot `{command.state_snapshot_id}` in this session"
             result = denied([Reason(code="UNKNOWN_SNAPSHOT", text=text)])
         else:
-            result = judge(ground, candidate, finding, index)
+            result = judge(situation, candidate, finding, index)
         results.append(result)
-        ground = _after(ground, result, finding)
+        situation = _after(situation, result, finding)
     return Arbitrated(
         event_id=facts.event_id,
         state_snapshot_id=session.substrate.state_snapshot_id,
@@ -68,10 +68,10 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
     return judge(Situation(session, proposer, mode, stale, subject.asked), candidate, finding, 0)
 
 
-def judge(ground: Situation, candidate: Candidate, finding: CallFinding, index: int) -> CandidateResult:
+def judge(situation: Situation, candidate: Candidate, finding: CallFinding, index: int) -> CandidateResult:
     if isinstance(candidate, DeltaCandidate):
-        return judge_delta(ground, candidate, index)
-    return judge_call(ground, candidate, finding, index)
+        return judge_delta(situation, candidate, index)
+    return judge_call(situation, candidate, finding, index)
 
 
 def findings_of(facts: Facts) -> tuple[CallFinding, ...]:
@@ -89,9 +89,9 @@ def changed_mode(session: Session, facts: Facts, results: list[CandidateResult])
     return None if after == session.substrate.mode else ModeChange(mode=after, since=facts.now)
 
 
-def _after(ground: Situation, result: CandidateResult, finding: CallFinding) -> Situation:
+def _after(situation: Situation, result: CandidateResult, finding: CallFinding) -> Situation:
     """INVARIANT: what one candidate uses up or changes is gone for the next."""
-    waiting = ground.waiting_ms
+    waiting = situation.waiting_ms
     if result.call is not None and finding.definition is not None:
         waiting += finding.definition.timeout_ms
-    return replace(ground, session=with_result(ground.session, result), waiting_ms=waiting)
+    return replace(situation, session=with_result(situation.session, result), waiting_ms=waiting)

@@ -26,46 +26,46 @@ GRACE_MS = 5_000
 
 
 def judge_call(
-    ground: Situation, candidate: CallCandidate, finding: CallFinding, index: int
+    situation: Situation, candidate: CallCandidate, finding: CallFinding, index: int
 ) -> CandidateResult:
     definition = finding.definition
     if definition is None:
         return denied([Reason(code="UNKNOWN_TOOL", text=f"no tool `{candidate.tool_id}` is registered")])
-    capability = _proven(ground, candidate, finding)
+    capability = _proven(situation, candidate, finding)
     if isinstance(capability, Reason):
         return denied([capability])
-    reasons = _unfit(ground, candidate, finding, definition, capability)
+    reasons = _unfit(situation, candidate, finding, definition, capability)
     if reasons:
         return denied(reasons)
-    if (first := _first_outcome(ground, candidate)) is not None:
+    if (first := _first_outcome(situation, candidate)) is not None:
         return first
-    if reasons := _spent(ground, capability) + turned_off(ground.mode, ground.facts.policy, finding):
+    if reasons := _spent(situation, capability) + turned_off(situation.mode, situation.facts.policy, finding):
         return denied(reasons)
-    rules, sparse = ground.rules, ground.session.substrate.symbolic_state
-    context = ground.context(tier=definition.tier, mutates=definition.mutates)
+    rules, sparse = situation.rules, situation.session.substrate.symbolic_state
+    context = situation.context(tier=definition.tier, mutates=definition.mutates)
     action = Action(candidate.tool_id, definition.capabilities, candidate.args, context)
-    if ground.stale and (overlap := ground.stale & rules.reads(action)):
+    if situation.stale and (overlap := situation.stale & rules.reads(action)):
         return stale(overlap)
-    judgement = with_consent(sparse.truths(rules).judge(sparse, action), ground.consent)
+    judgement = with_consent(sparse.truths(rules).judge(sparse, action), situation.consent)
     if (result := failed(judgement, action.known(sparse), rules)) is None:
-        return allowed(call=envelope(ground, candidate, finding, definition, capability, index))
+        return allowed(call=envelope(situation, candidate, finding, definition, capability, index))
     if result.on_fail == "ask":
-        asked = question(ground, candidate, finding, result, judgement.failures, index)
+        asked = question(situation, candidate, finding, result, judgement.failures, index)
         return replace(result, approval=asked)
     return result
 
 
 def envelope(
-    ground: Situation,
+    situation: Situation,
     candidate: CallCandidate,
     finding: CallFinding,
     definition: ToolDefinition,
     capability: Capability,
     index: int,
 ) -> ToolCall:
-    facts = ground.facts
+    facts = situation.facts
     # Calls of one proposal run one after the other: what may come before it is part of its time.
-    patience = ground.waiting_ms + definition.timeout_ms + GRACE_MS
+    patience = situation.waiting_ms + definition.timeout_ms + GRACE_MS
     return ToolCall(
         call_id=f"call-{facts.event_id}-{index}",
         tool_id=candidate.tool_id,
@@ -73,7 +73,7 @@ def envelope(
         args_hash=digest(candidate.args),
         definition_hash=finding.definition_hash,
         agent_id=facts.principal.id,
-        state_snapshot_id=ground.session.substrate.state_snapshot_id,
+        state_snapshot_id=situation.session.substrate.state_snapshot_id,
         policy_hash=facts.policy_hash,
         scheduled_at=facts.now,
         deadline=later(facts.now, patience / 1000),
@@ -83,32 +83,32 @@ def envelope(
     )
 
 
-def _proven(ground: Situation, candidate: CallCandidate, finding: CallFinding) -> Capability | Reason:
+def _proven(situation: Situation, candidate: CallCandidate, finding: CallFinding) -> Capability | Reason:
     """The capability that the token stands for, if it stands for one that counts."""
     if finding.token_problem is not None:
         return Reason(code="BAD_CAPABILITY", text=finding.token_problem)
     if finding.capability_id is None:
         text = f"calling `{candidate.tool_id}` takes a capability token"
         return Reason(code="NO_CAPABILITY", text=text)
-    held = ground.session.substrate.capabilities
+    held = situation.session.substrate.capabilities
     capability = held.get(finding.capability_id)
     if capability is None:
         return Reason(code="BAD_CAPABILITY", text="the capability is not known in this session")
-    who, now = ground.facts.principal.id, ground.facts.now
+    who, now = situation.facts.principal.id, situation.facts.now
     if (problem := cannot_use(capability, ancestors(held, capability), who, now)) is not None:
         return Reason(code="BAD_CAPABILITY", text=problem)
     return capability
 
 
 def _unfit(
-    ground: Situation,
+    situation: Situation,
     candidate: CallCandidate,
     finding: CallFinding,
     definition: ToolDefinition,
     capability: Capability,
 ) -> list[Reason]:
     """What is wrong with the call itself, whatever the state."""
-    who, now = ground.facts.principal.id, ground.facts.now
+    who, now = situation.facts.principal.id, situation.facts.now
     reasons = [
         Reason(code="OUT_OF_SCOPE", text=text)
         for text in out_of_scope(capability.scope, candidate.tool_id, finding)
@@ -128,13 +128,13 @@ def _unfit(
     return reasons
 
 
-def _spent(ground: Situation, capability: Capability) -> list[Reason]:
+def _spent(situation: Situation, capability: Capability) -> list[Reason]:
     """Budgets that are used up, its own or of what it came out of, as far as the mode leaves them."""
 
     def part(limit: int) -> int:
-        return share(limit, ground.mode, ground.facts.policy)
+        return share(limit, situation.mode, situation.facts.policy)
 
-    lineage = (capability, *ancestors(ground.session.substrate.capabilities, capability))
+    lineage = (capability, *ancestors(situation.session.substrate.capabilities, capability))
     return [
         Reason(code="BUDGET_EXHAUSTED", text=problem)
         for one in lineage
@@ -142,17 +142,17 @@ def _spent(ground: Situation, capability: Capability) -> list[Reason]:
     ]
 
 
-def _first_outcome(ground: Situation, candidate: CallCandidate) -> CandidateResult | None:
+def _first_outcome(situation: Situation, candidate: CallCandidate) -> CandidateResult | None:
     """INVARIANT: a key runs once. The same call under it is answered again, another one refused."""
     if candidate.idempotency_key is None:
         return None
-    call_id = ground.session.substrate.call_keys.get(f"{candidate.tool_id}\n{candidate.idempotency_key}")
+    call_id = situation.session.substrate.call_keys.get(f"{candidate.tool_id}\n{candidate.idempotency_key}")
     if call_id is None:
         return None
-    first = ground.session.substrate.calls[call_id]
+    first = situation.session.substrate.calls[call_id]
     same = (
         first.args_hash == digest(candidate.args)
-        and first.agent_id == ground.facts.principal.id
+        and first.agent_id == situation.facts.principal.id
         and first.capability_id == candidate.capability_id
     )
     if not same:

@@ -20,32 +20,34 @@ from beliefd.kernel.substrate.tools import CallFinding
 GOALS = "goal."
 
 
-def judge_delta(ground: Situation, candidate: DeltaCandidate, index: int) -> CandidateResult:
-    patch, sparse, rules = candidate.patch, ground.session.substrate.symbolic_state, ground.rules
+def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> CandidateResult:
+    patch, sparse, rules = candidate.patch, situation.session.substrate.symbolic_state, situation.rules
     touched = {*patch.set, *patch.remove}
-    if reasons := _not_writable(ground, patch, touched):
+    if reasons := _not_writable(situation, patch, touched):
         return denied(reasons)
-    action = Action(None, tuple(sorted({write_capability(key) for key in touched})), None, ground.context())
-    if ground.stale and (overlap := ground.stale & {*touched, *rules.reads(action)}):
+    action = Action(
+        None, tuple(sorted({write_capability(key) for key in touched})), None, situation.context()
+    )
+    if situation.stale and (overlap := situation.stale & {*touched, *rules.reads(action)}):
         return stale(overlap)
-    judgement = with_consent(sparse.truths(rules).judge(sparse, action), ground.consent)
+    judgement = with_consent(sparse.truths(rules).judge(sparse, action), situation.consent)
     known: Any = action.known(sparse)
     result = failed(judgement, known, rules)
     if result is None:
         # INVARIANT: staged on a copy, checked, then committed whole or dropped whole.
         staged = sparse.patched(patch.set, patch.remove)
-        judgement = with_consent(_broken(staged, action, ground), ground.consent)
-        result = _dropped(judgement, staged, action, ground)
+        judgement = with_consent(_broken(staged, action, situation), situation.consent)
+        result = _dropped(judgement, staged, action, situation)
     if result is None:
         return allowed(patch=patch)
     if result.on_fail == "ask":
-        asked = question(ground, candidate, CallFinding(), result, judgement.failures, index)
+        asked = question(situation, candidate, CallFinding(), result, judgement.failures, index)
         return replace(result, approval=asked)
     return result
 
 
-def _not_writable(ground: Situation, patch: Patch, touched: set[str]) -> list[Reason]:
-    role = ground.facts.principal.role
+def _not_writable(situation: Situation, patch: Patch, touched: set[str]) -> list[Reason]:
+    role = situation.facts.principal.role
     reasons = [reason for key in sorted(touched) if (reason := may_write(role, key)) is not None]
     if (marked := find_marker(patch.set)) is not None:
         # INVARIANT: the symbolic state is of the grounded lane; speculation is not written into it.
@@ -62,13 +64,13 @@ def _is_versioned(value: Any) -> bool:
     return isinstance(value, dict) and type(value.get("v")) is int and value["v"] >= 1
 
 
-def _broken(staged: SymbolicState, action: Action, ground: Situation) -> Judgement:
+def _broken(staged: SymbolicState, action: Action, situation: Situation) -> Judgement:
     """What the staged state breaks: invariants, and rules about this write that set goals against each other.
 
     A rule that only now denies, because of several goals that are there, says that they exclude each other;
     any other rule about writes speaks of the state before them.
     """
-    truths = staged.truths(ground.rules)
+    truths = staged.truths(situation.rules)
     exclusive = (
         one
         for one in truths.judge(staged, action).failures
@@ -78,14 +80,14 @@ def _broken(staged: SymbolicState, action: Action, ground: Situation) -> Judgeme
 
 
 def _dropped(
-    judgement: Judgement, staged: SymbolicState, action: Action, ground: Situation
+    judgement: Judgement, staged: SymbolicState, action: Action, situation: Situation
 ) -> CandidateResult | None:
     if judgement.on_fail is None:
         return None
     known = action.known(staged)
     reasons = []
     for one in in_order(judgement.failures):
-        reason, goals = explain(one, known, ground.rules.fits), _goals(one, staged)
+        reason, goals = explain(one, known, situation.rules.fits), _goals(one, staged)
         if one.code == "MALFORMED_CONSTRAINT":
             reasons.append(reason)
         elif len(goals) > 1:

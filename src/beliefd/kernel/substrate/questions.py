@@ -14,7 +14,7 @@ from beliefd.kernel.values import later
 
 
 def question(
-    ground: Situation,
+    situation: Situation,
     candidate: Candidate,
     finding: CallFinding,
     result: CandidateResult,
@@ -22,12 +22,12 @@ def question(
     index: int,
 ) -> Approval:
     """The confirmation that `ask` calls for, in the same inbox as everything else."""
-    facts, policy = ground.facts, ground.facts.policy.approvals
+    facts, policy = situation.facts, situation.facts.policy.approvals
     tier = "WRITE_LIMITED" if finding.definition is None else finding.definition.tier
     return Approval(
         approval_id=f"apr-{facts.event_id}-{index}",
-        subject=_subject(ground, candidate, finding, failures),
-        content_hash=binding(candidate, finding, facts, ground.session.substrate.state_snapshot_id),
+        subject=_subject(situation, candidate, finding, failures),
+        content_hash=binding(candidate, finding, facts, situation.session.substrate.state_snapshot_id),
         proposers=(facts.principal.id,),
         proposer=facts.principal,
         gate="constraints",
@@ -40,24 +40,24 @@ def question(
 
 
 def _subject(
-    ground: Situation, candidate: Candidate, finding: CallFinding, failures: tuple[Failure, ...]
+    situation: Situation, candidate: Candidate, finding: CallFinding, failures: tuple[Failure, ...]
 ) -> CallSubject | DeltaSubject:
     asking = [one.constraint for one in failures if one.constraint.on_fail == "ask"]
     # What somebody has said yes to already stays answered, where a yes led to another question.
-    asked = {**(ground.consent or {}), **{one.key: hash_of(one) for one in asking}}
+    asked = {**(situation.consent or {}), **{one.key: hash_of(one) for one in asking}}
     if isinstance(candidate, DeltaCandidate):
-        return DeltaSubject(candidate=candidate, asked=asked, judged_on=_snapshot(ground))
+        return DeltaSubject(candidate=candidate, asked=asked, judged_on=_snapshot(situation))
     return CallSubject(candidate=candidate, definition_hash=finding.definition_hash, asked=asked)
 
 
-def _snapshot(ground: Situation) -> str:
+def _snapshot(situation: Situation) -> str:
     """The newest snapshot; the one that this very event makes, where a candidate before it has written."""
-    session = ground.session
+    session = situation.session
     newest = session.substrate.snapshots.get(session.substrate.state_snapshot_id, 0)
     return (
         session.substrate.state_snapshot_id
         if newest == session.substrate.state_version
-        else ground.facts.event_id
+        else situation.facts.event_id
     )
 
 

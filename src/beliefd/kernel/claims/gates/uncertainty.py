@@ -20,9 +20,9 @@ def uncertainty(given: GateInput) -> list[GateResult]:
     return found or passes(GATE, "uncertainty is low enough", policy.explain_above, highest)
 
 
-def _judge(claim: Claim, policy: UncertaintyPolicy, standing: UncertaintySource | None) -> GateResult | None:
+def _judge(claim: Claim, policy: UncertaintyPolicy, source: UncertaintySource | None) -> GateResult | None:
     value = claim.uncertainty.value
-    what = "measured uncertainty" if standing and standing.source == "measured" else "uncertainty"
+    what = "measured uncertainty" if source and source.source == "measured" else "uncertainty"
     measured, limit, reason = Severity.EXECUTE, policy.explain_above, ""
     if value > policy.defer_above:
         measured, limit, reason = (
