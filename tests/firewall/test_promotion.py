@@ -138,7 +138,7 @@ def test_an_intent_that_ended_otherwise_never_executes(ending: str, state: str) 
         assert isinstance(lab.expire(), ApprovalClosed)
     else:
         lab.decide(ending)
-    assert lab.state.intents.by_id[waiting.intent_id].state == state
+    assert lab.state.intents.by_id[waiting.subject.intent_id].state == state
     late = lab.told(
         DecideApproval(
             approval_id=waiting.approval_id, decision="APPROVED", content_hash=waiting.content_hash
@@ -160,7 +160,7 @@ def test_a_word_after_the_time_has_run_out_counts_for_nothing() -> None:
 def test_a_deferred_intent_may_have_a_successor_that_names_it() -> None:
     lab = Lab()
     lab.stage("create_proposition", "c", statement="s")
-    first = lab.waiting.intent_id
+    first = lab.waiting.subject.intent_id
     lab.decide("DEFERRED", reason="show me a run")
     event = lab.stage("create_proposition", "c", statement="s, measured", supersedes=first)
     assert isinstance(event, IntentStaged)
@@ -175,7 +175,7 @@ def test_superseding_what_waits_takes_it_out_of_the_inbox() -> None:
     lab = Lab()
     lab.stage("create_proposition", "c", statement="s")
     old = lab.waiting
-    lab.stage("create_proposition", "c", statement="better", supersedes=old.intent_id)
+    lab.stage("create_proposition", "c", statement="better", supersedes=old.subject.intent_id)
     assert lab.waiting.approval_id != old.approval_id
     assert lab.state.approvals.by_id[old.approval_id].status == "superseded"
     lab.decide("APPROVED")
@@ -241,7 +241,7 @@ def test_a_claim_of_the_speculative_lane_has_no_way_up() -> None:
     event = lab.stage("create_claim", "c", statement="perhaps")
     assert isinstance(event, ClaimSpeculated)
     assert not lab.state.intents.propositions
-    assert not lab.state.intents
+    assert not lab.state.intents.by_id
     assert code_of(lab.stage("update_epistemic_status", "c", to_status="unresolved")) == (
         "PROPOSITION_NOT_FOUND"
     )
@@ -346,9 +346,9 @@ def test_what_is_labelled_speculative_weighs_nothing_however_it_came_there() -> 
     lab.proposition("c")
     minted = lab.evidence("c")
     tainted = replace(minted, lane="speculative")
-    lab.session = replace(
-        lab.state, evidence=lab.state.experiments.evidence.insert(minted.evidence_id, tainted)
-    )
+    held = lab.state.experiments
+    held = replace(held, evidence=held.evidence.insert(minted.evidence_id, tainted))
+    lab.session = replace(lab.state, experiments=held)
     event = lab.stage(
         "update_epistemic_status", "c", to_status="supported", evidence_ids=(minted.evidence_id,)
     )

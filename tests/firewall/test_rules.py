@@ -188,9 +188,9 @@ def test_what_waits_is_superseded_by_who_proposed_it_only() -> None:
     lab = Lab()
     lab.stage("create_proposition", "c", statement="s")
     change = Change(type="create_proposition", claim_id="c", statement="mine now")
-    event = lab.told(StageIntent(change=change, supersedes=lab.waiting.intent_id), BOB)
+    event = lab.told(StageIntent(change=change, supersedes=lab.waiting.subject.intent_id), BOB)
     refused(lab, event, "FORBIDDEN", "$.supersedes")
-    assert lab.waiting.change.statement == "s"
+    assert lab.waiting.subject.change.statement == "s"
 
 
 def test_where_two_must_agree_one_word_carries_nothing_out() -> None:
@@ -212,7 +212,7 @@ def test_an_escalated_intent_waits_under_its_new_item() -> None:
     lab.minute += 8 * 24 * 60
     event = lab.told(ExpireApproval(approval_id=old.approval_id))
     assert isinstance(event, ApprovalClosed)
-    intent = lab.state.intents.by_id[old.intent_id]
+    intent = lab.state.intents.by_id[old.subject.intent_id]
     assert (intent.state, intent.approval_id) == ("awaiting_approval", lab.waiting.approval_id)
     assert lab.waiting.approval_id != old.approval_id
 

@@ -22,7 +22,7 @@ def whole_story() -> Lab:
     lab.decide("MODIFIED", to_status="supported")
     lab.decide("APPROVED", BOB)
     lab.stage("quarantine_proposition", "c")
-    lab.stage("quarantine_proposition", "c", supersedes=lab.waiting.intent_id)
+    lab.stage("quarantine_proposition", "c", supersedes=lab.waiting.subject.intent_id)
     lab.decide("DEFERRED")
     lab.stage("fork_proposition", "c", statement="s", new_claim_id="d")
     lab.decide("REJECTED")

@@ -22,7 +22,7 @@ def session_with(**changes: Any) -> Session:
     """A session in which this and that has happened."""
     begun = begin("s", DeclareSession(ontology=ONTOLOGY, hypotheses=("h1", "h2")))
     held = {name: HashTrieMap(one) if isinstance(one, dict) else one for name, one in changes.items()}
-    return replace(begun, **held)
+    return replace(begun, substrate=replace(begun.substrate, **held))
 
 
 def facts_of(

@@ -88,7 +88,7 @@ def test_the_explanation_says_what_the_table_says_and_what_would_make_it_pass(ca
 def test_arbitration_in_a_session_says_what_the_table_says(case: Case) -> None:
     facts = facts_of(case.rules, finding(case))
     session = session_with(
-        sparse=SymbolicState(case.state), capabilities={CAPABILITY.capability_id: CAPABILITY}
+        symbolic_state=SymbolicState(case.state), capabilities={CAPABILITY.capability_id: CAPABILITY}
     )
     candidate = call_candidate(
         case.call["tool_id"], args=case.call["args"], capability_id=CAPABILITY.capability_id

@@ -41,13 +41,13 @@ def judge_call(
         return first
     if reasons := _spent(situation, capability) + turned_off(situation.mode, situation.facts.policy, finding):
         return denied(reasons)
-    rules, sparse = situation.rules, situation.session.substrate.symbolic_state
+    rules, state = situation.rules, situation.session.substrate.symbolic_state
     context = situation.context(tier=definition.tier, mutates=definition.mutates)
     action = Action(candidate.tool_id, definition.capabilities, candidate.args, context)
     if situation.stale and (overlap := situation.stale & rules.reads(action)):
         return stale(overlap)
-    judgement = with_consent(sparse.truths(rules).judge(sparse, action), situation.consent)
-    if (result := failed(judgement, action.known(sparse), rules)) is None:
+    judgement = with_consent(state.truths(rules).judge(state, action), situation.consent)
+    if (result := failed(judgement, action.known(state), rules)) is None:
         return allowed(call=envelope(situation, candidate, finding, definition, capability, index))
     if result.on_fail == "ask":
         asked = question(situation, candidate, finding, result, judgement.failures, index)

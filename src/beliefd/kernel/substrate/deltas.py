@@ -21,7 +21,7 @@ GOALS = "goal."
 
 
 def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> CandidateResult:
-    patch, sparse, rules = candidate.patch, situation.session.substrate.symbolic_state, situation.rules
+    patch, state, rules = candidate.patch, situation.session.substrate.symbolic_state, situation.rules
     touched = {*patch.set, *patch.remove}
     if reasons := _not_writable(situation, patch, touched):
         return denied(reasons)
@@ -30,12 +30,12 @@ def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> 
     )
     if situation.stale and (overlap := situation.stale & {*touched, *rules.reads(action)}):
         return stale(overlap)
-    judgement = with_consent(sparse.truths(rules).judge(sparse, action), situation.consent)
-    known: Any = action.known(sparse)
+    judgement = with_consent(state.truths(rules).judge(state, action), situation.consent)
+    known: Any = action.known(state)
     result = failed(judgement, known, rules)
     if result is None:
         # INVARIANT: staged on a copy, checked, then committed whole or dropped whole.
-        staged = sparse.patched(patch.set, patch.remove)
+        staged = state.patched(patch.set, patch.remove)
         judgement = with_consent(_broken(staged, action, situation), situation.consent)
         result = _dropped(judgement, staged, action, situation)
     if result is None:
