@@ -126,9 +126,9 @@ def _draw(target: Target, session_id: str, coming: Iterator[Entry]) -> None:
     """The session as it stands, redrawn below the events that led there."""
     from rich.live import Live
 
-    from beliefd.cli import views
+    from beliefd.cli.views import draw, event
 
     with target.calls() as calls, Live(console=console(), auto_refresh=False) as live:
         for entry in coming:
-            live.console.print(views.event(entry))
-            live.update(views.snapshot(calls.query_belief(session_id, at=entry["seq"])), refresh=True)
+            live.console.print(event(entry))
+            live.update(draw(calls.query_belief(session_id, at=entry["seq"])), refresh=True)

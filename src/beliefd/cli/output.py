@@ -1,14 +1,16 @@
 """What the command line prints and how it exits: JSON as answered, or text that agents cannot dress up."""
 
+import functools
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 import msgspec
+from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code
 
@@ -46,6 +48,29 @@ _EXITS = {
 }
 
 
+DECISION_EXITS = {
+    "PUBLISH": Exit.ALLOWED,
+    "EXECUTE": Exit.ALLOWED,
+    "EXPLAIN": Exit.ALLOWED,
+    "DEFER": Exit.DEFERRED,
+    "ESCALATE": Exit.DEFERRED,
+    "REFUSE": Exit.REFUSED,
+    "allow": Exit.ALLOWED,
+    "defer": Exit.DEFERRED,
+    "deny": Exit.REFUSED,
+}
+"""By what gates and arbitration say; their words do not overlap."""
+Exits = Callable[[Any], Exit]
+
+
+def always_allowed(_: Any) -> Exit:
+    return Exit.ALLOWED
+
+
+def passed(allowed: bool) -> Exit:
+    return Exit.ALLOWED if allowed else Exit.REFUSED
+
+
 def exit_of(error: BeliefdError) -> Exit:
     """A refusal that stands in the ledger is a decision; the same code before any decision is bad input."""
     if "audit_event_id" in (error.details or {}):
@@ -79,6 +104,46 @@ def complain(message: str) -> None:
 def print_json(answer: Any) -> None:
     """Exactly the answer, in one line."""
     click.echo(msgspec.json.encode(answer))
+
+
+class Reply(Struct, frozen=True):
+    """An answer with what people are told in its place (a line, or something drawn), and how to exit."""
+
+    answer: Any
+    words: Any = None
+    exit: Exit = Exit.ALLOWED
+
+
+def show(answer: Any, as_json: bool) -> None:
+    """The answer as it came, or drawn for people."""
+    reply = answer if isinstance(answer, Reply) else Reply(answer)
+    if as_json:
+        print_json(reply.answer)
+    elif isinstance(reply.words, str):
+        click.echo(reply.words)
+    else:
+        from beliefd.cli.views import draw
+
+        console().print(reply.words or draw(reply.answer))
+
+
+def replies(
+    json_help: str = "Print the answer as JSON.",
+) -> Callable[[Callable[..., Reply]], Callable[..., None]]:
+    """A command that finds its answer without asking a server."""
+
+    def decorated(command: Callable[..., Reply]) -> Callable[..., None]:
+        @click.option("--json", "as_json", is_flag=True, help=json_help)
+        @functools.wraps(command)
+        def run(as_json: bool, **given: Any) -> None:
+            with errors_exit(as_json):
+                reply = command(**given)
+            show(reply, as_json)
+            sys.exit(reply.exit)
+
+        return run
+
+    return decorated
 
 
 def visible(text: str) -> str:

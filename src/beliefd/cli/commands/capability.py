@@ -1,0 +1,63 @@
+"""`beliefd capability`: what agents may do with tools."""
+
+from typing import Any
+
+import click
+
+from beliefd.cli import output
+from beliefd.cli.options import SESSION
+from beliefd.cli.target import Question, Target, asks, target_options
+
+CAPABILITY = click.argument("capability_id", metavar="CAPABILITY")
+
+
+@click.group()
+def capability() -> None:
+    """Give agents capabilities, look at them, take them back."""
+
+
+@capability.command()
+@SESSION
+@click.option("--agent", "agent_id", required=True, metavar="ID", help="Who may use it.")
+@click.option("--tool", "tools", multiple=True, required=True, metavar="ID", help="A tool, or `*` for all.")
+@click.option("--read", "fs_read_roots", multiple=True, metavar="DIR", help="May read below this directory.")
+@click.option(
+    "--write", "fs_write_roots", multiple=True, metavar="DIR", help="May write below this directory."
+)
+@click.option("--host", "net_allowlist", multiple=True, metavar="HOST", help="May connect to this host.")
+@click.option("--calls", type=click.IntRange(min=0), help="At most so many calls.")
+@click.option("--expires-in", type=click.IntRange(min=1), default=3600, show_default=True, help="Seconds.")
+@click.option("--parent", metavar="TOKEN", help="Narrow this token down instead of issuing afresh.")
+@click.option("--signed", is_flag=True, help="A token that its holders can narrow down offline.")
+@target_options
+def issue(
+    target: Target, session_id: str, calls: int | None, expires_in: int, parent: str | None, **scope: Any
+) -> None:
+    """Issue a capability in SESSION; prints the token alone on the last line."""
+    given = {"agent_id": scope.pop("agent_id"), "signed": scope.pop("signed")}
+    wanted = {**{name: list(values) for name, values in scope.items()}, "budgets": {"calls": calls}}
+    answer = target.ask(
+        lambda asked: asked.issue_capability(
+            session_id, scope=wanted, expires_in_seconds=expires_in, parent_token=parent, **given
+        )
+    )
+    output.show(answer, target.as_json)
+    if not target.as_json:
+        click.echo(answer.token)
+
+
+@capability.command()
+@SESSION
+@CAPABILITY
+@asks()
+def show(session_id: str, capability_id: str) -> Question:
+    """What a capability allows and how much of it is used."""
+    return lambda calls: calls.show_capability(session_id, capability_id)
+
+
+@capability.command()
+@CAPABILITY
+@asks()
+def revoke(capability_id: str) -> Question:
+    """End a capability (as `<session>/<capability>`) and all that came out of it."""
+    return lambda calls: calls.revoke_capability(capability_id)

@@ -1,0 +1,41 @@
+"""`beliefd evidence`: what runs have minted, and what it counts for."""
+
+from typing import Any
+
+import click
+
+from beliefd.cli.options import CLAIM, CONDITIONS, OF_SESSION, SESSION
+from beliefd.cli.target import Question, asks
+
+
+@click.group()
+def evidence() -> None:
+    """Let what runs have minted count for a claim."""
+
+
+@evidence.command()
+@SESSION
+@CLAIM
+@click.argument("run_id", metavar="RUN")
+@click.argument("role", metavar="ROLE")
+@CONDITIONS
+@asks()
+def link(session_id: str, **given: Any) -> Question:
+    """Link the evidence of RUN to CLAIM as support, refute, undercut or replicate."""
+    return lambda calls: calls.link_evidence(session_id, **given)
+
+
+@evidence.command("list")
+@OF_SESSION
+@asks()
+def list_(session_id: str, **asked: Any) -> Question:
+    """The evidence of a session, linked or not."""
+    return lambda calls: calls.list_evidence(session_id, **asked)
+
+
+@evidence.command()
+@SESSION
+@asks()
+def discoveries(session_id: str) -> Question:
+    """Which of all claims tested in a session can be believed together."""
+    return lambda calls: calls.list_discoveries(session_id)

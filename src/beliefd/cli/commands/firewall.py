@@ -1,0 +1,41 @@
+"""`beliefd firewall`: the scan for speculation, on any JSON file."""
+
+import click
+
+from beliefd.cli.files import read_bytes
+from beliefd.cli.options import FILE
+from beliefd.cli.output import Exit, Reply, replies, visible
+from beliefd.kernel.errors import invalid
+
+
+@click.group()
+def firewall() -> None:
+    """Look for speculation where only evidence belongs."""
+
+
+@firewall.command()
+@FILE
+@click.option("--spec", is_flag=True, help="Hold it to what an experiment's plan may not have in it.")
+@replies("Print what was found as JSON.")
+def scan(path: str, spec: bool) -> Reply:
+    """Find markers of speculation in FILE (JSON; `-` is stdin).
+
+    Exits 0 if there are none, 4 with the path of the first one, 2 if FILE cannot be read.
+    """
+    from beliefd.kernel.firewall.embedded import Tangled, whole
+    from beliefd.kernel.firewall.markers import find_marker
+    from beliefd.kernel.firewall.vocabulary import Vocabulary
+
+    try:
+        document = whole(read_bytes(path))
+    except Tangled:
+        raise invalid(f"`{path}` is nested too deep to be read") from None
+    except ValueError as error:
+        raise invalid(f"`{path}` is not JSON: {error}") from None
+    marker = find_marker(document, Vocabulary.RESIDUE if spec else Vocabulary.EVIDENCE)
+    if marker is None:
+        return Reply({"clean": True, "marker": None}, "clean: no marker of speculation")
+    if marker.unreadable:
+        raise invalid(f"`{path}` cannot be read: {marker.found}", marker.path)
+    found = visible(f"marked: {marker.path}: {marker.found}")
+    return Reply({"clean": False, "marker": marker}, found, Exit.REFUSED)

@@ -1,0 +1,77 @@
+"""`beliefd hypothesis`: ideas, which count for nothing."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from beliefd.cli.language_model import ask_model
+from beliefd.cli.options import CLAIM, CONDITIONS, OF_SESSION, SESSION, model_options
+from beliefd.cli.target import Question, asks
+from beliefd.kernel.errors import invalid
+
+if TYPE_CHECKING:
+    from beliefd.kernel.firewall.hints import Speculation
+
+STATEMENT = click.argument("statement", metavar="STATEMENT")
+IDEA = ("statement", "mechanism", "prediction")
+
+
+@click.group()
+def hypothesis() -> None:
+    """Note ideas in the speculative lane, where nothing counts."""
+
+
+@hypothesis.command()
+@SESSION
+@CLAIM
+@STATEMENT
+@click.option("--mechanism", default="", help="How it would come about.")
+@click.option("--prediction", default="", help="What would be seen if it were so.")
+@CONDITIONS
+@asks()
+def note(session_id: str, claim_id: str, **given: Any) -> Question:
+    """Note an alternative to CLAIM."""
+    idea = {name: given.pop(name) for name in IDEA}
+    return lambda calls: calls.speculate(session_id, claim_id, [idea], **given)
+
+
+@hypothesis.command()
+@SESSION
+@CLAIM
+@STATEMENT
+@model_options(required=True)
+@click.option("--seed", type=click.IntRange(min=0), help="For a model that takes one.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, writable=True), help="Keep the ideas in this file too."
+)
+@asks()
+def imagine(session_id: str, claim_id: str, **asked: Any) -> Question:
+    """Have a language model imagine alternatives to CLAIM, which STATEMENT puts into words, and note them.
+
+    The file of `--out` is the `speculation` that a plan may be informed by.
+    """
+    ideas = _imagined(**asked)
+    noted = [{name: getattr(one, name) for name in IDEA} for one in ideas.alternatives]
+    return lambda calls: calls.speculate(session_id, claim_id, noted)
+
+
+def _imagined(statement: str, seed: int | None, out: str | None, **model: Any) -> "Speculation":
+    import msgspec
+
+    from beliefd.agents.speculative import SpeculativeAgent
+
+    ideas = ask_model(lambda opened: SpeculativeAgent(opened).speculate(statement, seed=seed), **model)
+    if not ideas.alternatives:
+        raise invalid("the model imagined no alternative", "--model")
+    if out is not None:
+        Path(out).write_bytes(msgspec.json.format(msgspec.json.encode(ideas)) + b"\n")
+    return ideas
+
+
+@hypothesis.command("list")
+@OF_SESSION
+@asks()
+def list_(session_id: str, **asked: Any) -> Question:
+    """The speculative hypotheses of a session."""
+    return lambda calls: calls.list_hypotheses(session_id, **asked)

@@ -1,0 +1,87 @@
+"""`beliefd policy`: policy files, tried out before they are in force, and brought into force."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from beliefd.cli.output import DECISION_EXITS, Reply, passed, replies
+from beliefd.cli.target import Question, asks
+
+PATH = click.Path(path_type=Path)
+FILE = click.argument("path", metavar="FILE", type=PATH)
+POLICY = click.option("--policy", "policy_file", type=PATH, required=True, help="The policy, YAML or JSON.")
+
+
+@click.group()
+def policy() -> None:
+    """Check, try out and adopt the rules that decisions are made under."""
+
+
+@policy.command()
+@FILE
+@replies("Print the whole policy as JSON, defaults filled in.")
+def check(path: Path) -> Reply:
+    """Say whether FILE can be adopted, and if not, which line is wrong."""
+    from beliefd.ledger.chain import policy_hash
+    from beliefd.policy.files import load_policy
+    from beliefd.protocol.claim_answers import PolicyAnswer
+
+    found = load_policy(path)
+    answer = PolicyAnswer(policy_hash=policy_hash(found), policy=found, source="file")
+    return Reply(answer, f"ok: policy {answer.policy_hash}")
+
+
+@policy.command()
+@asks()
+def show() -> Question:
+    """Which policy is in force, and where it comes from."""
+    return lambda calls: calls.show_policy()
+
+
+@policy.command()
+@FILE
+@asks(create=True)
+def adopt(path: Path) -> Question:
+    """Decide by FILE from now on, on every server of the store; it holds until another is adopted."""
+    from beliefd.policy.files import load_policy
+
+    found = load_policy(path)
+    return lambda calls: calls.adopt_policy(found)
+
+
+@policy.command()
+@POLICY
+@click.option(
+    "--state", "state_file", type=PATH, required=True, help="F_sparse: an object of keys and values."
+)
+@click.option("--call", "call_file", type=PATH, required=True, help='`{"tool_id": ..., "args": {...}}`.')
+@click.option(
+    "--token", "token_file", type=PATH, help="A capability, as `beliefd capability show --json` prints it."
+)
+@replies("Print the explanation as JSON.")
+def explain(policy_file: Path, **files: Any) -> Reply:
+    """Say what arbitration would make of a call, and why. Needs no server and records nothing."""
+    from beliefd.policy.files import load_policy
+    from beliefd.policy.trying import explain_files
+    from beliefd.steward.outside import now
+
+    answer = explain_files(load_policy(policy_file), **files, now=now())
+    return Reply(answer, exit=DECISION_EXITS[answer.verdict])
+
+
+@policy.command()
+@click.argument("path", metavar="CASES", type=PATH)
+@POLICY
+@replies("Print every case as JSON.")
+def test(path: Path, policy_file: Path) -> Reply:
+    """Run a file of calls and compare with the verdicts they should get."""
+    from beliefd.cli.views.policy import cases
+    from beliefd.policy.files import load_policy
+    from beliefd.policy.trying import try_cases
+    from beliefd.steward.outside import now
+
+    tried = try_cases(load_policy(policy_file), path, now())
+    failed = sum(not case.ok for case in tried)
+    answer = {"passed": len(tried) - failed, "failed": failed, "cases": tried}
+    return Reply(answer, cases(tried), passed(not failed))

@@ -1,0 +1,39 @@
+"""`beliefd proposition`: what is believed over all sessions, and why."""
+
+from typing import Any, get_args
+
+import click
+
+from beliefd.cli.options import CLAIM, page_options
+from beliefd.cli.target import Question, asks
+from beliefd.kernel.firewall.artifacts import EpistemicStatus
+
+
+@click.group()
+def proposition() -> None:
+    """See what is believed over all sessions, on what grounds, and how it came to that."""
+
+
+@proposition.command("list")
+@click.option("--status", type=click.Choice(get_args(EpistemicStatus)), help="Only those with this status.")
+@page_options("CLAIM")
+@asks()
+def list_(**asked: Any) -> Question:
+    """Propositions with their epistemic status, by id."""
+    return lambda calls: calls.list_propositions(**asked)
+
+
+@proposition.command()
+@CLAIM
+@asks()
+def show(claim_id: str) -> Question:
+    """One proposition with its evidence and intents in every session."""
+    return lambda calls: calls.show_proposition(claim_id)
+
+
+@proposition.command()
+@CLAIM
+@asks()
+def why(claim_id: str) -> Question:
+    """The events that led to its status: experiment, run, evidence, intent, approval."""
+    return lambda calls: calls.why_proposition(claim_id)

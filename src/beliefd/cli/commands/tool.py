@@ -1,0 +1,17 @@
+"""`beliefd tool`: the tools that agents can ask for."""
+
+import click
+
+from beliefd.cli.target import Question, asks
+
+
+@click.group()
+def tool() -> None:
+    """See which tools agents can ask for."""
+
+
+@tool.command("list")
+@asks()
+def list_() -> Question:
+    """The tools of the server and what they take."""
+    return lambda calls: calls.list_tools()
