@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import click
+from click import argument, option
 
 from beliefd.kernel.errors import BeliefdError
 
@@ -35,8 +36,8 @@ def together(*options: Decorator) -> Decorator:
     """Several arguments and options as one decorator, in the order in which help lists them."""
 
     def decorated(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
+        for add in reversed(options):
+            command = add(command)
         return command
 
     return decorated
@@ -44,27 +45,23 @@ def together(*options: Decorator) -> Decorator:
 
 def setting(name: str, variable: str, help_text: str | None = None, **more: Any) -> Decorator:
     """An option that can be set in the environment too."""
-    return click.option(name, envvar=variable, show_envvar=True, help=help_text, **more)
+    return option(name, envvar=variable, show_envvar=True, help=help_text, **more)
 
 
-SESSION = click.argument("session_id", metavar="SESSION")
-CLAIM = click.argument("claim_id", metavar="CLAIM")
-FILE = click.argument("path", metavar="FILE")
-CONTEXT = click.option(
-    "--context", type=json_object, default={}, metavar="JSON", help="Stored with the request."
-)
-POLICY = click.option("--policy", "policy_file", type=FILE_PATH, help="YAML or JSON.")
-KEY = click.option(
-    "--key", "idempotency_key", metavar="TEXT", help="Sending the same key again changes nothing."
-)
+SESSION = argument("session_id", metavar="SESSION")
+CLAIM = argument("claim_id", metavar="CLAIM")
+FILE = argument("path", metavar="FILE")
+CONTEXT = option("--context", type=json_object, default={}, metavar="JSON", help="Stored with the request.")
+POLICY = option("--policy", "policy_file", type=FILE_PATH, help="YAML or JSON.")
+KEY = option("--key", "idempotency_key", metavar="TEXT", help="Sending the same key again changes nothing.")
 CONDITIONS = together(
-    click.option("--if-match", metavar="EVENT", help="Only if this is still the newest event."), KEY
+    option("--if-match", metavar="EVENT", help="Only if this is still the newest event."), KEY
 )
 """Under the names that the client's methods give them."""
 OF_SESSION = together(
     SESSION,
-    click.option("--claim", "claim_id", metavar="ID", help="Only those of this claim."),
-    click.option("--cursor", metavar="ID", help="Go on after this one."),
+    option("--claim", "claim_id", metavar="ID", help="Only those of this claim."),
+    option("--cursor", metavar="ID", help="Go on after this one."),
 )
 """What lists something of one session."""
 
@@ -72,8 +69,8 @@ OF_SESSION = together(
 def page_options(metavar: str, help_text: str = "Go on after this one.") -> Decorator:
     """What lists something over all sessions."""
     return together(
-        click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True),
-        click.option("--cursor", metavar=metavar, help=help_text),
+        option("--limit", type=click.IntRange(1, 500), default=50, show_default=True),
+        option("--cursor", metavar=metavar, help=help_text),
     )
 
 
@@ -112,7 +109,7 @@ JUDGES = together(
 
 def model_options(required: bool) -> Decorator:
     """`--model`, `--llm-model` and the key that goes with them."""
-    where = click.option(
+    where = option(
         "--model", required=required, metavar="WHERE", help="`smollm2`, a .gguf file, or an API's URL."
     )
     return together(where, _LLM)

@@ -12,6 +12,7 @@ import click
 import msgspec
 from msgspec import Struct
 
+from beliefd.cli.options import Decorator, together
 from beliefd.kernel.errors import BeliefdError, Code
 
 if TYPE_CHECKING:
@@ -128,11 +129,11 @@ def show(answer: Any, as_json: bool) -> None:
 
 
 def replies(
-    json_help: str = "Print the answer as JSON.",
-) -> Callable[[Callable[..., Reply]], Callable[..., None]]:
-    """A command that finds its answer without asking a server."""
+    group: click.Group, *parameters: Decorator, json_help: str = "Print the answer as JSON."
+) -> Callable[[Callable[..., Reply]], click.Command]:
+    """A command of `group` that finds its answer without asking a server."""
 
-    def decorated(command: Callable[..., Reply]) -> Callable[..., None]:
+    def decorated(command: Callable[..., Reply]) -> click.Command:
         @click.option("--json", "as_json", is_flag=True, help=json_help)
         @functools.wraps(command)
         def run(as_json: bool, **given: Any) -> None:
@@ -141,7 +142,7 @@ def replies(
             show(reply, as_json)
             sys.exit(reply.exit)
 
-        return run
+        return group.command(command.__name__.rstrip("_"))(together(*parameters)(run))
 
     return decorated
 

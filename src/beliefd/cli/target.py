@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec import Struct
 
-from beliefd.cli.options import DIRECTORY, setting, together
+from beliefd.cli.options import DIRECTORY, Decorator, setting, together
 from beliefd.cli.output import Exits, always_allowed, errors_exit, show
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
@@ -150,14 +150,14 @@ def target_options(command: F) -> F:
 
 
 def asks(
-    *, create: bool = False, exits: Exits = always_allowed
-) -> Callable[[Callable[..., Question]], Callable[..., None]]:
-    """A command that makes one question of its arguments; the answer is shown, and `exits` says how to end.
+    group: click.Group, *parameters: Decorator, create: bool = False, exits: Exits = always_allowed
+) -> Callable[[Callable[..., Question]], click.Command]:
+    """A command of `group` that makes one question of its arguments, whose answer is shown.
 
-    With `create`, a store that is not there yet is made.
+    With `create`, a store that is not there yet is made. `exits` says how to end, by the answer.
     """
 
-    def decorated(command: Callable[..., Question]) -> Callable[..., None]:
+    def decorated(command: Callable[..., Question]) -> click.Command:
         @target_options
         @functools.wraps(command)
         def run(target: Target, **given: Any) -> None:
@@ -165,6 +165,6 @@ def asks(
             show(answer, target.as_json)
             sys.exit(exits(answer))
 
-        return run
+        return group.command(command.__name__.rstrip("_"))(together(*parameters)(run))
 
     return decorated

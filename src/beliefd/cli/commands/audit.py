@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click import argument, option
 
 from beliefd.cli import output
 from beliefd.cli.files import read_bytes
@@ -27,8 +28,8 @@ def audit() -> None:
 
 @audit.command()
 @SESSION
-@click.option("--since", metavar="EVENT", help="Only what came after this event.")
-@click.option("--follow", is_flag=True, help="Keep printing what is recorded, until Ctrl-C.")
+@option("--since", metavar="EVENT", help="Only what came after this event.")
+@option("--follow", is_flag=True, help="Keep printing what is recorded, until Ctrl-C.")
 @target_options
 def show(target: Target, session_id: str, since: str | None, follow: bool) -> None:
     """Print the ledger as a timeline; with --json, one event per line when following."""
@@ -43,9 +44,9 @@ def show(target: Target, session_id: str, since: str | None, follow: bool) -> No
 
 
 @audit.command()
-@click.argument("session_id", metavar="[SESSION]", required=False)
-@click.option("--file", "path", metavar="FILE", help="An exported ledger; no server or store is needed.")
-@click.option("--all", "every", is_flag=True, help="Every session that there is.")
+@argument("session_id", metavar="[SESSION]", required=False)
+@option("--file", "path", metavar="FILE", help="An exported ledger; no server or store is needed.")
+@option("--all", "every", is_flag=True, help="Every session that there is.")
 @target_options
 def verify(target: Target, session_id: str | None, path: str | None, every: bool) -> None:
     """Recompute every hash, link and decision, and name the first event that does not hold."""
@@ -62,7 +63,7 @@ def verify(target: Target, session_id: str | None, path: str | None, every: bool
 
 @audit.command()
 @SESSION
-@click.option("-o", "--output", "place", type=FILE_PATH, help="Default: stdout.")
+@option("-o", "--output", "place", type=FILE_PATH, help="Default: stdout.")
 @target_options
 def export(target: Target, session_id: str, place: Path | None) -> None:
     """Write the ledger as JSON Lines, ready for any verifier."""
@@ -79,19 +80,14 @@ def export(target: Target, session_id: str, place: Path | None) -> None:
     output.show(Reply(answer, f"wrote {events} events to {place}"), target.as_json)
 
 
-@audit.command("import")
-@FILE
-@asks(create=True)
+@asks(audit, FILE, create=True)
 def import_(path: str) -> Question:
     """Verify an exported ledger and take it in."""
     data = read_bytes(path)
     return lambda calls: calls.import_ledger(data)
 
 
-@audit.command()
-@SESSION
-@FILE
-@asks()
+@asks(audit, SESSION, FILE)
 def merge(session_id: str, path: str) -> Question:
     """Take over the eliminations of a replica that was apart."""
     data = read_bytes(path)
@@ -99,7 +95,7 @@ def merge(session_id: str, path: str) -> Question:
 
 
 @audit.command()
-@click.argument("source", metavar="FILE|SESSION")
+@argument("source", metavar="FILE|SESSION")
 @target_options
 def replay(target: Target, source: str) -> None:
     """Rebuild the state twice, by folding what was decided and by deciding it all again.

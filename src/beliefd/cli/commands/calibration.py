@@ -4,15 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click import argument, option
 
 from beliefd.cli.options import FILE_PATH
 from beliefd.cli.output import DECISION_EXITS
 from beliefd.cli.target import Question, asks
 from beliefd.kernel.errors import invalid
 
-NAME = click.argument("name")
-FILE = click.argument("path", metavar="FILE", type=FILE_PATH)
-VERSION = click.option("--version", type=click.IntRange(1), help="The newest, unless given.")
+NAME = argument("name")
+FILE = argument("path", metavar="FILE", type=FILE_PATH)
+VERSION = option("--version", type=click.IntRange(1), help="The newest, unless given.")
 
 
 @click.group()
@@ -20,43 +21,41 @@ def calibration() -> None:
     """Keep calibration sets, and predict by their name."""
 
 
-@calibration.command()
-@NAME
-@FILE
-@click.option("--model", required=True, metavar="ID", help="Whose answers the scores are of.")
-@click.option("--score", type=click.Choice(["lac", "aps"]), default="lac", show_default=True)
-@asks(create=True)
+@asks(
+    calibration,
+    NAME,
+    FILE,
+    option("--model", required=True, metavar="ID", help="Whose answers the scores are of."),
+    option("--score", type=click.Choice(["lac", "aps"]), default="lac", show_default=True),
+    create=True,
+)
 def put(name: str, path: Path, **about: Any) -> Question:
     """Keep what FILE holds as NAME: `scores`, or `probabilities` with `labels`; perhaps `groups`."""
     given = _read(path)
     return lambda calls: calls.store_calibration(name, **about, **given)
 
 
-@calibration.command()
-@NAME
-@FILE
-@asks()
+@asks(calibration, NAME, FILE)
 def append(name: str, path: Path) -> Question:
     """Add what FILE holds to NAME. Tells if it does not look like what was there."""
     given = _read(path)
     return lambda calls: calls.append_calibration(name, **given)
 
 
-@calibration.command()
-@NAME
-@VERSION
-@asks()
+@asks(calibration, NAME, VERSION)
 def show(name: str, version: int | None) -> Question:
     """What NAME is about, and how small an alpha it allows."""
     return lambda calls: calls.show_calibration(name, version=version)
 
 
-@calibration.command()
-@NAME
-@FILE
-@click.option("--alpha", type=click.FloatRange(0.0001, 0.9999), default=0.1, show_default=True)
-@VERSION
-@asks(exits=lambda answer: DECISION_EXITS[answer.gate_recommendation])
+@asks(
+    calibration,
+    NAME,
+    FILE,
+    option("--alpha", type=click.FloatRange(0.0001, 0.9999), default=0.1, show_default=True),
+    VERSION,
+    exits=lambda answer: DECISION_EXITS[answer.gate_recommendation],
+)
 def predict(name: str, path: Path, **asked: Any) -> Question:
     """Which labels cannot be ruled out for the `probabilities` in FILE. Exits 3 if it should wait."""
     given = _read(path)

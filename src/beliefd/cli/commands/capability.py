@@ -3,12 +3,13 @@
 from typing import Any
 
 import click
+from click import argument, option
 
 from beliefd.cli import output
 from beliefd.cli.options import SESSION
 from beliefd.cli.target import Question, Target, asks, target_options
 
-CAPABILITY = click.argument("capability_id", metavar="CAPABILITY")
+CAPABILITY = argument("capability_id", metavar="CAPABILITY")
 
 
 @click.group()
@@ -18,17 +19,15 @@ def capability() -> None:
 
 @capability.command()
 @SESSION
-@click.option("--agent", "agent_id", required=True, metavar="ID", help="Who may use it.")
-@click.option("--tool", "tools", multiple=True, required=True, metavar="ID", help="A tool, or `*` for all.")
-@click.option("--read", "fs_read_roots", multiple=True, metavar="DIR", help="May read below this directory.")
-@click.option(
-    "--write", "fs_write_roots", multiple=True, metavar="DIR", help="May write below this directory."
-)
-@click.option("--host", "net_allowlist", multiple=True, metavar="HOST", help="May connect to this host.")
-@click.option("--calls", type=click.IntRange(min=0), help="At most so many calls.")
-@click.option("--expires-in", type=click.IntRange(min=1), default=3600, show_default=True, help="Seconds.")
-@click.option("--parent", metavar="TOKEN", help="Narrow this token down instead of issuing afresh.")
-@click.option("--signed", is_flag=True, help="A token that its holders can narrow down offline.")
+@option("--agent", "agent_id", required=True, metavar="ID", help="Who may use it.")
+@option("--tool", "tools", multiple=True, required=True, metavar="ID", help="A tool, or `*` for all.")
+@option("--read", "fs_read_roots", multiple=True, metavar="DIR", help="May read below this directory.")
+@option("--write", "fs_write_roots", multiple=True, metavar="DIR", help="May write below this directory.")
+@option("--host", "net_allowlist", multiple=True, metavar="HOST", help="May connect to this host.")
+@option("--calls", type=click.IntRange(min=0), help="At most so many calls.")
+@option("--expires-in", type=click.IntRange(min=1), default=3600, show_default=True, help="Seconds.")
+@option("--parent", metavar="TOKEN", help="Narrow this token down instead of issuing afresh.")
+@option("--signed", is_flag=True, help="A token that its holders can narrow down offline.")
 @target_options
 def issue(
     target: Target, session_id: str, calls: int | None, expires_in: int, parent: str | None, **scope: Any
@@ -46,18 +45,13 @@ def issue(
         click.echo(answer.token)
 
 
-@capability.command()
-@SESSION
-@CAPABILITY
-@asks()
+@asks(capability, SESSION, CAPABILITY)
 def show(session_id: str, capability_id: str) -> Question:
     """What a capability allows and how much of it is used."""
     return lambda calls: calls.show_capability(session_id, capability_id)
 
 
-@capability.command()
-@CAPABILITY
-@asks()
+@asks(capability, CAPABILITY)
 def revoke(capability_id: str) -> Question:
     """End a capability (as `<session>/<capability>`) and all that came out of it."""
     return lambda calls: calls.revoke_capability(capability_id)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click import argument, option
 
 from beliefd.cli.files import read_object
 from beliefd.cli.options import CONDITIONS, FILE, POLICY, SESSION
@@ -19,28 +20,25 @@ def claim() -> None:
     """Put claims before the gates, and see what became of them."""
 
 
-@claim.command()
-@SESSION
-@FILE
-@CONDITIONS
-@asks(exits=lambda answer: DECISION_EXITS[answer.decision])
+@asks(claim, SESSION, FILE, CONDITIONS, exits=lambda answer: DECISION_EXITS[answer.decision])
 def submit(session_id: str, path: str, **conditions: Any) -> Question:
     """Submit the bundle in FILE (JSON or YAML; `-` is stdin). Exits 0 published, 3 waits, 4 refused."""
     bundle = read_object(path, A_BUNDLE)
     return lambda calls: calls.submit_claims(session_id, bundle, **conditions)
 
 
-@claim.command()
-@FILE
-@POLICY
-@click.option(
-    "--tier",
-    type=click.Choice([tier.name for tier in Tier]),
-    default=Tier.PRIVILEGE.name,
-    show_default=True,
-    help="Tier of the principal who would submit it.",
+@replies(
+    claim,
+    FILE,
+    POLICY,
+    option(
+        "--tier",
+        type=click.Choice([tier.name for tier in Tier]),
+        default=Tier.PRIVILEGE.name,
+        show_default=True,
+        help="Tier of the principal who would submit it.",
+    ),
 )
-@replies()
 def check(path: str, policy_file: Path | None, tier: str) -> Reply:
     """What the gates would say of FILE. Needs no server and records nothing."""
     import beliefd
@@ -54,10 +52,7 @@ def check(path: str, policy_file: Path | None, tier: str) -> Reply:
     return Reply(answer, exit=DECISION_EXITS[answer.decision])
 
 
-@claim.command()
-@SESSION
-@click.argument("bundle_id", metavar="[BUNDLE]", required=False)
-@asks()
+@asks(claim, SESSION, argument("bundle_id", metavar="[BUNDLE]", required=False))
 def show(session_id: str, bundle_id: str | None) -> Question:
     """One bundle as it was last judged, or all of a session."""
     if bundle_id is None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click import option
 
 from beliefd.cli.output import errors_exit, fail
 from beliefd.cli.server import ServerSettings, bind, loop_factory, run_server, url_of
@@ -33,12 +34,10 @@ PARTICIPANTS: dict[str, tuple[Role, Tier | None]] = {
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes any.")
+@option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes any.")
 @store_options
-@click.option("--once", is_flag=True, help="Stop after the story instead of staying up.")
-@click.option(
-    "--pace", type=click.FloatRange(0, 60), default=0.7, show_default=True, help="Seconds per step."
-)
+@option("--once", is_flag=True, help="Stop after the story instead of staying up.")
+@option("--pace", type=click.FloatRange(0, 60), default=0.7, show_default=True, help="Seconds per step.")
 def demo(port: int, data: Path, store: str | None, once: bool, pace: float) -> None:
     """Start the server, play an incident through it, and leave it running to try out."""
     from beliefd.cli.demo.run import StoryBroken

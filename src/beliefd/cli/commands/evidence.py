@@ -3,6 +3,7 @@
 from typing import Any
 
 import click
+from click import argument
 
 from beliefd.cli.options import CLAIM, CONDITIONS, OF_SESSION, SESSION
 from beliefd.cli.target import Question, asks
@@ -13,29 +14,21 @@ def evidence() -> None:
     """Let what runs have minted count for a claim."""
 
 
-@evidence.command()
-@SESSION
-@CLAIM
-@click.argument("run_id", metavar="RUN")
-@click.argument("role", metavar="ROLE")
-@CONDITIONS
-@asks()
+@asks(
+    evidence, SESSION, CLAIM, argument("run_id", metavar="RUN"), argument("role", metavar="ROLE"), CONDITIONS
+)
 def link(session_id: str, **given: Any) -> Question:
     """Link the evidence of RUN to CLAIM as support, refute, undercut or replicate."""
     return lambda calls: calls.link_evidence(session_id, **given)
 
 
-@evidence.command("list")
-@OF_SESSION
-@asks()
+@asks(evidence, OF_SESSION)
 def list_(session_id: str, **asked: Any) -> Question:
     """The evidence of a session, linked or not."""
     return lambda calls: calls.list_evidence(session_id, **asked)
 
 
-@evidence.command()
-@SESSION
-@asks()
+@asks(evidence, SESSION)
 def discoveries(session_id: str) -> Question:
     """Which of all claims tested in a session can be believed together."""
     return lambda calls: calls.list_discoveries(session_id)

@@ -5,6 +5,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import click
+from click import argument
 
 from beliefd.cli import output
 from beliefd.cli.files import read_object
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from beliefd.client.synchronous import Calls
     from beliefd.protocol.firewall_answers import ExperimentView
 
-EXPERIMENT = together(SESSION, click.argument("experiment_id", metavar="EXPERIMENT"))
+EXPERIMENT = together(SESSION, argument("experiment_id", metavar="EXPERIMENT"))
 PLAN_MEMBERS = ("spec", "claim", "speculation", "hints")
 POLL_SECONDS = 0.1
 
@@ -28,19 +29,9 @@ def experiment() -> None:
     """Plan experiments, run them, and make recorded runs again."""
 
 
-@experiment.command()
-@SESSION
-@FILE
-@model_options(required=False)
-@CONDITIONS
-@asks()
+@asks(experiment, SESSION, FILE, model_options(required=False), CONDITIONS)
 def design(
-    session_id: str,
-    path: str,
-    model: str | None,
-    llm_model: str | None,
-    llm_key: str | None,
-    **conditions: Any,
+    session_id: str, path: str, if_match: str | None, idempotency_key: str | None, **model: Any
 ) -> Question:
     """Freeze the plan in FILE (JSON or YAML; `-` is stdin).
 
@@ -49,9 +40,11 @@ def design(
     than the rule does, never easier.
     """
     given = _plan(path)
-    if model is not None and "claim" in given:
-        given = {"spec": _chosen(given, model, llm_model, llm_key)}
-    return lambda calls: calls.design_experiment(session_id, **given, **conditions)
+    if model["model"] is not None and "claim" in given:
+        given = {"spec": _chosen(given, **model)}
+    return lambda calls: calls.design_experiment(
+        session_id, **given, if_match=if_match, idempotency_key=idempotency_key
+    )
 
 
 @experiment.command()
@@ -75,33 +68,25 @@ def watch(target: Target, session_id: str, experiment_id: str) -> None:
     _follow(target, session_id, experiment_id, lambda calls: calls.show_experiment(session_id, experiment_id))
 
 
-@experiment.command()
-@EXPERIMENT
-@asks()
+@asks(experiment, EXPERIMENT)
 def cancel(session_id: str, experiment_id: str) -> Question:
     """Stop a run; it is recorded as cancelled, and no evidence comes of it."""
     return lambda calls: calls.cancel_experiment(session_id, experiment_id)
 
 
-@experiment.command()
-@EXPERIMENT
-@asks(exits=lambda answer: passed(answer.reproduced))
+@asks(experiment, EXPERIMENT, exits=lambda answer: passed(answer.reproduced))
 def reproduce(session_id: str, experiment_id: str) -> Question:
     """Make a recorded run again with its seed. Exits 0 if its hash is the recorded one, else 4."""
     return lambda calls: calls.reproduce_experiment(session_id, experiment_id)
 
 
-@experiment.command("list")
-@OF_SESSION
-@asks()
+@asks(experiment, OF_SESSION)
 def list_(session_id: str, **asked: Any) -> Question:
     """The experiments of a session."""
     return lambda calls: calls.list_experiments(session_id, **asked)
 
 
-@experiment.command()
-@EXPERIMENT
-@asks()
+@asks(experiment, EXPERIMENT)
 def show(session_id: str, experiment_id: str) -> Question:
     """One experiment: its plan, its checks, what it came to."""
     return lambda calls: calls.show_experiment(session_id, experiment_id)
@@ -117,7 +102,7 @@ def _plan(path: str) -> dict[str, Any]:
     return given
 
 
-def _chosen(given: dict[str, Any], *model: Any) -> dict[str, Any]:
+def _chosen(given: dict[str, Any], **model: Any) -> dict[str, Any]:
     """The plan that the verifying agent makes of a claim. Hints end here: the plan has their digest only."""
     import msgspec
 
@@ -131,7 +116,7 @@ def _chosen(given: dict[str, Any], *model: Any) -> dict[str, Any]:
     assert claim is not None  # noqa: S101 - asked by who calls this
     if request.speculation is not None:
         hints = extract_hints(claim.claim_id, request.speculation)
-    spec = ask_model(lambda opened: VerifyAgent(opened).design(claim, hints), *model)
+    spec = ask_model(lambda opened: VerifyAgent(opened).design(claim, hints), **model)
     plan: dict[str, Any] = msgspec.to_builtins(spec)
     return plan
 

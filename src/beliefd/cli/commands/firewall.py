@@ -1,6 +1,7 @@
 """`beliefd firewall`: the scan for speculation, on any JSON file."""
 
 import click
+from click import option
 
 from beliefd.cli.files import read_bytes
 from beliefd.cli.options import FILE
@@ -13,10 +14,12 @@ def firewall() -> None:
     """Look for speculation where only evidence belongs."""
 
 
-@firewall.command()
-@FILE
-@click.option("--spec", is_flag=True, help="Hold it to what an experiment's plan may not have in it.")
-@replies("Print what was found as JSON.")
+@replies(
+    firewall,
+    FILE,
+    option("--spec", is_flag=True, help="Hold it to what an experiment's plan may not have in it."),
+    json_help="Print what was found as JSON.",
+)
 def scan(path: str, spec: bool) -> Reply:
     """Find markers of speculation in FILE (JSON; `-` is stdin).
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click import argument, option
 
 from beliefd.cli.language_model import ask_model
 from beliefd.cli.options import CLAIM, CONDITIONS, OF_SESSION, SESSION, model_options
@@ -13,7 +14,7 @@ from beliefd.kernel.errors import invalid
 if TYPE_CHECKING:
     from beliefd.kernel.firewall.hints import Speculation
 
-STATEMENT = click.argument("statement", metavar="STATEMENT")
+STATEMENT = argument("statement", metavar="STATEMENT")
 IDEA = ("statement", "mechanism", "prediction")
 
 
@@ -22,30 +23,30 @@ def hypothesis() -> None:
     """Note ideas in the speculative lane, where nothing counts."""
 
 
-@hypothesis.command()
-@SESSION
-@CLAIM
-@STATEMENT
-@click.option("--mechanism", default="", help="How it would come about.")
-@click.option("--prediction", default="", help="What would be seen if it were so.")
-@CONDITIONS
-@asks()
+@asks(
+    hypothesis,
+    SESSION,
+    CLAIM,
+    STATEMENT,
+    option("--mechanism", default="", help="How it would come about."),
+    option("--prediction", default="", help="What would be seen if it were so."),
+    CONDITIONS,
+)
 def note(session_id: str, claim_id: str, **given: Any) -> Question:
     """Note an alternative to CLAIM."""
     idea = {name: given.pop(name) for name in IDEA}
     return lambda calls: calls.speculate(session_id, claim_id, [idea], **given)
 
 
-@hypothesis.command()
-@SESSION
-@CLAIM
-@STATEMENT
-@model_options(required=True)
-@click.option("--seed", type=click.IntRange(min=0), help="For a model that takes one.")
-@click.option(
-    "--out", type=click.Path(dir_okay=False, writable=True), help="Keep the ideas in this file too."
+@asks(
+    hypothesis,
+    SESSION,
+    CLAIM,
+    STATEMENT,
+    model_options(required=True),
+    option("--seed", type=click.IntRange(min=0), help="For a model that takes one."),
+    option("--out", type=click.Path(dir_okay=False, writable=True), help="Keep the ideas in this file too."),
 )
-@asks()
 def imagine(session_id: str, claim_id: str, **asked: Any) -> Question:
     """Have a language model imagine alternatives to CLAIM, which STATEMENT puts into words, and note them.
 
@@ -69,9 +70,7 @@ def _imagined(statement: str, seed: int | None, out: str | None, **model: Any) -
     return ideas
 
 
-@hypothesis.command("list")
-@OF_SESSION
-@asks()
+@asks(hypothesis, OF_SESSION)
 def list_(session_id: str, **asked: Any) -> Question:
     """The speculative hypotheses of a session."""
     return lambda calls: calls.list_hypotheses(session_id, **asked)

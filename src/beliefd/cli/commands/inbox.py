@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+from click import argument, option
 
 from beliefd.cli import output
 from beliefd.cli.files import read_list
@@ -17,17 +18,17 @@ from beliefd.kernel.claims.approvals import ApprovalStatus
 if TYPE_CHECKING:
     from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval
 
-APPROVAL = click.argument("approval_id", metavar="APPROVAL")
-REASON = click.option("--reason", default="", metavar="TEXT", help="Recorded with the decision.")
+APPROVAL = argument("approval_id", metavar="APPROVAL")
+REASON = option("--reason", default="", metavar="TEXT", help="Recorded with the decision.")
 DECISION = together(
     REASON,
-    click.option(
+    option(
         "--hash",
         "content_hash",
         metavar="SHA256",
         help="Decide only if this is still what waits; shown by `show`.",
     ),
-    click.option("--yes", is_flag=True, help="Do not show the item and ask first."),
+    option("--yes", is_flag=True, help="Do not show the item and ask first."),
     target_options,
 )
 POLL_SECONDS = 1.0
@@ -38,18 +39,17 @@ def inbox() -> None:
     """See what waits for a person, and decide it."""
 
 
-@inbox.command("list")
-@click.option("--status", type=click.Choice(get_args(ApprovalStatus)), default="pending", show_default=True)
-@page_options("APPROVAL")
-@asks()
+@asks(
+    inbox,
+    option("--status", type=click.Choice(get_args(ApprovalStatus)), default="pending", show_default=True),
+    page_options("APPROVAL"),
+)
 def list_(**asked: Any) -> Question:
     """What waits, oldest first, over all sessions."""
     return lambda calls: calls.list_approvals(**asked)
 
 
-@inbox.command()
-@APPROVAL
-@asks()
+@asks(inbox, APPROVAL)
 def show(approval_id: str) -> Question:
     """One item with all that is needed to decide it."""
     return lambda calls: calls.show_approval(approval_id)
@@ -82,7 +82,7 @@ def modify(target: Target, path: str, **given: Any) -> None:
 
 @inbox.command()
 @APPROVAL
-@click.option("--to", "to_status", required=True, help="The weaker status.")
+@option("--to", "to_status", required=True, help="The weaker status.")
 @DECISION
 def downgrade(target: Target, **given: Any) -> None:
     """Let a write intent reach a weaker status only: a new intent that another person may have to approve."""
@@ -97,17 +97,14 @@ def defer(target: Target, **given: Any) -> None:
     _decide(target, "DEFERRED", **given)
 
 
-@inbox.command()
-@APPROVAL
-@REASON
-@asks()
+@asks(inbox, APPROVAL, REASON)
 def withdraw(approval_id: str, reason: str) -> Question:
     """Take back what you proposed yourself."""
     return lambda calls: calls.withdraw_approval(approval_id, reason=reason)
 
 
 @inbox.command()
-@click.option("--every", type=click.FloatRange(min=0.1), default=POLL_SECONDS, help="Seconds between looks.")
+@option("--every", type=click.FloatRange(min=0.1), default=POLL_SECONDS, help="Seconds between looks.")
 @target_options
 def watch(target: Target, every: float) -> None:
     """Print each item as it comes in, until Ctrl-C."""
@@ -128,12 +125,7 @@ def watch(target: Target, every: float) -> None:
 
 
 def _decide(
-    target: Target,
-    decision: str,
-    approval_id: str,
-    content_hash: str | None,
-    yes: bool,
-    **given: Any,
+    target: Target, decision: str, approval_id: str, content_hash: str | None, yes: bool, **given: Any
 ) -> "DecidedApproval":
     """INVARIANT: what is sent is the hash of what was shown (or named), never of whatever waits by then."""
     with target.calls() as calls:

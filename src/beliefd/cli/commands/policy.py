@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click import argument, option
 
 from beliefd.cli.output import DECISION_EXITS, Reply, passed, replies
 from beliefd.cli.target import Question, asks
 
 PATH = click.Path(path_type=Path)
-FILE = click.argument("path", metavar="FILE", type=PATH)
-POLICY = click.option("--policy", "policy_file", type=PATH, required=True, help="The policy, YAML or JSON.")
+FILE = argument("path", metavar="FILE", type=PATH)
+POLICY = option("--policy", "policy_file", type=PATH, required=True, help="The policy, YAML or JSON.")
 
 
 @click.group()
@@ -18,9 +19,7 @@ def policy() -> None:
     """Check, try out and adopt the rules that decisions are made under."""
 
 
-@policy.command()
-@FILE
-@replies("Print the whole policy as JSON, defaults filled in.")
+@replies(policy, FILE, json_help="Print the whole policy as JSON, defaults filled in.")
 def check(path: Path) -> Reply:
     """Say whether FILE can be adopted, and if not, which line is wrong."""
     from beliefd.ledger.chain import policy_hash
@@ -32,16 +31,13 @@ def check(path: Path) -> Reply:
     return Reply(answer, f"ok: policy {answer.policy_hash}")
 
 
-@policy.command()
-@asks()
+@asks(policy)
 def show() -> Question:
     """Which policy is in force, and where it comes from."""
     return lambda calls: calls.show_policy()
 
 
-@policy.command()
-@FILE
-@asks(create=True)
+@asks(policy, FILE, create=True)
 def adopt(path: Path) -> Question:
     """Decide by FILE from now on, on every server of the store; it holds until another is adopted."""
     from beliefd.policy.files import load_policy
@@ -50,16 +46,19 @@ def adopt(path: Path) -> Question:
     return lambda calls: calls.adopt_policy(found)
 
 
-@policy.command()
-@POLICY
-@click.option(
-    "--state", "state_file", type=PATH, required=True, help="F_sparse: an object of keys and values."
+@replies(
+    policy,
+    POLICY,
+    option("--state", "state_file", type=PATH, required=True, help="F_sparse: an object of keys and values."),
+    option("--call", "call_file", type=PATH, required=True, help='`{"tool_id": ..., "args": {...}}`.'),
+    option(
+        "--token",
+        "token_file",
+        type=PATH,
+        help="A capability, as `beliefd capability show --json` prints it.",
+    ),
+    json_help="Print the explanation as JSON.",
 )
-@click.option("--call", "call_file", type=PATH, required=True, help='`{"tool_id": ..., "args": {...}}`.')
-@click.option(
-    "--token", "token_file", type=PATH, help="A capability, as `beliefd capability show --json` prints it."
-)
-@replies("Print the explanation as JSON.")
 def explain(policy_file: Path, **files: Any) -> Reply:
     """Say what arbitration would make of a call, and why. Needs no server and records nothing."""
     from beliefd.policy.files import load_policy
@@ -70,10 +69,7 @@ def explain(policy_file: Path, **files: Any) -> Reply:
     return Reply(answer, exit=DECISION_EXITS[answer.verdict])
 
 
-@policy.command()
-@click.argument("path", metavar="CASES", type=PATH)
-@POLICY
-@replies("Print every case as JSON.")
+@replies(policy, argument("path", metavar="CASES", type=PATH), POLICY, json_help="Print every case as JSON.")
 def test(path: Path, policy_file: Path) -> Reply:
     """Run a file of calls and compare with the verdicts they should get."""
     from beliefd.cli.views.policy import cases

@@ -3,6 +3,7 @@
 from typing import Any, get_args
 
 import click
+from click import option
 
 from beliefd.cli.options import CLAIM, page_options
 from beliefd.cli.target import Question, asks
@@ -14,26 +15,23 @@ def proposition() -> None:
     """See what is believed over all sessions, on what grounds, and how it came to that."""
 
 
-@proposition.command("list")
-@click.option("--status", type=click.Choice(get_args(EpistemicStatus)), help="Only those with this status.")
-@page_options("CLAIM")
-@asks()
+@asks(
+    proposition,
+    option("--status", type=click.Choice(get_args(EpistemicStatus)), help="Only those with this status."),
+    page_options("CLAIM"),
+)
 def list_(**asked: Any) -> Question:
     """Propositions with their epistemic status, by id."""
     return lambda calls: calls.list_propositions(**asked)
 
 
-@proposition.command()
-@CLAIM
-@asks()
+@asks(proposition, CLAIM)
 def show(claim_id: str) -> Question:
     """One proposition with its evidence and intents in every session."""
     return lambda calls: calls.show_proposition(claim_id)
 
 
-@proposition.command()
-@CLAIM
-@asks()
+@asks(proposition, CLAIM)
 def why(claim_id: str) -> Question:
     """The events that led to its status: experiment, run, evidence, intent, approval."""
     return lambda calls: calls.why_proposition(claim_id)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click import option
 
 from beliefd.cli import server
 from beliefd.cli.options import JUDGES, POLICY, setting
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes any.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Other than loopback needs a token.")
+@option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes any.")
+@option("--host", default="127.0.0.1", show_default=True, help="Other than loopback needs a token.")
 @store_options
 @POLICY
-@click.option("--tools", "modules", multiple=True, metavar="MODULE", help="Import it: it registers tools.")
-@click.option("--webhook", metavar="URL", help="Told, signed, of every new approval.")
+@option("--tools", "modules", multiple=True, metavar="MODULE", help="Import it: it registers tools.")
+@option("--webhook", metavar="URL", help="Told, signed, of every new approval.")
 @setting(
     "--workers",
     "BELIEFD_WORKERS",

@@ -3,6 +3,7 @@
 from typing import Any
 
 import click
+from click import option
 
 from beliefd.cli.files import read_list
 from beliefd.cli.options import CONDITIONS, FILE, SESSION
@@ -15,10 +16,7 @@ def state() -> None:
     """Read the symbolic state, and propose changes and tool calls."""
 
 
-@state.command()
-@SESSION
-@click.option("--at", metavar="SNAPSHOT", help="A past `state_snapshot_id`.")
-@asks()
+@asks(state, SESSION, option("--at", metavar="SNAPSHOT", help="A past `state_snapshot_id`."))
 def show(session_id: str, at: str | None) -> Question:
     """F_sparse now, or at a past snapshot."""
     return lambda calls: calls.show_state(session_id, at=at)
@@ -28,15 +26,17 @@ def _worst(answer: Any) -> Exit:
     return max((DECISION_EXITS[result.verdict] for result in answer.results), default=Exit.ALLOWED)
 
 
-@state.command()
-@SESSION
-@FILE
-@click.option("--source", default="agent", show_default=True, help="observer, encoder, tool or agent.")
-@click.option(
-    "--snapshot", "state_snapshot_id", metavar="SNAPSHOT", help="The snapshot the proposal was made on."
+@asks(
+    state,
+    SESSION,
+    FILE,
+    option("--source", default="agent", show_default=True, help="observer, encoder, tool or agent."),
+    option(
+        "--snapshot", "state_snapshot_id", metavar="SNAPSHOT", help="The snapshot the proposal was made on."
+    ),
+    CONDITIONS,
+    exits=_worst,
 )
-@CONDITIONS
-@asks(exits=_worst)
 def propose(session_id: str, path: str, **given: Any) -> Question:
     """Put the candidates in FILE (a list, or an object with `candidates`; `-` is stdin) to arbitration.
 

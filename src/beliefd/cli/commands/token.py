@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click import argument, option
 
 from beliefd.cli.output import Reply, replies, visible
 from beliefd.cli.target import need_store, prepare_data, store_name, store_options, with_store
@@ -21,12 +22,13 @@ def token() -> None:
     """Make, list and revoke tokens."""
 
 
-@token.command()
-@click.option("--name", required=True, help="Whom it is for; it stands in every event.")
-@click.option("--role", required=True, type=click.Choice([role.value for role in Role]))
-@click.option("--tier", type=click.Choice([tier.name for tier in Tier]), help="Highest risk it may propose.")
-@replies()
-@store_options
+@replies(
+    token,
+    option("--name", required=True, help="Whom it is for; it stands in every event."),
+    option("--role", required=True, type=click.Choice([role.value for role in Role])),
+    option("--tier", type=click.Choice([tier.name for tier in Tier]), help="Highest risk it may propose."),
+    store_options,
+)
 def create(name: str, role: str, tier: str | None, data: Path, store: str | None) -> Reply:
     """Make a token and print it, this once, alone on the last line."""
     from beliefd.steward.tokens import create_token
@@ -40,9 +42,7 @@ def create(name: str, role: str, tier: str | None, data: Path, store: str | None
     return Reply({"token": secret}, secret)
 
 
-@token.command("list")
-@replies()
-@store_options
+@replies(token, store_options)
 def list_(data: Path, store: str | None) -> Reply:
     """Show who has a token; secrets are not stored and cannot be shown."""
     tokens = with_store(need_store(data, store), lambda opened: opened.tokens())
@@ -66,10 +66,7 @@ def _table(tokens: "list[Token]") -> "Table":
     return table
 
 
-@token.command()
-@click.argument("token_id", metavar="ID")
-@replies()
-@store_options
+@replies(token, argument("token_id", metavar="ID"), store_options)
 def revoke(token_id: str, data: Path, store: str | None) -> Reply:
     """Turn a token off; running servers notice within a second."""
     from beliefd.steward.outside import now

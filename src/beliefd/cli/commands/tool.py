@@ -10,8 +10,7 @@ def tool() -> None:
     """See which tools agents can ask for."""
 
 
-@tool.command("list")
-@asks()
+@asks(tool)
 def list_() -> Question:
     """The tools of the server and what they take."""
     return lambda calls: calls.list_tools()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click import argument, option
 
 from beliefd.cli.files import read_object
 from beliefd.cli.options import FILE, FILE_PATH, JUDGES, POLICY, together
@@ -27,7 +28,7 @@ OPERATIONS = {
     "conformal_set": "measure_conformal_set",
 }
 JUDGE = together(
-    click.option("--judge", type=click.Choice(NAMES), help="Who says which answers mean the same."), JUDGES
+    option("--judge", type=click.Choice(NAMES), help="Who says which answers mean the same."), JUDGES
 )
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
@@ -37,12 +38,7 @@ def uncertainty() -> None:
     """Measure how sure one may be, and how well that tells wrong from right."""
 
 
-@uncertainty.command()
-@click.argument("method", type=click.Choice(list(OPERATIONS)))
-@FILE
-@POLICY
-@JUDGE
-@replies()
+@replies(uncertainty, argument("method", type=click.Choice(list(OPERATIONS))), FILE, POLICY, JUDGE)
 def measure(method: str, path: str, policy_file: Path | None, **asked: Any) -> Reply:
     """Measure with METHOD what FILE holds (JSON or YAML; `-` is stdin). Exits 3 if it should wait."""
     body = read_object(path, "the raw material is an object, such as `answers` with a list")
@@ -52,17 +48,16 @@ def measure(method: str, path: str, policy_file: Path | None, **asked: Any) -> R
     return Reply(found, exit=DECISION_EXITS[found.gate_recommendation])
 
 
-@uncertainty.command()
-@click.argument("path", metavar="FILE", type=FILE_PATH)
-@click.option(
-    "--k", type=click.IntRange(2, 1_000), default=10, show_default=True, help="Answers per question."
+@replies(
+    uncertainty,
+    argument("path", metavar="FILE", type=FILE_PATH),
+    option("--k", type=click.IntRange(2, 1_000), default=10, show_default=True, help="Answers per question."),
+    option("--risk", type=SHARE, default=0.1, show_default=True, help="Share of wrong answers accepted."),
+    option("--delta", type=SHARE, default=0.1, show_default=True, help="Chance that the promise fails."),
+    option("--method", help="Whose threshold is written; the best one's, unless given."),
+    option("--write-policy", type=FILE_PATH, help="Put the certified threshold into this policy file."),
+    JUDGE,
 )
-@click.option("--risk", type=SHARE, default=0.1, show_default=True, help="Share of wrong answers accepted.")
-@click.option("--delta", type=SHARE, default=0.1, show_default=True, help="Chance that the promise fails.")
-@click.option("--method", help="Whose threshold is written; the best one's, unless given.")
-@click.option("--write-policy", type=FILE_PATH, help="Put the certified threshold into this policy file.")
-@JUDGE
-@replies()
 def evaluate(
     path: Path, k: int, risk: float, delta: float, method: str | None, write_policy: Path | None, **asked: Any
 ) -> Reply:
@@ -81,9 +76,7 @@ def evaluate(
     return Reply(found, drawn(found), passed(written))
 
 
-@uncertainty.command()
-@JUDGE
-@replies()
+@replies(uncertainty, JUDGE)
 def examples(**asked: Any) -> Reply:
     """Twelve small sets of answers, and what each method makes of them."""
     from beliefd.cli.views.uncertainty import examples as drawn
@@ -93,23 +86,24 @@ def examples(**asked: Any) -> Reply:
     return Reply(found, drawn(found))
 
 
-@uncertainty.command()
-@click.argument("question")
-@click.option("--model", metavar="WHERE", help="`smollm2`, a GGUF file, or an API's URL; else --llm-url.")
-@click.option("-k", type=click.IntRange(2, 200), default=5, show_default=True, help="Answers to draw.")
-@click.option("--temperature", type=click.FloatRange(0, 2, min_open=True), default=1.0, show_default=True)
-@click.option("--max-tokens", type=click.IntRange(1, 4_096), default=64, show_default=True, help="An answer.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of the first answer."
+@replies(
+    uncertainty,
+    argument("question"),
+    option("--model", metavar="WHERE", help="`smollm2`, a GGUF file, or an API's URL; else --llm-url."),
+    option("-k", type=click.IntRange(2, 200), default=5, show_default=True, help="Answers to draw."),
+    option("--temperature", type=click.FloatRange(0, 2, min_open=True), default=1.0, show_default=True),
+    option("--max-tokens", type=click.IntRange(1, 4_096), default=64, show_default=True, help="An answer."),
+    option(
+        "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of the first answer."
+    ),
+    option("--weighted", is_flag=True, help="Weigh answers by the log-probabilities of their tokens."),
+    option("--seconds", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True),
+    option(
+        "--tokens", type=click.IntRange(1), default=4_000, show_default=True, help="All answers together."
+    ),
+    POLICY,
+    JUDGE,
 )
-@click.option("--weighted", is_flag=True, help="Weigh answers by the log-probabilities of their tokens.")
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
-@click.option(
-    "--tokens", type=click.IntRange(1), default=4_000, show_default=True, help="All answers together."
-)
-@POLICY
-@JUDGE
-@replies()
 def sample(question: str, model: str | None, k: int, policy_file: Path | None, **asked: Any) -> Reply:
     """Ask a model QUESTION several times and measure how far apart its answers are. Exits 3 to wait."""
     from beliefd.cli.views.uncertainty import sampled

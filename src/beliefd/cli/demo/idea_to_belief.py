@@ -96,10 +96,7 @@ def believe(demo: DemoRun) -> None:
 def _decided(demo: DemoRun, change: dict[str, Any]) -> None:
     staged = demo.agent.stage_intent(demo.session_id, change)
     must(staged.state == "awaiting_approval", f"nobody was asked: {staged.state}")
-    card = demo.approver.show_approval(staged.approval_id or "")
-    answer = demo.approver.decide_approval(
-        card.approval_id, "APPROVED", content_hash=card.content_hash, reason="the run was made again"
-    )
+    card, answer = demo.approve(staged.approval_id or "", "the run was made again")
     done = answer.intent is not None and answer.intent.state == "executed"
     must(done, f"it was not carried out: {answer.intent}")
     demo.screen.mark("allowed", f"{card.reason}; approved and carried out")

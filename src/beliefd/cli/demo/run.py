@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from beliefd.cli.demo.screen import Screen
     from beliefd.client import Client
     from beliefd.protocol.answers import BeliefSnapshot
+    from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval
 
 
 class StoryBroken(Exception):
@@ -47,6 +48,14 @@ class DemoRun:
         self.screen.say(f"{probe.source} was asked to {probe.ask}: {because}")
         self.screen.say(f"gone: {', '.join(answer.applied_eliminated)}", "red")
         self.draw(answer.snapshot)
+
+    def approve(self, approval_id: str, reason: str) -> "tuple[ApprovalCard, DecidedApproval]":
+        """A person looks at what waits, and approves exactly that."""
+        card = self.approver.show_approval(approval_id)
+        answer = self.approver.decide_approval(
+            approval_id, "APPROVED", content_hash=card.content_hash, reason=reason
+        )
+        return card, answer
 
 
 def must(kept: bool, otherwise: str) -> None:

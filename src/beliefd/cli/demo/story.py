@@ -122,13 +122,10 @@ def _propose_remedy(demo: DemoRun) -> None:
 def _approve_remedy(demo: DemoRun) -> None:
     if demo.kit.remedy is None:
         return
-    card = next(
-        item for item in demo.approver.list_approvals().approvals if item.session_id == demo.session_id
-    )
+    waiting = demo.approver.list_approvals().approvals
+    approval_id = next(item.approval_id for item in waiting if item.session_id == demo.session_id)
+    card, answer = demo.approve(approval_id, "customers were told")
     demo.screen.say(f"the inbox shows {card.tier}, if wrong: {card.claims[-1].if_wrong_cost}")
-    answer = demo.approver.decide_approval(
-        card.approval_id, "APPROVED", content_hash=card.content_hash, reason="customers were told"
-    )
     must(answer.outcome == "PUBLISH", f"the approved remedy did not get out: {answer.outcome}")
     demo.screen.mark("allowed", f"approved as shown, content {card.content_hash[:16]}, and published")
 
@@ -174,10 +171,7 @@ def _ask(demo: DemoRun) -> None:
     asked = _call(demo, "pool.end_idle_sessions", {}, "end-1")
     must(asked.on_fail == "ask" and asked.approval_id is not None, "nobody was asked")
     demo.screen.mark("waits", f"pool.end_idle_sessions: {asked.reasons[0].text}")
-    card = demo.approver.show_approval(asked.approval_id or "")
-    answer = demo.approver.decide_approval(
-        card.approval_id, "APPROVED", content_hash=card.content_hash, reason="told at 14:31"
-    )
+    _, answer = demo.approve(asked.approval_id or "", "told at 14:31")
     must(answer.call is not None and answer.call.status == "ok", "the confirmed call did not run")
     assert answer.call is not None  # noqa: S101 - checked above
     demo.screen.mark("allowed", f"confirmed, arbitrated again and run once: {answer.call.result}")

@@ -153,10 +153,6 @@ def _because(justification: dict[str, Any]) -> str:
     return visible(text) if isinstance(text, str) else json_text(justification)
 
 
-def _declared(payload: dict[str, Any], _: dict[str, Any]) -> Text:
-    return Text(f"{len(payload['hypotheses'])} hypotheses")
-
-
 def _fell(eliminated: list[str]) -> Text:
     text = Text.assemble((f"{len(eliminated)} fell", "red" if eliminated else "dim"))
     return text.append(f": {first_names(eliminated)}" if eliminated else "")
@@ -167,14 +163,6 @@ def _eliminated(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
     return _fell(delta["eliminated"]).append(source, "dim")
 
 
-def _merged(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
-    return _fell(delta["eliminated"]).append(f"  (replica at event {payload['replica_head']['seq']})", "dim")
-
-
-def _obligation_entered(_: dict[str, Any], delta: dict[str, Any]) -> Text:
-    return Text(f"{visible(delta['obligation_id'])}: {delta['min_total_eliminations']} eliminations first")
-
-
 def _ruled(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     granted = delta.get("approved", delta.get("accepted"))
     about = visible(str(delta.get("obligation_id") or delta.get("conclusion_id") or ""))
@@ -182,17 +170,19 @@ def _ruled(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     return Text.assemble(verdict, f"{about}: " if about else "", (visible(delta["reason"]), "dim"))
 
 
-def _refused(_: dict[str, Any], delta: dict[str, Any]) -> Text:
-    return Text.assemble(("refused ", "bold red"), f"{delta['code']}: {visible(delta['message'])}")
-
-
 EVENTS: dict[str, EventWords] = {
-    "declared": _declared,
+    "declared": lambda payload, _: Text(f"{len(payload['hypotheses'])} hypotheses"),
     "eliminated": _eliminated,
-    "merged": _merged,
-    "obligation_entered": _obligation_entered,
+    "merged": lambda payload, delta: _fell(delta["eliminated"]).append(
+        f"  (replica at event {payload['replica_head']['seq']})", "dim"
+    ),
+    "obligation_entered": lambda _, delta: Text(
+        f"{visible(delta['obligation_id'])}: {delta['min_total_eliminations']} eliminations first"
+    ),
     "exit_ruled": _ruled,
     "conclusion_ruled": _ruled,
     "termination_ruled": _ruled,
-    "refused": _refused,
+    "refused": lambda _, delta: Text.assemble(
+        ("refused ", "bold red"), f"{delta['code']}: {visible(delta['message'])}"
+    ),
 }

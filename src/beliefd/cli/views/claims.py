@@ -65,9 +65,7 @@ def claim_lines(claim: Claim) -> RenderableType:
     sure = claim.uncertainty
     lines: list[RenderableType] = [
         Text.assemble(
-            (f"  {claim.claim_type} ", "bold"),
-            (f"{claim.risk_tier} ", "yellow"),
-            visible(claim.statement),
+            (f"  {claim.claim_type} ", "bold"), (f"{claim.risk_tier} ", "yellow"), visible(claim.statement)
         ),
         Text(f"    uncertainty {sure.value} by {sure.method} {visible(sure.interpretation)}", "dim"),
     ]
@@ -104,6 +102,4 @@ def decision_words(bundle: dict[str, Any]) -> Text:
     return Text.assemble((bundle["decision"], style), reason)
 
 
-EVENTS: dict[str, EventWords] = {
-    "bundle_gated": lambda _, delta: decision_words(delta["gated"]["bundle"]),
-}
+EVENTS: dict[str, EventWords] = {"bundle_gated": lambda _, delta: decision_words(delta["gated"]["bundle"])}

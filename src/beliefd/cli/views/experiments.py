@@ -131,10 +131,6 @@ def _designed(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     return Text.assemble(about, (f"  plan {plan['spec_hash'][:16]}", "dim"))
 
 
-def _started(_: dict[str, Any], delta: dict[str, Any]) -> Text:
-    return Text(f"{delta['run']['run_id']} of {delta['run']['experiment_id']}")
-
-
 def _recorded(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     run, minted = delta["run"], delta.get("evidence")
     said = run["outcome"] or f"{run['status']} {visible(run['failure'])}".rstrip()
@@ -153,7 +149,7 @@ def _linked(_: dict[str, Any], delta: dict[str, Any]) -> Text:
 
 EVENTS: dict[str, EventWords] = {
     "experiment_designed": _designed,
-    "run_started": _started,
+    "run_started": lambda _, delta: Text(f"{delta['run']['run_id']} of {delta['run']['experiment_id']}"),
     "run_recorded": _recorded,
     "evidence_linked": _linked,
 }

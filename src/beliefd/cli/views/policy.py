@@ -27,10 +27,7 @@ ORIGIN = {
 def policy_in_force(answer: PolicyAnswer) -> RenderableType:
     """The policy by what in it is not the default."""
     adopted = f"adopted by {visible(answer.adopted_by or '')} at {answer.adopted_at}"
-    lines = [
-        Text.assemble(("policy ", "dim"), answer.policy_hash),
-        Text(ORIGIN.get(answer.source, adopted)),
-    ]
+    lines = [Text.assemble(("policy ", "dim"), answer.policy_hash), Text(ORIGIN.get(answer.source, adopted))]
     changed = _changed(msgspec.to_builtins(answer.policy), msgspec.to_builtins(Policy()))
     for part, fields in changed.items():
         lines.append(Text.assemble((f"{part}: ", "bold"), json_text(fields)))

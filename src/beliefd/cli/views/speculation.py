@@ -34,9 +34,8 @@ def _hypothesis(one: HypothesisView) -> Text:
 
 
 def _speculated(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
-    ideas = len(delta["hypotheses"])
-    about = visible(payload["claim_id"])
-    return Text.assemble(("speculative  ", SPECULATIVE), f"{ideas} alternatives to {about}")
+    noted = f"alternatives to {visible(payload['claim_id'])}: {len(delta['hypotheses'])}"
+    return Text.assemble(("speculative  ", SPECULATIVE), noted)
 
 
 def _claim_speculated(_: dict[str, Any], delta: dict[str, Any]) -> Text:
