@@ -1,4 +1,4 @@
-"""Following a ledger while it grows: the server's event stream, or a look at the store now and then."""
+"""Following a ledger while it grows: the server's event stream, or the store asked again and again."""
 
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -14,7 +14,7 @@ from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 POLL_SECONDS = 0.25
 SILENCE_SECONDS = 60.0
-"""The server sends a sign of life four times as often."""
+"""The server sends a keep-alive four times as often."""
 
 Entry = dict[str, Any]
 

@@ -61,12 +61,12 @@ CONDITIONS = together(
 OF_SESSION = together(
     SESSION,
     option("--claim", "claim_id", metavar="ID", help="Only those of this claim."),
-    option("--cursor", metavar="ID", help="Go on after this one."),
+    option("--cursor", metavar="ID", help="Continue after this one."),
 )
 """What lists something of one session."""
 
 
-def page_options(metavar: str, help_text: str = "Go on after this one.") -> Decorator:
+def page_options(metavar: str, help_text: str = "Continue after this one.") -> Decorator:
     """What lists something over all sessions."""
     return together(
         option("--limit", type=click.IntRange(1, 500), default=50, show_default=True),

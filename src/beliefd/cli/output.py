@@ -1,4 +1,4 @@
-"""What the command line prints and how it exits: JSON as answered, or text that agents cannot dress up."""
+"""What the command line prints and how it exits: JSON as answered, or text for people."""
 
 import functools
 import sys
@@ -61,11 +61,6 @@ DECISION_EXITS = {
     "deny": Exit.REFUSED,
 }
 """By what gates and arbitration say; their words do not overlap."""
-Exits = Callable[[Any], Exit]
-
-
-def always_allowed(_: Any) -> Exit:
-    return Exit.ALLOWED
 
 
 def passed(allowed: bool) -> Exit:
@@ -148,7 +143,7 @@ def replies(
 
 
 def visible(text: str) -> str:
-    """Text that strangers wrote, on one line, with everything that would not show made to show."""
+    """Text from outside, on one line, with all invisible characters escaped."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(char if _shows(char) else _escaped(char) for char in text)

@@ -34,7 +34,7 @@ SIGNING_KEY = "capability.key"
 
 
 def tune_interpreter() -> None:
-    """Requests leave next to no cycles behind: look for them less often, and never among the modules.
+    """Requests leave almost no reference cycles: look for them less often, and never among the modules.
 
     The store's writing thread needs the interpreter for moments only, but for each it would wait 5 ms.
     """

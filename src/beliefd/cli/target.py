@@ -11,7 +11,7 @@ import click
 from msgspec import Struct
 
 from beliefd.cli.options import DIRECTORY, Decorator, setting, together
-from beliefd.cli.output import Exits, always_allowed, errors_exit, show
+from beliefd.cli.output import Exit, errors_exit, show
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 if TYPE_CHECKING:
@@ -150,7 +150,10 @@ def target_options(command: F) -> F:
 
 
 def asks(
-    group: click.Group, *parameters: Decorator, create: bool = False, exits: Exits = always_allowed
+    group: click.Group,
+    *parameters: Decorator,
+    create: bool = False,
+    exits: Callable[[Any], Exit] | None = None,
 ) -> Callable[[Callable[..., Question]], click.Command]:
     """A command of `group` that makes one question of its arguments, whose answer is shown.
 
@@ -163,7 +166,7 @@ def asks(
         def run(target: Target, **given: Any) -> None:
             answer = target.ask(command(**given), create=create)
             show(answer, target.as_json)
-            sys.exit(exits(answer))
+            sys.exit(Exit.ALLOWED if exits is None else exits(answer))
 
         return group.command(command.__name__.rstrip("_"))(together(*parameters)(run))
 

@@ -1,4 +1,4 @@
-"""`beliefd audit`: read, verify, replay and carry ledgers."""
+"""`beliefd audit`: read, verify, replay, export and import ledgers."""
 
 import sys
 from collections.abc import Iterator
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from beliefd.ledger.transfer import Exported
     from beliefd.protocol.answers import Verified
 
-
-@click.group()
-def audit() -> None:
-    """Read, verify, replay, export, import and merge ledgers."""
+audit = click.Group("audit", help="Read, verify, replay, export, import and merge ledgers.")
 
 
 @audit.command()
@@ -82,14 +79,14 @@ def export(target: Target, session_id: str, place: Path | None) -> None:
 
 @asks(audit, FILE, create=True)
 def import_(path: str) -> Question:
-    """Verify an exported ledger and take it in."""
+    """Verify an exported ledger and import it."""
     data = read_bytes(path)
     return lambda calls: calls.import_ledger(data)
 
 
 @asks(audit, SESSION, FILE)
 def merge(session_id: str, path: str) -> Question:
-    """Take over the eliminations of a replica that was apart."""
+    """Merge the eliminations of a replica that worked on its own."""
     data = read_bytes(path)
     return lambda calls: calls.merge(session_id, data)
 

@@ -10,11 +10,7 @@ from beliefd.cli.options import SESSION
 from beliefd.cli.target import Question, Target, asks, target_options
 
 CAPABILITY = argument("capability_id", metavar="CAPABILITY")
-
-
-@click.group()
-def capability() -> None:
-    """Give agents capabilities, look at them, take them back."""
+capability = click.Group("capability", help="Issue, show and revoke capabilities of agents.")
 
 
 @capability.command()
@@ -26,8 +22,8 @@ def capability() -> None:
 @option("--host", "net_allowlist", multiple=True, metavar="HOST", help="May connect to this host.")
 @option("--calls", type=click.IntRange(min=0), help="At most so many calls.")
 @option("--expires-in", type=click.IntRange(min=1), default=3600, show_default=True, help="Seconds.")
-@option("--parent", metavar="TOKEN", help="Narrow this token down instead of issuing afresh.")
-@option("--signed", is_flag=True, help="A token that its holders can narrow down offline.")
+@option("--parent", metavar="TOKEN", help="Restrict this token further instead of issuing a new one.")
+@option("--signed", is_flag=True, help="A token that its holders can restrict offline.")
 @target_options
 def issue(
     target: Target, session_id: str, calls: int | None, expires_in: int, parent: str | None, **scope: Any

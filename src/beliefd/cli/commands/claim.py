@@ -1,4 +1,4 @@
-"""`beliefd claim`: bundles before the gates, with a server or (check) without one."""
+"""`beliefd claim`: bundles judged by the gates, with a server or (check) without one."""
 
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,7 @@ from beliefd.cli.target import Question, asks
 from beliefd.kernel.values import Principal, Role, Tier
 
 A_BUNDLE = "a bundle is an object with `origin_agent` and `claims`"
-
-
-@click.group()
-def claim() -> None:
-    """Put claims before the gates, and see what became of them."""
+claim = click.Group("claim", help="Submit claims to the gates, and see what was decided.")
 
 
 @asks(claim, SESSION, FILE, CONDITIONS, exits=lambda answer: DECISION_EXITS[answer.decision])

@@ -8,10 +8,7 @@ from click import argument
 from beliefd.cli.options import CLAIM, CONDITIONS, OF_SESSION, SESSION
 from beliefd.cli.target import Question, asks
 
-
-@click.group()
-def evidence() -> None:
-    """Let what runs have minted count for a claim."""
+evidence = click.Group("evidence", help="Link the evidence of runs to claims, and list it.")
 
 
 @asks(

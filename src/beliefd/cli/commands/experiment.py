@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 EXPERIMENT = together(SESSION, argument("experiment_id", metavar="EXPERIMENT"))
 PLAN_MEMBERS = ("spec", "claim", "speculation", "hints")
 POLL_SECONDS = 0.1
-
-
-@click.group()
-def experiment() -> None:
-    """Plan experiments, run them, and make recorded runs again."""
+experiment = click.Group("experiment", help="Plan experiments, run them, and repeat recorded runs.")
 
 
 @asks(experiment, SESSION, FILE, model_options(required=False), CONDITIONS)
@@ -70,13 +66,13 @@ def watch(target: Target, session_id: str, experiment_id: str) -> None:
 
 @asks(experiment, EXPERIMENT)
 def cancel(session_id: str, experiment_id: str) -> Question:
-    """Stop a run; it is recorded as cancelled, and no evidence comes of it."""
+    """Stop a run; it is recorded as cancelled, and yields no evidence."""
     return lambda calls: calls.cancel_experiment(session_id, experiment_id)
 
 
 @asks(experiment, EXPERIMENT, exits=lambda answer: passed(answer.reproduced))
 def reproduce(session_id: str, experiment_id: str) -> Question:
-    """Make a recorded run again with its seed. Exits 0 if its hash is the recorded one, else 4."""
+    """Repeat a recorded run with its seed. Exits 0 if its hash is the recorded one, else 4."""
     return lambda calls: calls.reproduce_experiment(session_id, experiment_id)
 
 

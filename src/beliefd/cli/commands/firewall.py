@@ -8,16 +8,13 @@ from beliefd.cli.options import FILE
 from beliefd.cli.output import Exit, Reply, replies, visible
 from beliefd.kernel.errors import invalid
 
-
-@click.group()
-def firewall() -> None:
-    """Look for speculation where only evidence belongs."""
+firewall = click.Group("firewall", help="Look for speculation where only evidence belongs.")
 
 
 @replies(
     firewall,
     FILE,
-    option("--spec", is_flag=True, help="Hold it to what an experiment's plan may not have in it."),
+    option("--spec", is_flag=True, help="Apply the stricter rules for the plan of an experiment."),
     json_help="Print what was found as JSON.",
 )
 def scan(path: str, spec: bool) -> Reply:

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 STATEMENT = argument("statement", metavar="STATEMENT")
 IDEA = ("statement", "mechanism", "prediction")
-
-
-@click.group()
-def hypothesis() -> None:
-    """Note ideas in the speculative lane, where nothing counts."""
+hypothesis = click.Group("hypothesis", help="Note ideas as speculation, which never counts as evidence.")
 
 
 @asks(

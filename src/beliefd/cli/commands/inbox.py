@@ -1,4 +1,4 @@
-"""`beliefd inbox`: what waits for a person, and that person's word."""
+"""`beliefd inbox`: what waits for a person, and that person's decision."""
 
 import sys
 import time
@@ -32,11 +32,7 @@ DECISION = together(
     target_options,
 )
 POLL_SECONDS = 1.0
-
-
-@click.group()
-def inbox() -> None:
-    """See what waits for a person, and decide it."""
+inbox = click.Group("inbox", help="See what waits for a person, and decide about it.")
 
 
 @asks(
@@ -45,7 +41,7 @@ def inbox() -> None:
     page_options("APPROVAL"),
 )
 def list_(**asked: Any) -> Question:
-    """What waits, oldest first, over all sessions."""
+    """What waits, oldest first, across all sessions."""
     return lambda calls: calls.list_approvals(**asked)
 
 
@@ -59,7 +55,7 @@ def show(approval_id: str) -> Question:
 @APPROVAL
 @DECISION
 def approve(target: Target, **given: Any) -> None:
-    """Let it out, if no gate refuses it now."""
+    """Approve it; it takes effect if no gate refuses it now."""
     sys.exit(_exit(_decide(target, "APPROVED", **given)))
 
 
@@ -67,7 +63,7 @@ def approve(target: Target, **given: Any) -> None:
 @APPROVAL
 @DECISION
 def reject(target: Target, **given: Any) -> None:
-    """Refuse it for good."""
+    """Reject it; this is final."""
     _decide(target, "REJECTED", **given)
 
 

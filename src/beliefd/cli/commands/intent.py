@@ -10,10 +10,7 @@ from beliefd.cli.options import CONDITIONS, FILE, OF_SESSION, SESSION
 from beliefd.cli.output import Exit, passed
 from beliefd.cli.target import Question, asks
 
-
-@click.group()
-def intent() -> None:
-    """Ask for changes of what is believed, and see what became of them."""
+intent = click.Group("intent", help="Ask for changes of what is believed, and see what became of them.")
 
 
 def _exit(answer: Any) -> Exit:
@@ -35,5 +32,5 @@ def list_(session_id: str, **asked: Any) -> Question:
 
 @asks(intent, SESSION, argument("intent_id", metavar="INTENT"))
 def show(session_id: str, intent_id: str) -> Question:
-    """One write intent and its life so far."""
+    """One write intent and its history."""
     return lambda calls: calls.show_intent(session_id, intent_id)

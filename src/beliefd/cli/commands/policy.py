@@ -12,11 +12,7 @@ from beliefd.cli.target import Question, asks
 PATH = click.Path(path_type=Path)
 FILE = argument("path", metavar="FILE", type=PATH)
 POLICY = option("--policy", "policy_file", type=PATH, required=True, help="The policy, YAML or JSON.")
-
-
-@click.group()
-def policy() -> None:
-    """Check, try out and adopt the rules that decisions are made under."""
+policy = click.Group("policy", help="Check, try out and adopt the rules that decisions are made under.")
 
 
 @replies(policy, FILE, json_help="Print the whole policy as JSON, defaults filled in.")
@@ -60,7 +56,7 @@ def adopt(path: Path) -> Question:
     json_help="Print the explanation as JSON.",
 )
 def explain(policy_file: Path, **files: Any) -> Reply:
-    """Say what arbitration would make of a call, and why. Needs no server and records nothing."""
+    """Say what arbitration would decide about a call, and why. Needs no server and records nothing."""
     from beliefd.policy.files import load_policy
     from beliefd.policy.trying import explain_files
     from beliefd.steward.outside import now

@@ -9,10 +9,9 @@ from beliefd.cli.options import CLAIM, page_options
 from beliefd.cli.target import Question, asks
 from beliefd.kernel.firewall.artifacts import EpistemicStatus
 
-
-@click.group()
-def proposition() -> None:
-    """See what is believed over all sessions, on what grounds, and how it came to that."""
+proposition = click.Group(
+    "proposition", help="See what is believed across all sessions, on what grounds, and how that came about."
+)
 
 
 @asks(

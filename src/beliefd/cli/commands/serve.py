@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes any.")
-@option("--host", default="127.0.0.1", show_default=True, help="Other than loopback needs a token.")
+@option(
+    "--host", default="127.0.0.1", show_default=True, help="An address other than loopback needs a token."
+)
 @store_options
 @POLICY
 @option("--tools", "modules", multiple=True, metavar="MODULE", help="Import it: it registers tools.")
-@option("--webhook", metavar="URL", help="Told, signed, of every new approval.")
+@option("--webhook", metavar="URL", help="Gets a signed message about every new approval.")
 @setting(
     "--workers",
     "BELIEFD_WORKERS",

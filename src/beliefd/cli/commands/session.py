@@ -13,11 +13,7 @@ from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 
 OBLIGATION = argument("obligation_id", metavar="OBLIGATION")
-
-
-@click.group()
-def session() -> None:
-    """Open sessions, eliminate hypotheses, conclude, and ask why."""
+session = click.Group("session", help="Open sessions, eliminate hypotheses, conclude, and ask why.")
 
 
 @asks(
@@ -124,26 +120,28 @@ def exit_(session_id: str, obligation_id: str, **given: Any) -> Question:
     exits=lambda answer: passed(answer.accepted),
 )
 def conclude(session_id: str, conclusion_id: str, **given: Any) -> Question:
-    """State what the session has come to."""
+    """Declare the conclusion of the session."""
     return lambda calls: calls.declare_conclusion(session_id, conclusion_id, **given)
 
 
 @asks(
     session,
     SESSION,
-    option("--force", is_flag=True, help="Although more or fewer than one survive; needs a role that may."),
+    option(
+        "--force", is_flag=True, help="Even if not exactly one hypothesis survives; needs a role that may."
+    ),
     CONTEXT,
     CONDITIONS,
     exits=lambda answer: passed(answer.approved),
 )
 def terminate(session_id: str, force: bool, context: dict[str, Any], **conditions: Any) -> Question:
-    """Ask to close the session for good."""
+    """Ask to close the session; this is final."""
     if force:
         context = {**context, "force": True}
     return lambda calls: calls.request_termination(session_id, context=context, **conditions)
 
 
-@asks(session, page_options("SESSION", "Go on after this session."))
+@asks(session, page_options("SESSION", "Continue after this session."))
 def list_(**asked: Any) -> Question:
     """Page through sessions, oldest first."""
     return lambda calls: calls.list_sessions(**asked)
@@ -158,7 +156,9 @@ def why(session_id: str, hypothesis: str) -> Question:
 @asks(
     session,
     SESSION,
-    option("--without", required=True, multiple=True, metavar="SOURCE", help="Imagine it never spoke."),
+    option(
+        "--without", required=True, multiple=True, metavar="SOURCE", help="Leave out what this source said."
+    ),
 )
 def counterfactual(session_id: str, without: tuple[str, ...]) -> Question:
     """Show what would survive had some sources never spoken."""
@@ -169,7 +169,7 @@ def counterfactual(session_id: str, without: tuple[str, ...]) -> Question:
 @SESSION
 @target_options
 def watch(target: Target, session_id: str) -> None:
-    """Follow a session as it happens, until it is terminated or Ctrl-C."""
+    """Follow a session live, until it is terminated or Ctrl-C."""
     from beliefd.cli.feed import watch_session
 
     watch_session(target, session_id)

@@ -10,15 +10,12 @@ from beliefd.cli.options import CONDITIONS, FILE, SESSION
 from beliefd.cli.output import DECISION_EXITS, Exit
 from beliefd.cli.target import Question, asks
 
-
-@click.group()
-def state() -> None:
-    """Read the symbolic state, and propose changes and tool calls."""
+state = click.Group("state", help="Read the symbolic state, and propose changes and tool calls.")
 
 
 @asks(state, SESSION, option("--at", metavar="SNAPSHOT", help="A past `state_snapshot_id`."))
 def show(session_id: str, at: str | None) -> Question:
-    """F_sparse now, or at a past snapshot."""
+    """The symbolic state (F_sparse) now, or at a past snapshot."""
     return lambda calls: calls.show_state(session_id, at=at)
 
 

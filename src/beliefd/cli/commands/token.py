@@ -16,21 +16,18 @@ if TYPE_CHECKING:
 
     from beliefd.stores.base import Token
 
-
-@click.group()
-def token() -> None:
-    """Make, list and revoke tokens."""
+token = click.Group("token", help="Make, list and revoke tokens.")
 
 
 @replies(
     token,
-    option("--name", required=True, help="Whom it is for; it stands in every event."),
+    option("--name", required=True, help="Who it is for; recorded in every event."),
     option("--role", required=True, type=click.Choice([role.value for role in Role])),
     option("--tier", type=click.Choice([tier.name for tier in Tier]), help="Highest risk it may propose."),
     store_options,
 )
 def create(name: str, role: str, tier: str | None, data: Path, store: str | None) -> Reply:
-    """Make a token and print it, this once, alone on the last line."""
+    """Make a token and print it alone on the last line; it is not shown again."""
     from beliefd.steward.tokens import create_token
 
     if store is None:
@@ -68,7 +65,7 @@ def _table(tokens: "list[Token]") -> "Table":
 
 @replies(token, argument("token_id", metavar="ID"), store_options)
 def revoke(token_id: str, data: Path, store: str | None) -> Reply:
-    """Turn a token off; running servers notice within a second."""
+    """Revoke a token; running servers notice within a second."""
     from beliefd.steward.outside import now
 
     if not with_store(need_store(data, store), lambda opened: opened.revoke_token(token_id, now())):

@@ -4,10 +4,7 @@ import click
 
 from beliefd.cli.target import Question, asks
 
-
-@click.group()
-def tool() -> None:
-    """See which tools agents can ask for."""
+tool = click.Group("tool", help="See which tools agents can ask for.")
 
 
 @asks(tool)

@@ -31,11 +31,9 @@ JUDGE = together(
     option("--judge", type=click.Choice(NAMES), help="Who says which answers mean the same."), JUDGES
 )
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
-
-
-@click.group()
-def uncertainty() -> None:
-    """Measure how sure one may be, and how well that tells wrong from right."""
+uncertainty = click.Group(
+    "uncertainty", help="Measure uncertainty, and how well it separates wrong answers from right ones."
+)
 
 
 @replies(uncertainty, argument("method", type=click.Choice(list(OPERATIONS))), FILE, POLICY, JUDGE)
@@ -92,20 +90,20 @@ def examples(**asked: Any) -> Reply:
     option("--model", metavar="WHERE", help="`smollm2`, a GGUF file, or an API's URL; else --llm-url."),
     option("-k", type=click.IntRange(2, 200), default=5, show_default=True, help="Answers to draw."),
     option("--temperature", type=click.FloatRange(0, 2, min_open=True), default=1.0, show_default=True),
-    option("--max-tokens", type=click.IntRange(1, 4_096), default=64, show_default=True, help="An answer."),
+    option("--max-tokens", type=click.IntRange(1, 4_096), default=64, show_default=True, help="Per answer."),
     option(
-        "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of the first answer."
+        "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="For the first answer."
     ),
     option("--weighted", is_flag=True, help="Weigh answers by the log-probabilities of their tokens."),
     option("--seconds", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True),
     option(
-        "--tokens", type=click.IntRange(1), default=4_000, show_default=True, help="All answers together."
+        "--tokens", type=click.IntRange(1), default=4_000, show_default=True, help="For all answers together."
     ),
     POLICY,
     JUDGE,
 )
 def sample(question: str, model: str | None, k: int, policy_file: Path | None, **asked: Any) -> Reply:
-    """Ask a model QUESTION several times and measure how far apart its answers are. Exits 3 to wait."""
+    """Ask a model QUESTION several times and measure how much its answers differ. Exits 3 to wait."""
     from beliefd.cli.views.uncertainty import sampled
     from beliefd.kernel.policy import Policy
     from beliefd.policy.files import load_policy
@@ -164,7 +162,7 @@ def _measured(
 
 
 def _progress(rows: Iterator[T], total: int) -> Iterable[T]:
-    """A bar on stderr while it takes; nothing where nobody watches."""
+    """A progress bar on stderr, if that is a terminal."""
     from rich.progress import track
 
     watched = console(stderr=True)

@@ -1,4 +1,4 @@
-"""The demo's world: a database pool, and the tools that look at it and change it."""
+"""The demo's database pool, and the tools that read and change it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One playing of the demo: who takes part, what has happened so far, and what must hold for it to go on."""
+"""One run of the demo: who takes part, what has happened so far, and what must hold for it to go on."""
 
 from typing import TYPE_CHECKING
 
@@ -28,13 +28,13 @@ class DemoRun:
         self.screen = screen
         self.session_id = ""
         self.capability = ""
-        self.fell: dict[str, str] = {}
+        self.eliminated_by: dict[str, str] = {}
 
     def draw(self, snapshot: "BeliefSnapshot") -> None:
-        self.screen.board(snapshot, self.fell, list(self.kit.hypotheses))
+        self.screen.board(snapshot, self.eliminated_by, list(self.kit.hypotheses))
 
     def probe(self, probe: Probe) -> None:
-        """Ask the world, and let beliefd know what the outcome rules out."""
+        """Ask one source, and tell beliefd what the outcome rules out."""
         outcome = self.kit.seen(probe, self.kit.truth)
         because = probe.outcomes[outcome].because
         answer = self.agent.eliminate(
@@ -44,7 +44,7 @@ class DemoRun:
             eliminated=self.kit.eliminated(probe, outcome),
             justification={"because": because},
         )
-        self.fell.update(dict.fromkeys(answer.applied_eliminated, probe.id))
+        self.eliminated_by.update(dict.fromkeys(answer.applied_eliminated, probe.id))
         self.screen.say(f"{probe.source} was asked to {probe.ask}: {because}")
         self.screen.say(f"gone: {', '.join(answer.applied_eliminated)}", "red")
         self.draw(answer.snapshot)

@@ -20,7 +20,7 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 class Screen:
-    """What the audience sees. Without a terminal there is no waiting and no redrawing."""
+    """What is seen while the demo runs. Without a terminal there is no waiting and no redrawing."""
 
     def __init__(self, pace: float) -> None:
         self._pace = pace
@@ -60,13 +60,13 @@ class Screen:
         self._print(Text.assemble((mark, style), f" {visible(text)}"), indent=INDENT)
         self._rest()
 
-    def board(self, snapshot: "BeliefSnapshot", fell: dict[str, str], hypotheses: list[str]) -> None:
-        """Who still stands, who fell to what, and how little is left to find out."""
+    def board(self, snapshot: "BeliefSnapshot", eliminated_by: dict[str, str], hypotheses: list[str]) -> None:
+        """Which hypotheses survive, what eliminated the others, and how the entropy went down."""
         self._entropies.append(snapshot.entropy_proxy)
         if self._live is None:
             self._print(measure(snapshot), indent=INDENT)
             return
-        self._live.update(_board(snapshot, fell, hypotheses, self._entropies), refresh=True)
+        self._live.update(_board(snapshot, eliminated_by, hypotheses, self._entropies), refresh=True)
         self._rest()
 
     def _print(self, text: "Text", indent: int = 0) -> None:
@@ -84,7 +84,7 @@ class Screen:
 
 
 def _board(
-    snapshot: "BeliefSnapshot", fell: dict[str, str], hypotheses: list[str], entropies: list[float]
+    snapshot: "BeliefSnapshot", eliminated_by: dict[str, str], hypotheses: list[str], entropies: list[float]
 ) -> "RenderableType":
     from rich.console import Group
     from rich.panel import Panel
@@ -92,7 +92,7 @@ def _board(
     from rich.text import Text
 
     grid = Table.grid(padding=(0, 3))
-    cells = [_cell(name, fell.get(name)) for name in hypotheses]
+    cells = [_cell(name, eliminated_by.get(name)) for name in hypotheses]
     half = (len(cells) + 1) // 2
     for index in range(half):
         grid.add_row(*cells[index::half])
@@ -107,9 +107,9 @@ def _board(
     )
 
 
-def _cell(name: str, felled_by: str | None) -> "RenderableType":
+def _cell(name: str, probe_id: str | None) -> "RenderableType":
     from rich.text import Text
 
-    if felled_by is None:
+    if probe_id is None:
         return Text.assemble(("● ", "cyan"), (visible(name), "bold"))
-    return Text.assemble(("✗ ", "red"), (visible(name), "dim strike"), (f"  {visible(felled_by)}", "dim"))
+    return Text.assemble(("✗ ", "red"), (visible(name), "dim strike"), (f"  {visible(probe_id)}", "dim"))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from beliefd.protocol.substrate_answers import CandidateAnswer
 
 FIRST_PROBES = 2
-"""So many come back before the agent loses patience."""
+"""How many are made before the agent concludes too early."""
 
 
 class Act(Struct, frozen=True):

@@ -13,6 +13,7 @@ from beliefd.cli.views.drawing import names, view
 from beliefd.protocol.uncertainty_messages import CalibrationAnswer, MeasuredUncertainty
 
 if TYPE_CHECKING:
+    from beliefd.kernel.claims.bundle import Uncertainty
     from beliefd.uncertainty.evaluation import Evaluation, Score
     from beliefd.uncertainty.examples import Example
     from beliefd.uncertainty.result import Measured
@@ -23,13 +24,7 @@ BAR: Final = 40
 
 @view.register
 def measured(found: MeasuredUncertainty) -> RenderableType:
-    word = found.gate_recommendation
-    lines = [
-        Text.assemble(
-            (word, OUTCOME_STYLE[word]),
-            f"  {found.value:.3f} by {found.method}: {visible(found.interpretation)}",
-        )
-    ]
+    lines = [_value(found)]
     if found.clusters:
         lines.append(Text(f"clusters {' '.join(str(members) for members in found.clusters)}", "dim"))
     if found.labels is not None:
@@ -54,8 +49,6 @@ def calibration(found: CalibrationAnswer) -> RenderableType:
 
 
 def sampled(drawn: "Drawn", found: "Measured") -> RenderableType:
-    told = found.uncertainty
-    word = told.gate_recommendation
     answers = [Text(f"{one.seed:>4}  {visible(one.text.strip()) or '(nothing)'}") for one in drawn.answers]
     failures = [Text(f"{one.seed:>4}  no answer: {visible(one.reason)}", "yellow") for one in drawn.failures]
     cost = f"{drawn.answer_tokens} tokens in {drawn.seconds:.1f} s from {visible(drawn.model)}"
@@ -64,11 +57,14 @@ def sampled(drawn: "Drawn", found: "Measured") -> RenderableType:
         *answers,
         *failures,
         Text(cost, "dim"),
-        Text.assemble(
-            (word, OUTCOME_STYLE[word]),
-            f"  {told.value:.3f} by {told.method}: {visible(told.interpretation)}",
-        ),
+        _value(found.uncertainty),
     )
+
+
+def _value(found: "MeasuredUncertainty | Uncertainty") -> Text:
+    word = found.gate_recommendation
+    said = f"  {found.value:.3f} by {found.method}: {visible(found.interpretation)}"
+    return Text.assemble((word, OUTCOME_STYLE[word]), said)
 
 
 def evaluation(found: "Evaluation") -> RenderableType:
