@@ -22,9 +22,9 @@ def scan(path: str, spec: bool) -> Reply:
 
     Exits 0 if there are none, 4 with the path of the first one, 2 if FILE cannot be read.
     """
-    from beliefd.kernel.firewall.embedded import Tangled, whole
-    from beliefd.kernel.firewall.markers import find_marker
-    from beliefd.kernel.firewall.vocabulary import Vocabulary
+    from beliefd.kernel.scan.markers import find_marker
+    from beliefd.kernel.scan.texts import Tangled, whole
+    from beliefd.kernel.scan.words import WordList
 
     try:
         document = whole(read_bytes(path))
@@ -32,7 +32,7 @@ def scan(path: str, spec: bool) -> Reply:
         raise invalid(f"`{path}` is nested too deep to be read") from None
     except ValueError as error:
         raise invalid(f"`{path}` is not JSON: {error}") from None
-    marker = find_marker(document, Vocabulary.RESIDUE if spec else Vocabulary.EVIDENCE)
+    marker = find_marker(document, WordList.RESIDUE if spec else WordList.EVIDENCE)
     if marker is None:
         return Reply({"clean": True, "marker": None}, "clean: no marker of speculation")
     if marker.unreadable:

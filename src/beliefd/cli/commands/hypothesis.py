@@ -12,7 +12,7 @@ from beliefd.cli.target import Question, asks
 from beliefd.kernel.errors import invalid
 
 if TYPE_CHECKING:
-    from beliefd.kernel.firewall.hints import Speculation
+    from beliefd.kernel.speculation.hints import Speculation
 
 STATEMENT = argument("statement", metavar="STATEMENT")
 IDEA = ("statement", "mechanism", "prediction")

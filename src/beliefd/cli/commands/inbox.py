@@ -13,7 +13,7 @@ from beliefd.cli.files import read_list
 from beliefd.cli.options import FILE, page_options, together
 from beliefd.cli.output import DECISION_EXITS, Exit, console, passed
 from beliefd.cli.target import Question, Target, asks, target_options
-from beliefd.kernel.claims.approvals import ApprovalStatus
+from beliefd.kernel.approvals.state import ApprovalStatus
 
 if TYPE_CHECKING:
     from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval

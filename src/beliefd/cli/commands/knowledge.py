@@ -22,7 +22,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the answer
 @contextmanager
 def _told() -> Iterator[None]:
     from beliefd.knowledge.typedb import GraphUnavailable
-    from beliefd.ledger.chain import LedgerBroken
+    from beliefd.ledger.envelope import LedgerBroken
     from beliefd.steward.handle import ledger_broken
 
     try:

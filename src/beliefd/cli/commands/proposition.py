@@ -7,7 +7,7 @@ from click import option
 
 from beliefd.cli.options import CLAIM, page_options
 from beliefd.cli.target import Question, asks
-from beliefd.kernel.firewall.artifacts import EpistemicStatus
+from beliefd.kernel.intents.state import EpistemicStatus
 
 proposition = click.Group(
     "proposition", help="See what is believed across all sessions, on what grounds, and how that came about."

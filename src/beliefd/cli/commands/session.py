@@ -33,7 +33,7 @@ def declare(
     hypotheses: tuple[str, ...], path: str | None, idempotency_key: str | None, **ontology: Any
 ) -> Question:
     """Open a session over HYPOTHESES, or over what a file or stdin says."""
-    from beliefd.kernel.commands import DeclareSession
+    from beliefd.kernel.beliefs.commands import DeclareSession
     from beliefd.protocol.wire import convert
 
     if hypotheses and path:

@@ -10,7 +10,7 @@ from beliefd.cli.demo.database_pool import WAITS_MS
 from beliefd.cli.demo.run import DemoRun, must
 
 if TYPE_CHECKING:
-    from beliefd.kernel.firewall.hints import Speculation
+    from beliefd.kernel.speculation.hints import Speculation
 
 CLAIM: Final = "checkout-waits-40ms"
 STATEMENT: Final = "a checkout waits 40 ms for a connection, give or take 2"

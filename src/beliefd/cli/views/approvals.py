@@ -9,7 +9,7 @@ from beliefd.cli.output import visible
 from beliefd.cli.views.claims import approver_words, claim_lines, decision_words, gate_table
 from beliefd.cli.views.drawing import EventWords, json_text, names, page, view
 from beliefd.cli.views.substrate import verdict_words
-from beliefd.kernel.firewall.artifacts import Change
+from beliefd.kernel.intents.state import Change
 from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval, Inbox
 
 

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, first_names, names, page, view
-from beliefd.kernel.firewall.artifacts import Evidence, Run
-from beliefd.kernel.firewall.experiments import RunReport
+from beliefd.kernel.experiments.plan import RunReport
+from beliefd.kernel.experiments.state import Evidence, Run
 from beliefd.protocol.firewall_answers import (
     Discoveries,
     EvidencePage,
