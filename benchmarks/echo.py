@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from beliefd.cli.serve import bind, loop_factory, url_of, uvicorn_settings
+from beliefd.cli.server import bind, loop_factory, url_of, uvicorn_settings
 
 
 async def echo(request: Request) -> Response:

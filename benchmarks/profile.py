@@ -23,7 +23,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
-from beliefd.cli.serve import House, bind, loop_factory, run_server, tune_interpreter, url_of
+from beliefd.cli.server import ServerSettings, bind, loop_factory, run_server, tune_interpreter, url_of
 from benchmarks.http import body_of, declared, loaded, serving
 from benchmarks.load import Load
 from benchmarks.workload import CALLERS, HYPOTHESES
@@ -93,7 +93,7 @@ def serve(data: Path, result: Path) -> None:
         sampler.start()
 
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        house = House(signing_key=data / "capability.key")
+        house = ServerSettings(signing_key=data / "capability.key")
         runner.run(run_server(listener, "127.0.0.1", str(data / "ledger.db"), house, started))
     result.write_bytes(msgspec.json.encode(sampler.stop()))
 

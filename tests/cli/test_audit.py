@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import beliefd as library
-from beliefd.cli import audit
+from beliefd.cli import ledgers
 from tests.cli.runner import answer, beliefd
 
 BY = ("--source", "human://alice", "--observation", "o1")
@@ -175,7 +175,7 @@ def test_merge_takes_over_what_a_replica_learned(
 def test_long_ledgers_show_how_far_the_checking_is(
     data: Path, session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit, "LONG_LEDGER", 50)
+    monkeypatch.setattr(ledgers, "LONG_LEDGER", 50)
     command = {
         "verb": "ELIMINATE",
         "source_id": "s",

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from beliefd.cli import stage, story
-from beliefd.cli.demo import demo
+from beliefd.cli.commands.demo import demo
+from beliefd.cli.demo import story
+from beliefd.cli.demo.run import DemoRun, StoryBroken
 from tests.cli.runner import answer, finished, in_terminal, process
 
 STOP_SECONDS = 60
@@ -69,8 +70,8 @@ def test_in_a_terminal_the_board_is_redrawn(data: Path) -> None:
 def test_a_story_that_turns_out_otherwise_fails(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 
-    def lie(_: stage.Stage) -> None:
-        raise stage.StoryBroken("the server ruled otherwise")
+    def lie(_: DemoRun) -> None:
+        raise StoryBroken("the server ruled otherwise")
 
     monkeypatch.setattr(story, "ACTS", (story.Act("A lie", lie),))
     kept = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]

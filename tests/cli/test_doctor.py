@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from beliefd.cli import doctor
+from beliefd.cli.commands import doctor
 from tests.cli.runner import answer, beliefd
 from tests.cli.test_audit import tamper
 

@@ -1,6 +1,7 @@
 """The command line as a whole: it is quick to start, complete, and the same everywhere."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -110,3 +111,40 @@ def test_usage_errors_exit_with_2(arguments: list[str]) -> None:
     result = beliefd(*arguments)
     assert result.exit_code == 2
     assert "Usage:" in result.stderr
+
+
+def test_a_command_imports_no_other() -> None:
+    script = (
+        "import json, sys\n"
+        "from beliefd.cli.main import main\n"
+        "before = [name for name in sys.modules if name.startswith('beliefd.cli.commands.')]\n"
+        "try:\n    main(['tool', 'list', '--help'])\n"
+        "except SystemExit:\n    pass\n"
+        "after = [name for name in sys.modules if name.startswith('beliefd.cli.commands.')]\n"
+        "print(json.dumps([before, after]))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout.splitlines()[-1]) == [[], ["beliefd.cli.commands.tool"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("beliefd ", set(EXPECTED)),
+        ("beliefd e", {"evidence", "experiment"}),
+        ("beliefd evidence l", {"link", "list"}),
+    ],
+)
+def test_the_shell_completes_commands(words: str, expected: set[str]) -> None:
+    typed = words.split(" ")
+    completion = {
+        "_BELIEFD_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(typed) - 1),
+    }
+    script = "from beliefd.cli.main import main; main(prog_name='beliefd')"
+    environment = {**os.environ, **completion}
+    told = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False
+    )
+    assert {line.partition(",")[2] for line in told.stdout.splitlines()} == expected

@@ -9,7 +9,7 @@ import httpx
 import msgspec
 
 import beliefd
-from beliefd.cli.serve import House, bind, run_server, url_of
+from beliefd.cli.server import ServerSettings, bind, run_server, url_of
 from beliefd.embedded import send
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.values import Principal, Role, Tier
@@ -52,7 +52,7 @@ class Server:
         self._server: uvicorn.Server | None = None
         self._thread = threading.Thread(
             target=lambda: asyncio.run(
-                run_server(listener, "127.0.0.1", str(self._path), House(), self._on_start)
+                run_server(listener, "127.0.0.1", str(self._path), ServerSettings(), self._on_start)
             ),
             daemon=True,
         )

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from beliefd.cli.lanes_story import SAID
+from beliefd.cli.demo.idea_to_belief import SAID
 from tests.cli.runner import answer, beliefd
 from tests.firewall.model_server import completion, serving
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 import uvicorn
 
-from beliefd.cli.serve import bind, uvicorn_settings
+from beliefd.cli.server import bind, uvicorn_settings
 from beliefd.http import protocol
 from beliefd.http.app import create_app
 from beliefd.kernel.errors import Code

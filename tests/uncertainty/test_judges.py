@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import beliefd
-from beliefd.cli import uncertainty_views
+from beliefd.cli.views import uncertainty as uncertainty_views
 from beliefd.kernel.errors import BeliefdError
 from beliefd.uncertainty.equivalence.judges import NAMES, JudgeName, Judges, JudgeSettings
 from beliefd.uncertainty.equivalence.nli import NLIJudge, entailment_label

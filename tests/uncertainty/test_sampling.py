@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from beliefd.cli.judging import EXITS
+from beliefd.cli.output import DECISION_EXITS
 from beliefd.kernel.errors import BeliefdError
 from beliefd.llm import llama
 from beliefd.llm.llama import LlamaModel, smollm2
@@ -180,7 +180,7 @@ def test_the_command_line_draws_measures_and_recommends() -> None:
     asked = ("uncertainty", "sample", "What is the capital of France?", "-k", "3", "--max-tokens", "6")
     told = command(*asked, "--model", "smollm2", "--weighted", "--json")
     found = json.loads(told.stdout)
-    assert told.exit_code == EXITS[found["measured"]["uncertainty"]["gate_recommendation"]]
+    assert told.exit_code == DECISION_EXITS[found["measured"]["uncertainty"]["gate_recommendation"]]
     assert [one["seed"] for one in found["drawn"]["answers"]] == [0, 1, 2]
     assert found["measured"]["judge"] == "lexical"
     shown = command(*asked, "--model", "smollm2")

@@ -1,4 +1,4 @@
-"""Following a ledger while it grows: the server's event stream, or a look at the store now and then."""
+"""Following a ledger while it grows: the server's event stream, or the store asked again and again."""
 
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -14,7 +14,7 @@ from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 POLL_SECONDS = 0.25
 SILENCE_SECONDS = 60.0
-"""The server sends a sign of life four times as often."""
+"""The server sends a keep-alive four times as often."""
 
 Entry = dict[str, Any]
 
@@ -126,9 +126,9 @@ def _draw(target: Target, session_id: str, coming: Iterator[Entry]) -> None:
     """The session as it stands, redrawn below the events that led there."""
     from rich.live import Live
 
-    from beliefd.cli import views
+    from beliefd.cli.views import draw, event
 
     with target.calls() as calls, Live(console=console(), auto_refresh=False) as live:
         for entry in coming:
-            live.console.print(views.event(entry))
-            live.update(views.snapshot(calls.query_belief(session_id, at=entry["seq"])), refresh=True)
+            live.console.print(event(entry))
+            live.update(draw(calls.query_belief(session_id, at=entry["seq"])), refresh=True)

@@ -1,60 +1,41 @@
-"""The `beliefd` command. Modules that cost time to import are imported by the commands that use them."""
+"""The `beliefd` command. Each module of `beliefd.cli.commands` is one command, imported when it is used."""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
 
 import click
 
 from beliefd import __version__
-from beliefd.cli.audit import audit
-from beliefd.cli.calibration import calibration
-from beliefd.cli.claim import claim
-from beliefd.cli.demo import demo
-from beliefd.cli.doctor import doctor
-from beliefd.cli.experiment import experiment
-from beliefd.cli.firewall import firewall
-from beliefd.cli.inbox import inbox
-from beliefd.cli.knowledge import knowledge
-from beliefd.cli.lanes import evidence, hypothesis, intent
-from beliefd.cli.policy import policy
-from beliefd.cli.proposition import proposition
-from beliefd.cli.serve import serve
-from beliefd.cli.session import session
-from beliefd.cli.state import capability, state, tool
-from beliefd.cli.token import token
-from beliefd.cli.uncertainty import uncertainty
+from beliefd.cli import commands
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(context_settings=CONTEXT)
+class CommandModules(Mapping[str, click.Command]):
+    """Commands by the names of their modules: listing the names imports none of them."""
+
+    def __init__(self) -> None:
+        self._names = [module.name for module in iter_modules(commands.__path__)]
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in self._names:
+            raise KeyError(name)
+        command: click.Command = getattr(import_module(f"{commands.__name__}.{name}"), name)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+@click.group(context_settings=CONTEXT, commands=CommandModules())
 @click.version_option(__version__, prog_name="beliefd")
 def main() -> None:
     """A belief server for AI agents: they propose, beliefd decides, one ledger remembers why."""
 
-
-COMMANDS = (
-    demo,
-    serve,
-    session,
-    claim,
-    inbox,
-    state,
-    capability,
-    tool,
-    hypothesis,
-    experiment,
-    evidence,
-    intent,
-    firewall,
-    proposition,
-    knowledge,
-    audit,
-    policy,
-    uncertainty,
-    calibration,
-    token,
-    doctor,
-)
-for command in COMMANDS:
-    main.add_command(command)
 
 if __name__ == "__main__":
     main()

@@ -1,15 +1,18 @@
-"""What the command line prints and how it exits: JSON as answered, or text that agents cannot dress up."""
+"""What the command line prints and how it exits: JSON as answered, or text for people."""
 
+import functools
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 import msgspec
+from msgspec import Struct
 
+from beliefd.cli.options import Decorator, together
 from beliefd.kernel.errors import BeliefdError, Code
 
 if TYPE_CHECKING:
@@ -44,6 +47,24 @@ _EXITS = {
     Code.INTERNAL: Exit.FAILED,
     Code.STORAGE_UNAVAILABLE: Exit.FAILED,
 }
+
+
+DECISION_EXITS = {
+    "PUBLISH": Exit.ALLOWED,
+    "EXECUTE": Exit.ALLOWED,
+    "EXPLAIN": Exit.ALLOWED,
+    "DEFER": Exit.DEFERRED,
+    "ESCALATE": Exit.DEFERRED,
+    "REFUSE": Exit.REFUSED,
+    "allow": Exit.ALLOWED,
+    "defer": Exit.DEFERRED,
+    "deny": Exit.REFUSED,
+}
+"""By what gates and arbitration say; their words do not overlap."""
+
+
+def passed(allowed: bool) -> Exit:
+    return Exit.ALLOWED if allowed else Exit.REFUSED
 
 
 def exit_of(error: BeliefdError) -> Exit:
@@ -81,8 +102,48 @@ def print_json(answer: Any) -> None:
     click.echo(msgspec.json.encode(answer))
 
 
+class Reply(Struct, frozen=True):
+    """An answer with what people are told in its place (a line, or something drawn), and how to exit."""
+
+    answer: Any
+    words: Any = None
+    exit: Exit = Exit.ALLOWED
+
+
+def show(answer: Any, as_json: bool) -> None:
+    """The answer as it came, or drawn for people."""
+    reply = answer if isinstance(answer, Reply) else Reply(answer)
+    if as_json:
+        print_json(reply.answer)
+    elif isinstance(reply.words, str):
+        click.echo(reply.words)
+    else:
+        from beliefd.cli.views import draw
+
+        console().print(reply.words or draw(reply.answer))
+
+
+def replies(
+    group: click.Group, *parameters: Decorator, json_help: str = "Print the answer as JSON."
+) -> Callable[[Callable[..., Reply]], click.Command]:
+    """A command of `group` that finds its answer without asking a server."""
+
+    def decorated(command: Callable[..., Reply]) -> click.Command:
+        @click.option("--json", "as_json", is_flag=True, help=json_help)
+        @functools.wraps(command)
+        def run(as_json: bool, **given: Any) -> None:
+            with errors_exit(as_json):
+                reply = command(**given)
+            show(reply, as_json)
+            sys.exit(reply.exit)
+
+        return group.command(command.__name__.rstrip("_"))(together(*parameters)(run))
+
+    return decorated
+
+
 def visible(text: str) -> str:
-    """Text that strangers wrote, on one line, with everything that would not show made to show."""
+    """Text from outside, on one line, with all invisible characters escaped."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(char if _shows(char) else _escaped(char) for char in text)

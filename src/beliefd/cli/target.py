@@ -1,6 +1,7 @@
-"""Which server or store a command talks to, and how its answer is shown."""
+"""Which server or store a command talks to."""
 
 import functools
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,43 +10,36 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec import Struct
 
-from beliefd.cli.output import Exit, console, errors_exit, print_json
+from beliefd.cli.options import DIRECTORY, Decorator, setting, together
+from beliefd.cli.output import Exit, errors_exit, show
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from beliefd.client.synchronous import Calls
     from beliefd.embedded import Embedded
     from beliefd.stores.base import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+Question = Callable[["Calls"], Any]
 
 DATABASE = "beliefd.db"
 DEFAULT_DATA = ".beliefd"
 DEFAULT_URL = "http://127.0.0.1:8642"
-DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
-def store_options(command: F) -> F:
-    """`--data` and `--store`, for commands that open the store themselves."""
-    data = click.option(
+store_options = together(
+    setting(
         "--data",
+        "BELIEFD_DATA",
+        "Directory of the embedded store.",
         type=DIRECTORY,
         default=DEFAULT_DATA,
-        envvar="BELIEFD_DATA",
         show_default=True,
-        show_envvar=True,
-        help="Directory of the embedded store.",
-    )
-    store = click.option(
-        "--store",
-        envvar="BELIEFD_STORE",
-        show_envvar=True,
-        help="A postgresql:// address instead of the embedded store.",
-    )
-    return data(store(command))
+    ),
+    setting("--store", "BELIEFD_STORE", "A postgresql:// address instead of the embedded store."),
+)
+"""For commands that open the store themselves."""
 
 
 def store_name(data: Path, store: str | None) -> str:
@@ -130,21 +124,12 @@ class Target(Struct, frozen=True):
         with self.calls(create) as calls:
             return question(calls)
 
-    def show(self, answer: T, view: Callable[[T], "RenderableType"]) -> None:
-        """The answer as it came, or drawn for people."""
-        if self.as_json:
-            print_json(answer)
-        else:
-            console().print(view(answer))
-
 
 def target_options(command: F) -> F:
     """The options that every question to a server shares; the command gets them as `target`."""
 
-    @click.option("--url", envvar="BELIEFD_URL", default=DEFAULT_URL, show_default=True, show_envvar=True)
-    @click.option(
-        "--token", envvar="BELIEFD_TOKEN", show_envvar=True, help="As `beliefd token create` printed it."
-    )
+    @setting("--url", "BELIEFD_URL", default=DEFAULT_URL, show_default=True)
+    @setting("--token", "BELIEFD_TOKEN", "As `beliefd token create` printed it.")
     @click.option("--data", type=DIRECTORY, help="Open the store in this directory, without a server.")
     @click.option("--store", help="Open the store at this postgresql:// address, without a server.")
     @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
@@ -164,7 +149,25 @@ def target_options(command: F) -> F:
     return wrapped  # type: ignore[return-value]
 
 
-def ruled(allowed: bool) -> None:
-    """End with the exit code of a ruling."""
-    if not allowed:
-        raise SystemExit(Exit.REFUSED)
+def asks(
+    group: click.Group,
+    *parameters: Decorator,
+    create: bool = False,
+    exits: Callable[[Any], Exit] | None = None,
+) -> Callable[[Callable[..., Question]], click.Command]:
+    """A command of `group` that makes one question of its arguments, whose answer is shown.
+
+    With `create`, a store that is not there yet is made. `exits` says how to end, by the answer.
+    """
+
+    def decorated(command: Callable[..., Question]) -> click.Command:
+        @target_options
+        @functools.wraps(command)
+        def run(target: Target, **given: Any) -> None:
+            answer = target.ask(command(**given), create=create)
+            show(answer, target.as_json)
+            sys.exit(Exit.ALLOWED if exits is None else exits(answer))
+
+        return group.command(command.__name__.rstrip("_"))(together(*parameters)(run))
+
+    return decorated

@@ -1,0 +1,53 @@
+"""`beliefd capability`: what agents may do with tools."""
+
+from typing import Any
+
+import click
+from click import argument, option
+
+from beliefd.cli import output
+from beliefd.cli.options import SESSION
+from beliefd.cli.target import Question, Target, asks, target_options
+
+CAPABILITY = argument("capability_id", metavar="CAPABILITY")
+capability = click.Group("capability", help="Issue, show and revoke capabilities of agents.")
+
+
+@capability.command()
+@SESSION
+@option("--agent", "agent_id", required=True, metavar="ID", help="Who may use it.")
+@option("--tool", "tools", multiple=True, required=True, metavar="ID", help="A tool, or `*` for all.")
+@option("--read", "fs_read_roots", multiple=True, metavar="DIR", help="May read below this directory.")
+@option("--write", "fs_write_roots", multiple=True, metavar="DIR", help="May write below this directory.")
+@option("--host", "net_allowlist", multiple=True, metavar="HOST", help="May connect to this host.")
+@option("--calls", type=click.IntRange(min=0), help="At most so many calls.")
+@option("--expires-in", type=click.IntRange(min=1), default=3600, show_default=True, help="Seconds.")
+@option("--parent", metavar="TOKEN", help="Restrict this token further instead of issuing a new one.")
+@option("--signed", is_flag=True, help="A token that its holders can restrict offline.")
+@target_options
+def issue(
+    target: Target, session_id: str, calls: int | None, expires_in: int, parent: str | None, **scope: Any
+) -> None:
+    """Issue a capability in SESSION; prints the token alone on the last line."""
+    given = {"agent_id": scope.pop("agent_id"), "signed": scope.pop("signed")}
+    wanted = {**{name: list(values) for name, values in scope.items()}, "budgets": {"calls": calls}}
+    answer = target.ask(
+        lambda asked: asked.issue_capability(
+            session_id, scope=wanted, expires_in_seconds=expires_in, parent_token=parent, **given
+        )
+    )
+    output.show(answer, target.as_json)
+    if not target.as_json:
+        click.echo(answer.token)
+
+
+@asks(capability, SESSION, CAPABILITY)
+def show(session_id: str, capability_id: str) -> Question:
+    """What a capability allows and how much of it is used."""
+    return lambda calls: calls.show_capability(session_id, capability_id)
+
+
+@asks(capability, CAPABILITY)
+def revoke(capability_id: str) -> Question:
+    """End a capability (as `<session>/<capability>`) and all that came out of it."""
+    return lambda calls: calls.revoke_capability(capability_id)

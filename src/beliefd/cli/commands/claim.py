@@ -1,0 +1,56 @@
+"""`beliefd claim`: bundles judged by the gates, with a server or (check) without one."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from click import argument, option
+
+from beliefd.cli.files import read_object
+from beliefd.cli.options import CONDITIONS, FILE, POLICY, SESSION
+from beliefd.cli.output import DECISION_EXITS, Reply, replies
+from beliefd.cli.target import Question, asks
+from beliefd.kernel.values import Principal, Role, Tier
+
+A_BUNDLE = "a bundle is an object with `origin_agent` and `claims`"
+claim = click.Group("claim", help="Submit claims to the gates, and see what was decided.")
+
+
+@asks(claim, SESSION, FILE, CONDITIONS, exits=lambda answer: DECISION_EXITS[answer.decision])
+def submit(session_id: str, path: str, **conditions: Any) -> Question:
+    """Submit the bundle in FILE (JSON or YAML; `-` is stdin). Exits 0 published, 3 waits, 4 refused."""
+    bundle = read_object(path, A_BUNDLE)
+    return lambda calls: calls.submit_claims(session_id, bundle, **conditions)
+
+
+@replies(
+    claim,
+    FILE,
+    POLICY,
+    option(
+        "--tier",
+        type=click.Choice([tier.name for tier in Tier]),
+        default=Tier.PRIVILEGE.name,
+        show_default=True,
+        help="Tier of the principal who would submit it.",
+    ),
+)
+def check(path: str, policy_file: Path | None, tier: str) -> Reply:
+    """What the gates would say of FILE. Needs no server and records nothing."""
+    import beliefd
+    from beliefd.policy.files import load_policy
+
+    bundle = read_object(path, A_BUNDLE)
+    principal = Principal(id="agent://local", role=Role.AGENT, tier=tier)
+    policy = None if policy_file is None else load_policy(policy_file)
+    with beliefd.open(":memory:", principal=principal, policy=policy) as embedded:
+        answer = embedded.check_claims(bundle)
+    return Reply(answer, exit=DECISION_EXITS[answer.decision])
+
+
+@asks(claim, SESSION, argument("bundle_id", metavar="[BUNDLE]", required=False))
+def show(session_id: str, bundle_id: str | None) -> Question:
+    """One bundle as it was last judged, or all of a session."""
+    if bundle_id is None:
+        return lambda calls: calls.list_claims(session_id)
+    return lambda calls: calls.show_claims(session_id, bundle_id)

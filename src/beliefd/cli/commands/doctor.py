@@ -1,0 +1,190 @@
+"""`beliefd doctor`: is everything here as it should be, from the interpreter to every ledger?"""
+
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote, urlsplit
+
+import click
+from msgspec import Struct
+
+from beliefd.cli.output import Exit, console, print_json, visible
+from beliefd.cli.target import DATABASE, Target, store_options
+from beliefd.kernel.errors import BeliefdError
+
+if TYPE_CHECKING:
+    from beliefd.embedded import Embedded
+    from beliefd.stores.base import SessionRow
+
+OLDEST_SQLITE = (3, 35, 0)
+RELEASED = "2025"
+EXTRAS = {
+    "asyncpg": "PostgreSQL (`beliefd[postgres]`)",
+    "uvloop": "a faster event loop",
+    "httptools": "faster HTTP",
+}
+_GUARDS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+STYLES = {"ok": "green", "note": "yellow", "wrong": "bold red"}
+
+
+class Finding(Struct, frozen=True):
+    """One thing that was looked at. Only `wrong` makes the doctor's exit code bad."""
+
+    check: str
+    level: Literal["ok", "note", "wrong"]
+    message: str
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@store_options
+def doctor(as_json: bool, data: Path, store: str | None) -> None:
+    """Check interpreter, store, permissions, ledgers, tokens and clock."""
+    findings = list(examine(data, store))
+    wrong = [finding for finding in findings if finding.level == "wrong"]
+    if as_json:
+        print_json({"ok": not wrong, "findings": findings})
+    else:
+        _print(findings)
+    if any(finding.check == "ledgers" for finding in wrong):
+        sys.exit(Exit.LEDGER_BROKEN)
+    sys.exit(Exit.FAILED if wrong else Exit.ALLOWED)
+
+
+def examine(data: Path, store: str | None) -> Iterator[Finding]:
+    yield _python()
+    yield _sqlite()
+    yield from _extras()
+    if store is None:
+        if not (data / DATABASE).exists():
+            yield Finding("store", "note", f"nothing in `{data}` yet; `beliefd serve` makes a store there")
+            return
+        yield _permissions(data)
+        yield from _schema(data / DATABASE)
+    from beliefd.stores.base import StorageUnavailable
+
+    target = Target(url="", token=None, data=data, store=store, as_json=False)
+    where = str(data) if store is None else urlsplit(store).hostname or "local socket"
+    try:
+        with target.embedded() as embedded:
+            embedded.run(embedded.steward.store.ping)
+            yield Finding("store", "ok", f"`{where}` opens and takes a write lock")
+            yield _tokens(embedded)
+            yield from _ledgers(embedded)
+    except (BeliefdError, StorageUnavailable) as error:
+        yield Finding("store", "wrong", str(error))
+
+
+def _python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding(
+        "python", "ok" if sys.version_info >= (3, 11) else "wrong", f"{version}, at least 3.11 needed"
+    )
+
+
+def _sqlite() -> Finding:
+    level: Literal["ok", "wrong"] = "ok" if sqlite3.sqlite_version_info >= OLDEST_SQLITE else "wrong"
+    needed = ".".join(map(str, OLDEST_SQLITE))
+    return Finding("sqlite", level, f"{sqlite3.sqlite_version}, at least {needed} needed")
+
+
+def _extras() -> Iterator[Finding]:
+    for module, purpose in EXTRAS.items():
+        there = find_spec(module) is not None
+        yield Finding(
+            "extras", "ok" if there else "note", f"{module} {'found' if there else 'missing'}: {purpose}"
+        )
+
+
+def _permissions(data: Path) -> Finding:
+    for path in (data, data / DATABASE):
+        mode = path.stat().st_mode & 0o777
+        if mode & 0o077:
+            wanted = 0o700 if path.is_dir() else 0o600
+            return Finding(
+                "permissions", "wrong", f"`{path}` is {mode:o}; others can get in, `chmod {wanted:o}` it"
+            )
+    return Finding("permissions", "ok", f"`{data}` is for its owner only")
+
+
+def _schema(database: Path) -> Iterator[Finding]:
+    """Read without opening the store: opening it would bring an old file up to date."""
+    from beliefd.stores.sqlite_schema import MIGRATIONS
+
+    try:
+        with closing(
+            sqlite3.connect(f"file:{quote(str(database.resolve()))}?mode=ro", uri=True)
+        ) as connection:
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            guards = {row[0] for row in connection.execute(_GUARDS)}
+    except sqlite3.Error as error:
+        yield Finding("schema", "wrong", f"`{database}`: {error}")
+        return
+    known = len(MIGRATIONS)
+    if version > known:
+        yield Finding("schema", "wrong", f"version {version} is newer than this beliefd, which knows {known}")
+    else:
+        yield Finding("schema", "ok", f"version {version} of {known}")
+    missing = sorted({"audit_events_keep_update", "audit_events_keep_delete"} - guards)
+    if version and missing:
+        yield Finding("schema", "wrong", f"the ledger can be rewritten: trigger `{missing[0]}` is gone")
+
+
+def _tokens(embedded: "Embedded") -> Finding:
+    tokens = embedded.run(embedded.steward.store.tokens)
+    valid = [token for token in tokens if token.revoked_at is None]
+    if not tokens:
+        return Finding("tokens", "ok", "none: the server stays on loopback and trusts local programs")
+    if not valid:
+        return Finding(
+            "tokens", "note", "all are revoked: nobody can get in; `beliefd token create` makes one"
+        )
+    return Finding("tokens", "ok", f"{len(valid)} valid, {len(tokens) - len(valid)} revoked")
+
+
+def _ledgers(embedded: "Embedded") -> Iterator[Finding]:
+    from beliefd.cli.ledgers import sessions_of, verify_stored
+    from beliefd.steward.outside import now
+
+    checked, broken, newest = 0, 0, ""
+    for row in sessions_of(embedded):
+        answer = verify_stored(embedded, row.session_id)
+        checked += 1
+        if answer.first_bad is not None:
+            broken += 1
+            bad = answer.first_bad
+            where = f"session {row.session_id}, event {bad.seq} ({bad.event_id or 'missing'})"
+            yield Finding("ledgers", "wrong", f"{where}: {bad.reason}")
+            continue
+        newest = max(newest, _last_time(embedded, row))
+    if not broken:
+        yield Finding("ledgers", "ok", f"{checked} verified")
+    yield _clock(now(), newest)
+
+
+def _last_time(embedded: "Embedded", row: "SessionRow") -> str:
+    from beliefd.ledger.envelope import read
+
+    store = embedded.steward.store
+    return read(embedded.run(lambda: store.entries(row.session_id, row.head.seq - 1, 1))[0].record).ts
+
+
+def _clock(now: str, newest: str) -> Finding:
+    if now < RELEASED:
+        return Finding("clock", "wrong", f"it says {now}, which is before beliefd was written")
+    if newest > now:
+        return Finding("clock", "wrong", f"it says {now}, but an event was recorded at {newest}")
+    return Finding("clock", "ok", now)
+
+
+def _print(findings: list[Finding]) -> None:
+    from rich.text import Text
+
+    for item in findings:
+        mark = (f"{item.level:<6}", STYLES[item.level])
+        line = Text.assemble(mark, (f"{item.check:<12}", "bold"), visible(item.message))
+        console().print(line, soft_wrap=True)

@@ -1,0 +1,150 @@
+"""`beliefd inbox`: what waits for a person, and that person's decision."""
+
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+from click import argument, option
+
+from beliefd.cli import output
+from beliefd.cli.files import read_list
+from beliefd.cli.options import FILE, page_options, together
+from beliefd.cli.output import DECISION_EXITS, Exit, console, passed
+from beliefd.cli.target import Question, Target, asks, target_options
+from beliefd.kernel.approvals.state import ApprovalStatus
+
+if TYPE_CHECKING:
+    from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval
+
+APPROVAL = argument("approval_id", metavar="APPROVAL")
+REASON = option("--reason", default="", metavar="TEXT", help="Recorded with the decision.")
+DECISION = together(
+    REASON,
+    option(
+        "--hash",
+        "content_hash",
+        metavar="SHA256",
+        help="Decide only if this is still what waits; shown by `show`.",
+    ),
+    option("--yes", is_flag=True, help="Do not show the item and ask first."),
+    target_options,
+)
+POLL_SECONDS = 1.0
+inbox = click.Group("inbox", help="See what waits for a person, and decide about it.")
+
+
+@asks(
+    inbox,
+    option("--status", type=click.Choice(get_args(ApprovalStatus)), default="pending", show_default=True),
+    page_options("APPROVAL"),
+)
+def list_(**asked: Any) -> Question:
+    """What waits, oldest first, across all sessions."""
+    return lambda calls: calls.list_approvals(**asked)
+
+
+@asks(inbox, APPROVAL)
+def show(approval_id: str) -> Question:
+    """One item with all that is needed to decide it."""
+    return lambda calls: calls.show_approval(approval_id)
+
+
+@inbox.command()
+@APPROVAL
+@DECISION
+def approve(target: Target, **given: Any) -> None:
+    """Approve it; it takes effect if no gate refuses it now."""
+    sys.exit(_exit(_decide(target, "APPROVED", **given)))
+
+
+@inbox.command()
+@APPROVAL
+@DECISION
+def reject(target: Target, **given: Any) -> None:
+    """Reject it; this is final."""
+    _decide(target, "REJECTED", **given)
+
+
+@inbox.command()
+@APPROVAL
+@FILE
+@DECISION
+def modify(target: Target, path: str, **given: Any) -> None:
+    """Replace its claims by those in FILE: a new proposal that another person must approve."""
+    _decide(target, "MODIFIED", claims=read_list(path, "claims"), **given)
+
+
+@inbox.command()
+@APPROVAL
+@option("--to", "to_status", required=True, help="The weaker status.")
+@DECISION
+def downgrade(target: Target, **given: Any) -> None:
+    """Let a write intent reach a weaker status only: a new intent that another person may have to approve."""
+    _decide(target, "MODIFIED", **given)
+
+
+@inbox.command()
+@APPROVAL
+@DECISION
+def defer(target: Target, **given: Any) -> None:
+    """Ask for more evidence: the write intent ends here, and a later one may supersede it."""
+    _decide(target, "DEFERRED", **given)
+
+
+@asks(inbox, APPROVAL, REASON)
+def withdraw(approval_id: str, reason: str) -> Question:
+    """Take back what you proposed yourself."""
+    return lambda calls: calls.withdraw_approval(approval_id, reason=reason)
+
+
+@inbox.command()
+@option("--every", type=click.FloatRange(min=0.1), default=POLL_SECONDS, help="Seconds between looks.")
+@target_options
+def watch(target: Target, every: float) -> None:
+    """Print each item as it comes in, until Ctrl-C."""
+    from beliefd.cli.views.approvals import row
+
+    cursor: str | None = None
+    with suppress(KeyboardInterrupt), target.calls() as calls:
+        while True:
+            page = calls.list_approvals(cursor=cursor)
+            for card in page.approvals:
+                cursor = card.approval_id
+                if target.as_json:
+                    output.print_json(card)
+                else:
+                    console().print(row(card), soft_wrap=True)
+            if page.next is None:
+                time.sleep(every)
+
+
+def _decide(
+    target: Target, decision: str, approval_id: str, content_hash: str | None, yes: bool, **given: Any
+) -> "DecidedApproval":
+    """INVARIANT: what is sent is the hash of what was shown (or named), never of whatever waits by then."""
+    with target.calls() as calls:
+        if content_hash is None:
+            card = calls.show_approval(approval_id)
+            content_hash = card.content_hash
+            if not yes:
+                _confirm(card, decision)
+        answer = calls.decide_approval(approval_id, decision, content_hash=content_hash, **given)
+    output.show(answer, target.as_json)
+    return answer
+
+
+def _exit(answer: "DecidedApproval") -> Exit:
+    if answer.call is not None:
+        return DECISION_EXITS[answer.call.verdict]
+    if answer.intent is not None:
+        return passed(answer.intent.state == "executed")
+    return DECISION_EXITS[answer.outcome] if answer.outcome else Exit.DEFERRED
+
+
+def _confirm(card: "ApprovalCard", decision: str) -> None:
+    from beliefd.cli.views import draw
+
+    console(stderr=True).print(draw(card))
+    click.confirm(f"{decision.lower()} this?", abort=True, err=True)

@@ -1,0 +1,105 @@
+"""`beliefd knowledge`: the graph over all ledgers, built anew or carried elsewhere."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from beliefd.cli.ledgers import progress
+from beliefd.cli.output import errors_exit, print_json
+from beliefd.cli.target import need_store, store_options, with_store
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+
+if TYPE_CHECKING:
+    from beliefd.steward.knowledge import Exported, Rebuilt
+    from beliefd.stores.base import Store
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    from beliefd.knowledge.typedb import GraphUnavailable
+    from beliefd.ledger.envelope import LedgerBroken
+    from beliefd.steward.handle import ledger_broken
+
+    try:
+        yield
+    except LedgerBroken as error:
+        raise ledger_broken(error) from None
+    except GraphUnavailable as error:
+        raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None
+
+
+@click.group()
+def knowledge() -> None:
+    """Rebuild the graph of propositions and evidence, or export it."""
+
+
+@knowledge.command()
+@AS_JSON
+@store_options
+def rebuild(as_json: bool, data: Path, store: str | None) -> None:
+    """Fold all ledgers again, and replace what the graph has otherwise."""
+    from beliefd.steward.knowledge import all_sessions
+    from beliefd.steward.knowledge import rebuild as build_anew
+
+    async def work(opened: "Store") -> "Rebuilt":
+        total = sum([row.head.seq async for row in all_sessions(opened)])
+        with progress("folding", total) as report:
+            return await build_anew(opened, report)
+
+    with errors_exit(as_json), _told():
+        answer = with_store(need_store(data, store), work)
+    if as_json:
+        print_json(answer)
+    else:
+        click.echo(f"{answer.sessions} ledgers folded, the graph of {answer.changed} was replaced")
+
+
+@knowledge.command()
+@click.option(
+    "--to",
+    "address",
+    required=True,
+    metavar="ADDRESS",
+    help="typedb://user@host:port/database; `?tls=off` for a server without TLS.",
+)
+@click.option(
+    "--password", envvar="TYPEDB_PASSWORD", show_envvar=True, help="Better in the environment than here."
+)
+@AS_JSON
+@store_options
+def export(address: str, password: str | None, as_json: bool, data: Path, store: str | None) -> None:
+    """Bring a TypeDB database up to the heads of all ledgers; interrupted, it goes on where it was."""
+    import asyncio
+
+    from beliefd.knowledge.typedb import TypeDBGraph, parse_address
+    from beliefd.steward.knowledge import all_sessions
+    from beliefd.steward.knowledge import export as bring_up
+
+    async def work(opened: "Store") -> "Exported":
+        total = sum([row.head.seq async for row in all_sessions(opened)])
+        graph = await asyncio.to_thread(TypeDBGraph.open, place, secret)
+        try:
+            with progress("exporting", total) as report:
+                return await bring_up(opened, graph, report)
+        finally:
+            graph.close()
+
+    with errors_exit(as_json), _told():
+        name = need_store(data, store)
+        try:
+            place = parse_address(address)
+        except ValueError as error:
+            raise invalid(str(error), "--to") from None
+        secret = place.password or password or ""
+        if not secret:
+            raise invalid("a password is needed: set TYPEDB_PASSWORD", "--password")
+        answer = with_store(name, work)
+    if as_json:
+        print_json(answer)
+    else:
+        click.echo(f"{answer.sessions} ledgers looked at, {answer.events} new events exported")

@@ -1,0 +1,77 @@
+"""`beliefd serve`: the HTTP server on one store."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click import option
+
+from beliefd.cli import server
+from beliefd.cli.options import JUDGES, POLICY, setting
+from beliefd.cli.output import errors_exit
+from beliefd.cli.target import prepare_data, store_name, store_options
+
+if TYPE_CHECKING:
+    import uvicorn
+
+
+@click.command()
+@option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes any.")
+@option(
+    "--host", default="127.0.0.1", show_default=True, help="An address other than loopback needs a token."
+)
+@store_options
+@POLICY
+@option("--tools", "modules", multiple=True, metavar="MODULE", help="Import it: it registers tools.")
+@option("--webhook", metavar="URL", help="Gets a signed message about every new approval.")
+@setting(
+    "--workers",
+    "BELIEFD_WORKERS",
+    "Processes that run experiments; 0 for none of their own. By default one per core.",
+    type=click.IntRange(min=0),
+    default=os.cpu_count() or 1,
+)
+@setting(
+    "--ray",
+    "BELIEFD_RAY",
+    "Run experiments on this Ray cluster instead; `local` starts one here.",
+    metavar="ADDRESS",
+)
+@JUDGES
+def serve(  # noqa: PLR0913, PLR0917 - one argument per option
+    port: int,
+    host: str,
+    data: Path,
+    store: str | None,
+    policy_file: Path | None,
+    webhook: str | None,
+    modules: tuple[str, ...],
+    workers: int,
+    ray: str | None,
+    **judges: Any,
+) -> None:
+    """Run the server until it is told to stop."""
+    with errors_exit():
+        for module in modules:
+            server.import_tools(module)
+        settings = server.ServerSettings(
+            policy_file,
+            webhook,
+            data / server.WEBHOOK_KEY,
+            signing_key=data / server.SIGNING_KEY,
+            workers=workers,
+            ray=ray,
+            judges=judges,
+        )
+        listener = server.bind(host, port)
+        if store is None or webhook is not None:  # the key that webhooks are signed with is kept there too
+            prepare_data(data)
+
+        def started(_: "uvicorn.Server") -> None:
+            server.tune_interpreter()
+            click.echo(f"beliefd is listening on {server.url_of(listener, host)}")
+
+        with asyncio.Runner(loop_factory=server.loop_factory()) as runner:
+            runner.run(server.run_server(listener, host, store_name(data, store), settings, started))

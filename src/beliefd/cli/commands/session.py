@@ -1,0 +1,192 @@
+"""`beliefd session`: every verb of the belief protocol, and the questions about a session."""
+
+import sys
+from typing import Any
+
+import click
+from click import argument, option
+
+from beliefd.cli.files import read_value
+from beliefd.cli.options import CONDITIONS, CONTEXT, KEY, SESSION, json_object, page_options
+from beliefd.cli.output import passed
+from beliefd.cli.target import Question, Target, asks, target_options
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
+
+OBLIGATION = argument("obligation_id", metavar="OBLIGATION")
+session = click.Group("session", help="Open sessions, eliminate hypotheses, conclude, and ask why.")
+
+
+@asks(
+    session,
+    argument("hypotheses", nargs=-1),
+    option("--file", "path", metavar="FILE", help="A DECLARE_SESSION body in JSON or YAML; `-` is stdin."),
+    option("--space", default="adhoc", show_default=True, help="Id of the hypothesis space."),
+    option("--space-version", default="1", show_default=True),
+    option("--graph", default="none", show_default=True, help="Reference of the causal graph."),
+    option("--graph-version", default="none", show_default=True),
+    option("--ignore-unknown", is_flag=True, help="Undeclared ids in eliminations are ignored, not refused."),
+    option("--metadata", type=json_object, default={}, metavar="JSON", help="Stored with the session."),
+    KEY,
+    create=True,
+)
+def declare(
+    hypotheses: tuple[str, ...], path: str | None, idempotency_key: str | None, **ontology: Any
+) -> Question:
+    """Open a session over HYPOTHESES, or over what a file or stdin says."""
+    from beliefd.kernel.beliefs.commands import DeclareSession
+    from beliefd.protocol.wire import convert
+
+    if hypotheses and path:
+        raise click.UsageError("give HYPOTHESES or `--file`, not both")
+    if not hypotheses and path is None and not sys.stdin.isatty():
+        path = "-"
+    if not hypotheses and path is None:
+        raise click.UsageError("name some HYPOTHESES, or a `--file` that does")
+    document = list(hypotheses) if path is None else read_value(path)
+    command = convert(_body(document, **ontology), DeclareSession)
+    options = {"unknown_hypotheses": command.options.unknown_hypotheses}
+    return lambda calls: calls.declare_session(
+        command.hypotheses,
+        command.ontology,
+        options=options,
+        metadata=command.metadata,
+        idempotency_key=idempotency_key,
+    )
+
+
+@asks(
+    session,
+    SESSION,
+    argument("eliminated", nargs=-1, required=True, metavar="HYPOTHESES..."),
+    option(
+        "--source", "source_id", required=True, metavar="ID", help="Who says so, for example `human://alice`."
+    ),
+    option(
+        "--observation",
+        "observation_id",
+        required=True,
+        metavar="ID",
+        help="What was observed; yours to name.",
+    ),
+    option("--because", metavar="TEXT", help="The reason, in words."),
+    option("--justification", type=json_object, default={}, metavar="JSON", help="The reason, as an object."),
+    CONDITIONS,
+)
+def eliminate(
+    session_id: str, because: str | None, justification: dict[str, Any], **observed: Any
+) -> Question:
+    """Rule out HYPOTHESES that an observation contradicts."""
+    reasons = justification if because is None else {**justification, "because": because}
+    return lambda calls: calls.eliminate(session_id, justification=reasons, **observed)
+
+
+@asks(
+    session,
+    SESSION,
+    option(
+        "--at",
+        type=click.IntRange(1, MAX_SAFE_INTEGER),
+        metavar="SEQ",
+        help="As it was right after an event.",
+    ),
+    option(
+        "--limit", "survivors_limit", type=click.IntRange(0, 100_000), help="List at most so many survivors."
+    ),
+    option("--after", "survivors_after", metavar="HYPOTHESIS", help="List survivors past this one."),
+)
+def show(session_id: str, **asked: Any) -> Question:
+    """Show survivors, status and obligations."""
+    return lambda calls: calls.query_belief(session_id, **asked)
+
+
+@asks(session, SESSION, OBLIGATION, argument("minimum", type=click.IntRange(0, MAX_SAFE_INTEGER)), CONDITIONS)
+def obligation(session_id: str, obligation_id: str, minimum: int, **conditions: Any) -> Question:
+    """Promise MINIMUM eliminations before any conclusion or termination."""
+    return lambda calls: calls.enter_obligation(session_id, obligation_id, minimum, **conditions)
+
+
+@asks(session, SESSION, OBLIGATION, CONTEXT, CONDITIONS, exits=lambda answer: passed(answer.approved))
+def exit_(session_id: str, obligation_id: str, **given: Any) -> Question:
+    """Ask to be released from an obligation."""
+    return lambda calls: calls.request_exit(session_id, obligation_id, **given)
+
+
+@asks(
+    session,
+    SESSION,
+    argument("conclusion_id", metavar="CONCLUSION"),
+    CONTEXT,
+    CONDITIONS,
+    exits=lambda answer: passed(answer.accepted),
+)
+def conclude(session_id: str, conclusion_id: str, **given: Any) -> Question:
+    """Declare the conclusion of the session."""
+    return lambda calls: calls.declare_conclusion(session_id, conclusion_id, **given)
+
+
+@asks(
+    session,
+    SESSION,
+    option(
+        "--force", is_flag=True, help="Even if not exactly one hypothesis survives; needs a role that may."
+    ),
+    CONTEXT,
+    CONDITIONS,
+    exits=lambda answer: passed(answer.approved),
+)
+def terminate(session_id: str, force: bool, context: dict[str, Any], **conditions: Any) -> Question:
+    """Ask to close the session; this is final."""
+    if force:
+        context = {**context, "force": True}
+    return lambda calls: calls.request_termination(session_id, context=context, **conditions)
+
+
+@asks(session, page_options("SESSION", "Continue after this session."))
+def list_(**asked: Any) -> Question:
+    """Page through sessions, oldest first."""
+    return lambda calls: calls.list_sessions(**asked)
+
+
+@asks(session, SESSION, argument("hypothesis"))
+def why(session_id: str, hypothesis: str) -> Question:
+    """Show which observations spoke against HYPOTHESIS."""
+    return lambda calls: calls.why(session_id, hypothesis)
+
+
+@asks(
+    session,
+    SESSION,
+    option(
+        "--without", required=True, multiple=True, metavar="SOURCE", help="Leave out what this source said."
+    ),
+)
+def counterfactual(session_id: str, without: tuple[str, ...]) -> Question:
+    """Show what would survive had some sources never spoken."""
+    return lambda calls: calls.counterfactual(session_id, without_source_ids=without)
+
+
+@session.command()
+@SESSION
+@target_options
+def watch(target: Target, session_id: str) -> None:
+    """Follow a session live, until it is terminated or Ctrl-C."""
+    from beliefd.cli.feed import watch_session
+
+    watch_session(target, session_id)
+
+
+def _body(document: Any, **ontology: Any) -> Any:
+    """A body as written, or a list of hypotheses with the ontology that the options name."""
+    if not isinstance(document, list):
+        return document
+    return {
+        "hypotheses": document,
+        "ontology": {
+            "hypothesis_space_id": ontology["space"],
+            "hypothesis_version": ontology["space_version"],
+            "causal_graph_ref": ontology["graph"],
+            "causal_graph_version": ontology["graph_version"],
+        },
+        "options": {"unknown_hypotheses": "ignore" if ontology["ignore_unknown"] else "reject"},
+        "metadata": ontology["metadata"],
+    }

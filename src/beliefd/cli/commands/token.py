@@ -1,0 +1,73 @@
+"""`beliefd token`: who may speak to a server."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click import argument, option
+
+from beliefd.cli.output import Reply, replies, visible
+from beliefd.cli.target import need_store, prepare_data, store_name, store_options, with_store
+from beliefd.kernel.errors import invalid
+from beliefd.kernel.values import Role, Tier
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from beliefd.stores.base import Token
+
+token = click.Group("token", help="Make, list and revoke tokens.")
+
+
+@replies(
+    token,
+    option("--name", required=True, help="Who it is for; recorded in every event."),
+    option("--role", required=True, type=click.Choice([role.value for role in Role])),
+    option("--tier", type=click.Choice([tier.name for tier in Tier]), help="Highest risk it may propose."),
+    store_options,
+)
+def create(name: str, role: str, tier: str | None, data: Path, store: str | None) -> Reply:
+    """Make a token and print it alone on the last line; it is not shown again."""
+    from beliefd.steward.tokens import create_token
+
+    if store is None:
+        prepare_data(data)
+    secret = with_store(
+        store_name(data, store),
+        lambda opened: create_token(opened, name, Role(role), None if tier is None else Tier[tier]),
+    )
+    return Reply({"token": secret}, secret)
+
+
+@replies(token, store_options)
+def list_(data: Path, store: str | None) -> Reply:
+    """Show who has a token; secrets are not stored and cannot be shown."""
+    tokens = with_store(need_store(data, store), lambda opened: opened.tokens())
+    tokens.sort(key=lambda item: item.created_at)
+    listed = [
+        {name: getattr(item, name) for name in item.__struct_fields__ if name != "secret_hash"}
+        for item in tokens
+    ]
+    nobody = "no tokens: only this machine's own programs are let in"
+    return Reply({"tokens": listed}, _table(tokens) if tokens else nobody)
+
+
+def _table(tokens: "list[Token]") -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("id", "name", "role", "tier", "created", "revoked", box=None, pad_edge=False)
+    for item in tokens:
+        cells = (item.token_id, item.name, item.role, item.tier, item.created_at, item.revoked_at or "-")
+        table.add_row(*(Text(visible(cell)) for cell in cells))
+    return table
+
+
+@replies(token, argument("token_id", metavar="ID"), store_options)
+def revoke(token_id: str, data: Path, store: str | None) -> Reply:
+    """Revoke a token; running servers notice within a second."""
+    from beliefd.steward.outside import now
+
+    if not with_store(need_store(data, store), lambda opened: opened.revoke_token(token_id, now())):
+        raise invalid(f"no token `{token_id}` that is still valid", "ID")
+    return Reply({"revoked": token_id}, f"revoked {token_id}")

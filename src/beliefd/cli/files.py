@@ -1,0 +1,40 @@
+"""Files that commands are given; `-` is what comes in on stdin."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from beliefd.kernel.errors import invalid
+
+
+def read_bytes(path: str) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise invalid(f"cannot read `{path}`: {error.strerror}") from None
+
+
+def read_value(path: str) -> Any:
+    """The value in a JSON or YAML file."""
+    from beliefd.documents import parse_document, read_document
+
+    return parse_document(sys.stdin.buffer.read(), "stdin") if path == "-" else read_document(Path(path))
+
+
+def read_object(path: str, otherwise: str) -> dict[str, Any]:
+    """The object in a file; where there is none, `otherwise` says what was expected."""
+    document = read_value(path)
+    if not isinstance(document, dict):
+        raise invalid(otherwise, "$")
+    return document
+
+
+def read_list(path: str, name: str) -> list[Any]:
+    """The list in a file: the whole of it, or the member `name` of an object."""
+    document = read_value(path)
+    found = document.get(name) if isinstance(document, dict) else document
+    if not isinstance(found, list) or not found:
+        raise invalid(f"the file needs a list of {name}, or an object with `{name}`", f"$.{name}")
+    return found

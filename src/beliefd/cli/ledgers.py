@@ -1,0 +1,62 @@
+"""Going through the ledgers of a store in this process, with a bar where that takes long."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from beliefd.cli.output import console
+
+if TYPE_CHECKING:
+    from beliefd.embedded import Embedded
+    from beliefd.protocol.answers import Verified
+    from beliefd.stores.base import SessionRow
+
+LONG_LEDGER = 5_000
+"""From here on a bar shows how far the checking is."""
+STEP = 500
+PAGE = 500
+Progress = Callable[[int], None]
+
+
+def sessions_of(embedded: "Embedded") -> Iterator["SessionRow"]:
+    """All sessions as the store lists them: it can name ledgers that are too broken to be folded."""
+    after: str | None = None
+    while rows := _page(embedded, after):
+        yield from rows
+        after = rows[-1].session_id
+
+
+def _page(embedded: "Embedded", after: str | None) -> "list[SessionRow]":
+    return embedded.run(lambda: embedded.steward.store.sessions(after, PAGE))
+
+
+def verify_stored(embedded: "Embedded", session_id: str) -> "Verified":
+    """Verify in this process."""
+    from beliefd.steward.queries import verify_session
+
+    steward = embedded.steward
+    head = embedded.run(lambda: steward.store.head(session_id))
+    with progress("verifying", 0 if head is None else head.seq) as report:
+        return embedded.run(lambda: verify_session(steward, session_id, report))
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Progress]:
+    """A bar on stderr for long ledgers, nothing for short ones."""
+    if total < LONG_LEDGER:
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True)) as shown:
+        task = shown.add_task(what, total=total)
+        told = 0
+
+        def report(done: int) -> None:
+            nonlocal told
+            if done - told >= STEP or done == total:
+                told = done
+                shown.update(task, completed=done)
+
+        yield report

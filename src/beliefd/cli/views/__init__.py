@@ -1,0 +1,45 @@
+"""How answers and events look to people: each module draws one vocabulary.
+
+A module registers what it draws with `view.register`, and its `EVENTS` are the words that the timeline has
+for each kind of event. Every text that came from outside goes through `visible` first.
+"""
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from beliefd.cli.output import visible
+from beliefd.cli.views.drawing import EventWords, view
+
+
+@cache
+def _modules() -> list[ModuleType]:
+    return [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+
+
+@cache
+def event_words() -> dict[str, EventWords]:
+    """What the timeline says, by the kind of event."""
+    return {kind: words for module in _modules() for kind, words in getattr(module, "EVENTS", {}).items()}
+
+
+def draw(answer: Any) -> RenderableType:
+    _modules()
+    return view(answer)
+
+
+def event(entry: dict[str, Any]) -> Text:
+    """One line of the timeline: when, who, what was asked, and what became of it."""
+    delta = entry["delta"]
+    return Text.assemble(
+        (f"#{entry['seq']:<5}", "dim"),
+        (f"{visible(str(entry['ts']))[11:23]}  ", "dim"),
+        (f"{visible(str(entry['verb'])):<20} ", "bold"),
+        f"{visible(str(entry['actor']['id']))}  ",
+        event_words()[delta["kind"]](entry["payload"], delta),
+    )

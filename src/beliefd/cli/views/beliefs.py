@@ -1,0 +1,188 @@
+"""Sessions drawn for people: what survives, what was ruled, and why."""
+
+from typing import Any
+
+from rich.columns import Columns
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from beliefd.cli.output import visible
+from beliefd.cli.views.drawing import EventWords, bar, first_names, json_text, page, view
+from beliefd.protocol.answers import (
+    BeliefSnapshot,
+    Concluded,
+    Counterfactual,
+    Declared,
+    Eliminated,
+    Recorded,
+    Ruled,
+    SessionPage,
+    Why,
+)
+
+SHOWN_NAMES = 120
+STATUS_STYLE = {"open": "cyan", "singleton": "green", "exhausted": "bold red", "terminated": "dim"}
+
+
+def measure(snapshot: BeliefSnapshot) -> Text:
+    """How far the session has come. Zero bits alone would make a contradiction look like certainty."""
+    return Text.assemble(
+        (bar(snapshot.n_survivors, snapshot.n_hypotheses), "cyan"),
+        f"  {snapshot.n_survivors} of {snapshot.n_hypotheses} left, {snapshot.entropy_proxy:.2f} bits, ",
+        (snapshot.status, STATUS_STYLE[snapshot.status]),
+    )
+
+
+@view.register
+def snapshot(answer: BeliefSnapshot) -> RenderableType:
+    lines: list[RenderableType] = [
+        Text.assemble(("session ", "dim"), answer.session_id, ("  event ", "dim"), str(answer.seq)),
+        measure(answer),
+        Columns([Text(visible(name), "bold") for name in answer.survivors[:SHOWN_NAMES]], padding=(0, 2)),
+    ]
+    hidden = answer.n_survivors - min(len(answer.survivors), SHOWN_NAMES)
+    if hidden > 0:
+        lines.append(Text(f"and {hidden} more; `--json` lists them", "dim"))
+    for item in answer.obligations:
+        done = min(item.eliminations_since_entry, item.min_total_eliminations)
+        state = ("active", "yellow") if item.active else ("released", "green")
+        lines.append(
+            Text.assemble(
+                ("obligation ", "dim"),
+                visible(item.obligation_id),
+                f"  {bar(done, item.min_total_eliminations, 10)} ",
+                f"{item.eliminations_since_entry} of {item.min_total_eliminations} eliminations, ",
+                state,
+            )
+        )
+    for name, times in answer.conclusions.items():
+        again = f" ({times} times)" if times > 1 else ""
+        lines.append(Text.assemble(("conclusion ", "dim"), (visible(name), "green"), again))
+    return Group(*lines)
+
+
+@view.register
+def eliminated(answer: Eliminated) -> RenderableType:
+    fell = Text.assemble(
+        (f"{len(answer.applied_eliminated)} fell", "bold"),
+        ": " if answer.applied_eliminated else "",
+        first_names(answer.applied_eliminated),
+    )
+    if answer.ignored_eliminated:
+        fell.append(f"; ignored: {first_names(answer.ignored_eliminated)}", "dim")
+    return Group(fell, snapshot(answer.snapshot))
+
+
+@view.register
+def _(answer: Declared | Recorded) -> RenderableType:
+    return snapshot(answer.snapshot)
+
+
+@view.register
+def ruling(answer: Ruled | Concluded) -> RenderableType:
+    if isinstance(answer, Ruled):
+        verdict = ("approved", "green") if answer.approved else ("refused", "bold red")
+    else:
+        verdict = ("accepted", "green") if answer.accepted else ("refused", "bold red")
+    return Group(Text.assemble(verdict, f": {visible(answer.reason)}"), snapshot(answer.snapshot))
+
+
+@view.register
+def sessions(found: SessionPage) -> RenderableType:
+    table = Table("session", "space", "left", "bits", "status", "events", box=None, pad_edge=False)
+    for item in found.sessions:
+        table.add_row(
+            item.session_id,
+            Text(visible(item.ontology.hypothesis_space_id)),
+            f"{item.n_survivors}/{item.n_hypotheses}",
+            f"{item.entropy_proxy:.2f}",
+            Text(item.status, STATUS_STYLE[item.status]),
+            str(item.seq),
+        )
+    parts: list[RenderableType] = [table] if found.sessions else []
+    parts += [
+        Text(f"{broken.session_id} is broken at event {broken.seq}: {visible(broken.reason)}", "red")
+        for broken in found.broken
+    ]
+    return page(parts, found.next, "no sessions")
+
+
+@view.register
+def why(answer: Why) -> RenderableType:
+    standing = ("survives", "green") if answer.survives else ("eliminated", "red")
+    lines: list[RenderableType] = [Text.assemble((visible(answer.hypothesis), "bold"), ": ", standing)]
+    for item in answer.events:
+        lines.append(
+            Text.assemble(
+                (f"  #{item.seq:<5}", "dim"),
+                ("fell to   " if item.applied else "also said ", "red" if item.applied else "dim"),
+                (visible(item.source_id), "bold"),
+                f" on {visible(item.observation_id)}",
+                (f"  merged from {item.merged_from}" if item.merged_from else "", "dim"),
+                (f"  {_because(item.justification)}" if item.justification else ""),
+            )
+        )
+    if not answer.events:
+        lines.append(Text("  nobody has spoken against it", "dim"))
+    return Group(*lines)
+
+
+@view.register
+def counterfactual(answer: Counterfactual) -> RenderableType:
+    lines: list[RenderableType] = [
+        Text.assemble(
+            "without ",
+            (first_names(answer.without_source_ids), "bold"),
+            f": {answer.n_survivors} left, ",
+            (answer.status, STATUS_STYLE[answer.status]),
+        ),
+        Text(f"would stand again: {first_names(answer.restored) or 'nothing'}"),
+    ]
+    for item in answer.conclusions:
+        rests = ("rests on them", "red") if item.rests_on_removed else ("does not rest on them", "green")
+        counts = f" ({item.n_survivors_then} left then, {item.n_survivors_without} without)"
+        lines.append(Text.assemble("conclusion ", (visible(item.conclusion_id), "bold"), " ", rests, counts))
+        for source, names in item.sole_sources.items():
+            lines.append(Text(f"  only {visible(source)} spoke against {first_names(names)}", "dim"))
+    return Group(*lines)
+
+
+def _because(justification: dict[str, Any]) -> str:
+    text = justification.get("because")
+    return visible(text) if isinstance(text, str) else json_text(justification)
+
+
+def _fell(eliminated: list[str]) -> Text:
+    text = Text.assemble((f"{len(eliminated)} fell", "red" if eliminated else "dim"))
+    return text.append(f": {first_names(eliminated)}" if eliminated else "")
+
+
+def _eliminated(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
+    source = f"  {visible(payload['source_id'])} on {visible(payload['observation_id'])}"
+    return _fell(delta["eliminated"]).append(source, "dim")
+
+
+def _ruled(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+    granted = delta.get("approved", delta.get("accepted"))
+    about = visible(str(delta.get("obligation_id") or delta.get("conclusion_id") or ""))
+    verdict = ("granted ", "green") if granted else ("refused ", "bold red")
+    return Text.assemble(verdict, f"{about}: " if about else "", (visible(delta["reason"]), "dim"))
+
+
+EVENTS: dict[str, EventWords] = {
+    "declared": lambda payload, _: Text(f"{len(payload['hypotheses'])} hypotheses"),
+    "eliminated": _eliminated,
+    "merged": lambda payload, delta: _fell(delta["eliminated"]).append(
+        f"  (replica at event {payload['replica_head']['seq']})", "dim"
+    ),
+    "obligation_entered": lambda _, delta: Text(
+        f"{visible(delta['obligation_id'])}: {delta['min_total_eliminations']} eliminations first"
+    ),
+    "exit_ruled": _ruled,
+    "conclusion_ruled": _ruled,
+    "termination_ruled": _ruled,
+    "refused": lambda _, delta: Text.assemble(
+        ("refused ", "bold red"), f"{delta['code']}: {visible(delta['message'])}"
+    ),
+}

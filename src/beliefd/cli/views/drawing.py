@@ -1,0 +1,45 @@
+"""What all views share: the view of an answer by its type, and small pieces of text."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from functools import singledispatch
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from beliefd.cli.output import visible
+
+EventWords = Callable[[dict[str, Any], dict[str, Any]], Text]
+"""What an event says, by the payload and the delta of its entry."""
+BAR = 30
+
+
+@singledispatch
+def view(answer: Any) -> RenderableType:
+    """The answer drawn for people."""
+    raise NotImplementedError(f"no view of {type(answer).__name__}")
+
+
+def bar(done: int, total: int, width: int = BAR) -> str:
+    filled = round(width * done / total) if total else 0
+    return "█" * filled + "░" * (width - filled)
+
+
+def names(ids: Iterable[str]) -> str:
+    return ", ".join(map(visible, ids))
+
+
+def first_names(ids: Sequence[str], limit: int = 8) -> str:
+    return names(ids[:limit]) + (f" and {len(ids) - limit} more" if len(ids) > limit else "")
+
+
+def json_text(value: Any) -> str:
+    return visible(json.dumps(value, ensure_ascii=False))
+
+
+def page(lines: Sequence[RenderableType], after: str | None, nothing: str) -> RenderableType:
+    """Lines, and how to get those that follow."""
+    if not lines:
+        return Text(nothing, "dim")
+    return Group(*lines, *([Text(f"more: --cursor {visible(after)}", "dim")] if after else []))

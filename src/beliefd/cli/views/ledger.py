@@ -1,0 +1,47 @@
+"""Ledgers drawn for people: verified, taken in, replayed."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from beliefd.cli.output import visible
+from beliefd.cli.views.drawing import view
+from beliefd.protocol.answers import Imported, Verified
+
+
+@view.register
+def imported(answer: Imported) -> RenderableType:
+    return Group(Text(f"took in {answer.events} verified events", "green"), view(answer.snapshot))
+
+
+@view.register
+def verified(answer: Verified) -> Text:
+    if answer.first_bad is None:
+        head = answer.head.hash[:16] if answer.head else "-"
+        return Text.assemble(("verified", "green"), f": {answer.checked} events, head {head}")
+    bad = answer.first_bad
+    return Text.assemble(
+        ("broken", "bold red"),
+        f": event {bad.seq} ({visible(bad.event_id or 'missing')}): {visible(bad.reason)}",
+        (f"; the {answer.checked} before it hold", "dim"),
+    )
+
+
+def replayed(answer: dict[str, Any]) -> RenderableType:
+    verdict = ("same state", "green") if answer["same"] else ("another state", "bold red")
+    return Group(
+        Text.assemble(f"{answer['events']} events folded and decided again: ", verdict),
+        Text.assemble(("state ", "dim"), answer["state_hash"]),
+        *([_without_speculation(answer)] if answer["speculative_records"] else []),
+        view(answer["snapshot"]),
+    )
+
+
+def _without_speculation(answer: dict[str, Any]) -> Text:
+    verdict = ("the same", "green") if answer["same_without"] else ("another", "bold red")
+    return Text.assemble(
+        f"without its {answer['speculative_records']} speculative records the grounded state is ",
+        verdict,
+        (f": {answer['grounded_hash']}", "dim"),
+    )

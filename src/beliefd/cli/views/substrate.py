@@ -1,0 +1,143 @@
+"""Symbolic state, proposals, tools and capabilities drawn for people."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from beliefd.cli.output import visible
+from beliefd.cli.views.drawing import EventWords, first_names, json_text, names, view
+from beliefd.kernel.substrate.constraints import Reason
+from beliefd.protocol.substrate_answers import (
+    CandidateAnswer,
+    CapabilityView,
+    IssuedCapability,
+    ProposalAnswer,
+    StateAnswer,
+    ToolList,
+)
+
+VERDICT_STYLE = {"allow": "bold green", "defer": "bold yellow", "deny": "bold red"}
+
+
+@view.register
+def state(answer: StateAnswer) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    for key in sorted(answer.f_sparse):
+        table.add_row(Text(visible(key), "bold"), Text(json_text(answer.f_sparse[key])))
+    head = Text.assemble(("snapshot ", "dim"), answer.state_snapshot_id, ("  mode ", "dim"), answer.mode)
+    return Group(head, table if answer.f_sparse else Text("nothing is known", "dim"))
+
+
+@view.register
+def proposal(answer: ProposalAnswer) -> RenderableType:
+    lines = [
+        Group(Text(f"{number}. ", end=""), candidate(result))
+        for number, result in enumerate(answer.results, 1)
+    ]
+    return Group(*lines, Text.assemble(("snapshot ", "dim"), answer.state_snapshot_id))
+
+
+@view.register
+def candidate(result: CandidateAnswer) -> RenderableType:
+    """One verdict, what came of it, and every reason."""
+    head = Text.assemble(
+        (result.verdict, VERDICT_STYLE[result.verdict]),
+        f" {result.reason_code}",
+        (f"  {result.status}: {json_text(result.result)}" if result.status else ""),
+        (f"  {visible(result.error)}" if result.error else "", "red"),
+        (f"  waits as {result.approval_id}" if result.approval_id else "", "yellow"),
+    )
+    return Group(head, *(reason_words(reason) for reason in result.reasons))
+
+
+@view.register
+def capability(answer: CapabilityView) -> RenderableType:
+    scope, used, budgets = answer.scope, answer.used, answer.scope.budgets
+    limit = "any number of" if budgets.calls is None else str(budgets.calls)
+    lines = [
+        Text.assemble((answer.capability_id, "bold"), f"  for {visible(answer.agent_id)}"),
+        Text(f"tools {names(scope.tools)}; {used.calls} of {limit} calls used"),
+        Text(
+            f"open until {answer.expires_at}"
+            + (f", revoked {answer.revoked_at}" if answer.revoked_at else "")
+        ),
+    ]
+    for word, listed in (
+        ("may read below", scope.fs_read_roots),
+        ("may write below", scope.fs_write_roots),
+        ("may connect to", scope.net_allowlist),
+    ):
+        if listed:
+            lines.append(Text(f"{word} {names(listed)}"))
+    return Group(*lines)
+
+
+@view.register
+def issued(answer: IssuedCapability) -> RenderableType:
+    return capability(answer.capability)
+
+
+@view.register
+def tools(answer: ToolList) -> RenderableType:
+    if not answer.tools:
+        return Text("no tools; start the server with --tools MODULE", "dim")
+    table = Table.grid(padding=(0, 2))
+    for item in answer.tools:
+        table.add_row(
+            Text(visible(item.tool_id), "bold"),
+            Text(item.definition.tier, "yellow"),
+            Text(visible(item.definition.description.partition("\n")[0])),
+        )
+    return table
+
+
+def reason_words(reason: Reason) -> Text:
+    return Text.assemble(
+        (f"   {visible(reason.constraint or reason.code)}: ", "bold"),
+        visible(reason.text),
+        (f"; to pass: {visible(reason.remedy)}" if reason.remedy else "", "dim"),
+    )
+
+
+def verdict_words(result: dict[str, Any], about: str) -> Text:
+    style = "green" if result["verdict"] == "allow" else "bold red"
+    return Text.assemble((result["verdict"], style), f" {about} ", (result["reason_code"], "dim"))
+
+
+def _arbitrated(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
+    pairs = zip(payload["candidates"], delta["results"], strict=True)
+    return Text("  ").join(verdict_words(result, _asked(candidate)) for candidate, result in pairs)
+
+
+def _asked(candidate: dict[str, Any]) -> str:
+    if candidate["kind"] == "tool_call":
+        return visible(candidate["tool_id"])
+    patch = candidate["patch"]
+    return first_names([*patch["set"], *patch["remove"]], 3)
+
+
+def _outcome_recorded(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+    call = delta["call"]
+    return Text(f"{visible(call['tool_id'])}: {call['status']} {visible(delta['error'])}")
+
+
+def _remembered(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+    entry = delta["entry"]
+    doubt = "" if delta["confirmed"] else ", unconfirmed"
+    return Text(f"{entry['kind']} {visible(entry['memory_id'])}{doubt}")
+
+
+def _capability(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+    found = delta["capability"]
+    return Text(f"{visible(found['capability_id'])} for {visible(found['agent_id'])}")
+
+
+EVENTS: dict[str, EventWords] = {
+    "arbitrated": _arbitrated,
+    "outcome_recorded": _outcome_recorded,
+    "remembered": _remembered,
+    "capability_issued": _capability,
+    "capability_revoked": _capability,
+}

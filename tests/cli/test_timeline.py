@@ -1,0 +1,60 @@
+"""People see something of every answer and every event, and each vocabulary brings its own words."""
+
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+from beliefd.cli import commands, views
+from beliefd.cli.views.drawing import view
+from beliefd.kernel.events import KINDS
+from beliefd.protocol.operations import BY_NAME
+from tests.cli.runner import answer, beliefd
+
+MODULES = [import_module(f"{views.__name__}.{module.name}") for module in iter_modules(views.__path__)]
+
+
+def test_every_kind_of_event_has_words() -> None:
+    assert set(views.event_words()) == set(KINDS.values())
+
+
+def test_each_kind_has_its_words_in_one_place() -> None:
+    told = [kind for module in MODULES for kind in getattr(module, "EVENTS", {})]
+    assert sorted(told) == sorted(set(told))
+
+
+def test_every_answer_that_a_command_shows_has_a_view() -> None:
+    sources = [path.read_text() for path in Path(commands.__path__[0]).glob("*.py")]
+    asked = {
+        name for source in sources for name in re.findall(r"return lambda calls: calls\.(\w+)\(", source)
+    }
+    assert len(asked) > 40
+    answers = [BY_NAME[name].answer for name in asked if name in BY_NAME]
+    assert len(answers) == len(asked)
+    assert [kind for kind in answers if view.dispatch(kind) is view.dispatch(object)] == []
+
+
+def test_an_idea_an_experiment_and_an_intent_say_what_they_are(data: Path, session: str) -> None:
+    at = ("--data", data)
+    assert beliefd("hypothesis", "note", session, "wait", "a batch job holds connections", *at).exit_code == 0
+    waits = [40.0, 40.2, 39.8, 40.1, 39.9, 40.0, 40.3, 39.7]
+    claim = {"claim_id": "wait", "claimed_value": 40.0, "observed_values": waits, "tolerance": 2.0}
+    plan = answer("experiment", "design", session, "-", *at, stdin=json.dumps({"claim": claim}))
+    ran = answer("experiment", "run", session, plan["experiment_id"], *at)["run"]
+    answer("evidence", "link", session, "wait", ran["run_id"], "support", *at)
+    change = {"type": "create_claim", "claim_id": "idea", "statement": "it may be the pool"}
+    answer("intent", "stage", session, "-", *at, stdin=json.dumps(change))
+    change = {"type": "create_proposition", "claim_id": "wait", "statement": "a wait takes 40 ms"}
+    staged = answer("intent", "stage", session, "-", *at, stdin=json.dumps(change), code=3)
+    lines = beliefd("audit", "show", session, *at).stdout.splitlines()
+    said = [re.split(r"(?:operator|steward)://\w+  ", line)[-1].rstrip() for line in lines[1:]]
+    assert said == [
+        "speculative  alternatives to wait: 1",
+        f"{plan['experiment_id']}  {plan['template']}  of wait  plan {plan['spec_hash'][:16]}",
+        f"{ran['run_id']} of {plan['experiment_id']}",
+        f"{ran['run_id']}: {ran['outcome']}  evidence {ran['evidence_id']}",
+        f"{ran['evidence_id']} counts as support for wait",
+        "speculative  idea: it may be the pool",
+        f"{staged['intent_id']}  create_proposition wait  awaiting_approval",
+    ]
