@@ -24,9 +24,9 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import OntologyBundle, Principal, Role
 from beliefd.knowledge.graph import GraphRows, merged
-from beliefd.knowledge.rows import graph_rows
 from beliefd.ledger.chain import Sealed, head_of, policy_hash, seal
 from beliefd.ledger.replay import Position
+from beliefd.steward.projections.graph import graph_rows
 from beliefd.stores.base import Append, Store
 from beliefd.testing.frozen import frozen_outside
 
@@ -158,7 +158,7 @@ class Story:
             expected=None,
             entries=self.entries,
             created_at="2026-01-01T00:00:00.000000Z",
-            graph=merged(self.rows),
+            projected={"graph": tuple(merged(self.rows))},
         )
         await store.append(batch)
 

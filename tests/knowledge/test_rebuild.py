@@ -8,9 +8,9 @@ import pytest
 
 from beliefd.kernel.commands import Head
 from beliefd.knowledge.graph import GraphRows
-from beliefd.knowledge.rows import all_rows
 from beliefd.ledger.chain import LedgerBroken
 from beliefd.steward.knowledge import Rebuilt, rebuild
+from beliefd.steward.projections.graph import all_rows
 from beliefd.stores.base import Append
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore

@@ -16,8 +16,8 @@ from beliefd.stores.base import (
     CalibrationRow,
     HeadMoved,
     Listener,
+    SavedState,
     SessionRow,
-    Snapshot,
     Store,
 )
 from beliefd.stores.memory import MemoryStore
@@ -48,9 +48,9 @@ class KeepsTheFirstPolicy(MemoryStore):
 
 class WritesKeysBeforeTheHeadIsChecked(MemoryStore):
     async def append(self, batch: Append) -> None:
-        if not any((used.principal, used.key) in self._remembered for used in batch.remembered):
-            self._remembered.update({(used.principal, used.key): used for used in batch.remembered})
-            batch = replace(batch, remembered=())
+        if not any((used.principal, used.key) in self._used_keys for used in batch.used_keys):
+            self._used_keys.update({(used.principal, used.key): used for used in batch.used_keys})
+            batch = replace(batch, used_keys=())
         await super().append(batch)
 
 
@@ -71,13 +71,13 @@ class WritesHalfOfARefusedAppend(MemoryStore):
 
 class LetsKeysBeUsedTwice(MemoryStore):
     async def append(self, batch: Append) -> None:
-        self._remembered.clear()
+        self._used_keys.clear()
         await super().append(batch)
 
 
 class ForgetsWhoseKeyItIs(MemoryStore):
     async def append(self, batch: Append) -> None:
-        if any(key == used.key for used in batch.remembered for _, key in self._remembered):
+        if any(key == used.key for used in batch.used_keys for _, key in self._used_keys):
             raise HeadMoved(batch.session_id)
         await super().append(batch)
 
@@ -130,20 +130,20 @@ class ReplaysPastTheEnd(MemoryStore):
         await super().replay(session_id, after, upto + 1, take)
 
 
-class KeepsTheFirstSnapshot(MemoryStore):
+class KeepsTheFirstSavedState(MemoryStore):
     async def append(self, batch: Append) -> None:
         await super().append(batch)
-        del self._snapshots.get(batch.session_id, [])[1:]
+        del self._saved_states.get(batch.session_id, [])[1:]
 
 
-class KeepsTheLastSnapshot(MemoryStore):
+class KeepsTheLastSavedState(MemoryStore):
     async def append(self, batch: Append) -> None:
         await super().append(batch)
-        del self._snapshots.get(batch.session_id, [])[:-1]
+        del self._saved_states.get(batch.session_id, [])[:-1]
 
 
-class LosesSnapshots(MemoryStore):
-    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
+class LosesSavedStates(MemoryStore):
+    async def saved_state(self, session_id: str, upto: int | None = None) -> SavedState | None:
         return None
 
 

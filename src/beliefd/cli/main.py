@@ -14,6 +14,7 @@ from beliefd.cli.inbox import inbox
 from beliefd.cli.knowledge import knowledge
 from beliefd.cli.lanes import evidence, hypothesis, intent
 from beliefd.cli.policy import policy
+from beliefd.cli.projection import projection
 from beliefd.cli.proposition import proposition
 from beliefd.cli.serve import serve
 from beliefd.cli.session import session
@@ -46,6 +47,7 @@ COMMANDS = (
     firewall,
     proposition,
     knowledge,
+    projection,
     audit,
     policy,
     uncertainty,
