@@ -26,6 +26,7 @@ from beliefd.kernel.values import OntologyBundle, Principal, Role
 from beliefd.knowledge.graph import GraphRows, merged
 from beliefd.ledger.chain import Sealed, head_of, policy_hash, seal
 from beliefd.ledger.replay import Position
+from beliefd.steward.projections import all_projected
 from beliefd.steward.projections.graph import graph_rows
 from beliefd.stores.base import Append, Store
 from beliefd.testing.frozen import frozen_outside
@@ -158,7 +159,7 @@ class Story:
             expected=None,
             entries=self.entries,
             created_at="2026-01-01T00:00:00.000000Z",
-            projected={"graph": tuple(merged(self.rows))},
+            projected={**all_projected(self.session), "graph": tuple(merged(self.rows))},
         )
         await store.append(batch)
 

@@ -11,12 +11,12 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.firewall.artifacts import Change, EpistemicStatus
 from beliefd.kernel.firewall.commands import StageIntent
 from beliefd.knowledge.combining import STRENGTH, combined, may_combine_to
+from beliefd.knowledge.schema import QUARANTINED
 from beliefd.protocol.knowledge_answers import PropositionPage, PropositionView, PropositionWhy
 from beliefd.protocol.operations import BY_NAME
 from beliefd.steward import propositions
 from beliefd.steward.call import Call
 from beliefd.steward.handle import Steward
-from beliefd.steward.projections.graph import QUARANTINED
 from beliefd.steward.usecases import perform
 from beliefd.stores.memory import MemoryStore
 from tests.knowledge.story import AGENT, Story, refuted, supported
