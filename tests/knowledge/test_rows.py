@@ -14,6 +14,7 @@ from beliefd.kernel.firewall.events import ClaimSpeculated, Speculated
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import GraphRows, LinkRow, merged
 from beliefd.knowledge.schema import PLAYS, RELATIONS
+from beliefd.steward.projections import PROJECTIONS
 from beliefd.steward.projections.graph import all_rows, graph_rows
 from beliefd.stores.memory.graph import MemoryGraph
 from tests.knowledge.story import Story, refuted, supported
@@ -206,6 +207,8 @@ def test_rows_written_event_by_event_are_the_rows_of_the_state(actions: list[tup
             graph.check(tuple(rows))
             graph.put(rows)
         assert set(graph.rows) == set(all_rows(story.session))
+        for one in PROJECTIONS:
+            assert set(story.projected[one.name].values()) == set(one.all_rows(story.session))
 
 
 def test_rows_are_a_function_of_event_and_state() -> None:

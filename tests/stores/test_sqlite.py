@@ -97,6 +97,19 @@ async def test_the_saved_state_of_an_older_file_is_kept(tmp_path: Path) -> None:
     await store.close()
 
 
+async def test_what_a_webhook_was_told_of_an_older_file_is_not_told_again(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "old.db") as connection:
+        for script in MIGRATIONS[:6]:
+            connection.executescript(script)
+        for name, told in (("one", 1), ("two", 0)):
+            connection.execute("INSERT INTO inbox VALUES (?, 's', 'pending', '2026', NULL, ?)", (name, told))
+        connection.execute("PRAGMA user_version = 6")
+    connection.close()
+    store = await SqliteStore.open(tmp_path / "old.db")
+    assert [row.approval_id for row in await store.inbox_untold(10)] == ["two"]
+    await store.close()
+
+
 async def test_a_file_from_the_future_is_refused(ledger: Path) -> None:
     connection = sqlite3.connect(ledger)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")

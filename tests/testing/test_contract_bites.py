@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from beliefd.kernel.commands import Head
 from beliefd.ledger.chain import Sealed
 from beliefd.stores.base import (
     Adoption,
@@ -16,12 +17,13 @@ from beliefd.stores.base import (
     CalibrationRow,
     HeadMoved,
     Listener,
+    Row,
     SavedState,
     SessionRow,
     Store,
 )
 from beliefd.stores.memory import MemoryStore
-from beliefd.testing.store_contract import StoreContract
+from beliefd.testing.projection_contract import ProjectionContract
 
 
 class IgnoresTheExpectedHead(MemoryStore):
@@ -180,6 +182,51 @@ class TakesAppendsWhenClosed(MemoryStore):
         return None
 
 
+class WritesRowsBeforeTheHeadIsChecked(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        for name, rows in batch.projected.items():
+            self._projections[name].put(rows)
+        await super().append(batch)
+
+
+class ReplacesRowsAtAnyHead(MemoryStore):
+    async def replace_projection(
+        self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
+    ) -> bool:
+        return await super().replace_projection(session_id, await self.head(session_id), name, rows)
+
+
+class ReplacesRowsOfAllSessions(MemoryStore):
+    async def replace_projection(
+        self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
+    ) -> bool:
+        changed = await super().replace_projection(session_id, expected, name, rows)
+        if changed and name == "inbox":
+            self._inbox.by_id = {row.approval_id: row for row in await self.projected(name, session_id)}  # type: ignore[attr-defined,misc]
+        return changed
+
+
+class AddsRowsInsteadOfReplacingThem(MemoryStore):
+    async def replace_projection(
+        self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
+    ) -> bool:
+        kept = await self.projected(name, session_id)
+        return await super().replace_projection(session_id, expected, name, kept | set(rows))
+
+
+class TellsAgainWhatWasRebuilt(MemoryStore):
+    async def replace_projection(
+        self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
+    ) -> bool:
+        self._told.clear()
+        return await super().replace_projection(session_id, expected, name, rows)
+
+
+class KnowsNoStrays(MemoryStore):
+    async def strays(self, name: str) -> list[str]:
+        return []
+
+
 DEFECTS = [
     kind for kind in dict(globals()).values() if isinstance(kind, type) and MemoryStore in kind.__bases__
 ]
@@ -188,7 +235,7 @@ DEFECTS = [
 def failures(kind: type[MemoryStore]) -> list[str]:
     """The promises that a store of this kind breaks."""
 
-    class Contract(StoreContract):
+    class Contract(ProjectionContract):
         async def open(self) -> Store:
             return kind()
 
