@@ -43,7 +43,7 @@ EXITS: Final = {
     Exit.BAD_INPUT: "The command or the request cannot be read.",
     Exit.DEFERRED: "It waits for a person.",
     Exit.REFUSED: "A ruling against you, or a refusal that stands in the ledger.",
-    Exit.LEDGER_BROKEN: "A ledger does not verify.",
+    Exit.LEDGER_BROKEN: "A ledger does not verify, or a projection is not what the ledgers say.",
 }
 LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("length of an id", values.MAX_ID_LENGTH, "characters"),

@@ -35,7 +35,7 @@ def test_a_lost_approval_is_found_and_can_be_decided_again(data: Path, tmp_path:
         looked = beliefd("doctor", "--data", data)
         assert looked.exit_code == 5
         assert f"session {session}, `{approval_id}` is missing" in looked.stdout
-        assert "`beliefd projection rebuild inbox` mends it" in looked.stdout
+        assert f"`beliefd projection rebuild inbox --data {data}` mends it" in looked.stdout
 
         assert answer("projection", "rebuild", "inbox", "--data", data)["changed"] == {"inbox": 1}
         assert beliefd("projection", "check", "--data", data).exit_code == 0

@@ -76,7 +76,7 @@ def examine(data: Path, store: str | None) -> Iterator[Finding]:
             embedded.run(embedded.steward.store.ping)
             yield Finding("store", "ok", f"`{where}` opens and takes a write lock")
             yield _tokens(embedded)
-            yield from _ledgers(embedded)
+            yield from _ledgers(embedded, "" if store else f" --data {data}")
     except (BeliefdError, StorageUnavailable) as error:
         yield Finding("store", "wrong", str(error))
 
@@ -148,7 +148,7 @@ def _tokens(embedded: "Embedded") -> Finding:
     return Finding("tokens", "ok", f"{len(valid)} valid, {len(tokens) - len(valid)} revoked")
 
 
-def _ledgers(embedded: "Embedded") -> Iterator[Finding]:
+def _ledgers(embedded: "Embedded", place: str) -> Iterator[Finding]:
     from beliefd.cli.audit import sessions_of, verify_stored
     from beliefd.steward.outside import now
     from beliefd.steward.projections.rebuilding import differences, stray_differences
@@ -168,12 +168,12 @@ def _ledgers(embedded: "Embedded") -> Iterator[Finding]:
         differing += embedded.run(partial(differences, store, row.session_id))
         newest = max(newest, _last_time(embedded, row))
     yield from broken or [Finding("ledgers", "ok", f"{checked} verified")]
-    yield from _projections(differing)
+    yield from _projections(differing, place)
     yield _clock(now(), newest)
 
 
-def _projections(found: "list[Difference]") -> Iterator[Finding]:
-    """One finding per projection: a table that was dropped misses every row."""
+def _projections(found: "list[Difference]", place: str) -> Iterator[Finding]:
+    """One finding per projection: a table that was dropped misses every row. `place` is told with the remedy."""
     from beliefd.steward.projections import PROJECTIONS
 
     for name in (one.name for one in PROJECTIONS):
@@ -186,7 +186,7 @@ def _projections(found: "list[Difference]") -> Iterator[Finding]:
             "projections",
             "wrong",
             f"{len(otherwise)} rows of the {name} are not what the ledgers say: session {first.session_id},"
-            f" `{' '.join(first.row)}` is {first.problem}; `beliefd projection rebuild {name}` mends it",
+            f" `{' '.join(first.row)}` is {first.problem}; `beliefd projection rebuild {name}{place}` mends it",
         )
 
 
