@@ -173,7 +173,7 @@ def _ledgers(embedded: "Embedded", place: str) -> Iterator[Finding]:
 
 
 def _projections(found: "list[Difference]", place: str) -> Iterator[Finding]:
-    """One finding per projection: a table that was dropped misses every row. `place` is told with the remedy."""
+    """One finding per projection: a table that was dropped misses every row."""
     from beliefd.steward.projections import PROJECTIONS
 
     for name in (one.name for one in PROJECTIONS):
@@ -181,12 +181,12 @@ def _projections(found: "list[Difference]", place: str) -> Iterator[Finding]:
         if not otherwise:
             yield Finding("projections", "ok", f"the {name} is what the ledgers say")
             continue
-        first = otherwise[0]
+        first, remedy = otherwise[0], f"beliefd projection rebuild {name}{place}"
         yield Finding(
             "projections",
             "wrong",
             f"{len(otherwise)} rows of the {name} are not what the ledgers say: session {first.session_id},"
-            f" `{' '.join(first.row)}` is {first.problem}; `beliefd projection rebuild {name}{place}` mends it",
+            f" `{' '.join(first.row)}` is {first.problem}; `{remedy}` mends it",
         )
 
 
