@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from beliefd.ledger.envelope import LedgerBroken
 
-from beliefd.kernel.commands import Head
-from beliefd.ledger.chain import LedgerBroken
+from beliefd.kernel.values import Head
 from beliefd.steward.projections.graph import all_rows
 from beliefd.steward.projections.rebuilding import all_sessions, rebuild
 from beliefd.stores.base import Append, Row, Store

@@ -3,14 +3,15 @@
 import json
 from typing import Any
 
+from beliefd.kernel.approvals.state import OPEN
+from beliefd.kernel.experiments.commands import LinkEvidence, StartRun
+from beliefd.kernel.intents.commands import StageIntent
+from beliefd.kernel.intents.state import Change
+from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beliefd.kernel.claims.approvals import OPEN
 from beliefd.kernel.evolve import evolve
-from beliefd.kernel.firewall.artifacts import Change
-from beliefd.kernel.firewall.commands import LinkEvidence, StageIntent, StartRun
-from beliefd.kernel.firewall.events import ClaimSpeculated, Speculated
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import GraphRows, LinkRow, merged
 from beliefd.knowledge.schema import PLAYS, RELATIONS
@@ -139,7 +140,7 @@ def _act(story: Story, action: str, claim: str, other: str, number: int) -> None
     elif action in BELIEFS:
         _wish(story, action, claim, other, number)
     if action in WORDS or (action in BELIEFS and number < 2):
-        for approval in [one for one in story.session.approvals.values() if one.status in OPEN]:
+        for approval in [one for one in story.session.approvals.by_id.values() if one.status in OPEN]:
             if action == "lower":
                 story.decide(approval.approval_id, "MODIFIED", to_status="supported")
             else:
@@ -155,13 +156,15 @@ def _work(story: Story, action: str, claim: str, number: int) -> None:
         _stage(story, "create_claim", claim, statement="words")
     elif action == "design":
         story.design(claim, number)
-    elif action == "start" and session.experiments:
-        story.ask(StartRun(experiment_id=sorted(session.experiments)[number % len(session.experiments)]))
+    elif action == "start" and session.experiments.by_id:
+        story.ask(
+            StartRun(experiment_id=sorted(session.experiments.by_id)[number % len(session.experiments.by_id)])
+        )
     elif action == "run":
         outcome: Any = ("support", "refute", "unresolved", "support")[number]
         story.run(story.design(claim, number), outcome, fragile=number == 3)
     elif action == "link":
-        for run_id, run in sorted(session.runs.items()):
+        for run_id, run in sorted(session.experiments.runs.items()):
             role: Any = (run.outcome, run.outcome, "undercut", "replicate")[number]
             if role in ("support", "refute", "undercut", "replicate"):
                 story.ask(LinkEvidence(claim_id=claim, run_id=run_id, role=role))
@@ -172,7 +175,7 @@ def _wish(story: Story, action: str, claim: str, other: str, number: int) -> Non
         _stage(story, "create_proposition", claim, statement="words")
     elif action == "promote":
         status = ("supported", "refuted", "proven", "unresolved")[number]
-        names = story.session.linked.get(claim, ())
+        names = story.session.experiments.linked.get(claim, ())
         _stage(story, "update_epistemic_status", claim, to_status=status, evidence_ids=names)
     elif action == "revise":
         _stage(story, "revise_proposition", claim, statement=f"other words {number}")
@@ -183,7 +186,7 @@ def _wish(story: Story, action: str, claim: str, other: str, number: int) -> Non
     elif action == "metric":
         _stage(story, "record_metric", claim, values={"n": number})
     elif action == "supersede":
-        for old in [one for one in story.session.intents.values() if one.state == "awaiting_approval"]:
+        for old in [one for one in story.session.intents.by_id.values() if one.state == "awaiting_approval"]:
             story.ask(StageIntent(change=old.change, supersedes=old.intent_id))
 
 

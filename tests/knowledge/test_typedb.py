@@ -9,22 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from beliefd.ledger.envelope import Sealed
 from typedb.common.exception import TypeDBDriverException
 from typedb.driver import TypeDB
 
 from beliefd.knowledge import schema as say
 from beliefd.knowledge import typedb
 from beliefd.knowledge.graph import LinkRow
-from beliefd.knowledge.typedb import (
-    Address,
-    Cursor,
-    GraphUnavailable,
-    TypeDBGraph,
-    parse_address,
-    schema,
-)
+from beliefd.knowledge.typedb import Address, Cursor, GraphUnavailable, TypeDBGraph, parse_address, schema
 from beliefd.knowledge.typedb_queries import PUT_CURSOR, READ_CURSOR, node_key, node_row, put_link, put_node
-from beliefd.ledger.chain import Sealed
 from beliefd.steward import knowledge
 from beliefd.steward.knowledge import Exported, export
 from beliefd.steward.projections.graph import all_rows

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
+from beliefd.kernel.beliefs.commands import RequestTermination
+from beliefd.kernel.beliefs.events import Eliminated, TerminationRuled
+from beliefd.kernel.experiments.commands import StartRun
 
-from beliefd.kernel.commands import RequestTermination
-from beliefd.kernel.events import Eliminated, TerminationRuled
-from beliefd.kernel.firewall.commands import StartRun
 from beliefd.kernel.values import Principal, Role
 from beliefd.steward.handle import Steward
 from beliefd.steward.projections import INBOX, PROJECTIONS, TOUCHED_BY

@@ -5,8 +5,8 @@ from collections.abc import Awaitable
 
 import asyncpg
 import pytest
+from beliefd.ledger.envelope import head_of
 
-from beliefd.ledger.chain import head_of
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 from beliefd.stores.postgres import PostgresStore
 from beliefd.stores.postgres.feed import MAX_PAYLOAD, payload, session_ids

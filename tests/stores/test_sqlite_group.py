@@ -5,10 +5,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from beliefd.ledger.envelope import Sealed
 from msgspec.structs import replace
 
-from beliefd.kernel.commands import Head
-from beliefd.ledger.chain import Sealed
+from beliefd.kernel.values import Head
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable, UsedKey
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.stores.sqlite.group import MAX_ROWS

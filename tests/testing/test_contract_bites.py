@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+from beliefd.ledger.envelope import Sealed
 from msgspec.structs import replace
 
-from beliefd.kernel.commands import Head
-from beliefd.ledger.chain import Sealed
+from beliefd.kernel.values import Head
 from beliefd.stores.base import (
     Adoption,
     Append,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @contextmanager
 def _told() -> Iterator[None]:
     from beliefd.knowledge.typedb import GraphUnavailable
-    from beliefd.ledger.chain import LedgerBroken
+    from beliefd.ledger.envelope import LedgerBroken
     from beliefd.steward.handle import ledger_broken
 
     try:

@@ -135,7 +135,7 @@ def _walk(
     beside: "Callable[[Store], Awaitable[None]]",
 ) -> _Walked:
     """Do a piece of work for one session, or for all of them and for what belongs to none."""
-    from beliefd.ledger.chain import LedgerBroken
+    from beliefd.ledger.envelope import LedgerBroken
 
     async def run(opened: "Store") -> _Walked:
         heads = await _heads(opened, only)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from beliefd.kernel.firewall.artifacts import EpistemicStatus
+from beliefd.kernel.intents.state import EpistemicStatus
 from beliefd.knowledge.schema import QUARANTINED
 
 STRENGTH: Final[tuple[EpistemicStatus, ...]] = (

@@ -4,9 +4,10 @@ import asyncio
 import logging
 from typing import Final
 
-from beliefd.kernel.commands import Command, ExpireApproval
+from beliefd.kernel.approvals.commands import ExpireApproval
+from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.events import Refused
+from beliefd.kernel.event import Refused
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.effects import overdue_call
 from beliefd.steward.handle import Steward
@@ -39,7 +40,7 @@ async def _ending(steward: Steward, row: InboxRow) -> Command:
     if row.status != RUNNING:
         return ExpireApproval(approval_id=row.approval_id)
     session = (await steward.positions.existing(row.session_id)).session
-    if row.approval_id in session.runs:
+    if row.approval_id in session.experiments.runs:
         return overdue_run(session, row.approval_id)
     return overdue_call(row.approval_id)
 

@@ -9,10 +9,12 @@ import asyncio
 from collections import Counter
 from typing import Any
 
-from beliefd.kernel.commands import Command, DeclareSession
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.commands import Command
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
-from beliefd.ledger.chain import LedgerBroken, policy_hash, read
+from beliefd.ledger.chain import policy_hash
+from beliefd.ledger.envelope import LedgerBroken, read
 from beliefd.steward.lanes import Lanes, ledger_broken
 from beliefd.steward.lookout import NOTHING_ASIDE, Aside, Detector, Lookout
 from beliefd.steward.outside import Outside

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from beliefd.knowledge.graph import GraphRows, merged
 from beliefd.knowledge.typedb import Cursor, GraphUnavailable
-from beliefd.ledger.chain import Sealed, read
+from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.replay import Position, fold
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.projections.graph import NEEDLES, graph_rows

@@ -8,18 +8,22 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate, Merge
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
-from beliefd.kernel.commands import Command, DeclareSession, Eliminate, Head, Merge, verb_of
+from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.events import Event, Refused, kind_of
+from beliefd.kernel.event import Refused
+from beliefd.kernel.events import Event, kind_of
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import Principal
-from beliefd.ledger.chain import Sealed, head_of, payload_of, seal, state_hash_due
+from beliefd.kernel.values import Head, Principal
+from beliefd.ledger.chain import seal
+from beliefd.ledger.envelope import Sealed, head_of, payload_of
 from beliefd.ledger.replay import Position
+from beliefd.ledger.state_hash import state_hash_due
 from beliefd.steward.lookout import EXAMINED, Aside
 from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.positions import pack, session_not_found

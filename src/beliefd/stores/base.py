@@ -5,9 +5,9 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from beliefd.kernel.commands import Head
+from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRow, NodeRow
-from beliefd.ledger.chain import Sealed
+from beliefd.ledger.envelope import Sealed
 
 
 class HeadMoved(Exception):

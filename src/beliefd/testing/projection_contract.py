@@ -10,12 +10,12 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from beliefd.kernel.commands import DeclareSession
-from beliefd.kernel.firewall.artifacts import Alternative
-from beliefd.kernel.firewall.commands import Speculate
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.speculation.commands import Speculate
+from beliefd.kernel.speculation.state import Alternative
 from beliefd.kernel.values import OntologyBundle, Principal, Role
 from beliefd.knowledge.graph import NodeRow
-from beliefd.ledger.chain import head_of
+from beliefd.ledger.envelope import head_of
 from beliefd.steward.handle import Steward
 from beliefd.steward.projections import PROJECTIONS
 from beliefd.steward.projections.rebuilding import (

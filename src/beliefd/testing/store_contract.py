@@ -7,8 +7,8 @@ unittest-like runners that collect `test_*` methods) find the class.
 
 import asyncio
 
-from beliefd.kernel.commands import Head
-from beliefd.ledger.chain import Sealed, head_of
+from beliefd.kernel.values import Head
+from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.stores.base import (
     Adoption,
     Append,

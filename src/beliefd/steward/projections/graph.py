@@ -6,32 +6,20 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.events import Event
-from beliefd.kernel.firewall.artifacts import (
-    Evidence,
-    Experiment,
-    Hypothesis,
-    Intent,
-    Proposition,
-    Run,
-    SpeculativeClaim,
-)
-from beliefd.kernel.firewall.events import (
-    ClaimSpeculated,
-    EvidenceLinked,
-    ExperimentDesigned,
-    IntentStaged,
-    RunRecorded,
-    RunStarted,
-    Speculated,
-)
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.experiments.state import Evidence, Experiment, Run
+from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.intents.state import Intent, Proposition
+from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
+from beliefd.kernel.speculation.state import SpeculativeClaim, SpeculativeHypothesis
 from beliefd.kernel.state import Session
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import NOTHING, GraphRows, LinkRow, NodeRow, merged
 
-Artifact = Proposition | Experiment | Run | Evidence | Intent | Hypothesis | SpeculativeClaim
+Artifact = Proposition | Experiment | Run | Evidence | Intent | SpeculativeHypothesis | SpeculativeClaim
 TOUCHING: Final = frozenset(
     {
         Speculated,
@@ -84,7 +72,7 @@ def _touched(event: Event, session: Session) -> Iterator[Artifact]:
     elif isinstance(event, ExperimentDesigned):
         yield event.experiment
     elif isinstance(event, RunStarted | RunRecorded):
-        yield session.experiments[event.run.experiment_id]
+        yield session.experiments.by_id[event.run.experiment_id]
         yield event.run
         if isinstance(event, RunRecorded) and event.evidence is not None:
             yield event.evidence
@@ -99,16 +87,16 @@ def _touched(event: Event, session: Session) -> Iterator[Artifact]:
 
 
 def _grounded(session: Session) -> Iterator[Artifact]:
-    yield from session.propositions.values()
-    yield from session.experiments.values()
-    yield from session.runs.values()
-    yield from session.evidence.values()
-    yield from session.intents.values()
+    yield from session.intents.propositions.values()
+    yield from session.experiments.by_id.values()
+    yield from session.experiments.runs.values()
+    yield from session.experiments.evidence.values()
+    yield from session.intents.by_id.values()
 
 
 def _artifacts(session: Session) -> Iterator[Artifact]:
     yield from _grounded(session)
-    yield from session.speculative.values()
+    yield from session.speculation.ideas.values()
 
 
 def _claims_of(one: Artifact) -> set[str | None]:
@@ -146,13 +134,13 @@ def _shown(session: Session, one: Artifact) -> _Shown:
         status = "designed" if one.run_id is None else "run"
         return _Shown(say.EXPERIMENT, one.experiment_id, one.claim_id, status)
     if isinstance(one, Run):
-        claim_id = session.experiments[one.experiment_id].claim_id
+        claim_id = session.experiments.by_id[one.experiment_id].claim_id
         return _Shown(say.RUN, one.run_id, claim_id, one.status)
     if isinstance(one, Evidence):
         return _Shown(one.kind, one.evidence_id, one.claim_id, one.role or UNLINKED)
     if isinstance(one, Intent):
         return _Shown(say.INTENT, one.intent_id, one.change.claim_id, one.state)
-    if isinstance(one, Hypothesis):
+    if isinstance(one, SpeculativeHypothesis):
         return _Shown(say.SPECULATIVE_HYPOTHESIS, one.hypothesis_id, one.claim_id, SPECULATIVE)
     return _Shown(say.SPECULATIVE_CLAIM, one.intent_id, one.claim_id, SPECULATIVE)
 
@@ -187,7 +175,7 @@ def _links(session: Session, one: Artifact) -> Iterable[LinkRow]:
             )
     elif isinstance(one, Intent):
         yield from _intent_links(here, one)
-    elif isinstance(one, Hypothesis):
+    elif isinstance(one, SpeculativeHypothesis):
         yield here.link(
             say.SESSION_HAS_SPECULATIVE_HYPOTHESIS, say.SESSION, session.session_id, one.hypothesis_id
         )
@@ -208,10 +196,10 @@ def _intent_links(here: "_Linker", one: Intent) -> Iterator[LinkRow]:
     claims = (change.claim_id, change.new_claim_id)
     yield from here.to_propositions(say.INTENT_CHANGES_PROPOSITION, say.INTENT, one.intent_id, *claims)
     for name in change.evidence_ids:
-        piece: Evidence | None = here.session.evidence.get(name)
+        piece: Evidence | None = here.session.experiments.evidence.get(name)
         if piece is not None:
             yield here.link(say.INTENT_RESTS_ON_EVIDENCE, say.INTENT, one.intent_id, name, piece.kind)
-    if one.supersedes is not None and one.supersedes in here.session.intents:
+    if one.supersedes is not None and one.supersedes in here.session.intents.by_id:
         yield here.link(say.INTENT_SUPERSEDES, say.INTENT, one.intent_id, one.supersedes)
 
 
@@ -231,5 +219,5 @@ class _Linker(Struct, frozen=True):
     ) -> Iterator[LinkRow]:
         """Links to those that are there."""
         for claim_id in claims:
-            if claim_id is not None and claim_id in self.session.propositions:
+            if claim_id is not None and claim_id in self.session.intents.propositions:
                 yield self.link(relation, first_kind, first_id, claim_id)

@@ -7,13 +7,17 @@ deadline.
 from collections.abc import Iterable
 from typing import Final
 
-from beliefd.kernel.claims.approvals import OPEN, Approval
-from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided, BundleGated
-from beliefd.kernel.events import Event, TerminationRuled
-from beliefd.kernel.firewall.artifacts import Run
-from beliefd.kernel.firewall.events import IntentStaged, RunRecorded, RunStarted
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.approvals.state import OPEN, Approval
+from beliefd.kernel.beliefs.events import TerminationRuled
+from beliefd.kernel.claims.events import BundleGated
+from beliefd.kernel.events import Event
+from beliefd.kernel.experiments.events import RunRecorded, RunStarted
+from beliefd.kernel.experiments.state import Run
+from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.events import Arbitrated, Call, CandidateResult, OutcomeRecorded
+from beliefd.kernel.substrate.events import Arbitrated, CandidateResult, OutcomeRecorded
+from beliefd.kernel.substrate.state import ToolCall
 from beliefd.stores.base import InboxRow
 
 TOUCHING: Final = frozenset(
@@ -38,17 +42,23 @@ def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     if isinstance(event, TerminationRuled):
         # Nothing waits in a session that ended: neither for a person nor for an outcome.
         return all_rows(session) if event.approved else []
-    rows = [_row(session, session.approvals[approval_id]) for approval_id in _approvals(event, session)]
+    rows = [_row(session, session.approvals.by_id[approval_id]) for approval_id in _approvals(event, session)]
     if isinstance(event, RunStarted | RunRecorded):
         rows.append(_run_row(session, event.run))
-    return rows + [_call_row(session, session.calls[call_id]) for call_id in _calls(event)]
+    return rows + [_call_row(session, session.substrate.calls[call_id]) for call_id in _calls(event)]
 
 
 def all_rows(session: Session) -> list[InboxRow]:
     """Every row of a session, as its events left them."""
-    rows = [_row(session, session.approvals[approval_id]) for approval_id in sorted(session.approvals)]
-    rows += [_call_row(session, session.calls[call_id]) for call_id in sorted(session.calls)]
-    return rows + [_run_row(session, session.runs[run_id]) for run_id in sorted(session.runs)]
+    rows = [
+        _row(session, session.approvals.by_id[approval_id]) for approval_id in sorted(session.approvals.by_id)
+    ]
+    rows += [
+        _call_row(session, session.substrate.calls[call_id]) for call_id in sorted(session.substrate.calls)
+    ]
+    return rows + [
+        _run_row(session, session.experiments.runs[run_id]) for run_id in sorted(session.experiments.runs)
+    ]
 
 
 def _approvals(event: Event, session: Session) -> list[str]:
@@ -81,7 +91,7 @@ def _results(event: Event) -> Iterable[CandidateResult]:
 
 def _row(session: Session, approval: Approval) -> InboxRow:
     # A terminated session records nothing more: what is still there for information stays as it is.
-    waits = approval.status in OPEN and not approval.overdue and not session.terminated
+    waits = approval.status in OPEN and not approval.overdue and not session.beliefs.terminated
     return InboxRow(
         approval_id=approval.approval_id,
         session_id=session.session_id,
@@ -91,8 +101,8 @@ def _row(session: Session, approval: Approval) -> InboxRow:
     )
 
 
-def _call_row(session: Session, call: Call) -> InboxRow:
-    running = call.status == "scheduled" and not session.terminated
+def _call_row(session: Session, call: ToolCall) -> InboxRow:
+    running = call.status == "scheduled" and not session.beliefs.terminated
     return InboxRow(
         approval_id=call.call_id,
         session_id=session.session_id,
@@ -103,7 +113,7 @@ def _call_row(session: Session, call: Call) -> InboxRow:
 
 
 def _run_row(session: Session, run: Run) -> InboxRow:
-    running = run.status == "running" and not session.terminated
+    running = run.status == "running" and not session.beliefs.terminated
     return InboxRow(
         approval_id=run.run_id,
         session_id=session.session_id,

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from beliefd.kernel.commands import Head
+from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRow, NodeRow
-from beliefd.ledger.chain import Sealed, head_of
+from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.stores.base import (
     GRAPH,
     INBOX,

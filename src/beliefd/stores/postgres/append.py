@@ -7,7 +7,7 @@ Of two appends at one head the second waits for the row, finds it changed and wr
 from functools import cache
 from typing import Final
 
-from beliefd.ledger.chain import head_of
+from beliefd.ledger.envelope import head_of
 from beliefd.stores.base import Append
 from beliefd.stores.postgres.projections import put_rows, row_parameters
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import asyncpg
 
-from beliefd.kernel.commands import Head
+from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRefused
 from beliefd.stores.base import HeadMoved, Row, StorageUnavailable
 from beliefd.stores.postgres.database import COMMAND_SECONDS, FAILURES, Database, words

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import asyncpg
 
-from beliefd.kernel.commands import Head
+from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRefused
-from beliefd.ledger.chain import Sealed
+from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import (
     Append,
     HeadMoved,

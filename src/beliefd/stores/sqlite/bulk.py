@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from beliefd.ledger.chain import Sealed
+from beliefd.ledger.envelope import Sealed
 
 CHUNK: Final = 2_000
 MAPPED_BYTES: Final = 1 << 30

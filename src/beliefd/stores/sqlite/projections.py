@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from beliefd.kernel.commands import Head
+from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRefused
 from beliefd.stores.base import HeadMoved, Row
 from beliefd.stores.sqlite.database import Database, text

@@ -15,8 +15,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from beliefd.kernel.commands import MAX_SAFE_INTEGER, Head
-from beliefd.ledger.chain import Sealed
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
+from beliefd.kernel.values import Head
+from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import Append, Listener, SavedState, SessionRow, StorageUnavailable, UsedKey
 from beliefd.stores.listeners import Listeners
 from beliefd.stores.sqlite.bulk import CHUNK, RECORDS, ROWS, BulkReader, sealed
