@@ -42,8 +42,8 @@ EXITS: Final = {
     Exit.FAILED: "It could not be done: the store or the server cannot be reached, or there is a defect.",
     Exit.BAD_INPUT: "The command or the request cannot be read.",
     Exit.DEFERRED: "It waits for a person.",
-    Exit.REFUSED: "A ruling against you, or a refusal that is recorded in the ledger.",
-    Exit.LEDGER_BROKEN: "A ledger does not verify.",
+    Exit.REFUSED: "A ruling against you, or a refusal that stands in the ledger.",
+    Exit.LEDGER_BROKEN: "A ledger does not verify, or a projection is not what the ledgers say.",
 }
 LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("length of an id", values.MAX_ID_LENGTH, "characters"),

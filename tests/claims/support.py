@@ -25,9 +25,9 @@ from beliefd.ledger.state_hash import state_hash
 from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval, JudgedBundle
 from beliefd.steward.expiry import expire_due
 from beliefd.steward.handle import Outcome, Steward
-from beliefd.steward.inbox import all_rows
 from beliefd.steward.lookout import Detector
 from beliefd.steward.outside import Outside
+from beliefd.steward.projections.inbox import all_rows
 from beliefd.stores.base import InboxRow, Store
 from beliefd.stores.opening import open_store
 

@@ -114,7 +114,7 @@ def test_approvals_and_grants_come_back_from_a_snapshot_as_they_were(tmp_path: P
         house.agent.submit_claims(session, bundle(claim(["READ_ONLY", "MODIFY", "DELETE"][length % 3])))
     before = house.state(session)
     with house.restarted() as again:
-        assert again.run(lambda: again.store.snapshot(session)) is not None
+        assert again.run(lambda: again.store.saved_state(session)) is not None
         after = again.state(session)
         assert state_hash(after) == state_hash(before)
         assert (after.claims, after.approvals) == (before.claims, before.approvals)

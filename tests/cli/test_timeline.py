@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 
 from beliefd.cli import commands, views
 from beliefd.cli.views.drawing import view
-from beliefd.kernel.events import KINDS
+from beliefd.kernel.events import KIND_OF
 from beliefd.protocol.operations import BY_NAME
 from tests.cli.runner import answer, beliefd
 
@@ -16,7 +16,7 @@ MODULES = [import_module(f"{views.__name__}.{module.name}") for module in iter_m
 
 
 def test_every_kind_of_event_has_words() -> None:
-    assert set(views.event_words()) == set(KINDS.values())
+    assert set(views.event_words()) == set(KIND_OF.values())
 
 
 def test_each_kind_has_its_words_in_one_place() -> None:

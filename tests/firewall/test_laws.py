@@ -86,7 +86,9 @@ groundings: st.SearchStrategy[Move] = st.one_of(
     ),
     st.builds(
         lambda place: (
-            lambda lab: lab.told(StartRun(experiment_id=nth(lab.state.experiments.by_id, place)), findings=CODE)
+            lambda lab: lab.told(
+                StartRun(experiment_id=nth(lab.state.experiments.by_id, place)), findings=CODE
+            )
         ),
         places,
     ),

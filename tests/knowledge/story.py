@@ -23,12 +23,13 @@ from beliefd.kernel.speculation.commands import Speculate
 from beliefd.kernel.speculation.state import Alternative
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Head, OntologyBundle, Principal, Role
-from beliefd.knowledge.graph import GraphRows, merged
-from beliefd.knowledge.rows import graph_rows
+from beliefd.knowledge.graph import GraphRows
 from beliefd.ledger.chain import policy_hash, seal
 from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.ledger.replay import Position
-from beliefd.stores.base import Append, Store
+from beliefd.steward.projections import PROJECTIONS, TOUCHED_BY
+from beliefd.steward.projections.graph import graph_rows
+from beliefd.stores.base import Append, Row, Store
 from beliefd.testing.frozen import frozen_outside
 
 AGENT = Principal(id="agent://a", role=Role.AGENT)
@@ -52,6 +53,7 @@ class Story:
         self.entries: list[Sealed] = []
         self.events: list[Event] = []
         self.rows: list[GraphRows] = []
+        self.projected: dict[str, dict[tuple[str, ...], Row]] = {one.name: {} for one in PROJECTIONS}
         declare = DeclareSession(ontology=ONTOLOGY, hypotheses=("leak", "spike"))
         self.session: Session = begin(session_id, declare)
         self._keep(None, declare, decide(None, declare, self._facts(AGENT)), self._facts(AGENT))
@@ -159,7 +161,7 @@ class Story:
             expected=None,
             entries=self.entries,
             created_at="2026-01-01T00:00:00.000000Z",
-            graph=merged(self.rows),
+            projected={name: rows.values() for name, rows in self.projected.items()},
         )
         await store.append(batch)
 
@@ -178,6 +180,8 @@ class Story:
         self.entries.append(seal(before, command, event, self.session, head, facts))
         self.events.append(event)
         self.rows.append(graph_rows(event, self.session))
+        for one in TOUCHED_BY.get(type(event), ()):
+            self.projected[one.name].update((row.key, row) for row in one.rows(event, self.session))
 
 
 def supported(session_id: str = "s", lane: int = 0, claim_id: str = "c") -> Story:

@@ -9,7 +9,7 @@ import pytest
 
 from beliefd.client import AsyncClient, Client
 from beliefd.kernel.errors import BeliefdError
-from beliefd.knowledge.rows import all_rows
+from beliefd.steward.projections.graph import all_rows
 from beliefd.stores.sqlite import SqliteStore
 from tests.claims.support import AGENT, ANN, ONTOLOGY, ROOT, House
 from tests.knowledge.story import refuted, supported
@@ -60,8 +60,8 @@ def investigated(house: House) -> str:
 def test_what_a_steward_writes_is_what_its_ledger_says(house: House) -> None:
     session_id = investigated(house)
     position = house.run(lambda: house.steward.positions.existing(session_id))
-    stored = house.run(lambda: house.steward.store.graph(session_id))
-    assert stored == all_rows(position.session)
+    stored = house.run(lambda: house.steward.store.projected("graph", session_id))
+    assert stored == set(all_rows(position.session))
     view = house.person(AGENT).show_proposition("wait")
     assert (view.status, view.truth_assertion.warrants) == ("supported", "supported")
     assert [piece.role for piece in view.evidence] == ["support"]
@@ -75,21 +75,21 @@ def test_what_a_steward_writes_is_what_its_ledger_says(house: House) -> None:
 def test_an_imported_ledger_brings_its_graph(house: House) -> None:
     session_id = investigated(house)
     exported = house.person(AGENT).export(session_id)
-    stored = house.run(lambda: house.steward.store.graph(session_id))
+    stored = house.run(lambda: house.steward.store.projected("graph", session_id))
     with House() as elsewhere:
         elsewhere.person(ROOT).import_ledger(exported)
-        assert elsewhere.run(lambda: elsewhere.steward.store.graph(session_id)) == stored
+        assert elsewhere.run(lambda: elsewhere.steward.store.projected("graph", session_id)) == stored
         assert elsewhere.person(AGENT).show_proposition("wait").status == "supported"
 
 
 def test_a_refused_command_leaves_the_graph_as_it_was(house: House) -> None:
     session_id = investigated(house)
-    before = house.run(lambda: house.steward.store.graph(session_id))
+    before = house.run(lambda: house.steward.store.projected("graph", session_id))
     change = {"type": "update_epistemic_status", "claim_id": "wait", "to_status": "proven"}
     evidence = house.person(AGENT).show_proposition("wait").evidence[0].evidence_id
     with pytest.raises(BeliefdError, match="not `proven`"):
         house.person(AGENT).stage_intent(session_id, {**change, "evidence_ids": [evidence]})
-    assert house.run(lambda: house.steward.store.graph(session_id)) == before
+    assert house.run(lambda: house.steward.store.projected("graph", session_id)) == before
 
 
 def test_propositions_are_the_same_over_http_for_both_clients(tmp_path: Path) -> None:

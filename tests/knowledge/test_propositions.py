@@ -11,7 +11,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.state import Change, EpistemicStatus
 from beliefd.knowledge.combining import STRENGTH, combined, may_combine_to
-from beliefd.knowledge.rows import QUARANTINED
+from beliefd.knowledge.schema import QUARANTINED
 from beliefd.protocol.knowledge_answers import PropositionPage, PropositionView, PropositionWhy
 from beliefd.protocol.operations import BY_NAME
 from beliefd.steward import propositions

@@ -2,21 +2,25 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from beliefd.kernel.values import Head
-from beliefd.knowledge.graph import GraphRows
-from beliefd.knowledge.rows import all_rows
 from beliefd.ledger.envelope import LedgerBroken
-from beliefd.steward.knowledge import Rebuilt, rebuild
-from beliefd.stores.base import Append
+from beliefd.steward.projections.graph import all_rows
+from beliefd.steward.projections.rebuilding import all_sessions, rebuild
+from beliefd.stores.base import Append, Row, Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore
 from tests.knowledge.story import Story, refuted, supported
 
-TABLES = ("graph_plays", "graph_nodes", "graph_links")
+TABLES = ("graph_plays", "graph_nodes", "graph_links", "inbox")
+
+
+async def rebuild_all(store: Store) -> list[list[str]]:
+    return [await rebuild(store, row.session_id) async for row in all_sessions(store)]
 
 
 def dumped(path: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -34,15 +38,14 @@ def test_a_dropped_graph_is_rebuilt_byte_for_byte(tmp_path: Path) -> None:
             await story.write(store)
         before = dumped(path)
         assert len(before["graph_nodes"]) > 10
-        assert await rebuild(store) == Rebuilt(sessions=3, changed=0)
+        assert await rebuild_all(store) == [[], [], []]
         with sqlite3.connect(path) as connection:
             connection.execute("DELETE FROM graph_links")
             connection.execute("DELETE FROM graph_nodes")
+            connection.execute("DELETE FROM inbox")
         assert dumped(path) != before
-        seen: list[int] = []
-        assert await rebuild(store, seen.append) == Rebuilt(sessions=3, changed=2)
+        assert await rebuild_all(store) == [["inbox", "graph"], ["inbox", "graph"], []]
         assert dumped(path) == before
-        assert seen[-1] == sum(len(story.entries) for story in stories)
         await store.close()
 
     asyncio.run(run())
@@ -60,7 +63,9 @@ def test_a_forged_row_does_not_survive_a_rebuild(tmp_path: Path) -> None:
             connection.execute(
                 "INSERT INTO graph_nodes VALUES ('validation-evidence', 'a', 'forged', 'c', 'support', '{}')"
             )
-        assert await rebuild(store) == Rebuilt(sessions=1, changed=1)
+        seen: list[int] = []
+        assert await rebuild(store, "a", progress=seen.append) == ["graph"]
+        assert sum(seen) == (await store.sessions(None, 1))[0].head.seq
         assert dumped(path) == before
         await store.close()
 
@@ -75,15 +80,16 @@ class Growing(MemoryStore):
         self._story = story
         self._grown = False
 
-    async def replace_graph(self, session_id: str, expected: Head, rows: GraphRows) -> bool:
+    async def replace_projection(
+        self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
+    ) -> bool:
         if not self._grown:
             self._grown = True
             at = len(self._story.entries)
             self._story.propose("later")
-            await self.append(
-                Append(session_id, expected, self._story.entries[at:], "", graph=self._story.rows[-1])
-            )
-        return await super().replace_graph(session_id, expected, rows)
+            grown = {"graph": tuple(self._story.rows[-1])}
+            await self.append(Append(session_id, expected, self._story.entries[at:], "", projected=grown))
+        return await super().replace_projection(session_id, expected, name, rows)
 
 
 def test_a_ledger_that_grows_during_the_rebuild_is_folded_to_its_new_head() -> None:
@@ -91,8 +97,8 @@ def test_a_ledger_that_grows_during_the_rebuild_is_folded_to_its_new_head() -> N
         story = supported("a")
         store = Growing(story)
         await story.write(store)
-        assert (await rebuild(store)).sessions == 1
-        assert await store.graph("a") == all_rows(story.session)
+        await rebuild(store, "a")
+        assert await store.projected("graph", "a") == set(all_rows(story.session))
 
     asyncio.run(run())
 
@@ -104,7 +110,7 @@ def test_nothing_is_built_from_a_ledger_that_does_not_hold() -> None:
         store = MemoryStore()
         await story.write(store)
         with pytest.raises(LedgerBroken):
-            await rebuild(store)
+            await rebuild(store, "a")
 
     asyncio.run(run())
 
@@ -117,7 +123,7 @@ def test_a_ledger_whose_tail_was_cut_off_ends_the_rebuild(tmp_path: Path) -> Non
             connection.execute("DROP TRIGGER audit_events_keep_delete")
             connection.execute("DELETE FROM audit_events WHERE seq > 5")
         with pytest.raises(LedgerBroken, match="elsewhere than its last entry"):
-            await rebuild(store)
+            await rebuild(store, "a")
         await store.close()
 
     asyncio.run(run())

@@ -14,9 +14,10 @@ from beliefd.kernel.intents.state import Change
 from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import GraphRows, LinkRow, merged
-from beliefd.knowledge.rows import all_rows, graph_rows
 from beliefd.knowledge.schema import PLAYS, RELATIONS
-from beliefd.stores.memory_graph import MemoryGraph
+from beliefd.steward.projections import PROJECTIONS
+from beliefd.steward.projections.graph import all_rows, graph_rows
+from beliefd.stores.memory.graph import MemoryGraph
 from tests.knowledge.story import Story, refuted, supported
 
 CLAIMS = st.sampled_from(["c1", "c2", "c3"])
@@ -201,13 +202,16 @@ def test_rows_written_event_by_event_are_the_rows_of_the_state(actions: list[tup
     story.evidence("c1")
     story.propose("c1")
     for rows in story.rows:
-        graph.add(rows)
+        graph.put(rows)
     for action in actions:
         before = len(story.events)
         _act(story, *action)
         for rows in story.rows[before:]:
-            graph.add(rows)  # which also checks roles and players
-        assert graph.of("s") == all_rows(story.session)
+            graph.check(tuple(rows))
+            graph.put(rows)
+        assert set(graph.rows) == set(all_rows(story.session))
+        for one in PROJECTIONS:
+            assert set(story.projected[one.name].values()) == set(one.all_rows(story.session))
 
 
 def test_rows_are_a_function_of_event_and_state() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from beliefd.knowledge import schema as say
-from beliefd.stores.postgres_append import append_statement
+from beliefd.stores.postgres.append import append_statement
 from beliefd.stores.sqlite import SqliteStore
-from beliefd.stores.sqlite_group import GroupCommit
-from beliefd.stores.sqlite_schema import MIGRATIONS, _statements, migrate
+from beliefd.stores.sqlite.group import GroupCommit
+from beliefd.stores.sqlite.schema import MIGRATIONS, _statements, migrate
 from beliefd.testing.appends import batch, chain
 from beliefd.testing.graph_contract import graph_of
 
@@ -24,7 +24,7 @@ LINK = (
 def connection(tmp_path: Path) -> sqlite3.Connection:
     async def run() -> None:
         store = await SqliteStore.open(tmp_path / "ledger.db")
-        await store.append(batch("s", None, chain("s", 1), graph=graph_of("s")))
+        await store.append(batch("s", None, chain("s", 1), projected={"graph": tuple(graph_of("s"))}))
         await store.close()
 
     asyncio.run(run())
@@ -71,11 +71,16 @@ def test_an_append_without_rows_of_the_graph_sends_no_statement_about_it(tmp_pat
     assert writer.commit([batch("s", None, chain("s", 3))]) == [None]
     bare = list(sent)
     sent.clear()
-    assert writer.commit([batch("t", None, chain("t", 3), graph=graph_of("t"))]) == [None]
+    assert writer.commit([batch("t", None, chain("t", 3), projected={"graph": tuple(graph_of("t"))})]) == [
+        None
+    ]
     assert not any("graph" in statement for statement in bare)
     assert any("graph_links" in statement for statement in sent)
     assert "graph" not in append_statement(batch("s", None, chain("s", 3)))[0]
-    assert "graph_links" in append_statement(batch("s", None, chain("s", 3), graph=graph_of("s")))[0]
+    assert (
+        "graph_links"
+        in append_statement(batch("s", None, chain("s", 3), projected={"graph": tuple(graph_of("s"))}))[0]
+    )
 
 
 def test_no_question_reads_more_of_the_graph_than_it_answers(tmp_path: Path) -> None:
@@ -89,7 +94,7 @@ def test_no_question_reads_more_of_the_graph_than_it_answers(tmp_path: Path) -> 
         await store.node_ids(say.PROPOSITION, ("supported", "refuted"), "a", 10)
         await store.nodes(say.PROPOSITION, ["a", "b"], 10)
         await store.links(say.EVIDENCE_FOR_PROPOSITION, "a")
-        await store.graph("s")
+        await store.projected("graph", "s")
         store._reader.set_trace_callback(None)
         plans = [row[3] for one in asked for row in store._reader.execute(f"EXPLAIN QUERY PLAN {one}")]
         await store.close()

@@ -15,12 +15,12 @@ from typedb.driver import TypeDB
 from beliefd.knowledge import schema as say
 from beliefd.knowledge import typedb
 from beliefd.knowledge.graph import LinkRow
-from beliefd.knowledge.rows import all_rows
 from beliefd.knowledge.typedb import Address, Cursor, GraphUnavailable, TypeDBGraph, parse_address, schema
 from beliefd.knowledge.typedb_queries import PUT_CURSOR, READ_CURSOR, node_key, node_row, put_link, put_node
 from beliefd.ledger.envelope import Sealed
 from beliefd.steward import knowledge
 from beliefd.steward.knowledge import Exported, export
+from beliefd.steward.projections.graph import all_rows
 from beliefd.stores.base import Append, Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore

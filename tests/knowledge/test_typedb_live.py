@@ -15,9 +15,9 @@ from typedb.driver import TransactionType
 
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import LinkRow
-from beliefd.knowledge.rows import all_rows
 from beliefd.knowledge.typedb import Cursor, GraphUnavailable, TypeDBGraph, parse_address
 from beliefd.steward.knowledge import Exported, export
+from beliefd.steward.projections.graph import all_rows
 from beliefd.stores.base import Append
 from beliefd.stores.memory import MemoryStore
 from tests.knowledge.story import Story, refuted, supported

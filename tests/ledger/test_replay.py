@@ -20,7 +20,7 @@ from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash
 from beliefd.ledger.transfer import entry_lines, header_line, read_export
 from beliefd.ledger.verify import verify
 from beliefd.steward.positions import pack, unpack
-from beliefd.stores.base import Snapshot
+from beliefd.stores.base import SavedState
 from beliefd.testing.strategies import stories
 from tests.ledger.ledgers import every_kind, exported
 from tests.ledger.world import AGENT, ONTOLOGY, World
@@ -132,7 +132,7 @@ def test_a_snapshot_is_used_only_if_it_is_the_state_the_chain_vouches_for(
     assert unpack(packed, begun, None) is None
     at = data.draw(st.integers(0, len(packed.state) - 1))
     damaged = packed.state[:at] + bytes([packed.state[at] ^ 0x55]) + packed.state[at + 1 :]
-    found = unpack(Snapshot(packed.seq, damaged), begun, told.states[-1])
+    found = unpack(SavedState(packed.seq, damaged), begun, told.states[-1])
     assert found is None or state_hash(found) == told.states[-1]
 
 

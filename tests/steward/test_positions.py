@@ -20,7 +20,7 @@ from beliefd.steward import positions as positions_module
 from beliefd.steward.handle import Steward
 from beliefd.steward.positions import Positions
 from beliefd.steward.queries import query_belief
-from beliefd.stores.base import Snapshot, Store
+from beliefd.stores.base import SavedState, Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import open_store
 from tests.steward.places import ALICE, Place, declaration, declared, eliminate, names, obligation, seen
@@ -51,12 +51,12 @@ async def folded(store: Store, session_id: str) -> Position:
 class Watched:
     """A store that hands out another snapshot than its own and notes from where ledgers are read."""
 
-    def __init__(self, store: Store, snapshot: Snapshot | None) -> None:
+    def __init__(self, store: Store, snapshot: SavedState | None) -> None:
         self._store = store
         self._snapshot = snapshot
         self.read_after: list[int] = []
 
-    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
+    async def saved_state(self, session_id: str, upto: int | None = None) -> SavedState | None:
         return self._snapshot
 
     async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
@@ -74,7 +74,7 @@ class Watched:
         return getattr(self._store, name)
 
 
-async def load(store: Store, session_id: str, snapshot: Snapshot | None) -> tuple[Position, list[int]]:
+async def load(store: Store, session_id: str, snapshot: SavedState | None) -> tuple[Position, list[int]]:
     """Load with `snapshot` in the store: the position, and after which events the ledger was folded."""
     watched = Watched(store, snapshot)
     position = await Positions(watched).existing(session_id)
@@ -84,7 +84,7 @@ async def load(store: Store, session_id: str, snapshot: Snapshot | None) -> tupl
 async def test_a_good_snapshot_saves_folding_what_it_covers(place: Place) -> None:
     steward = await place.steward()
     session_id = await history(steward)
-    snapshot = await steward.store.snapshot(session_id)
+    snapshot = await steward.store.saved_state(session_id)
     assert snapshot is not None
     assert snapshot.seq == STATE_HASH_EVERY
     position, read_after = await load(steward.store, session_id, snapshot)
@@ -133,7 +133,7 @@ async def test_a_forged_snapshot_is_not_believed(forge: Forge) -> None:
     steward, session_id, packed = await _packed()
     survivors = (await folded(steward.store, session_id)).session.beliefs.survivors
     forge(packed["document"], survivors)
-    await _ignored(steward, session_id, Snapshot(STATE_HASH_EVERY, msgspec.msgpack.encode(packed)))
+    await _ignored(steward, session_id, SavedState(STATE_HASH_EVERY, msgspec.msgpack.encode(packed)))
 
 
 @pytest.mark.parametrize("consistent", [False, True], ids=["bitmap alone", "bitmap and its hash"])
@@ -144,7 +144,7 @@ async def test_a_snapshot_that_resurrects_a_hypothesis_is_not_believed(consisten
     packed["bitmap"] = everything.to_bytes()
     if consistent:
         packed["document"]["survivors_hash"] = everything.digest
-    await _ignored(steward, session_id, Snapshot(STATE_HASH_EVERY, msgspec.msgpack.encode(packed)))
+    await _ignored(steward, session_id, SavedState(STATE_HASH_EVERY, msgspec.msgpack.encode(packed)))
 
 
 async def test_a_damaged_snapshot_is_ignored() -> None:
@@ -166,7 +166,7 @@ async def test_a_damaged_snapshot_is_ignored() -> None:
         msgspec.msgpack.encode({**packed, "document": None}),
         msgspec.msgpack.encode({**packed, "document": {**packed["document"], "obligations": 7}}),
     ):
-        await _ignored(steward, session_id, Snapshot(STATE_HASH_EVERY, state))
+        await _ignored(steward, session_id, SavedState(STATE_HASH_EVERY, state))
 
 
 async def test_a_snapshot_counts_only_at_the_event_that_vouches_for_it() -> None:
@@ -183,21 +183,21 @@ async def test_a_snapshot_counts_only_at_the_event_that_vouches_for_it() -> None
         LENGTH + 1,
         2**60,
     ):
-        await _ignored(steward, session_id, Snapshot(seq, state))
+        await _ignored(steward, session_id, SavedState(seq, state))
     other = await history(steward)
-    await _ignored(steward, other, Snapshot(STATE_HASH_EVERY, state))
+    await _ignored(steward, other, SavedState(STATE_HASH_EVERY, state))
 
 
 async def _packed() -> tuple[Steward, str, dict[str, Any]]:
     steward = Steward(MemoryStore())
     session_id = await history(steward)
-    snapshot = await steward.store.snapshot(session_id)
+    snapshot = await steward.store.saved_state(session_id)
     assert snapshot is not None
     packed: dict[str, Any] = msgspec.msgpack.decode(snapshot.state)
     return steward, session_id, packed
 
 
-async def _ignored(steward: Steward, session_id: str, snapshot: Snapshot) -> None:
+async def _ignored(steward: Steward, session_id: str, snapshot: SavedState) -> None:
     position, read_after = await load(steward.store, session_id, snapshot)
     assert read_after == [0], "it was believed"
     assert seen(position) == seen(await folded(steward.store, session_id))

@@ -8,16 +8,16 @@ from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.postgres import PostgresStore
 from beliefd.stores.sqlite import SqliteStore
-from beliefd.testing.graph_contract import GraphContract
+from beliefd.testing.projection_contract import ProjectionContract
 from beliefd.testing.store_contract import DurableStoreContract
 
 
-class TestMemory(GraphContract):
+class TestMemory(ProjectionContract):
     async def open(self) -> Store:
         return MemoryStore()
 
 
-class TestSqlite(GraphContract, DurableStoreContract):
+class TestSqlite(ProjectionContract, DurableStoreContract):
     path: Path
 
     @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ class TestSqlite(GraphContract, DurableStoreContract):
         return await SqliteStore.open(self.path)
 
 
-class TestPostgres(GraphContract, DurableStoreContract):
+class TestPostgres(ProjectionContract, DurableStoreContract):
     url: str
 
     @pytest.fixture(autouse=True)

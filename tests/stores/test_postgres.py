@@ -9,8 +9,8 @@ import pytest
 from beliefd.ledger.envelope import head_of
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 from beliefd.stores.postgres import PostgresStore
-from beliefd.stores.postgres_feed import MAX_PAYLOAD, payload, session_ids
-from beliefd.stores.postgres_schema import MIGRATIONS
+from beliefd.stores.postgres.feed import MAX_PAYLOAD, payload, session_ids
+from beliefd.stores.postgres.schema import MIGRATIONS
 from beliefd.testing.appends import batch, chain, eventually
 from tests.support.postgres import PostgresServer
 

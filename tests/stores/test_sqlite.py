@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from beliefd.stores.base import Append, Snapshot, StorageUnavailable
+from beliefd.stores.base import Append, SavedState, StorageUnavailable
 from beliefd.stores.sqlite import SqliteStore
-from beliefd.stores.sqlite_schema import MIGRATIONS
+from beliefd.stores.sqlite.schema import MIGRATIONS
 from beliefd.testing.appends import batch, chain
 
 pytestmark = pytest.mark.anyio
@@ -84,7 +84,7 @@ async def test_the_schema_version_is_recorded(ledger: Path) -> None:
     connection.close()
 
 
-async def test_the_snapshot_of_an_older_file_is_kept(tmp_path: Path) -> None:
+async def test_the_saved_state_of_an_older_file_is_kept(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "old.db") as connection:
         for script in MIGRATIONS[:2]:
             connection.executescript(script)
@@ -92,8 +92,21 @@ async def test_the_snapshot_of_an_older_file_is_kept(tmp_path: Path) -> None:
         connection.execute("PRAGMA user_version = 2")
     connection.close()
     store = await SqliteStore.open(tmp_path / "old.db")
-    assert await store.snapshot("s") == Snapshot(256, b"\x00\xff")
-    assert await store.snapshot("s", 255) is None
+    assert await store.saved_state("s") == SavedState(256, b"\x00\xff")
+    assert await store.saved_state("s", 255) is None
+    await store.close()
+
+
+async def test_what_a_webhook_was_told_of_an_older_file_is_not_told_again(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "old.db") as connection:
+        for script in MIGRATIONS[:6]:
+            connection.executescript(script)
+        for name, told in (("one", 1), ("two", 0)):
+            connection.execute("INSERT INTO inbox VALUES (?, 's', 'pending', '2026', NULL, ?)", (name, told))
+        connection.execute("PRAGMA user_version = 6")
+    connection.close()
+    store = await SqliteStore.open(tmp_path / "old.db")
+    assert [row.approval_id for row in await store.inbox_untold(10)] == ["two"]
     await store.close()
 
 

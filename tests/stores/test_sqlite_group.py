@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import Sealed
-from beliefd.stores.base import Append, HeadMoved, Remembered, StorageUnavailable
+from beliefd.stores.base import Append, HeadMoved, StorageUnavailable, UsedKey
 from beliefd.stores.sqlite import SqliteStore
-from beliefd.stores.sqlite_group import MAX_ROWS
+from beliefd.stores.sqlite.group import MAX_ROWS
 
 pytestmark = pytest.mark.anyio
 
@@ -60,10 +60,10 @@ async def test_appends_of_one_turn_share_a_commit_and_keep_their_own_outcomes(tm
 
 async def test_a_key_used_twice_in_one_group_is_taken_the_second_time(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path / "l.db")
-    used = [Remembered("agent://a", "k", "r", session, 1) for session in ("s1", "s2")]
+    used = [UsedKey("agent://a", "k", "r", session, 1) for session in ("s1", "s2")]
     outcomes = await asyncio.gather(
-        store.append(batch("s1", 1, remembered=used[:1])),
-        store.append(batch("s2", 1, remembered=used[1:])),
+        store.append(batch("s1", 1, used_keys=used[:1])),
+        store.append(batch("s2", 1, used_keys=used[1:])),
         return_exceptions=True,
     )
     assert outcomes[0] is None

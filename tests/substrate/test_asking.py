@@ -430,12 +430,12 @@ def test_questions_outlive_the_server_and_snapshots_restore_them(tmp_path: Path)
     entry = {"memory_id": "m", "kind": "hypothesis", "value": {"x": [1]}, "confidence": 0.2, "ttl_ms": 10**9}
     house.agent.remember(session, entry)
     number = 0
-    while not house.run(lambda: house.store.snapshot(session)):
+    while not house.run(lambda: house.store.saved_state(session)):
         number += 1
         house.agent.propose(session, [delta(goal__n=number), tool_call("note.read", token)])
     hashed = house.hash(session)
     house = house.restarted()
-    assert house.run(lambda: house.store.snapshot(session)) is not None
+    assert house.run(lambda: house.store.saved_state(session)) is not None
     assert house.hash(session) == hashed
     assert house.agent.list_memory(session).entries[0].entry.value == {"x": [1]}
     assert confirmed(house.ann.approve(card)).result == "sent"

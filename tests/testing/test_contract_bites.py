@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import (
     Adoption,
@@ -16,12 +17,13 @@ from beliefd.stores.base import (
     CalibrationRow,
     HeadMoved,
     Listener,
+    Row,
+    SavedState,
     SessionRow,
-    Snapshot,
     Store,
 )
 from beliefd.stores.memory import MemoryStore
-from beliefd.testing.store_contract import StoreContract
+from beliefd.testing.projection_contract import ProjectionContract
 
 
 class IgnoresTheExpectedHead(MemoryStore):
@@ -48,9 +50,9 @@ class KeepsTheFirstPolicy(MemoryStore):
 
 class WritesKeysBeforeTheHeadIsChecked(MemoryStore):
     async def append(self, batch: Append) -> None:
-        if not any((used.principal, used.key) in self._remembered for used in batch.remembered):
-            self._remembered.update({(used.principal, used.key): used for used in batch.remembered})
-            batch = replace(batch, remembered=())
+        if not any((used.principal, used.key) in self._used_keys for used in batch.used_keys):
+            self._used_keys.update({(used.principal, used.key): used for used in batch.used_keys})
+            batch = replace(batch, used_keys=())
         await super().append(batch)
 
 
@@ -71,13 +73,13 @@ class WritesHalfOfARefusedAppend(MemoryStore):
 
 class LetsKeysBeUsedTwice(MemoryStore):
     async def append(self, batch: Append) -> None:
-        self._remembered.clear()
+        self._used_keys.clear()
         await super().append(batch)
 
 
 class ForgetsWhoseKeyItIs(MemoryStore):
     async def append(self, batch: Append) -> None:
-        if any(key == used.key for used in batch.remembered for _, key in self._remembered):
+        if any(key == used.key for used in batch.used_keys for _, key in self._used_keys):
             raise HeadMoved(batch.session_id)
         await super().append(batch)
 
@@ -130,20 +132,20 @@ class ReplaysPastTheEnd(MemoryStore):
         await super().replay(session_id, after, upto + 1, take)
 
 
-class KeepsTheFirstSnapshot(MemoryStore):
+class KeepsTheFirstSavedState(MemoryStore):
     async def append(self, batch: Append) -> None:
         await super().append(batch)
-        del self._snapshots.get(batch.session_id, [])[1:]
+        del self._saved_states.get(batch.session_id, [])[1:]
 
 
-class KeepsTheLastSnapshot(MemoryStore):
+class KeepsTheLastSavedState(MemoryStore):
     async def append(self, batch: Append) -> None:
         await super().append(batch)
-        del self._snapshots.get(batch.session_id, [])[:-1]
+        del self._saved_states.get(batch.session_id, [])[:-1]
 
 
-class LosesSnapshots(MemoryStore):
-    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
+class LosesSavedStates(MemoryStore):
+    async def saved_state(self, session_id: str, upto: int | None = None) -> SavedState | None:
         return None
 
 
@@ -180,6 +182,51 @@ class TakesAppendsWhenClosed(MemoryStore):
         return None
 
 
+class WritesRowsBeforeTheHeadIsChecked(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        for name, rows in batch.projected.items():
+            self._projections[name].put(rows)
+        await super().append(batch)
+
+
+class ReplacesRowsAtAnyHead(MemoryStore):
+    async def replace_projection(
+        self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
+    ) -> bool:
+        return await super().replace_projection(session_id, await self.head(session_id), name, rows)
+
+
+class ReplacesRowsOfAllSessions(MemoryStore):
+    async def replace_projection(
+        self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
+    ) -> bool:
+        changed = await super().replace_projection(session_id, expected, name, rows)
+        if changed and name == "inbox":
+            self._inbox.by_id = {row.approval_id: row for row in await self.projected(name, session_id)}  # type: ignore[attr-defined,misc]
+        return changed
+
+
+class AddsRowsInsteadOfReplacingThem(MemoryStore):
+    async def replace_projection(
+        self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
+    ) -> bool:
+        kept = await self.projected(name, session_id)
+        return await super().replace_projection(session_id, expected, name, kept | set(rows))
+
+
+class TellsAgainWhatWasRebuilt(MemoryStore):
+    async def replace_projection(
+        self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
+    ) -> bool:
+        self._told.clear()
+        return await super().replace_projection(session_id, expected, name, rows)
+
+
+class KnowsNoStrays(MemoryStore):
+    async def strays(self, name: str) -> list[str]:
+        return []
+
+
 DEFECTS = [
     kind for kind in dict(globals()).values() if isinstance(kind, type) and MemoryStore in kind.__bases__
 ]
@@ -188,7 +235,7 @@ DEFECTS = [
 def failures(kind: type[MemoryStore]) -> list[str]:
     """The promises that a store of this kind breaks."""
 
-    class Contract(StoreContract):
+    class Contract(ProjectionContract):
         async def open(self) -> Store:
             return kind()
 

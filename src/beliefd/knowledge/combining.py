@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from beliefd.kernel.intents.state import EpistemicStatus
-from beliefd.knowledge.rows import QUARANTINED
+from beliefd.knowledge.schema import QUARANTINED
 
 STRENGTH: Final[tuple[EpistemicStatus, ...]] = (
     "proven",

@@ -1,13 +1,13 @@
 """Rows of the graph, as the stores keep them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from beliefd.knowledge.schema import PLAYS, RELATIONS
 
-NodeKey = tuple[str, str, str]
-"""Kind, session and id of a node."""
+NodeKey = tuple[str, str]
+"""Kind and id of a node in its session."""
 
 
 class NodeRow(Struct, frozen=True, order=True):
@@ -22,7 +22,7 @@ class NodeRow(Struct, frozen=True, order=True):
 
     @property
     def key(self) -> NodeKey:
-        return self.kind, self.session_id, self.id
+        return self.kind, self.id
 
 
 class LinkRow(Struct, frozen=True, order=True):
@@ -36,11 +36,12 @@ class LinkRow(Struct, frozen=True, order=True):
     second_id: str
 
     @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        return self.relation, self.first_kind, self.first_id, self.second_kind, self.second_id
+
+    @property
     def players(self) -> set[NodeKey]:
-        return {
-            (self.first_kind, self.session_id, self.first_id),
-            (self.second_kind, self.session_id, self.second_id),
-        }
+        return {(self.first_kind, self.first_id), (self.second_kind, self.second_id)}
 
     @property
     def first_role(self) -> str:
@@ -52,13 +53,14 @@ class LinkRow(Struct, frozen=True, order=True):
 
 
 class GraphRows(Struct, frozen=True):
-    """Nodes as they stand now, and links that exist now; each at most once, in the order of their keys."""
+    """Nodes of one session as they stand now, and links that exist now; each at most once, in order."""
 
     nodes: tuple[NodeRow, ...] = ()
     links: tuple[LinkRow, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.nodes or self.links)
+    def __iter__(self) -> Iterator[NodeRow | LinkRow]:
+        yield from self.nodes
+        yield from self.links
 
 
 NOTHING = GraphRows()

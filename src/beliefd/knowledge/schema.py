@@ -19,6 +19,8 @@ SPECULATIVE_CLAIM: Final = "speculative-claim"
 
 EVIDENCE_KINDS: Final = (VALIDATION_EVIDENCE, NEGATIVE_EVIDENCE)
 SPECULATIVE_KINDS: Final = (SPECULATIVE_HYPOTHESIS, SPECULATIVE_CLAIM)
+QUARANTINED: Final = "quarantined"
+"""The status that a proposition under quarantine is shown with, whatever its own is."""
 KINDS: Final = (SESSION, PROPOSITION, EXPERIMENT, RUN, *EVIDENCE_KINDS, INTENT, *SPECULATIVE_KINDS)
 
 EVIDENCE_FOR_PROPOSITION: Final = "evidence-for-proposition"

@@ -40,10 +40,10 @@ from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.expiry import expire_due
 from beliefd.steward.handle import Outcome, Steward, refusal
-from beliefd.steward.inbox import DONE, RUNNING
 from beliefd.steward.lookout import Aside
 from beliefd.steward.measuring import with_standings
 from beliefd.steward.policies import bring_into_force
+from beliefd.steward.projections.inbox import DONE, RUNNING
 from beliefd.steward.verdicts import candidate_answer
 
 _IN_FIELD = re.compile(r"in field `([^`]+)`$")

@@ -11,7 +11,7 @@ from beliefd.kernel.event import Refused
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.effects import overdue_call
 from beliefd.steward.handle import Steward
-from beliefd.steward.inbox import RUNNING
+from beliefd.steward.projections.inbox import RUNNING
 from beliefd.steward.runs import overdue_run
 from beliefd.stores.base import InboxRow, StorageUnavailable
 

@@ -22,7 +22,7 @@ from beliefd.steward.policies import DEFAULT, GIVEN, Origin
 from beliefd.steward.positions import Positions
 from beliefd.steward.runner import Runner
 from beliefd.steward.turn import Outcome, Waiting, refusal
-from beliefd.stores.base import Remembered, Store
+from beliefd.stores.base import Store, UsedKey
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry, default_registry
 from beliefd.uncertainty.equivalence.judges import Judges
@@ -109,7 +109,7 @@ class Steward:
         await asyncio.to_thread(self.judges.close)
         await self.store.close()
 
-    async def recall(self, used: Remembered) -> Outcome:
+    async def recall(self, used: UsedKey) -> Outcome:
         """The answer a remembered request got: a function of its entry and the state after it."""
         position = await self.positions.at(used.session_id, used.seq)
         entries = await self.store.entries(used.session_id, used.seq - 1, 1)

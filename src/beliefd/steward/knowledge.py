@@ -1,4 +1,4 @@
-"""The graph built anew from all ledgers, and the graph carried elsewhere, event by event."""
+"""The graph carried elsewhere, event by event."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -7,55 +7,17 @@ from typing import Protocol
 from msgspec import Struct
 
 from beliefd.knowledge.graph import GraphRows, merged
-from beliefd.knowledge.rows import NEEDLES, all_rows, graph_rows
 from beliefd.knowledge.typedb import Cursor, GraphUnavailable
-from beliefd.ledger.envelope import LedgerBroken, Sealed, read
+from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.replay import Position, fold
 from beliefd.steward.offload import is_heavy, offload
-from beliefd.stores.base import HeadMoved, SessionRow, Store
+from beliefd.steward.projections.graph import NEEDLES, graph_rows
+from beliefd.steward.projections.rebuilding import all_sessions
+from beliefd.stores.base import SessionRow, Store
 
-PAGE = 500
 EVENTS_A_WRITE = 500
 Progress = Callable[[int], None]
 """Called with the number of events that are folded."""
-
-
-class Rebuilt(Struct, frozen=True):
-    """`changed` sessions had another graph stored than their ledger says."""
-
-    sessions: int
-    changed: int
-
-
-async def rebuild(store: Store, progress: Progress = lambda _: None) -> Rebuilt:
-    """Raises LedgerBroken for a ledger that does not hold: nothing can be known from it."""
-    sessions = changed = events = 0
-
-    def folded(count: int) -> None:
-        nonlocal events
-        events += count
-        progress(events)
-
-    async for row in all_sessions(store):
-        changed += await _rebuild_one(store, row.session_id, folded)
-        sessions += 1
-    return Rebuilt(sessions, changed)
-
-
-async def _rebuild_one(store: Store, session_id: str, folded: Progress) -> bool:
-    position: Position | None = None
-    while True:
-        start = position
-        async for chunk in store.stream(session_id, 0 if position is None else position.head.seq):
-            position = await offload(is_heavy(chunk), fold, chunk, position)
-            folded(len(chunk))
-        if position is None or position is start:
-            seq = 0 if position is None else position.head.seq
-            raise LedgerBroken(seq + 1, None, "the head of the session is elsewhere than its last entry")
-        try:
-            return await store.replace_graph(session_id, position.head, all_rows(position.session))
-        except HeadMoved:
-            continue  # it grew meanwhile, and wrote its rows: go on from where we are
 
 
 class Exported(Struct, frozen=True):
@@ -133,11 +95,3 @@ def _stepped(chunk: Sequence[Sealed], position: Position | None) -> tuple[Positi
             pending = []
     assert position is not None  # noqa: S101 - no chunk is empty
     return position, merged(parts)
-
-
-async def all_sessions(store: Store) -> AsyncIterator[SessionRow]:
-    after: str | None = None
-    while rows := await store.sessions(after, PAGE):
-        for row in rows:
-            yield row
-        after = rows[-1].session_id

@@ -16,7 +16,7 @@ from beliefd.ledger.envelope import LedgerBroken, Sealed, declaration, head_of, 
 from beliefd.ledger.replay import Folding, Position, fold
 from beliefd.ledger.state_hash import SURVIVORS_HASH, state_document, state_of
 from beliefd.steward.offload import is_heavy, offload
-from beliefd.stores.base import Snapshot, Store
+from beliefd.stores.base import SavedState, Store
 
 MAX_SESSIONS = 10_000
 MAX_HYPOTHESES = 5_000_000
@@ -116,7 +116,7 @@ class Positions:
         return position
 
     async def _from_snapshot(self, session_id: str, upto: int | None = None) -> Position | None:
-        snapshot = await self._store.snapshot(session_id, upto)
+        snapshot = await self._store.saved_state(session_id, upto)
         if snapshot is None:
             return None
         first = await self._store.entries(session_id, 0, 1)
@@ -126,7 +126,7 @@ class Positions:
         return await offload(is_heavy(first), _restored, snapshot, first[0], at[0])
 
 
-def _restored(snapshot: Snapshot, first: Sealed, sealed: Sealed) -> Position | None:
+def _restored(snapshot: SavedState, first: Sealed, sealed: Sealed) -> Position | None:
     if hashlib.sha256(sealed.record).hexdigest() != sealed.hash:
         raise LedgerBroken(sealed.seq, sealed.event_id, "its hash does not match its bytes")
     declared = read(first.record)
@@ -135,14 +135,14 @@ def _restored(snapshot: Snapshot, first: Sealed, sealed: Sealed) -> Position | N
     return None if session is None else Position(session, head_of(sealed))
 
 
-def pack(session: Session, seq: int) -> Snapshot:
+def pack(session: Session, seq: int) -> SavedState:
     document = state_document(session)
-    return Snapshot(
+    return SavedState(
         seq, msgspec.msgpack.encode({"document": document, "bitmap": session.beliefs.survivors.to_bytes()})
     )
 
 
-def unpack(snapshot: Snapshot, begun: Session, state_hash: str | None) -> Session | None:
+def unpack(snapshot: SavedState, begun: Session, state_hash: str | None) -> Session | None:
     """The cached state, or None if it is not exactly the state that the chain vouches for."""
     try:
         packed: dict[str, Any] = msgspec.msgpack.decode(snapshot.state)

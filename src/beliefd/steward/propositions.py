@@ -144,13 +144,13 @@ async def _around(
     store = steward.store
     # INVARIANT: evidence is what plays that role in the graph; nothing else is shown as such.
     linked = {
-        (link.first_kind, link.session_id, link.first_id)
+        (link.session_id, link.first_kind, link.first_id)
         for link in await store.links(say.EVIDENCE_FOR_PROPOSITION, claim_id)
     }
     pieces: _Held[Evidence] = []
     for kind in say.EVIDENCE_KINDS:
         rows = await store.nodes(kind, [claim_id], EVERY)
-        pieces += _decoded((row for row in rows if row.key in linked), Evidence)
+        pieces += _decoded((row for row in rows if (row.session_id, *row.key) in linked), Evidence)
     pieces.sort(key=lambda piece: (piece[1].linked_at or "", piece[1].evidence_id))
     intents = _decoded(await store.nodes(say.INTENT, [claim_id], MOST + 1), Intent)
     ideas = _decoded(

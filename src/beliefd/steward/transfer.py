@@ -9,7 +9,6 @@ from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.event import Refused
 from beliefd.kernel.experiments.events import EvidenceLinked
 from beliefd.kernel.values import Principal
-from beliefd.knowledge import rows as knowledge
 from beliefd.ledger.chain import genesis_hash
 from beliefd.ledger.envelope import command_of, read
 from beliefd.ledger.replay import Position
@@ -17,10 +16,10 @@ from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_lin
 from beliefd.ledger.verify import verify
 from beliefd.protocol.answers import Imported, snapshot_of
 from beliefd.steward.handle import Outcome, Steward
-from beliefd.steward.inbox import all_rows
 from beliefd.steward.positions import session_not_found
+from beliefd.steward.projections import all_projected
 from beliefd.steward.queries import policy_documents
-from beliefd.stores.base import Append, HeadMoved
+from beliefd.stores.base import INBOX, Append, HeadMoved
 
 MERGE_ATTEMPTS = 50
 EXPORT_CHUNK = 256
@@ -42,20 +41,20 @@ async def import_ledger(steward: Steward, lines: Iterable[bytes]) -> Imported:
     """Take a foreign ledger in, whole and byte for byte, after everything in it has been recomputed."""
     exported, position = await asyncio.to_thread(read_and_verify, lines)
     session_id = exported.header.session_id
-    inbox = all_rows(position.session)
-    for row in inbox:
+    projected = all_projected(position.session)
+    for row in projected.get(INBOX, ()):
         # Ids are the exporter's choice: a foreign ledger must not take over what waits in another session.
-        known = await steward.store.inbox_row(row.approval_id)
+        (approval_id,) = row.key
+        known = await steward.store.inbox_row(approval_id)
         if known is not None and known.session_id != session_id:
-            raise BeliefdError(Code.CONFLICT, f"approval `{row.approval_id}` belongs to another session here")
+            raise BeliefdError(Code.CONFLICT, f"approval `{approval_id}` belongs to another session here")
     batch = Append(
         session_id=session_id,
         expected=None,
         entries=exported.entries,
         created_at=read(exported.entries[0].record).ts,
         policies=list(exported.policy_documents.items()),
-        inbox=inbox,
-        graph=knowledge.all_rows(position.session),
+        projected=projected,
     )
     try:
         await steward.store.append(batch)

@@ -20,17 +20,15 @@ from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Head, Principal
-from beliefd.knowledge.graph import NOTHING, GraphRows, merged
-from beliefd.knowledge.rows import graph_rows
 from beliefd.ledger.chain import seal
 from beliefd.ledger.envelope import Sealed, head_of, payload_of
 from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash_due
-from beliefd.steward.inbox import inbox_rows
 from beliefd.steward.lookout import EXAMINED, Aside
 from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.positions import pack, session_not_found
-from beliefd.stores.base import Append, InboxRow, Remembered, Snapshot
+from beliefd.steward.projections import TOUCHED_BY
+from beliefd.stores.base import Append, Row, SavedState, UsedKey
 
 if TYPE_CHECKING:
     from beliefd.steward.handle import Steward
@@ -93,12 +91,11 @@ class Turn:
         self.head = self._expected
         self.entries: list[Sealed] = []
         self._outcomes: list[tuple[Waiting, Outcome | BeliefdError]] = []
-        self._used: dict[tuple[str, str], tuple[Remembered, Outcome]] = {}
+        self._used: dict[tuple[str, str], tuple[UsedKey, Outcome]] = {}
         self._verdicts: list[tuple[str, str]] = []
         self._now = ""
-        self._snapshot: Snapshot | None = None
-        self._inbox: dict[str, InboxRow] = {}
-        self._graph: list[GraphRows] = []
+        self._saved_state: SavedState | None = None
+        self._projected: dict[str, dict[tuple[str, ...], Row]] = {}
         # Another policy may come into force while a turn waits for a detector or for the disk.
         self.policies: dict[str, Policy] = {}
 
@@ -139,7 +136,7 @@ class Turn:
         assert call.key is not None  # noqa: S101
         who = call.principal.id
         here = self._used.get((who, call.key))
-        used = here[0] if here else await self._steward.store.remembered(who, call.key)
+        used = here[0] if here else await self._steward.store.used_key(who, call.key)
         if used is None:
             return None
         if used.request_hash != call.request_hash:
@@ -176,15 +173,14 @@ class Turn:
         self.session, self.head = after, head_of(sealed)
         self.entries.append(sealed)
         if state_hash_due(after, sealed.seq):
-            self._snapshot = pack(after, sealed.seq)
-        for row in inbox_rows(event, after):
-            self._inbox[row.approval_id] = row
-        if rows := graph_rows(event, after):
-            self._graph.append(rows)
+            self._saved_state = pack(after, sealed.seq)
+        for projection in TOUCHED_BY.get(type(event), ()):
+            rows = self._projected.setdefault(projection.name, {})
+            rows.update((row.key, row) for row in projection.rows(event, after))
         self._verdicts.append((verb_of(command), kind_of(event)))
         outcome = Outcome(event, after, self.head)
         if call.key is not None:
-            used = Remembered(call.principal.id, call.key, call.request_hash, self._session_id, sealed.seq)
+            used = UsedKey(call.principal.id, call.key, call.request_hash, self._session_id, sealed.seq)
             self._used[call.principal.id, call.key] = (used, outcome)
         return outcome
 
@@ -221,10 +217,9 @@ class Turn:
                 for name, policy in self.policies.items()
                 if name not in self._steward.stored_policies
             ],
-            remembered=[used for used, _ in self._used.values()],
-            snapshot=self._snapshot,
-            inbox=list(self._inbox.values()),
-            graph=merged(self._graph) if self._graph else NOTHING,
+            used_keys=[used for used, _ in self._used.values()],
+            saved_state=self._saved_state,
+            projected={name: rows.values() for name, rows in self._projected.items() if rows},
         )
 
     def answer(self) -> None:

@@ -1,7 +1,7 @@
 """Telling other systems that somebody must decide: signed, retried, at least once.
 
-The inbox row itself remembers whether it has been told, so a crash between sending and remembering leads to a
-second delivery, never to none. Signatures follow the Standard Webhooks scheme.
+The store remembers what has been told, so a crash between sending and remembering leads to a second delivery,
+never to none. Signatures follow the Standard Webhooks scheme.
 """
 
 import asyncio

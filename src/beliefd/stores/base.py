@@ -1,12 +1,12 @@
 """The port that every store implements, and the values that cross it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from typing import Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final, Protocol
 
 from msgspec import Struct
 
 from beliefd.kernel.values import Head
-from beliefd.knowledge.graph import NOTHING, GraphRows, LinkRow, NodeRow
+from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed
 
 
@@ -18,14 +18,14 @@ class StorageUnavailable(Exception):
     """The store cannot take or give data right now: disk full, connection lost, file gone."""
 
 
-class Snapshot(Struct, frozen=True):
-    """A cached state. `seq` names an entry with a `state_hash`, against which it is checked when loaded."""
+class SavedState(Struct, frozen=True):
+    """A packed state. `seq` names an entry with a `state_hash`, against which it is checked when loaded."""
 
     seq: int
     state: bytes
 
 
-class Remembered(Struct, frozen=True):
+class UsedKey(Struct, frozen=True):
     """An idempotency key that was used: what was asked, and which entry answers it."""
 
     principal: str
@@ -33,6 +33,20 @@ class Remembered(Struct, frozen=True):
     request_hash: str
     session_id: str
     seq: int
+
+
+INBOX: Final = "inbox"
+GRAPH: Final = "graph"
+"""The names under which stores keep projections; what is in them is the steward's business."""
+
+
+class Row(Protocol):
+    """A row of a projection. It belongs to one session, and can be hashed and compared."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells it from the other rows of its projection and session."""
+        ...
 
 
 class InboxRow(Struct, frozen=True):
@@ -47,19 +61,25 @@ class InboxRow(Struct, frozen=True):
     opened_at: str
     expires_at: str | None
 
+    @property
+    def key(self) -> tuple[str]:
+        return (self.approval_id,)
+
 
 class Append(Struct, frozen=True):
-    """Entries to add at the expected head, with everything that must be written in the same transaction."""
+    """Entries to add at the expected head, with everything that must be written in the same transaction.
+
+    `projected` holds the rows that the entries add or change, under the names of their projections.
+    """
 
     session_id: str
     expected: Head | None
     entries: Sequence[Sealed]
     created_at: str
     policies: Sequence[tuple[str, bytes]] = ()
-    remembered: Sequence[Remembered] = ()
-    snapshot: Snapshot | None = None
-    inbox: Sequence[InboxRow] = ()
-    graph: GraphRows = NOTHING
+    used_keys: Sequence[UsedKey] = ()
+    saved_state: SavedState | None = None
+    projected: Mapping[str, Collection[Row]] = {}
 
 
 class SessionRow(Struct, frozen=True):
@@ -133,15 +153,15 @@ class Store(Protocol):
 
     async def seq_of(self, session_id: str, event_id: str) -> int | None: ...
 
-    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
-        """The newest snapshot, at or before `upto` if that is given: the past is asked for, too."""
+    async def saved_state(self, session_id: str, upto: int | None = None) -> SavedState | None:
+        """The newest one, at or before `upto` if that is given: the past is asked for, too."""
         ...
 
     async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
         """Sessions ordered by id (ids are time-ordered), past `after`."""
         ...
 
-    async def remembered(self, principal: str, key: str) -> Remembered | None: ...
+    async def used_key(self, principal: str, key: str) -> UsedKey | None: ...
 
     async def policy(self, policy_hash: str) -> bytes | None: ...
 
@@ -182,13 +202,19 @@ class Store(Protocol):
         """Links of a relation in all sessions whose second player has this id, in order."""
         ...
 
-    async def graph(self, session_id: str) -> GraphRows:
-        """The whole graph of one session, in order."""
+    async def projected(self, name: str, session_id: str) -> set[Row]:
+        """All rows that a session has in a projection."""
         ...
 
-    async def replace_graph(self, session_id: str, expected: Head, rows: GraphRows) -> bool:
-        """Make `rows` the graph of a session, if it is another; say whether it was. The head must be the one
-        that they were folded at: else raise HeadMoved."""
+    async def replace_projection(
+        self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
+    ) -> bool:
+        """Make `rows` those of a session in a projection, if it has others; say whether it had. The head must
+        be the one that they were folded at (None: there is no such session), else raise HeadMoved."""
+        ...
+
+    async def strays(self, name: str) -> list[str]:
+        """Ids in the rows of a projection that name no session."""
         ...
 
     async def put_content(self, sha256: str, content: bytes) -> None:

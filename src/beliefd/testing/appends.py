@@ -10,7 +10,7 @@ from typing import Any
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import Sealed, head_of
-from beliefd.stores.base import Append, HeadMoved, Remembered, Snapshot, Store
+from beliefd.stores.base import Append, HeadMoved, SavedState, Store, UsedKey
 
 PATIENCE_SECONDS = 30.0
 CREATED = "2026-01-01T00:00:00.000000Z"
@@ -40,8 +40,8 @@ def full_batch(session_id: str, expected: Head | None, entries: list[Sealed]) ->
         expected,
         entries,
         policies=[(f"{session_id} policy", b"policy")],
-        remembered=[Remembered("agent://a", f"{session_id} key", "request", session_id, last)],
-        snapshot=Snapshot(last, b"state"),
+        used_keys=[UsedKey("agent://a", f"{session_id} key", "request", session_id, last)],
+        saved_state=SavedState(last, b"state"),
     )
 
 
@@ -68,11 +68,11 @@ async def outcomes_of(works: Iterable[Awaitable[None]]) -> list[BaseException | 
 async def nothing_of(store: Store, refused: Append, keys: Any) -> None:
     stored = await store.entries(refused.session_id)
     assert not {one.hash for one in refused.entries} & {one.hash for one in stored}
-    assert await store.snapshot(refused.session_id) is None
+    assert await store.saved_state(refused.session_id) is None
     for name, _ in refused.policies:
         assert await store.policy(name) is None
     for used in keys:
-        assert await store.remembered(used.principal, used.key) is None
+        assert await store.used_key(used.principal, used.key) is None
 
 
 async def eventually(holds: Callable[[], bool]) -> None:

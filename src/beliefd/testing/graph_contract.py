@@ -1,7 +1,4 @@
-"""What every store promises about the graph, as tests that anybody can run against a store of his own.
-
-Mix `GraphContract` into the class that inherits from `StoreContract`.
-"""
+"""What every store promises about the graph; part of `ProjectionContract`."""
 # ruff: noqa: S101
 
 import asyncio
@@ -11,7 +8,7 @@ from beliefd.kernel.canonical import canonical
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import GraphRows, LinkRefused, LinkRow, NodeRow, in_order
 from beliefd.ledger.envelope import head_of
-from beliefd.stores.base import HeadMoved, Store
+from beliefd.stores.base import GRAPH, HeadMoved, Store
 from beliefd.testing.appends import batch, chain, entry, raises
 from beliefd.testing.promises import promise
 from beliefd.testing.store_contract import AWKWARD_TEXTS, IDS_IN_BYTE_ORDER, StoreContract
@@ -43,7 +40,7 @@ def graph_of(session_id: str, text: str = "") -> GraphRows:
 
 
 async def begin(store: Store, session_id: str, graph: GraphRows, **rest: Any) -> None:
-    await store.append(batch(session_id, None, chain(session_id, 1), graph=graph, **rest))
+    await store.append(batch(session_id, None, chain(session_id, 1), projected={GRAPH: tuple(graph)}, **rest))
 
 
 class GraphContract(StoreContract):
@@ -51,7 +48,7 @@ class GraphContract(StoreContract):
 
     @promise
     async def test_a_new_store_has_an_empty_graph(self, store: Store) -> None:
-        assert await store.graph("s") == GraphRows()
+        assert await store.projected(GRAPH, "s") == set()
         assert await store.node_ids(say.PROPOSITION, (), None, 10) == []
         assert await store.nodes(say.PROPOSITION, ["c"], 10) == []
         assert await store.links(say.EVIDENCE_FOR_PROPOSITION, "c") == []
@@ -60,22 +57,24 @@ class GraphContract(StoreContract):
     async def test_the_graph_comes_back_byte_for_byte_with_its_append(self, store: Store) -> None:
         written = graph_of("s", "".join(AWKWARD_TEXTS))
         await begin(store, "s", written)
-        assert await store.graph("s") == written
-        assert await store.graph("t") == GraphRows()
+        assert await store.projected(GRAPH, "s") == set(written)
+        assert await store.projected(GRAPH, "t") == set()
 
     @promise
     async def test_a_node_changes_and_a_link_stays_one(self, store: Store) -> None:
         await begin(store, "s", graph_of("s", "before"))
         later = graph_of("s", "after")
-        await store.append(batch("s", head_of(entry("s", 1)), [entry("s", 2)], graph=later))
-        assert await store.graph("s") == later
+        await store.append(
+            batch("s", head_of(entry("s", 1)), [entry("s", 2)], projected={GRAPH: tuple(later)})
+        )
+        assert await store.projected(GRAPH, "s") == set(later)
 
     @promise
     async def test_an_append_that_lost_its_race_leaves_the_graph_alone(self, store: Store) -> None:
         await begin(store, "s", graph_of("s", "first"))
         with raises(HeadMoved):
             await begin(store, "s", graph_of("s", "second"))
-        assert await store.graph("s") == graph_of("s", "first")
+        assert await store.projected(GRAPH, "s") == set(graph_of("s", "first"))
 
     # -- roles -------------------------------------------------------------------------------------
 
@@ -114,7 +113,7 @@ class GraphContract(StoreContract):
             for second in relation.second_kinds
         ]
         await begin(store, "s", in_order(nodes, links))
-        assert await store.graph("s") == in_order(nodes, links)
+        assert await store.projected(GRAPH, "s") == set(in_order(nodes, links))
 
     @promise
     async def test_a_relation_that_is_not_in_the_table_is_refused(self, store: Store) -> None:
@@ -145,7 +144,7 @@ class GraphContract(StoreContract):
         assert [type(one) for one in outcomes if one is not None] == [LinkRefused]
         await _nothing(store, "bad")
         for n in range(8):
-            assert await store.graph(f"good {n}") == graph_of(f"good {n}")
+            assert await store.projected(GRAPH, f"good {n}") == set(graph_of(f"good {n}"))
 
     # -- questions ---------------------------------------------------------------------------------
 
@@ -200,34 +199,9 @@ class GraphContract(StoreContract):
         for text in ("\x00", "\ud800"):
             assert await store.nodes(say.PROPOSITION, [text], 10) == []
             assert await store.links(say.EVIDENCE_FOR_PROPOSITION, text) == []
-            assert await store.graph(text) == GraphRows()
-
-    # -- building it anew --------------------------------------------------------------------------
-
-    @promise
-    async def test_a_graph_is_replaced_only_if_it_is_another(self, store: Store) -> None:
-        await begin(store, "other", graph_of("other"))
-        await begin(store, "s", graph_of("s", "wrong"))
-        head, right = head_of(entry("s", 1)), graph_of("s", "right")
-        assert await store.replace_graph("s", head, right)
-        assert await store.graph("s") == right
-        assert not await store.replace_graph("s", head, right)
-        assert await store.replace_graph("s", head, GraphRows())
-        assert await store.graph("s") == GraphRows()
-        assert await store.graph("other") == graph_of("other")
-
-    @promise
-    async def test_a_graph_folded_at_an_older_head_replaces_nothing(self, store: Store) -> None:
-        await begin(store, "s", graph_of("s"))
-        old = head_of(entry("s", 1))
-        await store.append(batch("s", old, [entry("s", 2)]))
-        with raises(HeadMoved):
-            await store.replace_graph("s", old, GraphRows())
-        with raises(HeadMoved):
-            await store.replace_graph("nowhere", old, GraphRows())
-        assert await store.graph("s") == graph_of("s")
+            assert await store.projected(GRAPH, text) == set()
 
 
 async def _nothing(store: Store, session_id: str) -> None:
     assert await store.head(session_id) is None
-    assert await store.graph(session_id) == GraphRows()
+    assert await store.projected(GRAPH, session_id) == set()

@@ -1,7 +1,7 @@
-"""What every store promises, as tests that anybody can run against a store of his own.
+"""What every store promises of its ledgers, as tests that anybody can run against a store of his own.
 
-Subclass `StoreContract`, or `DurableStoreContract` if the data outlives the object, say in `open` how to get
-a store, and let pytest (or unittest-like runners that collect `test_*` methods) find the class.
+`ProjectionContract` is this with all that stores promise besides. Whatever is subclassed, let pytest (or
+unittest-like runners that collect `test_*` methods) find the class.
 """
 # ruff: noqa: S101
 
@@ -13,12 +13,12 @@ from beliefd.stores.base import (
     Adoption,
     Append,
     HeadMoved,
-    Remembered,
+    SavedState,
     SessionRow,
-    Snapshot,
     StorageUnavailable,
     Store,
     Token,
+    UsedKey,
 )
 from beliefd.testing.appends import (
     CREATED,
@@ -33,8 +33,8 @@ from beliefd.testing.appends import (
     race,
     raises,
 )
+from beliefd.testing.content_contract import ContentContract
 from beliefd.testing.promises import promise
-from beliefd.testing.shelf_contract import ShelfContract
 
 AWKWARD_TEXTS = (
     "plain",
@@ -47,7 +47,7 @@ AWKWARD_TEXTS = (
 IDS_IN_BYTE_ORDER = ("0", "A", "B", "Z", "_", "a", "a b", "ab", "b", "é", "ﬀ", "\U0001d11e")
 
 
-class StoreContract(ShelfContract):
+class StoreContract(ContentContract):
     """The promises of `beliefd.stores.base.Store`."""
 
     # -- what was appended is there ----------------------------------------------------------------
@@ -57,9 +57,9 @@ class StoreContract(ShelfContract):
         await store.ping()
         assert await store.head("s") is None
         assert await store.entries("s") == []
-        assert await store.snapshot("s") is None
+        assert await store.saved_state("s") is None
         assert await store.sessions(None, 10) == []
-        assert await store.remembered("agent://a", "key") is None
+        assert await store.used_key("agent://a", "key") is None
         assert await store.policy("p") is None
         assert await store.tokens() == []
 
@@ -73,36 +73,36 @@ class StoreContract(ShelfContract):
     @promise
     async def test_records_of_several_megabytes_come_back_byte_for_byte(self, store: Store) -> None:
         written = [entry("s", 1, "ä\x00" * 1_000_000), entry("s", 2, "x" * 4_000_000), entry("s", 3)]
-        await store.append(batch("s", None, written, snapshot=Snapshot(3, b"\x00\xff" * 2_000_000)))
+        await store.append(batch("s", None, written, saved_state=SavedState(3, b"\x00\xff" * 2_000_000)))
         assert await store.entries("s") == written
-        assert await store.snapshot("s") == Snapshot(3, b"\x00\xff" * 2_000_000)
+        assert await store.saved_state("s") == SavedState(3, b"\x00\xff" * 2_000_000)
 
     @promise
     async def test_everything_in_one_append_is_stored_with_it(self, store: Store) -> None:
-        used = Remembered("agent://a", "key ✓", "request", "s", 1)
+        used = UsedKey("agent://a", "key ✓", "request", "s", 1)
         full = batch(
             "s",
             None,
             chain("s", 3),
             policies=[("p", b'{"a":1}'), ("q", b"\x00\xff")],
-            remembered=[used],
-            snapshot=Snapshot(3, b"state"),
+            used_keys=[used],
+            saved_state=SavedState(3, b"state"),
         )
         await store.append(full)
         assert await store.policy("p") == b'{"a":1}'
         assert await store.policy("q") == b"\x00\xff"
-        assert await store.remembered("agent://a", "key ✓") == used
-        assert await store.snapshot("s") == Snapshot(3, b"state")
+        assert await store.used_key("agent://a", "key ✓") == used
+        assert await store.saved_state("s") == SavedState(3, b"state")
 
     @promise
-    async def test_the_latest_snapshot_is_given_and_earlier_ones_for_the_past(self, store: Store) -> None:
+    async def test_the_latest_saved_state_is_given_and_earlier_ones_for_the_past(self, store: Store) -> None:
         first, second = chain("s", 2)
-        await store.append(batch("s", None, [first], snapshot=Snapshot(1, b"one")))
-        await store.append(batch("s", head_of(first), [second], snapshot=Snapshot(2, b"two")))
-        assert await store.snapshot("s") == Snapshot(2, b"two")
-        assert await store.snapshot("s", 2) == Snapshot(2, b"two")
-        assert await store.snapshot("s", 1) == Snapshot(1, b"one")
-        assert await store.snapshot("s", 0) is None
+        await store.append(batch("s", None, [first], saved_state=SavedState(1, b"one")))
+        await store.append(batch("s", head_of(first), [second], saved_state=SavedState(2, b"two")))
+        assert await store.saved_state("s") == SavedState(2, b"two")
+        assert await store.saved_state("s", 2) == SavedState(2, b"two")
+        assert await store.saved_state("s", 1) == SavedState(1, b"one")
+        assert await store.saved_state("s", 0) is None
 
     @promise
     async def test_a_policy_that_is_known_already_stays_as_it_is(self, store: Store) -> None:
@@ -187,7 +187,7 @@ class StoreContract(ShelfContract):
             assert await store.head(odd) is None
             assert await store.entries(odd) == []
             assert await store.seq_of("s", odd) is None
-            assert await store.remembered(odd, odd) is None
+            assert await store.used_key(odd, odd) is None
 
     # -- the expected head ---------------------------------------------------------------------------
 
@@ -240,39 +240,37 @@ class StoreContract(ShelfContract):
 
     @promise
     async def test_a_used_key_refuses_the_whole_append(self, store: Store) -> None:
-        used = Remembered("agent://a", "key", "request", "s", 1)
-        await store.append(batch("s", None, chain("s", 1), remembered=[used]))
-        again = Remembered("agent://a", "key", "another request", "t", 1)
-        fresh = Remembered("agent://a", "fresh", "request", "t", 1)
+        used = UsedKey("agent://a", "key", "request", "s", 1)
+        await store.append(batch("s", None, chain("s", 1), used_keys=[used]))
+        again = UsedKey("agent://a", "key", "another request", "t", 1)
+        fresh = UsedKey("agent://a", "fresh", "request", "t", 1)
         conflicting = batch(
             "t",
             None,
             chain("t", 1),
             policies=[("p", b"policy")],
-            remembered=[fresh, again],
-            snapshot=Snapshot(1, b"state"),
+            used_keys=[fresh, again],
+            saved_state=SavedState(1, b"state"),
         )
         with raises(HeadMoved):
             await store.append(conflicting)
         await nothing_of(store, conflicting, keys=[fresh])
-        assert await store.remembered("agent://a", "key") == used
+        assert await store.used_key("agent://a", "key") == used
         assert await store.head("t") is None
-        other = Remembered("agent://b", "key", "another request", "t", 1)
-        await store.append(batch("t", None, chain("t", 1), remembered=[other]))
-        assert await store.remembered("agent://b", "key") == other
+        other = UsedKey("agent://b", "key", "another request", "t", 1)
+        await store.append(batch("t", None, chain("t", 1), used_keys=[other]))
+        assert await store.used_key("agent://b", "key") == other
 
     @promise
     async def test_a_key_used_by_many_at_once_is_given_to_one(self, store: Store) -> None:
         sessions = [f"s{n}" for n in range(12)]
         outcomes = await outcomes_of(
-            store.append(
-                batch(sid, None, chain(sid, 1), remembered=[Remembered("agent://a", "k", "r", sid, 1)])
-            )
+            store.append(batch(sid, None, chain(sid, 1), used_keys=[UsedKey("agent://a", "k", "r", sid, 1)]))
             for sid in sessions
         )
         assert sorted(map(str, map(type, outcomes))) == sorted(map(str, [type(None)] + [HeadMoved] * 11))
         winner = sessions[outcomes.index(None)]
-        used = await store.remembered("agent://a", "k")
+        used = await store.used_key("agent://a", "k")
         assert used is not None
         assert used.session_id == winner
         assert [row.session_id for row in await store.sessions(None, 100)] == [winner]
@@ -321,7 +319,7 @@ class StoreContract(ShelfContract):
     async def _refused(self, store: Store, refused: Append) -> None:
         with raises(HeadMoved):
             await store.append(refused)
-        await nothing_of(store, refused, keys=refused.remembered)
+        await nothing_of(store, refused, keys=refused.used_keys)
 
 
 class DurableStoreContract(StoreContract):
@@ -340,9 +338,9 @@ class DurableStoreContract(StoreContract):
         try:
             assert await again.entries("s") == full.entries
             assert await again.sessions(None, 9) == [SessionRow("s", CREATED, head_of(full.entries[-1]))]
-            assert await again.snapshot("s") == full.snapshot
+            assert await again.saved_state("s") == full.saved_state
             assert await again.policy("s policy") == b"policy"
-            assert await again.remembered("agent://a", "s key") == full.remembered[0]
+            assert await again.used_key("agent://a", "s key") == full.used_keys[0]
             assert await again.tokens() == [token]
             assert await again.adopted() == adoption
             with raises(HeadMoved):

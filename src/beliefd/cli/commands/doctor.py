@@ -4,6 +4,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +19,7 @@ from beliefd.kernel.errors import BeliefdError
 
 if TYPE_CHECKING:
     from beliefd.embedded import Embedded
+    from beliefd.steward.projections.rebuilding import Difference
     from beliefd.stores.base import SessionRow
 
 OLDEST_SQLITE = (3, 35, 0)
@@ -43,14 +45,14 @@ class Finding(Struct, frozen=True):
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @store_options
 def doctor(as_json: bool, data: Path, store: str | None) -> None:
-    """Check interpreter, store, permissions, ledgers, tokens and clock."""
+    """Check interpreter, store, permissions, ledgers, projections, tokens and clock."""
     findings = list(examine(data, store))
     wrong = [finding for finding in findings if finding.level == "wrong"]
     if as_json:
         print_json({"ok": not wrong, "findings": findings})
     else:
         _print(findings)
-    if any(finding.check == "ledgers" for finding in wrong):
+    if any(finding.check in ("ledgers", "projections") for finding in wrong):
         sys.exit(Exit.LEDGER_BROKEN)
     sys.exit(Exit.FAILED if wrong else Exit.ALLOWED)
 
@@ -74,7 +76,7 @@ def examine(data: Path, store: str | None) -> Iterator[Finding]:
             embedded.run(embedded.steward.store.ping)
             yield Finding("store", "ok", f"`{where}` opens and takes a write lock")
             yield _tokens(embedded)
-            yield from _ledgers(embedded)
+            yield from _ledgers(embedded, "" if store else f" --data {data}")
     except (BeliefdError, StorageUnavailable) as error:
         yield Finding("store", "wrong", str(error))
 
@@ -113,7 +115,7 @@ def _permissions(data: Path) -> Finding:
 
 def _schema(database: Path) -> Iterator[Finding]:
     """Read without opening the store: opening it would bring an old file up to date."""
-    from beliefd.stores.sqlite_schema import MIGRATIONS
+    from beliefd.stores.sqlite.schema import MIGRATIONS
 
     try:
         with closing(
@@ -146,24 +148,46 @@ def _tokens(embedded: "Embedded") -> Finding:
     return Finding("tokens", "ok", f"{len(valid)} valid, {len(tokens) - len(valid)} revoked")
 
 
-def _ledgers(embedded: "Embedded") -> Iterator[Finding]:
+def _ledgers(embedded: "Embedded", place: str) -> Iterator[Finding]:
     from beliefd.cli.ledgers import sessions_of, verify_stored
     from beliefd.steward.outside import now
+    from beliefd.steward.projections.rebuilding import differences, stray_differences
 
-    checked, broken, newest = 0, 0, ""
+    store = embedded.steward.store
+    checked, newest = 0, ""
+    broken: list[Finding] = []
+    differing = embedded.run(lambda: stray_differences(store))
     for row in sessions_of(embedded):
         answer = verify_stored(embedded, row.session_id)
         checked += 1
         if answer.first_bad is not None:
-            broken += 1
             bad = answer.first_bad
             where = f"session {row.session_id}, event {bad.seq} ({bad.event_id or 'missing'})"
-            yield Finding("ledgers", "wrong", f"{where}: {bad.reason}")
+            broken.append(Finding("ledgers", "wrong", f"{where}: {bad.reason}"))
             continue
+        differing += embedded.run(partial(differences, store, row.session_id))
         newest = max(newest, _last_time(embedded, row))
-    if not broken:
-        yield Finding("ledgers", "ok", f"{checked} verified")
+    yield from broken or [Finding("ledgers", "ok", f"{checked} verified")]
+    yield from _projections(differing, place)
     yield _clock(now(), newest)
+
+
+def _projections(found: "list[Difference]", place: str) -> Iterator[Finding]:
+    """One finding per projection: a table that was dropped misses every row."""
+    from beliefd.steward.projections import PROJECTIONS
+
+    for name in (one.name for one in PROJECTIONS):
+        otherwise = [one for one in found if one.projection == name]
+        if not otherwise:
+            yield Finding("projections", "ok", f"the {name} is what the ledgers say")
+            continue
+        first, remedy = otherwise[0], f"beliefd projection rebuild {name}{place}"
+        yield Finding(
+            "projections",
+            "wrong",
+            f"{len(otherwise)} rows of the {name} are not what the ledgers say: session {first.session_id},"
+            f" `{' '.join(first.row)}` is {first.problem}; `{remedy}` mends it",
+        )
 
 
 def _last_time(embedded: "Embedded", row: "SessionRow") -> str:

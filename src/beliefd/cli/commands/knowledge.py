@@ -1,4 +1,4 @@
-"""`beliefd knowledge`: the graph over all ledgers, built anew or carried elsewhere."""
+"""`beliefd knowledge`: the graph over all ledgers, carried elsewhere."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +13,8 @@ from beliefd.cli.target import need_store, store_options, with_store
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 if TYPE_CHECKING:
-    from beliefd.steward.knowledge import Exported, Rebuilt
+    from beliefd.steward.knowledge import Exported
     from beliefd.stores.base import Store
-
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 
 
 @contextmanager
@@ -35,28 +33,7 @@ def _told() -> Iterator[None]:
 
 @click.group()
 def knowledge() -> None:
-    """Rebuild the graph of propositions and evidence, or export it."""
-
-
-@knowledge.command()
-@AS_JSON
-@store_options
-def rebuild(as_json: bool, data: Path, store: str | None) -> None:
-    """Fold all ledgers again, and replace what the graph has otherwise."""
-    from beliefd.steward.knowledge import all_sessions
-    from beliefd.steward.knowledge import rebuild as build_anew
-
-    async def work(opened: "Store") -> "Rebuilt":
-        total = sum([row.head.seq async for row in all_sessions(opened)])
-        with progress("folding", total) as report:
-            return await build_anew(opened, report)
-
-    with errors_exit(as_json), _told():
-        answer = with_store(need_store(data, store), work)
-    if as_json:
-        print_json(answer)
-    else:
-        click.echo(f"{answer.sessions} ledgers folded, the graph of {answer.changed} was replaced")
+    """Export the graph of propositions and evidence."""
 
 
 @knowledge.command()
@@ -70,15 +47,15 @@ def rebuild(as_json: bool, data: Path, store: str | None) -> None:
 @click.option(
     "--password", envvar="TYPEDB_PASSWORD", show_envvar=True, help="Better in the environment than here."
 )
-@AS_JSON
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @store_options
 def export(address: str, password: str | None, as_json: bool, data: Path, store: str | None) -> None:
     """Bring a TypeDB database up to the heads of all ledgers; interrupted, it goes on where it was."""
     import asyncio
 
     from beliefd.knowledge.typedb import TypeDBGraph, parse_address
-    from beliefd.steward.knowledge import all_sessions
     from beliefd.steward.knowledge import export as bring_up
+    from beliefd.steward.projections.rebuilding import all_sessions
 
     async def work(opened: "Store") -> "Exported":
         total = sum([row.head.seq async for row in all_sessions(opened)])

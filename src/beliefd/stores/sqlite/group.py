@@ -14,7 +14,7 @@ from typing import Final
 from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRefused
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
-from beliefd.stores.sqlite_graph import write_graph
+from beliefd.stores.sqlite.projections import put_rows
 
 MAX_ROWS: Final = 512
 FIRST: Final = 1
@@ -83,8 +83,8 @@ class GroupCommit:
         self._connection.execute("BEGIN IMMEDIATE")
         self._insert(rows)
         for batch in more:
-            if batch.graph:
-                write_graph(self._connection, batch.graph)
+            for name, projected in batch.projected.items():
+                put_rows(self._connection, name, projected)
             self._write_rest(batch)
         self._connection.execute("COMMIT")
 
@@ -94,7 +94,7 @@ class GroupCommit:
         for batch in batches:
             if self._head(batch.session_id) != batch.expected or self._keys_taken(batch):
                 outcomes.append(HeadMoved(batch.session_id))
-            elif batch.graph and (refused := self._write_graph(batch)) is not None:
+            elif batch.projected and (refused := self._put_projected(batch)) is not None:
                 outcomes.append(refused)
             else:
                 self._insert(_rows(batch))
@@ -116,47 +116,38 @@ class GroupCommit:
                 self._connection.execute("ROLLBACK")
 
     def _write_rest(self, batch: Append) -> None:
-        """What few appends carry: policies, idempotency keys, inbox rows, a snapshot."""
+        """What few appends carry: policies, idempotency keys, a saved state."""
         connection = self._connection
         if batch.policies:
             connection.executemany(
                 "INSERT OR IGNORE INTO policies (policy_hash, document) VALUES (?, ?)", batch.policies
             )
-        if batch.remembered:
+        if batch.used_keys:
             connection.executemany(
                 "INSERT INTO idempotency (principal, key, request_hash, session_id, seq)"
                 " VALUES (?, ?, ?, ?, ?)",
                 [
                     (used.principal, used.key, used.request_hash, used.session_id, used.seq)
-                    for used in batch.remembered
+                    for used in batch.used_keys
                 ],
             )
-        if batch.inbox:
-            connection.executemany(
-                "INSERT INTO inbox (approval_id, session_id, status, opened_at, expires_at)"
-                " VALUES (?, ?, ?, ?, ?) ON CONFLICT (approval_id) DO UPDATE SET"
-                " status = excluded.status, expires_at = excluded.expires_at",
-                [
-                    (row.approval_id, row.session_id, row.status, row.opened_at, row.expires_at)
-                    for row in batch.inbox
-                ],
-            )
-        if batch.snapshot is not None:
+        if batch.saved_state is not None:
             connection.execute(
                 "INSERT OR REPLACE INTO snapshots (session_id, seq, state) VALUES (?, ?, ?)",
-                (batch.session_id, batch.snapshot.seq, batch.snapshot.state),
+                (batch.session_id, batch.saved_state.seq, batch.saved_state.state),
             )
 
-    def _write_graph(self, batch: Append) -> LinkRefused | None:
-        """First of all that an append writes: one that the graph refuses must not spoil the others'."""
-        self._connection.execute("SAVEPOINT graph")
+    def _put_projected(self, batch: Append) -> LinkRefused | None:
+        """First of all that an append writes: one whose rows are refused must not spoil the others'."""
+        self._connection.execute("SAVEPOINT projected")
         try:
-            write_graph(self._connection, batch.graph)
+            for name, rows in batch.projected.items():
+                put_rows(self._connection, name, rows)
         except LinkRefused as refused:
-            self._connection.execute("ROLLBACK TO graph")
+            self._connection.execute("ROLLBACK TO projected")
             return refused
         finally:
-            self._connection.execute("RELEASE graph")
+            self._connection.execute("RELEASE projected")
         return None
 
     def _head(self, session_id: str) -> Head | None:
@@ -170,7 +161,7 @@ class GroupCommit:
             self._connection.execute(
                 "SELECT 1 FROM idempotency WHERE principal = ? AND key = ?", (used.principal, used.key)
             ).fetchone()
-            for used in batch.remembered
+            for used in batch.used_keys
         )
 
 
@@ -201,7 +192,7 @@ def _rows(batch: Append) -> list[tuple[object, ...]]:
 
 
 def _carries_more(batch: Append) -> bool:
-    return bool(batch.policies or batch.remembered or batch.inbox or batch.snapshot or batch.graph)
+    return bool(batch.policies or batch.used_keys or batch.saved_state or batch.projected)
 
 
 def words(error: Exception) -> str:

@@ -6,7 +6,7 @@ from beliefd.testing.appends import CREATED
 from beliefd.testing.promises import Promises, promise
 
 
-class ShelfContract(Promises):
+class ContentContract(Promises):
     """Tokens, calibration sets, adopted policies."""
 
     @promise

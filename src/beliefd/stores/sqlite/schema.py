@@ -161,6 +161,12 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     CREATE TRIGGER adoptions_keep_delete BEFORE DELETE ON adoptions
     BEGIN SELECT RAISE(ABORT, 'adoptions is append-only'); END;
     """,
+    """
+    -- What no ledger says stands apart from what can be built anew; the column `told` of `inbox` is history.
+    CREATE TABLE inbox_told (approval_id TEXT PRIMARY KEY) WITHOUT ROWID;
+    INSERT INTO inbox_told SELECT approval_id FROM inbox WHERE told = 1;
+    CREATE INDEX inbox_by_session ON inbox (session_id);
+    """,
 )
 
 

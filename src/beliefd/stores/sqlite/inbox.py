@@ -1,25 +1,17 @@
 """The inbox in SQLite: what waits, what is due, and what nobody has been told of yet."""
 
 import asyncio
-from abc import ABC, abstractmethod
-from typing import Any, Final
+from typing import Final
 
 from beliefd.stores.base import InboxRow
+from beliefd.stores.sqlite.database import Database, text
+from beliefd.stores.tables import APPROVALS
 
-_INBOX: Final = "approval_id, session_id, status, opened_at, expires_at"
+_INBOX: Final = APPROVALS.listed
 
 
-class SqliteInbox(ABC):
+class Inbox(Database):
     """The inbox's part of the store."""
-
-    @abstractmethod
-    def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None: ...
-
-    @abstractmethod
-    def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]: ...
-
-    @abstractmethod
-    def _execute_alone(self, statement: str, *values: object) -> int: ...
 
     async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
         rows = self._all(
@@ -30,11 +22,11 @@ class SqliteInbox(ABC):
             status,
             limit,
         )
-        return [_inbox_row(row) for row in rows]
+        return [InboxRow(*text(row)) for row in rows]
 
     async def inbox_row(self, approval_id: str) -> InboxRow | None:
         row = self._one(f"SELECT {_INBOX} FROM inbox WHERE approval_id = ?", approval_id)  # noqa: S608
-        return None if row is None else _inbox_row(row)
+        return None if row is None else InboxRow(*text(row))
 
     async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
         rows = self._all(
@@ -43,21 +35,16 @@ class SqliteInbox(ABC):
             now,
             limit,
         )
-        return [_inbox_row(row) for row in rows]
+        return [InboxRow(*text(row)) for row in rows]
 
     async def inbox_untold(self, limit: int) -> list[InboxRow]:
         rows = self._all(
-            f"SELECT {_INBOX} FROM inbox WHERE status = 'pending' AND told = 0"  # noqa: S608
-            " ORDER BY approval_id LIMIT ?",
+            f"SELECT {_INBOX} FROM inbox WHERE status = 'pending'"  # noqa: S608
+            " AND approval_id NOT IN (SELECT approval_id FROM inbox_told) ORDER BY approval_id LIMIT ?",
             limit,
         )
-        return [_inbox_row(row) for row in rows]
+        return [InboxRow(*text(row)) for row in rows]
 
     async def inbox_told(self, approval_id: str) -> None:
-        statement = "UPDATE inbox SET told = 1 WHERE approval_id = ?"
+        statement = "INSERT OR IGNORE INTO inbox_told (approval_id) VALUES (?)"
         await asyncio.to_thread(self._execute_alone, statement, approval_id)
-
-
-def _inbox_row(row: tuple[Any, ...]) -> InboxRow:
-    approval_id, session_id, status, opened_at = (cell.decode() for cell in row[:4])
-    return InboxRow(approval_id, session_id, status, opened_at, row[4].decode() if row[4] else None)

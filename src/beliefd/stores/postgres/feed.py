@@ -10,9 +10,8 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-import asyncpg
-
 from beliefd.stores.listeners import Listeners
+from beliefd.stores.postgres.database import FAILURES
 
 CHANNEL: Final = "beliefd_grown"
 GATHER_SECONDS: Final = 0.005
@@ -20,7 +19,6 @@ LAST_WORDS_SECONDS: Final = 2.0
 RETRY_SECONDS: Final = (0.05, 5.0)
 MAX_PAYLOAD: Final = 7_999
 ANYTHING: Final = ""
-FAILURES: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
 class Feed:

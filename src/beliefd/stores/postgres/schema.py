@@ -155,6 +155,12 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     CREATE TRIGGER adoptions_keep BEFORE UPDATE OR DELETE OR TRUNCATE ON adoptions
     FOR EACH STATEMENT EXECUTE FUNCTION beliefd_refuse();
     """,
+    """
+    -- What no ledger says stands apart from what can be built anew; the column `told` of `inbox` is history.
+    CREATE TABLE inbox_told (approval_id TEXT COLLATE "C" PRIMARY KEY);
+    INSERT INTO inbox_told SELECT approval_id FROM inbox WHERE told = 1;
+    CREATE INDEX inbox_by_session ON inbox (session_id);
+    """,
 )
 
 LOCK: Final = 0x62656C69656664

@@ -1,4 +1,4 @@
-"""From events to rows of the graph. Written with the events they come from, they can never disagree."""
+"""The graph: a projection of all ledgers on propositions, their evidence, and what ties them together."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -38,14 +38,11 @@ NEEDLES: Final = tuple(
 )
 """One of these stands in every record that may change the graph."""
 UNLINKED: Final = "unlinked"
-QUARANTINED: Final = "quarantined"
 SPECULATIVE: Final = "speculative"
 
 
 def graph_rows(event: Event, session: Session) -> GraphRows:
     """The rows that an event changes, as they stand in the state after it."""
-    if type(event) not in TOUCHING:
-        return NOTHING
     touched = list(_touched(event, session))
     if not touched:
         return NOTHING
@@ -62,7 +59,7 @@ def graph_rows(event: Event, session: Session) -> GraphRows:
 
 
 def all_rows(session: Session) -> GraphRows:
-    """Every row of a session: for a ledger that came from elsewhere, and for building the graph anew."""
+    """Every row of a session, as its events left them."""
     parts = [_rows(session, one) for one in _artifacts(session)]
     return merged([_session_rows(session), *parts]) if parts else NOTHING
 
@@ -131,7 +128,7 @@ class _Shown(Struct, frozen=True):
 def _shown(session: Session, one: Artifact) -> _Shown:
     """What a node is found by."""
     if isinstance(one, Proposition):
-        shown = QUARANTINED if one.quarantined else one.status
+        shown = say.QUARANTINED if one.quarantined else one.status
         return _Shown(say.PROPOSITION, one.claim_id, one.claim_id, shown)
     if isinstance(one, Experiment):
         status = "designed" if one.run_id is None else "run"

@@ -1,23 +1,13 @@
 """What PostgreSQL keeps beside the ledgers: policies, evidence, calibration sets, tokens."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection
-from typing import Any
 
 from beliefd.stores.base import Adoption, CalibrationRow, Token
+from beliefd.stores.postgres.database import Database
 
 
-class PostgresShelf(ABC):
+class Content(Database):
     """That part of the store. Each of its writes is rare and small."""
-
-    @abstractmethod
-    async def _one(self, statement: str, *values: object) -> Any: ...
-
-    @abstractmethod
-    async def _all(self, statement: str, *values: object) -> list[Any]: ...
-
-    @abstractmethod
-    async def _write(self, statement: str, *values: object) -> Any: ...
 
     async def policy(self, policy_hash: str) -> bytes | None:
         row = await self._one("SELECT document FROM policies WHERE policy_hash = $1", policy_hash)

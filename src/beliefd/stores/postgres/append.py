@@ -4,11 +4,12 @@ It moves the head of the session from the expected place, and writes everything 
 Of two appends at one head the second waits for the row, finds it changed and writes nothing.
 """
 
+from functools import cache
 from typing import Final
 
 from beliefd.ledger.envelope import head_of
 from beliefd.stores.base import Append
-from beliefd.stores.postgres_graph import graph_parameters, put_graph
+from beliefd.stores.postgres.projections import put_rows, row_parameters
 
 _WRITE: Final = """
 , written AS (
@@ -22,10 +23,6 @@ _WRITE: Final = """
 ), used AS (
     INSERT INTO idempotency (principal, key, request_hash, session_id, seq)
     SELECT use.* FROM moved, unnest($11::text[], $12::text[], $13::text[], $14::text[], $15::bigint[]) AS use
-), asked AS (
-    INSERT INTO inbox (approval_id, session_id, status, opened_at, expires_at)
-    SELECT row.* FROM moved, unnest($18::text[], $19::text[], $20::text[], $21::text[], $22::text[]) AS row
-    ON CONFLICT (approval_id) DO UPDATE SET status = excluded.status, expires_at = excluded.expires_at
 ), cached AS (
     INSERT INTO snapshots (session_id, seq, state)
     SELECT moved.session_id, $16::bigint, $17::bytea FROM moved WHERE $16::bigint IS NOT NULL
@@ -38,37 +35,40 @@ _COUNT: Final = "\nSELECT count(*) FROM moved\n"
 _BEGIN: Final = f"""
 WITH moved AS (
     INSERT INTO sessions (session_id, head_seq, head_event_id, head_hash, created_at)
-    VALUES ($1, $2, $3, $4, $23)
+    VALUES ($1, $2, $3, $4, $18)
     ON CONFLICT DO NOTHING
     RETURNING session_id
 ){_WRITE}"""  # noqa: S608 - made of constants
 _CONTINUE: Final = f"""
 WITH moved AS (
     UPDATE sessions SET head_seq = $2, head_event_id = $3, head_hash = $4
-    WHERE session_id = $1 AND head_seq = $23 AND head_hash = $24
+    WHERE session_id = $1 AND head_seq = $18 AND head_hash = $19
     RETURNING session_id
 ){_WRITE}"""  # noqa: S608 - made of constants
-# Few appends touch the graph; the others' statement does not mention it.
-_STATEMENTS: Final = {
-    (True, False): _BEGIN + _COUNT,
-    (False, False): _CONTINUE + _COUNT,
-    (True, True): _BEGIN + put_graph(24, "moved, ") + _COUNT,
-    (False, True): _CONTINUE + put_graph(25, "moved, ") + _COUNT,
-}
 
 
 def append_statement(batch: Append) -> tuple[str, list[object]]:
     """The statement and its parameters; it answers with 1 if the head moved, with 0 if it had before."""
     parameters = _parameters(batch)
-    if batch.graph:
-        parameters += graph_parameters(batch.graph)
-    return _STATEMENTS[batch.expected is None, bool(batch.graph)], parameters
+    for name, rows in batch.projected.items():
+        parameters += row_parameters(name, rows)
+    return _statement(batch.expected is None, tuple(batch.projected)), parameters
+
+
+@cache
+def _statement(begins: bool, projections: tuple[str, ...]) -> str:
+    """Few appends change a projection; the others' statement does not mention it."""
+    statement, first = (_BEGIN, 19) if begins else (_CONTINUE, 20)
+    for name in projections:
+        parts, first = put_rows(name, first, "moved, ")
+        statement += parts
+    return statement + _COUNT
 
 
 def _parameters(batch: Append) -> list[object]:
     head = head_of(batch.entries[-1])
     # Sorted, so that two appends with the same keys wait for each other in one direction only.
-    used = sorted(batch.remembered, key=lambda one: (one.principal, one.key))
+    used = sorted(batch.used_keys, key=lambda one: (one.principal, one.key))
     return [
         batch.session_id,
         head.seq,
@@ -85,12 +85,7 @@ def _parameters(batch: Append) -> list[object]:
         [one.request_hash for one in used],
         [one.session_id for one in used],
         [one.seq for one in used],
-        None if batch.snapshot is None else batch.snapshot.seq,
-        None if batch.snapshot is None else batch.snapshot.state,
-        [row.approval_id for row in batch.inbox],
-        [row.session_id for row in batch.inbox],
-        [row.status for row in batch.inbox],
-        [row.opened_at for row in batch.inbox],
-        [row.expires_at for row in batch.inbox],
+        None if batch.saved_state is None else batch.saved_state.seq,
+        None if batch.saved_state is None else batch.saved_state.state,
         *([batch.created_at] if batch.expected is None else [batch.expected.seq, batch.expected.hash]),
     ]

@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file, one writer thread, group commit, every commit on disk before its ack.
 
 WAL with synchronous=FULL: a commit returns after fsync. The writer takes all appends that wait, from any
-session, checks each against its head inside the transaction, and commits them together (sqlite_group.py).
+session, checks each against its head inside the transaction, and commits them together (group.py).
 Other processes may write the same file: BEGIN IMMEDIATE orders them, and heads are checked under that lock.
 """
 
@@ -13,50 +13,52 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import Sealed
-from beliefd.stores.base import Append, Listener, Remembered, SessionRow, Snapshot, StorageUnavailable
+from beliefd.stores.base import (
+    Append,
+    Listener,
+    SavedState,
+    SessionRow,
+    StorageUnavailable,
+    UsedKey,
+)
 from beliefd.stores.listeners import Listeners
-from beliefd.stores.sqlite_bulk import CHUNK, RECORDS, ROWS, BulkReader, sealed
-from beliefd.stores.sqlite_file import OpenedFiles, prepare
-from beliefd.stores.sqlite_graph import SqliteGraph
-from beliefd.stores.sqlite_group import GroupCommit, words
-from beliefd.stores.sqlite_inbox import SqliteInbox
-from beliefd.stores.sqlite_schema import migrate
-from beliefd.stores.sqlite_shelf import SqliteShelf
+from beliefd.stores.sqlite.bulk import CHUNK, RECORDS, ROWS, BulkReader, sealed
+from beliefd.stores.sqlite.content import Content
+from beliefd.stores.sqlite.database import connect
+from beliefd.stores.sqlite.file import prepare
+from beliefd.stores.sqlite.graph import Graph
+from beliefd.stores.sqlite.group import GroupCommit, words
+from beliefd.stores.sqlite.inbox import Inbox
+from beliefd.stores.sqlite.projections import Projections
+from beliefd.stores.sqlite.schema import migrate
 
-BUSY_MS = 30_000
 FEW = 256
 """So many entries are read on the event loop itself; a thread would cost more than it spares."""
 ENOUGH = 32
 """Entries that are worth a commit: the disk need not stand still while more are being decided."""
 PATIENCE = 0.002
 POLL_SECONDS = 0.25
-LOG_BYTES = 4 * 1024 * 1024
-"""What the write-ahead log keeps of the disk once it has been emptied: its ordinary size."""
 
-T = TypeVar("T")
 _Job = tuple[Append, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 
-class SqliteStore(SqliteGraph, SqliteInbox, SqliteShelf):
+class SqliteStore(Projections, Graph, Inbox, Content):
     """Open with `await SqliteStore.open(path)`."""
 
     keeps_order = True
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._writer_connection = connect(path)
+        self._bulk = BulkReader(connect(path))
+        super().__init__(path)
         self._jobs: deque[_Job] = deque()
         self._bell = threading.Event()
         self._listeners = Listeners()
-        self._writer_connection = _connect(path)
-        self._reader = _connect(path)
-        self._reading = threading.Lock()
-        self._bulk = BulkReader(_connect(path))
-        self._files = OpenedFiles(path)
         self._writer = threading.Thread(target=self._write_loop, name="beliefd-writer", daemon=True)
         self._poller: asyncio.Task[None] | None = None
         self._closed = False
@@ -189,13 +191,13 @@ class SqliteStore(SqliteGraph, SqliteInbox, SqliteShelf):
         )
         return None if row is None else int(row[0])
 
-    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
+    async def saved_state(self, session_id: str, upto: int | None = None) -> SavedState | None:
         row = self._one(
             "SELECT seq, state FROM snapshots WHERE session_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
             session_id,
             MAX_SAFE_INTEGER if upto is None else upto,
         )
-        return None if row is None else Snapshot(row[0], row[1])
+        return None if row is None else SavedState(row[0], row[1])
 
     async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
         rows = self._all(
@@ -211,27 +213,13 @@ class SqliteStore(SqliteGraph, SqliteInbox, SqliteShelf):
             for sid, created, seq, event_id, hash_ in rows
         ]
 
-    async def remembered(self, principal: str, key: str) -> Remembered | None:
+    async def used_key(self, principal: str, key: str) -> UsedKey | None:
         row = self._one(
             "SELECT request_hash, session_id, seq FROM idempotency WHERE principal = ? AND key = ?",
             principal,
             key,
         )
-        return None if row is None else Remembered(principal, key, row[0].decode(), row[1].decode(), row[2])
-
-    # -- writing beside the ledger --------------------------------------------------------------------
-
-    def _execute_alone(self, statement: str, *values: object) -> int:
-        return self._alone(lambda connection: connection.execute(statement, values).rowcount)
-
-    def _alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """A rare write outside the ledger, on a connection of its own."""
-        self._files.check()
-        try:
-            with contextlib.closing(_connect(self._path)) as connection:
-                return work(connection)
-        except sqlite3.Error as error:
-            raise StorageUnavailable(str(error)) from None
+        return None if row is None else UsedKey(principal, key, row[0].decode(), row[1].decode(), row[2])
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -261,7 +249,7 @@ class SqliteStore(SqliteGraph, SqliteInbox, SqliteShelf):
     def _probe(self) -> None:
         """Commit what is there already: that takes the lock, room in the log and a sync, as a write does."""
         self._files.check()
-        with contextlib.closing(_connect(self._path)) as connection:
+        with contextlib.closing(connect(self._path)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             connection.execute(f"PRAGMA user_version = {version}")
@@ -279,26 +267,3 @@ class SqliteStore(SqliteGraph, SqliteInbox, SqliteShelf):
         self._writer_connection.close()
         self._reader.close()
         await asyncio.to_thread(self._bulk.close)
-
-    def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
-        rows = self._all(statement, *values)
-        return rows[0] if rows else None
-
-    def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        try:
-            with self._reading:
-                return self._reader.execute(statement, values).fetchall()
-        except UnicodeEncodeError:
-            return []  # lone surrogates are not text: they name nothing that is here
-        except sqlite3.Error as error:
-            raise StorageUnavailable(str(error)) from None
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000)
-    connection.text_factory = bytes
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
-    return connection

@@ -1,12 +1,11 @@
 """The shared store: PostgreSQL through asyncpg, for any number of server processes on the same ledgers.
 
-Each method is one statement and one round trip; how an append is one, too, is in postgres_append.py.
+Each method is one statement and one round trip; how an append is one, too, is in append.py.
 """
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Final, TypeVar
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final
 
 import asyncpg
 
@@ -16,35 +15,26 @@ from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import (
     Append,
     HeadMoved,
-    InboxRow,
     Listener,
-    Remembered,
+    SavedState,
     SessionRow,
-    Snapshot,
     StorageUnavailable,
+    UsedKey,
 )
 from beliefd.stores.listeners import Listeners
-from beliefd.stores.postgres_append import append_statement
-from beliefd.stores.postgres_feed import FAILURES, Feed
-from beliefd.stores.postgres_graph import PostgresGraph
-from beliefd.stores.postgres_schema import migrate
-from beliefd.stores.postgres_shelf import PostgresShelf
+from beliefd.stores.postgres.append import append_statement
+from beliefd.stores.postgres.content import Content
+from beliefd.stores.postgres.database import COMMAND_SECONDS, FAILURES, TAKEN, words
+from beliefd.stores.postgres.feed import Feed
+from beliefd.stores.postgres.graph import Graph
+from beliefd.stores.postgres.inbox import Inbox
+from beliefd.stores.postgres.projections import Projections
+from beliefd.stores.postgres.schema import migrate
 
 CHUNK: Final = 1_000
 CONNECTIONS: Final = 16
 CONNECT_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 2.0
-COMMAND_SECONDS: Final = 60.0
-
-T = TypeVar("T")
-_INBOX: Final = "approval_id, session_id, status, opened_at, expires_at"
-_TAKEN: Final = (asyncpg.UniqueViolationError, asyncpg.TransactionRollbackError)
-_CONNECTION_LOST: Final = (
-    OSError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,
-    asyncpg.InterfaceError,
-)
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]
@@ -54,17 +44,16 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
         return ""
 
 
-class PostgresStore(PostgresGraph, PostgresShelf):
+class PostgresStore(Projections, Graph, Inbox, Content):
     """Open with `await PostgresStore.open(url)`."""
 
     keeps_order = False  # each append takes the next free connection
 
     def __init__(self, pool: Any, url: str) -> None:
-        self._pool = pool
+        super().__init__(pool)
         self._listeners = Listeners()
         # A notice needs no fsync: whoever misses it looks again by himself.
         self._feed = Feed(lambda: _connect(asyncpg.connect, url, synchronous_commit="off"), self._listeners)
-        self._closed = False
 
     @classmethod
     async def open(cls, url: str) -> "PostgresStore":
@@ -86,7 +75,7 @@ class PostgresStore(PostgresGraph, PostgresShelf):
             if pool is not None:
                 pool.terminate()
             if isinstance(error, (*FAILURES, ValueError)):
-                raise StorageUnavailable(f"cannot open `{_place(url)}`: {_words(error)}") from None
+                raise StorageUnavailable(f"cannot open `{_place(url)}`: {words(error)}") from None
             raise
         return cls(pool, url)
 
@@ -98,32 +87,13 @@ class PostgresStore(PostgresGraph, PostgresShelf):
         statement, parameters = append_statement(batch)
         try:
             moved = await self._write(statement, *parameters)
-        except _TAKEN:
+        except TAKEN:
             raise HeadMoved(batch.session_id) from None
         except asyncpg.ForeignKeyViolationError as error:
-            raise LinkRefused(f"the database refuses a link of the graph: {_words(error)}") from None
+            raise LinkRefused(f"the database refuses a row of a projection: {words(error)}") from None
         if not moved:
             raise HeadMoved(batch.session_id)
         self._feed.grown(batch.session_id)
-
-    async def _write(self, statement: str, *values: object) -> Any:
-        """Run one writing statement; say of a failure whether something may have been written."""
-        try:
-            connection = await self._pool.acquire(timeout=COMMAND_SECONDS)
-        except FAILURES as error:
-            raise StorageUnavailable(f"nothing was written: {_words(error)}") from None
-        try:
-            return await connection.fetchval(statement, *values)
-        except (*_TAKEN, asyncpg.ForeignKeyViolationError):
-            raise
-        except FAILURES as error:
-            outcome = (
-                "nothing was written" if _rolled_back(error) else "it is not known whether it was written"
-            )
-            raise StorageUnavailable(f"{outcome}: {_words(error)}") from None
-        finally:
-            with contextlib.suppress(*FAILURES):  # a connection that cannot be given back is dropped
-                await self._pool.release(connection)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -171,14 +141,14 @@ class PostgresStore(PostgresGraph, PostgresShelf):
         )
         return None if row is None else int(row[0])
 
-    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
+    async def saved_state(self, session_id: str, upto: int | None = None) -> SavedState | None:
         row = await self._one(
             "SELECT seq, state FROM snapshots WHERE session_id = $1 AND ($2::bigint IS NULL OR seq <= $2)"
             " ORDER BY seq DESC LIMIT 1",
             session_id,
             upto,
         )
-        return None if row is None else Snapshot(row[0], row[1])
+        return None if row is None else SavedState(row[0], row[1])
 
     async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
         rows = await self._all(
@@ -192,48 +162,14 @@ class PostgresStore(PostgresGraph, PostgresShelf):
             for session_id, created_at, seq, event_id, hash_ in rows
         ]
 
-    async def remembered(self, principal: str, key: str) -> Remembered | None:
+    async def used_key(self, principal: str, key: str) -> UsedKey | None:
         row = await self._one(
             "SELECT principal, key, request_hash, session_id, seq FROM idempotency"
             " WHERE principal = $1 AND key = $2",
             principal,
             key,
         )
-        return None if row is None else Remembered(*row)
-
-    async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
-        rows = await self._all(
-            f"SELECT {_INBOX} FROM inbox WHERE approval_id > $1 AND ($2::text IS NULL OR status = $2)"  # noqa: S608
-            " ORDER BY approval_id LIMIT $3",
-            after or "",
-            status,
-            limit,
-        )
-        return [InboxRow(*row) for row in rows]
-
-    async def inbox_row(self, approval_id: str) -> InboxRow | None:
-        row = await self._one(f"SELECT {_INBOX} FROM inbox WHERE approval_id = $1", approval_id)  # noqa: S608
-        return None if row is None else InboxRow(*row)
-
-    async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
-        rows = await self._all(
-            f"SELECT {_INBOX} FROM inbox WHERE expires_at <= $1"  # noqa: S608
-            " ORDER BY expires_at LIMIT $2",
-            now,
-            limit,
-        )
-        return [InboxRow(*row) for row in rows]
-
-    async def inbox_untold(self, limit: int) -> list[InboxRow]:
-        rows = await self._all(
-            f"SELECT {_INBOX} FROM inbox WHERE status = 'pending' AND told = 0"  # noqa: S608
-            " ORDER BY approval_id LIMIT $1",
-            limit,
-        )
-        return [InboxRow(*row) for row in rows]
-
-    async def inbox_told(self, approval_id: str) -> None:
-        await self._write("UPDATE inbox SET told = 1 WHERE approval_id = $1", approval_id)
+        return None if row is None else UsedKey(*row)
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -258,38 +194,6 @@ class PostgresStore(PostgresGraph, PostgresShelf):
         except FAILURES:
             self._pool.terminate()
 
-    async def _in_transaction(self, work: Callable[[Any], Awaitable[T]]) -> T:
-        """A rare write of several statements outside the ledger."""
-        try:
-            async with self._pool.acquire(timeout=COMMAND_SECONDS) as connection, connection.transaction():
-                return await work(connection)
-        except FAILURES as error:
-            raise StorageUnavailable(_words(error)) from None
-
-    async def _one(self, statement: str, *values: object) -> Any:
-        rows = await self._all(statement, *values)
-        return rows[0] if rows else None
-
-    async def _all(self, statement: str, *values: object) -> list[Any]:
-        try:
-            try:
-                return await self._fetch(statement, values)
-            except _CONNECTION_LOST as error:
-                if isinstance(error, TimeoutError) or self._closed:
-                    raise
-                # The server was restarted since this connection was used: none of the pool's is any good.
-                await self._pool.expire_connections()
-                return await self._fetch(statement, values)
-        except asyncpg.DataError:
-            return []  # text that PostgreSQL cannot hold (NUL, lone surrogates) names nothing that is here
-        except FAILURES as error:
-            raise StorageUnavailable(_words(error)) from None
-
-    async def _fetch(self, statement: str, values: tuple[object, ...]) -> list[Any]:
-        async with self._pool.acquire(timeout=COMMAND_SECONDS) as connection:
-            rows: list[Any] = await connection.fetch(statement, *values)
-            return rows
-
 
 async def _connect(how: Callable[..., Any], url: str, *, synchronous_commit: str, **options: object) -> Any:
     return await how(
@@ -305,18 +209,6 @@ async def _check_encoding(connection: Any) -> None:
     encoding = await connection.fetchval("SHOW server_encoding")
     if encoding != "UTF8":
         raise StorageUnavailable(f"the database is encoded in {encoding}; records need UTF8")
-
-
-def _rolled_back(error: BaseException) -> bool:
-    """The server answered with an error for the statement and lives on: then its transaction is gone."""
-    return getattr(error, "severity_en", None) == "ERROR" or isinstance(error, asyncpg.DataError)
-
-
-def _words(error: BaseException) -> str:
-    """One line: PostgreSQL adds details and hints below it."""
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    return str(error).partition("\n")[0] or type(error).__name__
 
 
 def _place(url: str) -> str:

@@ -2,24 +2,15 @@
 
 import asyncio
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Collection
 from typing import Any
 
 from beliefd.stores.base import Adoption, CalibrationRow, Token
+from beliefd.stores.sqlite.database import Database
 
 
-class SqliteShelf(ABC):
+class Content(Database):
     """That part of the store. Each of its writes is rare and small."""
-
-    @abstractmethod
-    def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None: ...
-
-    @abstractmethod
-    def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]: ...
-
-    @abstractmethod
-    def _execute_alone(self, statement: str, *values: object) -> int: ...
 
     async def policy(self, policy_hash: str) -> bytes | None:
         row = self._one("SELECT document FROM policies WHERE policy_hash = ?", policy_hash)

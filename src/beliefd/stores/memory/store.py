@@ -1,27 +1,32 @@
 """A store in a dict: for tests and throw-away sessions. Nothing survives the process."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from beliefd.kernel.values import Head
-from beliefd.knowledge.graph import GraphRows, LinkRow, NodeRow
+from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.stores.base import (
+    GRAPH,
+    INBOX,
     Adoption,
     Append,
     CalibrationRow,
     HeadMoved,
     InboxRow,
     Listener,
-    Remembered,
+    Row,
+    SavedState,
     SessionRow,
-    Snapshot,
     StorageUnavailable,
     Token,
+    UsedKey,
 )
 from beliefd.stores.listeners import Listeners
-from beliefd.stores.memory_graph import MemoryGraph
+from beliefd.stores.memory.graph import MemoryGraph
+from beliefd.stores.memory.inbox import MemoryInbox
 
 
 class MemoryStore:
@@ -33,15 +38,16 @@ class MemoryStore:
         self._entries: dict[str, list[Sealed]] = {}
         self._places: dict[tuple[str, str], int] = {}
         self._created: dict[str, str] = {}
-        self._snapshots: dict[str, list[Snapshot]] = {}
-        self._remembered: dict[tuple[str, str], Remembered] = {}
+        self._saved_states: dict[str, list[SavedState]] = {}
+        self._used_keys: dict[tuple[str, str], UsedKey] = {}
         self._policies: dict[str, bytes] = {}
-        self._inbox: dict[str, InboxRow] = {}
-        self._told: set[str] = set()
         self._content: dict[str, bytes] = {}
         self._calibrations: dict[str, dict[int, CalibrationRow]] = {}
         self._tokens: dict[str, Token] = {}
+        self._inbox = MemoryInbox()
+        self._told: set[str] = set()
         self._graph = MemoryGraph()
+        self._projections: dict[str, Any] = {INBOX: self._inbox, GRAPH: self._graph}
         self._adopted: Adoption | None = None
         self._listeners = Listeners()
         self._closed = False
@@ -51,21 +57,21 @@ class MemoryStore:
             raise StorageUnavailable("the store is closed")
         if await self.head(batch.session_id) != batch.expected:
             raise HeadMoved(batch.session_id)
-        if any((used.principal, used.key) in self._remembered for used in batch.remembered):
+        if any((used.principal, used.key) in self._used_keys for used in batch.used_keys):
             raise HeadMoved(batch.session_id)
-        if batch.graph:
-            self._graph.add(batch.graph)
+        for name, rows in batch.projected.items():
+            self._projections[name].check(rows)
+        for name, rows in batch.projected.items():
+            self._projections[name].put(rows)
         self._created.setdefault(batch.session_id, batch.created_at)
         self._entries.setdefault(batch.session_id, []).extend(batch.entries)
         for entry in batch.entries:
             self._places[batch.session_id, entry.event_id] = entry.seq
         self._policies.update(batch.policies)
-        for used in batch.remembered:
-            self._remembered[used.principal, used.key] = used
-        for row in batch.inbox:
-            self._inbox[row.approval_id] = row
-        if batch.snapshot is not None:
-            self._snapshots.setdefault(batch.session_id, []).append(batch.snapshot)
+        for used in batch.used_keys:
+            self._used_keys[used.principal, used.key] = used
+        if batch.saved_state is not None:
+            self._saved_states.setdefault(batch.session_id, []).append(batch.saved_state)
         self._listeners.tell(batch.session_id)
 
     async def head(self, session_id: str) -> Head | None:
@@ -89,16 +95,16 @@ class MemoryStore:
     async def seq_of(self, session_id: str, event_id: str) -> int | None:
         return self._places.get((session_id, event_id))
 
-    async def snapshot(self, session_id: str, upto: int | None = None) -> Snapshot | None:
-        kept = self._snapshots.get(session_id, [])
+    async def saved_state(self, session_id: str, upto: int | None = None) -> SavedState | None:
+        kept = self._saved_states.get(session_id, [])
         return next((one for one in reversed(kept) if upto is None or one.seq <= upto), None)
 
     async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
         ids = sorted(sid for sid in self._entries if after is None or sid > after)[:limit]
         return [SessionRow(sid, self._created[sid], head_of(self._entries[sid][-1])) for sid in ids]
 
-    async def remembered(self, principal: str, key: str) -> Remembered | None:
-        return self._remembered.get((principal, key))
+    async def used_key(self, principal: str, key: str) -> UsedKey | None:
+        return self._used_keys.get((principal, key))
 
     async def policy(self, policy_hash: str) -> bytes | None:
         return self._policies.get(policy_hash)
@@ -110,18 +116,19 @@ class MemoryStore:
         return self._adopted
 
     async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
-        rows = (self._inbox[aid] for aid in sorted(self._inbox) if after is None or aid > after)
+        known = self._inbox.by_id
+        rows = (known[name] for name in sorted(known) if after is None or name > after)
         return [row for row in rows if status in (None, row.status)][:limit]
 
     async def inbox_row(self, approval_id: str) -> InboxRow | None:
-        return self._inbox.get(approval_id)
+        return self._inbox.by_id.get(approval_id)
 
     async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
-        rows = self._inbox.values()
+        rows = self._inbox.rows
         return [row for row in rows if row.expires_at is not None and row.expires_at <= now][:limit]
 
     async def inbox_untold(self, limit: int) -> list[InboxRow]:
-        rows = await self.inbox("pending", None, len(self._inbox))
+        rows = await self.inbox("pending", None, len(self._inbox.by_id))
         return [row for row in rows if row.approval_id not in self._told][:limit]
 
     async def inbox_told(self, approval_id: str) -> None:
@@ -136,13 +143,22 @@ class MemoryStore:
     async def links(self, relation: str, second_id: str) -> list[LinkRow]:
         return self._graph.links(relation, second_id)
 
-    async def graph(self, session_id: str) -> GraphRows:
-        return self._graph.of(session_id)
+    async def projected(self, name: str, session_id: str) -> set[Row]:
+        return {row for row in self._projections[name].rows if row.session_id == session_id}
 
-    async def replace_graph(self, session_id: str, expected: Head, rows: GraphRows) -> bool:
+    async def replace_projection(
+        self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
+    ) -> bool:
         if await self.head(session_id) != expected:
             raise HeadMoved(session_id)
-        return self._graph.replace(session_id, rows)
+        wanted = set(rows)
+        if await self.projected(name, session_id) == wanted:
+            return False
+        self._projections[name].replace(session_id, wanted)
+        return True
+
+    async def strays(self, name: str) -> list[str]:
+        return sorted({row.session_id for row in self._projections[name].rows} - self._entries.keys())
 
     async def put_content(self, sha256: str, content: bytes) -> None:
         self._content.setdefault(sha256, content)

@@ -1,4 +1,4 @@
-"""The inbox: a read model over all ledgers of what waits for a person, written with the events it shows.
+"""The inbox: a projection of all ledgers on what waits for a person.
 
 Calls and runs under way stand in it too, as `running`: one whose outcome nobody records is found at its
 deadline.
@@ -39,8 +39,9 @@ DONE: Final = "done"
 
 def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     """The rows that an event changes, as they stand in the state after it."""
-    if type(event) not in TOUCHING:
-        return []
+    if isinstance(event, TerminationRuled):
+        # Nothing waits in a session that ended: neither for a person nor for an outcome.
+        return all_rows(session) if event.approved else []
     rows = [_row(session, session.approvals.by_id[approval_id]) for approval_id in _approvals(event, session)]
     if isinstance(event, RunStarted | RunRecorded):
         rows.append(_run_row(session, event.run))
@@ -48,7 +49,7 @@ def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
 
 
 def all_rows(session: Session) -> list[InboxRow]:
-    """Every row of a session, for a ledger that came from elsewhere."""
+    """Every row of a session, as its events left them."""
     rows = [
         _row(session, session.approvals.by_id[approval_id]) for approval_id in sorted(session.approvals.by_id)
     ]
@@ -62,9 +63,7 @@ def all_rows(session: Session) -> list[InboxRow]:
 
 def _approvals(event: Event, session: Session) -> list[str]:
     found: list[Approval | str | None] = []
-    if isinstance(event, TerminationRuled) and event.approved:
-        found = [*sorted(session.approvals.by_id)]
-    elif isinstance(event, BundleGated):
+    if isinstance(event, BundleGated):
         found = [event.superseded, event.gated.approval]
     elif isinstance(event, ApprovalDecided):
         found = [event.approval_id, None if event.gated is None else event.gated.approval, event.opened]

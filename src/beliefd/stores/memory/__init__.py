@@ -1,0 +1,5 @@
+"""A store that nothing survives: for tests and throw-away sessions."""
+
+from beliefd.stores.memory.store import MemoryStore
+
+__all__ = ["MemoryStore"]

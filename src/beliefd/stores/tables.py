@@ -1,0 +1,87 @@
+"""The tables in which databases keep projections: how rows become cells, and cells rows."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+from msgspec import Struct
+
+from beliefd.knowledge.graph import LinkRow, NodeRow
+from beliefd.knowledge.schema import RELATIONS
+from beliefd.stores.base import GRAPH, INBOX, InboxRow
+
+R = TypeVar("R")
+
+
+class Table(Struct, Generic[R], frozen=True):
+    """One table. All its cells are text; `columns` are those that are written and read."""
+
+    name: str
+    kind: type[R]
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+    """The columns by which a later row takes the place of an earlier one; none if rows never change."""
+    cells: Callable[[R], tuple[str | None, ...]]
+    row: Callable[[Sequence[Any]], R]
+
+    @property
+    def listed(self) -> str:
+        return ", ".join(self.columns)
+
+    @property
+    def on_conflict(self) -> str:
+        if not self.key:
+            return "ON CONFLICT DO NOTHING"
+        rest = (f"{name} = excluded.{name}" for name in self.columns if name not in self.key)
+        return f"ON CONFLICT ({', '.join(self.key)}) DO UPDATE SET {', '.join(rest)}"
+
+
+def _node(cells: Sequence[Any]) -> NodeRow:
+    kind, session_id, name, claim_id, status, document = cells
+    return NodeRow(kind, session_id, name, claim_id, status, document.encode())
+
+
+def _link_cells(link: LinkRow) -> tuple[str, ...]:
+    relation = RELATIONS.get(link.relation)
+    roles = ("", "?") if relation is None else (relation.first, relation.second)
+    return (
+        link.relation,
+        link.session_id,
+        link.first_kind,
+        link.first_id,
+        link.second_kind,
+        link.second_id,
+        *roles,
+    )
+
+
+APPROVALS: Final = Table(
+    name="inbox",
+    kind=InboxRow,
+    columns=("approval_id", "session_id", "status", "opened_at", "expires_at"),
+    key=("approval_id",),
+    cells=lambda row: (row.approval_id, row.session_id, row.status, row.opened_at, row.expires_at),
+    row=lambda cells: InboxRow(*cells),
+)
+NODES: Final = Table(
+    name="graph_nodes",
+    kind=NodeRow,
+    columns=("kind", "session_id", "id", "claim_id", "status", "document"),
+    key=("session_id", "kind", "id"),
+    cells=lambda row: (row.kind, row.session_id, row.id, row.claim_id, row.status, row.document.decode()),
+    row=_node,
+)
+# Foreign keys say which kind may play which role; Python is not asked.
+LINKS: Final = Table(
+    name="graph_links",
+    kind=LinkRow,
+    columns=(
+        *("relation", "session_id", "first_kind", "first_id", "second_kind", "second_id"),
+        *("first_role", "second_role"),
+    ),
+    key=(),
+    cells=_link_cells,
+    row=lambda cells: LinkRow(*cells[:6]),
+)
+
+TABLES: Final[dict[str, tuple[Table[Any], ...]]] = {INBOX: (APPROVALS,), GRAPH: (NODES, LINKS)}
+"""By projection. A table comes after those that it refers to."""
