@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from beliefd.steward.handle import Steward
 
 from beliefd import __version__
 from beliefd.embedded import AsyncEmbedded
@@ -20,7 +21,6 @@ from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy, TerminationPolicy
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.chain import state_hash
-from beliefd.steward.handle import Steward
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.frozen import frozen_outside
 

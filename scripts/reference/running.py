@@ -21,7 +21,13 @@ from beliefd.ledger import chain
 from beliefd.policy import files, watch
 from beliefd.protocol import answers
 from beliefd.protocol.operations import OPERATIONS
-from beliefd.steward import batch, handle, lanes, lookout, positions, tokens, webhook
+from beliefd.steward import tokens
+from beliefd.steward.effects import webhook
+from beliefd.steward.facts import finder as lookout
+from beliefd.steward.handlers import batch
+from beliefd.steward.write import positions
+from beliefd.steward.write import session_queue as lanes
+from beliefd.steward.write import steward as handle
 from beliefd.stores.memory import MemoryStore
 
 ADDRESS: Final = "Address of the server."

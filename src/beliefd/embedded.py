@@ -18,14 +18,14 @@ from beliefd.ledger.chain import LedgerBroken
 from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
 from beliefd.protocol.firewall_operations import FIREWALL_OPERATIONS
 from beliefd.protocol.substrate_operations import SUBSTRATE_OPERATIONS
-from beliefd.steward import transfer
-from beliefd.steward.batch import run_batch
-from beliefd.steward.handle import Steward, ledger_broken
-from beliefd.steward.lookout import Detector
+from beliefd.steward.dispatch import Call, admit, perform
+from beliefd.steward.facts.finder import Detector
+from beliefd.steward.handlers import transfer
+from beliefd.steward.handlers.batch import run_batch
+from beliefd.steward.handlers.ledger import RawAuditPage
 from beliefd.steward.policies import recall
-from beliefd.steward.queries import RawAuditPage
 from beliefd.steward.tokens import LOCAL_AGENT
-from beliefd.steward.usecases import Call, admit, perform
+from beliefd.steward.write.steward import Steward, ledger_broken
 from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.opening import open_store
 from beliefd.tools.registry import Registry

@@ -23,11 +23,11 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.chain import state_hash
 from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval, JudgedBundle
-from beliefd.steward.expiry import expire_due
-from beliefd.steward.handle import Outcome, Steward
+from beliefd.steward.effects.expiry import expire_due
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.finder import Detector
 from beliefd.steward.inbox import all_rows
-from beliefd.steward.lookout import Detector
-from beliefd.steward.outside import Outside
+from beliefd.steward.write.steward import Outcome, Steward
 from beliefd.stores.base import InboxRow, Store
 from beliefd.stores.opening import open_store
 
@@ -122,8 +122,8 @@ class Clock:
         return f"019b7600-0000-7000-8000-{self._ids:012x}"
 
     @property
-    def outside(self) -> Outside:
-        return Outside(now=self.now, new_id=self.new_id)
+    def outside(self) -> Environment:
+        return Environment(now=self.now, new_id=self.new_id)
 
 
 class Person(Calls):

@@ -19,8 +19,8 @@ from beliefd.kernel.commands import SubmitClaims
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import read
-from beliefd.steward.claims import read_bundle
-from beliefd.steward.lookout import MAX_RUNNING, Aside, Detector
+from beliefd.steward.facts.finder import MAX_RUNNING, Attachments, Detector
+from beliefd.steward.handlers.claims import read_bundle
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore
 from tests.claims.support import AGENT, House, bundle, claim, pointer, policy, refused
@@ -348,7 +348,7 @@ def test_a_page_of_another_site_needs_policy_to_name_it() -> None:
         session = house.session()
 
         def decision() -> str:
-            event = house.submit(session, command, AGENT, aside=Aside("https://a.example")).event
+            event = house.submit(session, command, AGENT, attachments=Attachments("https://a.example")).event
             judged: ClaimBundle = event.gated.bundle  # type: ignore[union-attr]
             return judged.decision
 

@@ -18,8 +18,8 @@ from beliefd.kernel.values import Role
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy import watch
 from beliefd.policy.watch import watch_policy
-from beliefd.steward.handle import Steward
 from beliefd.steward.tokens import create_token
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.memory import MemoryStore
 from tests.claims.support import House, bundle, claim, policy
 

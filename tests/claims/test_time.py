@@ -10,7 +10,7 @@ from beliefd.kernel.commands import ExpireApproval
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Refused
 from beliefd.ledger.chain import read
-from beliefd.steward.expiry import CLOCKWORK
+from beliefd.steward.effects.expiry import CLOCKWORK
 from beliefd.stores.base import InboxRow
 from tests.claims.conftest import Build
 from tests.claims.support import (

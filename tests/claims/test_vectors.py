@@ -10,8 +10,8 @@ from beliefd.http.app import create_app
 from beliefd.kernel.values import Role, Tier
 from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
 from beliefd.protocol.operations import BY_NAME
-from beliefd.steward.handle import Steward
 from beliefd.steward.tokens import create_token
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.memory import MemoryStore
 from tests.conformance.surfaces import Library
 from tests.conformance.vectors import STEP_MEMBERS, Step, answered, load_all, request, run

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from beliefd.kernel.errors import Code
-from beliefd.steward import webhook
-from beliefd.steward.webhook import Webhook, secret_from
+from beliefd.steward.effects import webhook
+from beliefd.steward.effects.webhook import Webhook, secret_from
 from tests.claims.support import House, bundle, claim, policy, refused
 
 PATIENCE_SECONDS = 30

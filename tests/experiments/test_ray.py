@@ -11,8 +11,8 @@ from beliefd.embedded import send
 from beliefd.experiments.engine import run
 from beliefd.experiments.executors.ray import RayExecutor
 from beliefd.kernel.firewall.experiments import RunReport
-from beliefd.steward.handle import Steward
-from beliefd.steward.runner import LOCAL, Runner
+from beliefd.steward.effects.runner import LOCAL, Runner
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.memory import MemoryStore
 from tests.claims.support import AGENT, ONTOLOGY
 from tests.experiments.support import GOOD, frozen, ran, simulation

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from beliefd.embedded import AsyncEmbedded
-from beliefd.steward.handle import Steward
-from beliefd.steward.outside import Outside
-from beliefd.steward.queries import feed
+from beliefd.steward.environment import Environment
+from beliefd.steward.handlers.ledger import feed
 from beliefd.steward.tokens import LOCAL_AGENT
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.opening import open_store
 from tests.faults.load import HYPOTHESES, ONTOLOGY
 from tests.faults.place import Place
@@ -40,14 +40,14 @@ class Clock:
         return f"{millis:012x}"[:8] + f"-{millis & 0xFFFF:04x}-7{chance[:3]}-8{chance[3:6]}-{chance[6:18]}"
 
     @property
-    def outside(self) -> Outside:
-        return Outside(now=self.now, new_id=self.new_id)
+    def outside(self) -> Environment:
+        return Environment(now=self.now, new_id=self.new_id)
 
 
 async def opened(place: Place, clock: Clock) -> AsyncEmbedded:
     place.data.mkdir(exist_ok=True)
     store = await open_store(place.store or place.file)
-    return AsyncEmbedded(Steward(store, outside=clock.outside), LOCAL_AGENT)
+    return AsyncEmbedded(Steward(store, environment=clock.outside), LOCAL_AGENT)
 
 
 def test_a_clock_that_jumps_leaves_order_paging_feeds_and_verification_alone(place: Place) -> None:

@@ -16,8 +16,9 @@ from beliefd.cli.serve import bind, uvicorn_settings
 from beliefd.http import protocol
 from beliefd.http.app import create_app
 from beliefd.kernel.errors import Code
-from beliefd.steward import queries, usecases
-from beliefd.steward.handle import Steward
+from beliefd.steward import dispatch as usecases
+from beliefd.steward.handlers import ledger as queries
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.memory import MemoryStore
 from tests.http.calls import ELIMINATE, declare, eliminate, error_of
 from tests.http.raw import Connection

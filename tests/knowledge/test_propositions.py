@@ -14,10 +14,10 @@ from beliefd.knowledge.combining import STRENGTH, combined, may_combine_to
 from beliefd.knowledge.rows import QUARANTINED
 from beliefd.protocol.knowledge_answers import PropositionPage, PropositionView, PropositionWhy
 from beliefd.protocol.operations import BY_NAME
-from beliefd.steward import propositions
 from beliefd.steward.call import Call
-from beliefd.steward.handle import Steward
-from beliefd.steward.usecases import perform
+from beliefd.steward.dispatch import perform
+from beliefd.steward.handlers import knowledge as propositions
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.memory import MemoryStore
 from tests.knowledge.story import AGENT, Story, refuted, supported
 

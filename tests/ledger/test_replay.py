@@ -15,7 +15,7 @@ from beliefd.ledger.chain import STATE_HASH_EVERY, Sealed, head_of, policy_hash,
 from beliefd.ledger.replay import fold, redecide
 from beliefd.ledger.transfer import entry_lines, header_line, read_export
 from beliefd.ledger.verify import verify
-from beliefd.steward.positions import pack, unpack
+from beliefd.steward.write.positions import pack, unpack
 from beliefd.stores.base import Snapshot
 from beliefd.testing.strategies import stories
 from tests.ledger.ledgers import every_kind, exported

@@ -11,7 +11,7 @@ from beliefd.kernel.commands import Command, DeclareSession
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.chain import Sealed
-from beliefd.steward.handle import Outcome, Steward
+from beliefd.steward.write.steward import Outcome, Steward
 from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.frozen import frozen_outside

@@ -8,8 +8,8 @@ from beliefd.kernel.values import OntologyBundle, Principal, Role
 from beliefd.ledger.chain import Sealed, state_hash
 from beliefd.ledger.replay import Position
 from beliefd.protocol.answers import snapshot_of
-from beliefd.steward.handle import Outcome, Steward
-from beliefd.steward.queries import verify_session
+from beliefd.steward.handlers.ledger import verify_session
+from beliefd.steward.write.steward import Outcome, Steward
 from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import MEMORY, open_store

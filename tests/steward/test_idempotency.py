@@ -9,7 +9,7 @@ from beliefd.kernel.commands import RequestTermination
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.events import Refused
 from beliefd.ledger.chain import STATE_HASH_EVERY, Sealed
-from beliefd.steward.handle import Steward
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import Append, StorageUnavailable, Store
 from tests.steward.places import ALICE, BOB, Place, declaration, declared, eliminate, ledger_of, names, seen
 

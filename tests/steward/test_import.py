@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.steward.handle import Steward
-from beliefd.steward.outside import Outside
-from beliefd.steward.transfer import export, import_ledger
+from beliefd.steward.environment import Environment
+from beliefd.steward.handlers.transfer import export, import_ledger
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.frozen import frozen_outside
 from tests.steward.places import ALICE, Place, declaration, eliminate, ledger_of
@@ -19,7 +19,9 @@ ODD = ["x" * 1_000_000, "a\x00b", "a\nb", ""]
 
 async def exported(ids: Iterator[str]) -> list[bytes]:
     """A ledger of two events, made elsewhere under ids of its own choice; every hash in it is right."""
-    steward = Steward(MemoryStore(), outside=Outside(now=frozen_outside().now, new_id=lambda: next(ids)))
+    steward = Steward(
+        MemoryStore(), environment=Environment(now=frozen_outside().now, new_id=lambda: next(ids))
+    )
     session_id = (await steward.declare(declaration(), ALICE)).session.session_id
     await steward.submit(session_id, eliminate("h0000"), ALICE)
     return await lines_of(steward, session_id)

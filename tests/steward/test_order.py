@@ -7,8 +7,8 @@ import pytest
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.replay import fold
-from beliefd.steward.handle import Steward
-from beliefd.steward.queries import feed
+from beliefd.steward.handlers.ledger import feed
+from beliefd.steward.write.steward import Steward
 from tests.steward.places import ALICE, BOB, Place, applied, declared, eliminate, ledger_of, names, seen
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,8 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy, UncertaintyPolicy
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
-from beliefd.steward.handle import Steward
 from beliefd.steward.policies import FROM_FILE, bring_into_force, follow, recall
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import Adoption, StorageUnavailable
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.appends import eventually

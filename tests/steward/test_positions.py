@@ -15,10 +15,10 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.chain import STATE_HASH_EVERY, Sealed
 from beliefd.ledger.replay import Position, fold
 from beliefd.protocol.answers import snapshot_of
-from beliefd.steward import positions as positions_module
-from beliefd.steward.handle import Steward
-from beliefd.steward.positions import Positions
-from beliefd.steward.queries import query_belief
+from beliefd.steward.handlers.ledger import query_belief
+from beliefd.steward.write import positions as positions_module
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import Snapshot, Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import open_store

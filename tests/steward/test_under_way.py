@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.replay import fold
-from beliefd.steward.handle import Outcome, Steward
-from beliefd.steward.lanes import UNDER_WAY
+from beliefd.steward.write.session_queue import UNDER_WAY
+from beliefd.steward.write.steward import Outcome, Steward
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 from beliefd.stores.memory import MemoryStore
 from tests.steward.places import ALICE, applied, declared, eliminate, ledger_of, names

@@ -13,7 +13,7 @@ from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import read, state_hash
 from beliefd.ledger.replay import fold
 from beliefd.protocol.substrate_answers import CandidateAnswer, ProposalAnswer
-from beliefd.steward.handle import Steward
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.opening import open_store
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry

@@ -23,9 +23,9 @@ from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
 from beliefd.ledger.chain import policy_hash
 from beliefd.protocol.substrate_answers import ProposalAnswer
-from beliefd.steward.calls import presented
-from beliefd.steward.handle import Steward
-from beliefd.steward.lookout import Aside
+from beliefd.steward.facts.call_facts import presented
+from beliefd.steward.facts.finder import Attachments
+from beliefd.steward.write.steward import Steward
 from tests.claims.support import inbox_is_the_fold_of_all_ledgers
 from tests.substrate.auditor import Auditor
 from tests.substrate.support import (
@@ -307,7 +307,7 @@ class Substrate(RuleBasedStateMachine):
         capability_id, _, proof = presented(token, None)
         args = {"n": self.number, "do": "ok", "items": []}
         candidate = call_candidate(tool, args=args, capability_id=capability_id, idempotency_key=key)
-        self.house.submit(self.session, proposal(candidate), AGENT, aside=Aside(proofs=(proof,)))
+        self.house.submit(self.session, proposal(candidate), AGENT, attachments=Attachments(proofs=(proof,)))
         self.reborn()
 
     @rule()

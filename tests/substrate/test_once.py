@@ -14,10 +14,10 @@ from beliefd.embedded import send
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
 from beliefd.kernel.substrate.proposals import RecordOutcome
-from beliefd.steward.calls import presented
-from beliefd.steward.effects import EXECUTOR
-from beliefd.steward.handle import Outcome
-from beliefd.steward.lookout import Aside
+from beliefd.steward.effects.tools import EXECUTOR
+from beliefd.steward.facts.call_facts import presented
+from beliefd.steward.facts.finder import Attachments
+from beliefd.steward.write.steward import Outcome
 from beliefd.stores.base import StorageUnavailable
 from beliefd.tools import threads
 from tests.claims.support import refused
@@ -221,7 +221,7 @@ def decided_but_not_run(house: House, session: str, key: str | None = None) -> s
     args = {} if key is None else {"to": "ana"}
     candidate = call_candidate(tool, args=args, capability_id=capability_id, idempotency_key=key)
     outcome: Outcome = house.submit(
-        session, proposal(candidate), AGENT, aside=Aside(proofs=(proof,)), key="req-1"
+        session, proposal(candidate), AGENT, attachments=Attachments(proofs=(proof,)), key="req-1"
     )
     assert isinstance(outcome.event, Arbitrated)
     call = outcome.event.results[0].call

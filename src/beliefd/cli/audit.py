@@ -120,7 +120,7 @@ def replay(target: Target, source: str) -> None:
     Where something was speculated, it is also rebuilt without that: nothing else may have changed.
     """
     from beliefd.ledger.chain import LedgerBroken
-    from beliefd.steward.handle import ledger_broken
+    from beliefd.steward.write.steward import ledger_broken
 
     is_file = source == "-" or Path(source).is_file()
     data = _read(source) if is_file else target.ask(lambda calls: calls.export(source))
@@ -217,7 +217,7 @@ def _verify_one(target: Target, session_id: str) -> "Verified":
 
 def verify_stored(embedded: "Embedded", session_id: str) -> "Verified":
     """Verify in this process, with a bar if it takes long."""
-    from beliefd.steward.queries import verify_session
+    from beliefd.steward.handlers.ledger import verify_session
 
     steward = embedded.steward
     head = embedded.run(lambda: steward.store.head(session_id))
@@ -229,7 +229,7 @@ def _verify_file(path: str) -> "Verified":
     from beliefd.ledger.transfer import BadExport, read_export
     from beliefd.ledger.verify import verify as verify_entries
     from beliefd.protocol.answers import FirstBad, Verified
-    from beliefd.steward.queries import verified
+    from beliefd.steward.handlers.ledger import verified
 
     try:
         exported = read_export(_read(path).splitlines())

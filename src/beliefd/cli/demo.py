@@ -62,7 +62,7 @@ def demo(port: int, data: Path, store: str | None, once: bool, pace: float) -> N
 async def make_tokens(target: str) -> dict[str, str]:
     """New tokens for the cast; those of an earlier performance are turned off."""
     from beliefd.kernel.errors import BeliefdError, Code
-    from beliefd.steward.outside import now
+    from beliefd.steward.environment import now
     from beliefd.steward.tokens import create_token
     from beliefd.stores.base import StorageUnavailable
     from beliefd.stores.opening import open_store

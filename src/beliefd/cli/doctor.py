@@ -148,7 +148,7 @@ def _tokens(embedded: "Embedded") -> Finding:
 
 def _ledgers(embedded: "Embedded") -> Iterator[Finding]:
     from beliefd.cli.audit import sessions_of, verify_stored
-    from beliefd.steward.outside import now
+    from beliefd.steward.environment import now
 
     checked, broken, newest = 0, 0, ""
     for row in sessions_of(embedded):

@@ -23,7 +23,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the answer
 def _told() -> Iterator[None]:
     from beliefd.knowledge.typedb import GraphUnavailable
     from beliefd.ledger.chain import LedgerBroken
-    from beliefd.steward.handle import ledger_broken
+    from beliefd.steward.write.steward import ledger_broken
 
     try:
         yield

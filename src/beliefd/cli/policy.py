@@ -70,7 +70,7 @@ def explain(as_json: bool, policy_file: Path, **files: Any) -> None:
     """Say what arbitration would make of a call, and why. Needs no server and records nothing."""
     from beliefd.policy.files import load_policy
     from beliefd.policy.trying import explain_files
-    from beliefd.steward.outside import now
+    from beliefd.steward.environment import now
 
     with errors_exit(as_json):
         answer = explain_files(load_policy(policy_file), **files, now=now())
@@ -91,7 +91,7 @@ def test(path: Path, policy_file: Path, as_json: bool) -> None:
     """Run a file of calls and compare with the verdicts they should get."""
     from beliefd.policy.files import load_policy
     from beliefd.policy.trying import try_cases
-    from beliefd.steward.outside import now
+    from beliefd.steward.environment import now
 
     with errors_exit(as_json):
         tried = try_cases(load_policy(policy_file), path, now())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import uvicorn
 
     from beliefd.kernel.policy import Policy
-    from beliefd.steward.handle import Steward
+    from beliefd.steward.write.steward import Steward
     from beliefd.tools.registry import Registry
 
 SHUTDOWN_SECONDS = 2
@@ -141,9 +141,9 @@ class House(Struct, frozen=True):
     def chores(self, steward: "Steward") -> list[Callable[[], Awaitable[None]]]:
         """What goes on beside answering requests, for as long as the server is up."""
         from beliefd.policy.watch import watch_policy
-        from beliefd.steward.expiry import expire_for_ever
+        from beliefd.steward.effects.expiry import expire_for_ever
+        from beliefd.steward.effects.webhook import Webhook, secret_from
         from beliefd.steward.policies import FROM_FILE, follow
-        from beliefd.steward.webhook import Webhook, secret_from
 
         chores: list[Callable[[], Awaitable[None]]] = [lambda: expire_for_ever(steward)]
         if (file := self.policy_file) is not None:
@@ -199,10 +199,10 @@ Started = Callable[["uvicorn.Server"], None]
 async def run_server(listener: socket.socket, host: str, target: str, house: House, started: Started) -> None:
     """Serve the store on the socket until told to stop; `started` is called once requests are answered."""
     from beliefd.kernel.errors import BeliefdError, Code
-    from beliefd.steward.handle import Steward
+    from beliefd.steward.effects.runner import Runner
     from beliefd.steward.policies import FROM_FILE, recall
-    from beliefd.steward.runner import Runner
     from beliefd.steward.tokens import Authenticator
+    from beliefd.steward.write.steward import Steward
     from beliefd.stores.base import StorageUnavailable
     from beliefd.stores.opening import open_store
     from beliefd.tools.biscuit import Signer

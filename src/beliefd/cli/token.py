@@ -69,7 +69,7 @@ def list_(as_json: bool, data: Path, store: str | None) -> None:
 @store_options
 def revoke(token_id: str, as_json: bool, data: Path, store: str | None) -> None:
     """Turn a token off; running servers notice within a second."""
-    from beliefd.steward.outside import now
+    from beliefd.steward.environment import now
 
     with errors_exit(as_json):
         if not with_store(need_store(data, store), lambda opened: opened.revoke_token(token_id, now())):

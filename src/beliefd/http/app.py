@@ -20,7 +20,7 @@ from beliefd.http.replies import Answered, Reply
 from beliefd.http.surface import Surface
 from beliefd.kernel.values import PROTOCOL
 from beliefd.protocol.answers import Health
-from beliefd.steward.handle import Steward
+from beliefd.steward.write.steward import Steward
 
 Chore = Callable[[], Awaitable[None]]
 _HEALTH = msgspec.json.encode(Health(version=__version__, protocol=PROTOCOL))

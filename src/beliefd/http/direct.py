@@ -21,8 +21,8 @@ from beliefd.http.surface import Surface
 from beliefd.kernel.errors import BeliefdError
 from beliefd.protocol.operations import Operation
 from beliefd.protocol.wire import parse_object
-from beliefd.steward.turn import Outcome
-from beliefd.steward.usecases import VERBS, Call, admit, answer_to, authorise, submit
+from beliefd.steward.dispatch import VERBS, Call, admit, answer_to, authorise, submit
+from beliefd.steward.write.turn import Outcome
 
 MAX_BODY: Final = 16 * 1024
 """Nothing in a body of this size is worth a thread."""

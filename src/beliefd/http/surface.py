@@ -17,12 +17,13 @@ from beliefd.http.routing import Raw, Routes, decoded, parse_query
 from beliefd.kernel.errors import invalid
 from beliefd.protocol.answers import BeliefSnapshot
 from beliefd.protocol.operations import OPERATIONS, Operation
-from beliefd.steward import queries, transfer
-from beliefd.steward.batch import run_batch
-from beliefd.steward.handle import Steward
-from beliefd.steward.positions import session_not_found
+from beliefd.steward.dispatch import Call, admit, authorise, perform
+from beliefd.steward.handlers import ledger as queries
+from beliefd.steward.handlers import transfer
+from beliefd.steward.handlers.batch import run_batch
 from beliefd.steward.tokens import Authenticator
-from beliefd.steward.usecases import Call, admit, authorise, perform
+from beliefd.steward.write.positions import session_not_found
+from beliefd.steward.write.steward import Steward
 
 Chunks = AsyncGenerator[bytes, None]
 _encode = msgspec.json.Encoder().encode

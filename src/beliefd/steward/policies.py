@@ -21,7 +21,7 @@ from beliefd.protocol.wire import convert, parse
 from beliefd.stores.base import Adoption, StorageUnavailable
 
 if TYPE_CHECKING:
-    from beliefd.steward.handle import Steward
+    from beliefd.steward.write.steward import Steward
 
 log = logging.getLogger("beliefd.policy")
 FOLLOW_SECONDS: Final = 1.0
@@ -53,7 +53,7 @@ async def bring_into_force(steward: "Steward", policy: Policy, principal: Princi
     adoption = Adoption(
         policy_hash=policy_hash(policy),
         document=canonical(msgspec.to_builtins(policy)),
-        adopted_at=steward.outside.now(),
+        adopted_at=steward.environment.now(),
         adopted_by=principal.id,
     )
     await steward.store.adopt(adoption)

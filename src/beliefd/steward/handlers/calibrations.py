@@ -8,8 +8,8 @@ from beliefd.protocol import uncertainty_messages as messages
 from beliefd.protocol.uncertainty_messages import CalibrationAnswer
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.handle import Steward
 from beliefd.steward.offload import offload
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import CalibrationRow
 from beliefd.uncertainty.calibrations import (
     CalibrationSet,
@@ -72,7 +72,7 @@ async def _added(
         name=name,
         version=1 if newest is None else newest.version + 1,
         sha256=version_hash(document),
-        created_at=steward.outside.now(),
+        created_at=steward.environment.now(),
         document=document,
     )
     return row if await steward.store.add_calibration(row) else None

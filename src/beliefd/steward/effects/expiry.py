@@ -8,10 +8,10 @@ from beliefd.kernel.commands import Command, ExpireApproval
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.events import Refused
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.steward.effects import overdue_call
-from beliefd.steward.handle import Steward
+from beliefd.steward.effects.runs import overdue_run
+from beliefd.steward.effects.tools import overdue_call
 from beliefd.steward.inbox import RUNNING
-from beliefd.steward.runs import overdue_run
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import InboxRow, StorageUnavailable
 
 log = logging.getLogger("beliefd.expiry")
@@ -22,7 +22,7 @@ AT_ONCE: Final = 100
 
 async def expire_due(steward: Steward) -> int:
     """Expire what is due now; returns how many. Two processes may do it at once: the second is refused."""
-    rows = await steward.store.inbox_due(steward.outside.now(), AT_ONCE)
+    rows = await steward.store.inbox_due(steward.environment.now(), AT_ONCE)
     expired = 0
     for row in rows:
         try:

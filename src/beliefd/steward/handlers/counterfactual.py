@@ -9,9 +9,9 @@ from beliefd.kernel.state import Session
 from beliefd.ledger.chain import LedgerBroken, Sealed, read
 from beliefd.ledger.replay import Redecided, redecide
 from beliefd.protocol.answers import SURVIVORS_PAGE, ConclusionBasis, Counterfactual
-from beliefd.steward.handle import Steward
+from beliefd.steward.handlers.ledger import all_entries, policies_of
 from beliefd.steward.offload import is_heavy, offload
-from beliefd.steward.queries import all_entries, policies_of
+from beliefd.steward.write.steward import Steward
 
 
 async def counterfactual(steward: Steward, session_id: str, source_ids: list[str]) -> Counterfactual:

@@ -16,7 +16,7 @@ from beliefd.ledger.chain import read
 from beliefd.protocol import knowledge_answers as answers
 from beliefd.protocol.answers import Answer
 from beliefd.steward.call import Call
-from beliefd.steward.handle import Steward
+from beliefd.steward.write.steward import Steward
 
 MOST: Final = 1_000
 """So many pieces of each kind an answer holds."""

@@ -13,13 +13,13 @@ from beliefd.kernel.commands import Command, DeclareSession
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import LedgerBroken, policy_hash, read
-from beliefd.steward.lanes import Lanes, ledger_broken
-from beliefd.steward.lookout import NOTHING_ASIDE, Aside, Detector, Lookout
-from beliefd.steward.outside import Outside
+from beliefd.steward.effects.runner import Runner
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments, Detector, FactFinder
 from beliefd.steward.policies import DEFAULT, GIVEN, Origin
-from beliefd.steward.positions import Positions
-from beliefd.steward.runner import Runner
-from beliefd.steward.turn import Outcome, Waiting, refusal
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.session_queue import SessionQueues, ledger_broken
+from beliefd.steward.write.turn import Outcome, QueuedCommand, refusal
 from beliefd.stores.base import Remembered, Store
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry, default_registry
@@ -35,7 +35,7 @@ class Steward:
         self,
         store: Store,
         policy: Policy | None = None,
-        outside: Outside | None = None,
+        environment: Environment | None = None,
         detector: Detector | None = None,
         registry: Registry | None = None,
         signer: Signer | None = None,
@@ -47,14 +47,14 @@ class Steward:
         self.registry = registry or default_registry
         self.signer = signer
         self.judges = judges or Judges()
-        self.lookout = Lookout(store, self.registry, detector)
+        self.lookout = FactFinder(store, self.registry, detector)
         self.positions = Positions(store)
-        self.outside = outside or Outside()
+        self.environment = environment or Environment()
         self.adopt(policy or Policy(), DEFAULT if policy is None else GIVEN)
         self.stored_policies: set[str] = set()
         self.decided: Counter[tuple[str, str]] = Counter()
         self.retries = 0
-        self._lanes = Lanes(self)
+        self._lanes = SessionQueues(self)
         self.effects: set[asyncio.Task[Any]] = set()
         self.runner = runner or Runner()
         self.feeds: set[asyncio.Event] = set()
@@ -74,17 +74,17 @@ class Steward:
         *,
         if_match: str | None = None,
         key: str | None = None,
-        aside: Aside = NOTHING_ASIDE,
+        attachments: Attachments = NO_ATTACHMENTS,
     ) -> "asyncio.Future[Outcome]":
         """Queue a command; calls submitted in order are decided in order."""
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._lanes.queue(Waiting(session_id, command, principal, if_match, key, aside, done))
+        self._lanes.queue(QueuedCommand(session_id, command, principal, if_match, key, attachments, done))
         return done
 
     async def declare(
         self, command: DeclareSession, principal: Principal, *, key: str | None = None
     ) -> Outcome:
-        return await self.submit(self.outside.new_id(), command, principal, key=key)
+        return await self.submit(self.environment.new_id(), command, principal, key=key)
 
     def end_feeds(self) -> None:
         """Wake every live feed for the last time: a server that stops must not wait for its listeners."""

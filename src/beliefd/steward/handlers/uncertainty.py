@@ -7,11 +7,11 @@ from beliefd.kernel.policy import UncertaintyPolicy
 from beliefd.protocol import uncertainty_messages as messages
 from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
 from beliefd.protocol.wire import convert
-from beliefd.steward.calibrations import kept
 from beliefd.steward.call import Call
-from beliefd.steward.handle import Steward
-from beliefd.steward.measuring import many
+from beliefd.steward.facts.measuring import many
+from beliefd.steward.handlers.calibrations import kept
 from beliefd.steward.offload import HEAVY_ITEMS, offload
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import CalibrationRow
 from beliefd.uncertainty.calibrations import calibrated, decoded
 from beliefd.uncertainty.confidence_score import confidence_score, fit_isotonic, fit_temperature

@@ -22,14 +22,14 @@ from beliefd.knowledge.graph import NOTHING, GraphRows, merged
 from beliefd.knowledge.rows import graph_rows
 from beliefd.ledger.chain import Sealed, head_of, payload_of, seal, state_hash_due
 from beliefd.ledger.replay import Position
+from beliefd.steward.facts.finder import EXAMINED, Attachments
 from beliefd.steward.inbox import inbox_rows
-from beliefd.steward.lookout import EXAMINED, Aside
 from beliefd.steward.offload import HEAVY_ITEMS
-from beliefd.steward.positions import pack, session_not_found
+from beliefd.steward.write.positions import pack, session_not_found
 from beliefd.stores.base import Append, InboxRow, Remembered, Snapshot
 
 if TYPE_CHECKING:
-    from beliefd.steward.handle import Steward
+    from beliefd.steward.write.steward import Steward
 
 ANY_HEAD: Final = (None, "*")
 """What If-Match says when any head will do."""
@@ -49,7 +49,7 @@ class Outcome(Struct, frozen=True):
     repeated: bool = False
 
 
-class Waiting(Struct):
+class QueuedCommand(Struct):
     """A call that waits for its turn."""
 
     session_id: str
@@ -57,7 +57,7 @@ class Waiting(Struct):
     principal: Principal
     if_match: str | None
     key: str | None
-    aside: Aside
+    attachments: Attachments
     done: "asyncio.Future[Outcome]"
     recent: int | None = None
 
@@ -88,7 +88,7 @@ class Turn:
         self.session = None if position is None else position.session
         self.head = self._expected
         self.entries: list[Sealed] = []
-        self._outcomes: list[tuple[Waiting, Outcome | BeliefdError]] = []
+        self._outcomes: list[tuple[QueuedCommand, Outcome | BeliefdError]] = []
         self._used: dict[tuple[str, str], tuple[Remembered, Outcome]] = {}
         self._verdicts: list[tuple[str, str]] = []
         self._now = ""
@@ -98,7 +98,7 @@ class Turn:
         # Another policy may come into force while a turn waits for a detector or for the disk.
         self.policies: dict[str, Policy] = {}
 
-    async def take(self, call: Waiting) -> None:
+    async def take(self, call: QueuedCommand) -> None:
         """Find out what the call needs to be decided with, and decide it."""
         try:
             outcome = await self._remembered(call) if call.key is not None else None
@@ -113,7 +113,7 @@ class Turn:
         else:
             self.take_now(call, findings)
 
-    def take_now(self, call: Waiting, findings: Findings | None = None) -> None:
+    def take_now(self, call: QueuedCommand, findings: Findings | None = None) -> None:
         outcome: Outcome | BeliefdError
         try:
             outcome = self._decide(call, findings)
@@ -121,17 +121,17 @@ class Turn:
             outcome = _as_answer(error)
         self._outcomes.append((call, outcome))
 
-    async def _findings(self, call: Waiting) -> Findings | None:
+    async def _findings(self, call: QueuedCommand) -> Findings | None:
         steward, command = self._steward, call.command
         if not isinstance(command, EXAMINED):
             return None
         if call.recent is None:  # a call that is decided again has still been made once
-            call.recent = steward.lookout.count(command, call.principal, steward.policy)
-        return await steward.lookout.findings(
-            self.session, command, call.principal, steward.policy, call.recent, call.aside
+            call.recent = steward.finder.count(command, call.principal, steward.policy)
+        return await steward.finder.findings(
+            self.session, command, call.principal, steward.policy, call.recent, call.attachments
         )
 
-    async def _remembered(self, call: Waiting) -> Outcome | None:
+    async def _remembered(self, call: QueuedCommand) -> Outcome | None:
         assert call.key is not None  # noqa: S101
         who = call.principal.id
         here = self._used.get((who, call.key))
@@ -146,16 +146,16 @@ class Turn:
             )
         return replace(here[1], repeated=True) if here else await self._steward.recall(used)
 
-    def _decide(self, call: Waiting, findings: Findings | None) -> Outcome:
+    def _decide(self, call: QueuedCommand, findings: Findings | None) -> Outcome:
         command, before = call.command, self.session
         if before is None and not isinstance(command, DeclareSession):
             raise session_not_found(self._session_id)
         self._check_head(call)
         steward = self._steward
-        self._now = steward.outside.now()
+        self._now = steward.environment.now()
         facts = Facts(
             now=self._now,
-            event_id=steward.outside.new_id(),
+            event_id=steward.environment.new_id(),
             principal=call.principal,
             policy=steward.policy,
             policy_hash=steward.policy_hash,
@@ -184,7 +184,7 @@ class Turn:
             self._used[call.principal.id, call.key] = (used, outcome)
         return outcome
 
-    def _check_head(self, call: Waiting) -> None:
+    def _check_head(self, call: QueuedCommand) -> None:
         if call.if_match in ANY_HEAD:
             return
         head_id = None if self.head is None else self.head.event_id

@@ -27,8 +27,8 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.proposals import Propose, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal
-from beliefd.steward.calls import Proof, confirmed_finding, proposal_findings
-from beliefd.steward.measuring import with_standings
+from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
+from beliefd.steward.facts.measuring import with_standings
 from beliefd.stores.base import Store
 from beliefd.tools.registry import Registry
 
@@ -44,17 +44,17 @@ MAX_RUNNING: Final = 16
 """So many questions may be with a detector at once; those that hang count too."""
 
 
-class Aside(Struct, frozen=True):
+class Attachments(Struct, frozen=True):
     """What came with a command and is no part of it: where it came from, and what proves the tokens in it."""
 
     origin: str | None = None
     proofs: tuple[Proof | None, ...] = ()
 
 
-NOTHING_ASIDE: Final = Aside()
+NO_ATTACHMENTS: Final = Attachments()
 
 
-class Lookout:
+class FactFinder:
     """Gathers findings. The built-in detector runs in place, any other apart and against the clock."""
 
     def __init__(self, store: Store, registry: Registry, detector: Detector | None = None) -> None:
@@ -71,16 +71,18 @@ class Lookout:
         principal: Principal,
         policy: Policy,
         recent: int,
-        aside: "Aside",
+        attachments: "Attachments",
     ) -> Findings | None:
         """Facts for a command that needs some; None where there is nothing to find out."""
         if isinstance(command, SubmitClaims):
-            found = await self.examine(command.bundle, session, principal.id, policy, recent, aside.origin)
+            found = await self.examine(
+                command.bundle, session, principal.id, policy, recent, attachments.origin
+            )
             return await with_standings(found, command)
         if session is None:
             return None
         if isinstance(command, Propose):
-            return proposal_findings(session, command.candidates, aside.proofs, policy, self._registry)
+            return proposal_findings(session, command.candidates, attachments.proofs, policy, self._registry)
         if isinstance(command, Remember):
             return await self._confirmation(session, command)
         if isinstance(command, DesignExperiment):

@@ -1,4 +1,4 @@
-"""Lanes: calls to one session are decided one after the other, and written in that order.
+"""SessionQueues: calls to one session are decided one after the other, and written in that order.
 
 A lane takes all that wait and appends them in one transaction at the expected head. Where the store keeps
 the order of appends, the next turn is decided on the head that the last one will leave, while that one is
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.chain import LedgerBroken
 from beliefd.ledger.replay import Position
-from beliefd.steward.turn import ANY_HEAD, Turn, Waiting
+from beliefd.steward.write.turn import ANY_HEAD, QueuedCommand, Turn
 from beliefd.stores.base import HeadMoved, StorageUnavailable
 
 if TYPE_CHECKING:
-    from beliefd.steward.handle import Steward
+    from beliefd.steward.write.steward import Steward
 
 BATCH: Final = 512
 AT_ONCE: Final = 32
@@ -29,18 +29,18 @@ UNDER_WAY: Final = 4
 MAX_ATTEMPTS: Final = 200
 
 
-class Lane:
+class SessionQueue:
     """Calls that wait for their turn on one session, and what is under way; gone when it is empty."""
 
     __slots__ = ("again", "calls", "halted", "lined_up", "session_id", "task", "tip", "turns")
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
-        self.calls: list[Waiting] = []
+        self.calls: list[QueuedCommand] = []
         self.turns: deque[asyncio.Future[None]] = deque()
         self.tip: Position | None = None
         """Where the session stands once all turns are written."""
-        self.again: list[Waiting] = []
+        self.again: list[QueuedCommand] = []
         self.halted = False
         self.task: asyncio.Task[None] | None = None
         self.lined_up = False
@@ -49,29 +49,29 @@ class Lane:
     def work(self) -> "list[asyncio.Future[Any]]":
         return [*self.turns, *([] if self.task is None else [self.task])]
 
-    def next_calls(self) -> list[Waiting]:
+    def next_calls(self) -> list[QueuedCommand]:
         calls = self.calls[:BATCH]
         del self.calls[:BATCH]
         return calls
 
 
-class Lanes:
+class SessionQueues:
     """All lanes that hold something."""
 
     def __init__(self, steward: "Steward") -> None:
         self._steward = steward
         self._under_way = UNDER_WAY if steward.store.keeps_order else 1
-        self._lanes: dict[str, Lane] = {}
-        self._ready: list[Lane] = []
+        self._lanes: dict[str, SessionQueue] = {}
+        self._ready: list[SessionQueue] = []
         self._waiting = 0
 
     def __bool__(self) -> bool:
         return bool(self._lanes)
 
-    def queue(self, call: Waiting) -> None:
+    def queue(self, call: QueuedCommand) -> None:
         lane = self._lanes.get(call.session_id)
         if lane is None:
-            lane = self._lanes[call.session_id] = Lane(call.session_id)
+            lane = self._lanes[call.session_id] = SessionQueue(call.session_id)
         lane.calls.append(call)
         self._line_up(lane)
         if lane.lined_up:
@@ -91,7 +91,7 @@ class Lanes:
             for one in lane.work:
                 one.cancel()
 
-    def _line_up(self, lane: Lane) -> None:
+    def _line_up(self, lane: SessionQueue) -> None:
         """The lane has its turn when the event loop comes round: until then more may come to wait in it."""
         if lane.lined_up or lane.task is not None or lane.halted or len(lane.turns) >= self._under_way:
             return
@@ -112,7 +112,7 @@ class Lanes:
             elif not lane.turns:
                 lane.task = asyncio.ensure_future(self._drain(lane))
 
-    def _take_turn(self, lane: Lane, position: Position) -> None:
+    def _take_turn(self, lane: SessionQueue, position: Position) -> None:
         """Nothing has to be waited for but the store: no task is needed for that."""
         calls = lane.next_calls()
         turn = Turn(self._steward, lane.session_id, position)
@@ -130,7 +130,9 @@ class Lanes:
             fail(calls, told(error))
         self._go_on(lane)
 
-    def _appended(self, lane: Lane, calls: list[Waiting], turn: Turn, work: "asyncio.Future[None]") -> None:
+    def _appended(
+        self, lane: SessionQueue, calls: list[QueuedCommand], turn: Turn, work: "asyncio.Future[None]"
+    ) -> None:
         lane.turns.remove(work)
         error = asyncio.CancelledError() if work.cancelled() else work.exception()
         if error is None:
@@ -149,13 +151,13 @@ class Lanes:
                 return
         self._go_on(lane)
 
-    def _go_on(self, lane: Lane) -> None:
+    def _go_on(self, lane: SessionQueue) -> None:
         if lane.calls:
             self._line_up(lane)
         elif not lane.turns:
             del self._lanes[lane.session_id]
 
-    async def _drain(self, lane: Lane, *, lost: bool = False) -> None:
+    async def _drain(self, lane: SessionQueue, *, lost: bool = False) -> None:
         """The same for calls that have to wait for more: a task takes all that come while it is there."""
         try:
             while calls := lane.next_calls():
@@ -170,7 +172,7 @@ class Lanes:
         finally:
             del self._lanes[lane.session_id]
 
-    async def _settle(self, session_id: str, calls: list[Waiting], *, lost: bool) -> None:
+    async def _settle(self, session_id: str, calls: list[QueuedCommand], *, lost: bool) -> None:
         for attempt in range(MAX_ATTEMPTS):
             try:
                 if attempt == 0 and lost:
@@ -189,7 +191,7 @@ class Lanes:
                 return
         fail(calls, BeliefdError(Code.CONFLICT, "too many writers on this session; try again"))
 
-    async def _process(self, session_id: str, calls: list[Waiting]) -> None:
+    async def _process(self, session_id: str, calls: list[QueuedCommand]) -> None:
         turn = Turn(self._steward, session_id, await self._position(session_id, calls))
         for call in calls:
             await turn.take(call)
@@ -197,7 +199,7 @@ class Lanes:
             await turn.write()
         turn.answer()
 
-    async def _position(self, session_id: str, calls: list[Waiting]) -> Position | None:
+    async def _position(self, session_id: str, calls: list[QueuedCommand]) -> Position | None:
         """Where to decide from. The cache may be old: an append finds that out, If-Match must ask before."""
         positions = self._steward.positions
         if any(call.if_match not in ANY_HEAD for call in calls):
@@ -220,7 +222,7 @@ def ledger_broken(error: LedgerBroken) -> BeliefdError:
     )
 
 
-def fail(calls: list[Waiting], error: BaseException) -> None:
+def fail(calls: list[QueuedCommand], error: BaseException) -> None:
     for call in calls:
         if not call.done.done():
             call.done.set_exception(error)

@@ -22,7 +22,7 @@ import msgspec
 from beliefd.kernel.claims.approvals import Approval
 from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.ledger.chain import LedgerBroken
-from beliefd.steward.handle import Steward
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import InboxRow, StorageUnavailable
 
 log = logging.getLogger("beliefd.webhook")

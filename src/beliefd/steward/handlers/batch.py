@@ -12,9 +12,9 @@ from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.protocol.operations import BY_NAME
 from beliefd.protocol.wire import bind, convert, parse_object
-from beliefd.steward.handle import Outcome, Steward
-from beliefd.steward.positions import session_not_found
-from beliefd.steward.usecases import Call, answer_to
+from beliefd.steward.dispatch import Call, answer_to
+from beliefd.steward.write.positions import session_not_found
+from beliefd.steward.write.steward import Outcome, Steward
 
 VERBS: Final[dict[str, type]] = {
     str(kind.__struct_config__.tag): kind

@@ -14,8 +14,8 @@ from beliefd.kernel.canonical import canonical
 from beliefd.kernel.substrate.events import Call, OutcomeRecorded
 from beliefd.kernel.substrate.proposals import RecordOutcome
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.steward.calls import files_of, tightened
-from beliefd.steward.handle import Steward
+from beliefd.steward.facts.call_facts import files_of, tightened
+from beliefd.steward.write.steward import Steward
 from beliefd.tools.registry import Tool, ToolResult
 
 log = logging.getLogger("beliefd.effects")

@@ -27,9 +27,9 @@ from beliefd.protocol.answers import (
     Why,
     snapshot_of,
 )
-from beliefd.steward.handle import Steward
 from beliefd.steward.offload import is_heavy, offload
-from beliefd.steward.positions import session_not_found
+from beliefd.steward.write.positions import session_not_found
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import StorageUnavailable
 
 

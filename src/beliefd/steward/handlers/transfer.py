@@ -15,10 +15,10 @@ from beliefd.ledger.replay import Position
 from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_line, read_export
 from beliefd.ledger.verify import verify
 from beliefd.protocol.answers import Imported, snapshot_of
-from beliefd.steward.handle import Outcome, Steward
+from beliefd.steward.handlers.ledger import policy_documents
 from beliefd.steward.inbox import all_rows
-from beliefd.steward.positions import session_not_found
-from beliefd.steward.queries import policy_documents
+from beliefd.steward.write.positions import session_not_found
+from beliefd.steward.write.steward import Outcome, Steward
 from beliefd.stores.base import Append, HeadMoved
 
 MERGE_ATTEMPTS = 50

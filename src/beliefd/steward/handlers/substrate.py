@@ -33,11 +33,11 @@ from beliefd.protocol import substrate_answers as answers
 from beliefd.protocol.substrate_operations import CallRequest, CapabilityRequest, ProposalRequest
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.calls import UNPROVEN, Proof, check_token, presented
-from beliefd.steward.claims import submitted
-from beliefd.steward.handle import Steward
-from beliefd.steward.lookout import Aside
-from beliefd.steward.verdicts import candidate_answer
+from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, presented
+from beliefd.steward.facts.finder import Attachments
+from beliefd.steward.handlers.claims import submitted
+from beliefd.steward.handlers.verdicts import candidate_answer
+from beliefd.steward.write.steward import Steward
 
 
 async def show_state(steward: Steward, call: Call) -> answers.StateAnswer:
@@ -80,7 +80,9 @@ async def propose(steward: Steward, call: Call) -> answers.ProposalAnswer:
     command = Propose(
         provenance=asked.provenance, candidates=tuple(candidates), state_snapshot_id=asked.state_snapshot_id
     )
-    outcome = await submitted(steward, call.session_id, command, call, Aside(call.origin, tuple(proofs)))
+    outcome = await submitted(
+        steward, call.session_id, command, call, Attachments(call.origin, tuple(proofs))
+    )
     event = outcome.event
     assert isinstance(event, Arbitrated)  # noqa: S101 - what is not refused was arbitrated
     return answers.ProposalAnswer(
@@ -164,14 +166,14 @@ async def remember(steward: Steward, call: Call) -> answers.MemoryAnswer:
     outcome = await submitted(steward, call.session_id, command, call)
     assert isinstance(outcome.event, Remembered)  # noqa: S101
     state = outcome.session.memory[command.entry.memory_id]
-    view = _memory(state, steward.outside.now())
+    view = _memory(state, steward.environment.now())
     return answers.MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
 
 
 async def list_memory(steward: Steward, call: Call) -> answers.MemoryPage:
     """What has not expired; entries leave the view, never the ledger."""
     session = (await steward.positions.existing(call.session_id)).session
-    now = steward.outside.now()
+    now = steward.environment.now()
     views = [_memory(session.memory[name], now) for name in sorted(session.memory)]
     live = [view for view in views if view.expires_at is None or seconds(view.expires_at) > seconds(now)]
     if call.query["show"] == "review":

@@ -48,13 +48,13 @@ from beliefd.protocol.firewall_answers import intent_view
 from beliefd.protocol.submitted import SubmittedBundle
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.expiry import expire_due
-from beliefd.steward.handle import Outcome, Steward, refusal
+from beliefd.steward.effects.expiry import expire_due
+from beliefd.steward.facts.finder import Attachments
+from beliefd.steward.facts.measuring import with_standings
+from beliefd.steward.handlers.verdicts import candidate_answer
 from beliefd.steward.inbox import DONE, RUNNING
-from beliefd.steward.lookout import Aside
-from beliefd.steward.measuring import with_standings
 from beliefd.steward.policies import bring_into_force
-from beliefd.steward.verdicts import candidate_answer
+from beliefd.steward.write.steward import Outcome, Steward, refusal
 
 _IN_FIELD = re.compile(r"in field `([^`]+)`$")
 
@@ -108,11 +108,11 @@ async def check_bundle(
     steward: Steward, command: SubmitClaims, principal: Principal, origin: str | None = None
 ) -> answers.JudgedBundle:
     """Run the gates as a submission would, and write nothing."""
-    examined = await steward.lookout.examine(command.bundle, None, principal.id, steward.policy, 0, origin)
+    examined = await steward.finder.examine(command.bundle, None, principal.id, steward.policy, 0, origin)
     found = await with_standings(examined, command)
     facts = Facts(
-        now=steward.outside.now(),
-        event_id=steward.outside.new_id(),
+        now=steward.environment.now(),
+        event_id=steward.environment.new_id(),
         principal=principal,
         policy=steward.policy,
         policy_hash=steward.policy_hash,
@@ -242,7 +242,7 @@ async def _grant(steward: Steward, call: Call, command: Command) -> answers.Gran
 
 
 async def submitted(
-    steward: Steward, session_id: str, command: Command, call: Call, aside: Aside | None = None
+    steward: Steward, session_id: str, command: Command, call: Call, attachments: Attachments | None = None
 ) -> Outcome:
     """Submit on a caller's behalf; a refusal is raised as the error it names."""
     outcome = await steward.submit(
@@ -251,7 +251,7 @@ async def submitted(
         call.principal,
         if_match=call.if_match,
         key=call.key,
-        aside=aside or Aside(call.origin),
+        attachments=attachments or Attachments(call.origin),
     )
     if (refused := refusal(outcome)) is not None:
         raise refused

@@ -15,9 +15,9 @@ from beliefd.kernel.firewall.events import ExperimentDesigned
 from beliefd.kernel.firewall.experiments import ExperimentSpec, Frozen, RunReport
 from beliefd.kernel.state import Session
 from beliefd.ledger.chain import Entry, LedgerBroken, read
-from beliefd.steward.effects import EXECUTOR
-from beliefd.steward.handle import Steward
-from beliefd.steward.runner import Underway
+from beliefd.steward.effects.runner import Underway
+from beliefd.steward.effects.tools import EXECUTOR
+from beliefd.steward.write.steward import Steward
 
 if TYPE_CHECKING:
     from beliefd.experiments.engine import Progress

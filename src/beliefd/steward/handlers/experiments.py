@@ -15,11 +15,11 @@ from beliefd.protocol import firewall_answers as answers
 from beliefd.protocol.firewall_operations import DesignRequest, ReproduceRequest, RunRequest
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.claims import submitted
-from beliefd.steward.firewall import page
-from beliefd.steward.handle import Steward
-from beliefd.steward.runs import begin, conduct, entry_of, frozen_plan, need_source
-from beliefd.steward.substrate import as_recorded
+from beliefd.steward.effects.runs import begin, conduct, entry_of, frozen_plan, need_source
+from beliefd.steward.handlers.claims import submitted
+from beliefd.steward.handlers.speculation import page
+from beliefd.steward.handlers.substrate import as_recorded
+from beliefd.steward.write.steward import Steward
 
 
 async def design_experiment(steward: Steward, call: Call) -> answers.ExperimentView:

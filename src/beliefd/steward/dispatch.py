@@ -16,21 +16,14 @@ from beliefd.protocol import answers
 from beliefd.protocol.answers import snapshot_of
 from beliefd.protocol.operations import BY_NAME, AskCounterfactual, Operation
 from beliefd.protocol.wire import bind, convert, query_values
-from beliefd.steward import (
-    calibrations,
-    claims,
-    experiments,
-    firewall,
-    propositions,
-    queries,
-    substrate,
-    transfer,
-    uncertainty,
-)
 from beliefd.steward.call import Call
-from beliefd.steward.counterfactual import counterfactual
-from beliefd.steward.handle import Outcome, Steward, refusal
+from beliefd.steward.handlers import calibrations, claims, experiments, substrate, transfer, uncertainty
+from beliefd.steward.handlers import knowledge as propositions
+from beliefd.steward.handlers import ledger as queries
+from beliefd.steward.handlers import speculation as firewall
+from beliefd.steward.handlers.counterfactual import counterfactual
 from beliefd.steward.offload import HEAVY_ITEMS, offload
+from beliefd.steward.write.steward import Outcome, Steward, refusal
 
 __all__ = ["HANDLERS", "VERBS", "Call", "admit", "answer_to", "authorise", "perform", "submit"]
 

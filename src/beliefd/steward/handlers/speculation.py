@@ -24,9 +24,9 @@ from beliefd.protocol.firewall_answers import intent_view
 from beliefd.protocol.firewall_operations import EvidenceRequest, IntentRequest, SpeculationRequest
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.claims import submitted
-from beliefd.steward.handle import Steward
-from beliefd.steward.substrate import as_recorded
+from beliefd.steward.handlers.claims import submitted
+from beliefd.steward.handlers.substrate import as_recorded
+from beliefd.steward.write.steward import Steward
 
 T = TypeVar("T")
 

@@ -5,8 +5,8 @@ import asyncio
 from beliefd.kernel.substrate.events import Call, CandidateResult, OutcomeRecorded
 from beliefd.ledger.chain import read
 from beliefd.protocol import substrate_answers as answers
-from beliefd.steward.effects import carry_out
-from beliefd.steward.handle import Outcome, Steward
+from beliefd.steward.effects.tools import carry_out
+from beliefd.steward.write.steward import Outcome, Steward
 
 
 async def candidate_answer(
