@@ -153,7 +153,7 @@ def test_hanging_detectors_are_bounded_and_others_go_on_when_they_come_back() ->
             assert house.agent.submit_claims(session, bundle()).decision == "DEFER"
         assert len(started) == MAX_RUNNING
         let_go.set()
-        house.steward.adopt(policy(adversarial={"timeout_ms": 60_000}))
+        house.steward.in_force.adopt(policy(adversarial={"timeout_ms": 60_000}))
         for _ in range(100):
             if house.agent.submit_claims(session, bundle()).decision == "PUBLISH":
                 break
@@ -337,7 +337,7 @@ def test_a_call_that_loses_a_race_is_counted_once(tmp_path: Path) -> None:
         one.ann.eliminate(session, source_id="s", observation_id="o", eliminated=["h1"], justification={})
         two.clock._ids = 1_000
         assert two.agent.submit_claims(session, bundle()).decision == "PUBLISH"
-        assert two.steward.retries == 1
+        assert two.steward.counts.retries == 1
         assert two.agent.submit_claims(session, bundle()).decision == "PUBLISH"
         assert two.agent.submit_claims(session, bundle()).decision == "DEFER"
 
@@ -353,8 +353,8 @@ def test_a_page_of_another_site_needs_policy_to_name_it() -> None:
             return judged.decision
 
         assert decision() == "REFUSE"
-        house.steward.adopt(policy(security={"allowed_origins": ["https://a.example"]}))
+        house.steward.in_force.adopt(policy(security={"allowed_origins": ["https://a.example"]}))
         assert decision() == "PUBLISH"
-        house.steward.adopt(policy(security={"allowed_origins": ["https://b.example"]}))
+        house.steward.in_force.adopt(policy(security={"allowed_origins": ["https://b.example"]}))
         assert decision() == "REFUSE"
         assert house.agent.verify(session).ok

@@ -147,7 +147,7 @@ def test_what_follows_a_time_out_is_the_policy_of_that_moment(build: Build) -> N
     house = build(**expiring("keep"))
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
-    house.steward.adopt(policy(approvals={"on_expiry": "refuse"}))
+    house.steward.in_force.adopt(policy(approvals={"on_expiry": "refuse"}))
     house.clock.advance(HOUR)
     house.expire()
     assert house.agent.show_claims(session, waiting.id).decision == "REFUSE"

@@ -8,10 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from beliefd.embedded import AsyncEmbedded
+from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.environment import Environment
-from beliefd.steward.handlers.ledger import feed
 from beliefd.steward.tokens import LOCAL_AGENT
-from beliefd.steward.write.steward import Steward
 from beliefd.stores.opening import open_store
 from tests.faults.load import HYPOTHESES, ONTOLOGY
 from tests.faults.place import Place
@@ -47,7 +46,7 @@ class Clock:
 async def opened(place: Place, clock: Clock) -> AsyncEmbedded:
     place.data.mkdir(exist_ok=True)
     store = await open_store(place.store or place.file)
-    return AsyncEmbedded(Steward(store, environment=clock.outside), LOCAL_AGENT)
+    return AsyncEmbedded(bootstrap(store, environment=clock.outside), LOCAL_AGENT)
 
 
 def test_a_clock_that_jumps_leaves_order_paging_feeds_and_verification_alone(place: Place) -> None:
@@ -63,7 +62,7 @@ def test_a_clock_that_jumps_leaves_order_paging_feeds_and_verification_alone(pla
             page = await ledgers.audit_trace(session_id, since_event_id=ids[99])
             assert [event["event_id"] for event in page.events] == ids[100:]
             assert [event["ts"] for event in page.events] != sorted(event["ts"] for event in page.events)
-            async for chunk in feed(ledgers.steward, session_id, 1):
+            async for chunk in ledgers.runtime.feeds.follow(session_id, 1):
                 assert [entry.event_id for entry in chunk or ()] == ids
                 break
             verified = await ledgers.verify(session_id)

@@ -11,7 +11,8 @@ from beliefd.kernel.commands import Command, DeclareSession
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.chain import Sealed
-from beliefd.steward.write.steward import Outcome, Steward
+from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.frozen import frozen_outside
@@ -40,7 +41,9 @@ class World(Calls):
     ) -> None:
         self._loop = asyncio.new_event_loop()
         self.principal = principal
-        self.steward = Steward(store or MemoryStore(), policy, frozen_outside(lane=lane))
+        environment = frozen_outside(lane=lane)
+        self.runtime = bootstrap(store or MemoryStore(), policy, environment=environment)
+        self.steward = self.runtime.steward
 
     def run(self, work: Awaitable[T]) -> T:
         async def wrapped() -> T:
@@ -49,7 +52,7 @@ class World(Calls):
         return self._loop.run_until_complete(wrapped())
 
     def _send(self, request: Request) -> Any:
-        return self.run(send(self.steward, self.principal, request))
+        return self.run(send(self.runtime, self.principal, request))
 
     def say(self, session_id: str, command: Command, principal: Principal | None = None) -> Outcome:
         """Put a command before the steward as it is; a refusal is an outcome, not an error."""
@@ -66,7 +69,7 @@ class World(Calls):
         return self.run(self.steward.store.entries(session_id))
 
     def close(self) -> None:
-        self.run(self.steward.close())
+        self.run(self.runtime.close())
         self._loop.close()
 
     def __enter__(self) -> Self:

@@ -9,7 +9,7 @@ from beliefd.kernel.commands import RequestTermination
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.events import Refused
 from beliefd.ledger.chain import STATE_HASH_EVERY, Sealed
-from beliefd.steward.write.steward import Steward
+from beliefd.steward.bootstrap import bootstrap
 from beliefd.stores.base import Append, StorageUnavailable, Store
 from tests.steward.places import ALICE, BOB, Place, declaration, declared, eliminate, ledger_of, names, seen
 
@@ -33,7 +33,7 @@ async def test_a_retry_after_a_restart_gets_the_first_answer(lasting_place: Plac
     told = await steward.submit(session_id, eliminate("h0000"), ALICE, key="tell")
     refused = await steward.submit(session_id, eliminate("unheard of"), ALICE, key="refuse")
     await steward.submit(session_id, eliminate("h0001"), ALICE)
-    await steward.close()
+    await steward.store.close()
     again = await lasting_place.steward()
     assert seen(await again.declare(declaration(), ALICE, key="open")) == seen(opened)
     assert seen(await again.submit(session_id, eliminate("h0000"), ALICE, key="tell")) == seen(told)
@@ -155,7 +155,7 @@ async def test_an_old_key_costs_the_events_since_a_snapshot_not_the_whole_ledger
                 *(steward.submit(session_id, eliminate("h0000"), ALICE) for _ in range(STATE_HASH_EVERY // 2))
             )
     counting = _Counts(steward.store)
-    again = Steward(counting)  # type: ignore[arg-type]
+    again = bootstrap(counting).steward  # type: ignore[arg-type]
     await again.submit(session_id, eliminate("h0000"), ALICE)
     for turn, answer in answers.items():
         counting.read = 0
@@ -182,7 +182,7 @@ class _LosesAcknowledgements:
 
 async def test_an_answer_lost_on_its_way_is_found_again_by_the_retry(place: Place) -> None:
     store = _LosesAcknowledgements(await place.store())
-    steward = Steward(store)  # type: ignore[arg-type]
+    steward = bootstrap(store).steward  # type: ignore[arg-type]
     session_id = await declared(steward)
     store.losing = True
     with pytest.raises(BeliefdError) as raised:
@@ -196,4 +196,4 @@ async def test_an_answer_lost_on_its_way_is_found_again_by_the_retry(place: Plac
     assert outcomes[0].head.seq == 2
     assert outcomes[0].event.eliminated == ("h0000",)
     assert len(await ledger_of(steward, session_id)) == 6
-    await steward.close()
+    await steward.store.close()

@@ -17,7 +17,7 @@ from beliefd.kernel.substrate.proposals import RecordOutcome
 from beliefd.steward.effects.tools import EXECUTOR
 from beliefd.steward.facts.call_facts import presented
 from beliefd.steward.facts.finder import Attachments
-from beliefd.steward.write.steward import Outcome
+from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import StorageUnavailable
 from beliefd.tools import threads
 from tests.claims.support import refused
@@ -187,7 +187,7 @@ def test_who_goes_away_does_not_take_the_outcome_along(house: House, stuck: thre
 
     async def impatient() -> None:
         request = substrate_requests.propose(session, [candidate], "agent", (), None, None, None)
-        task = asyncio.ensure_future(send(house.steward, house.agent.principal, request))
+        task = asyncio.ensure_future(send(house.runtime, house.agent.principal, request))
         await asyncio.to_thread(wait_until, lambda: house.toolbox.count == 1)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -119,15 +119,12 @@ def replay(target: Target, source: str) -> None:
 
     Where something was speculated, it is also rebuilt without that: nothing else may have changed.
     """
-    from beliefd.ledger.chain import LedgerBroken
-    from beliefd.steward.write.steward import ledger_broken
+    from beliefd.steward.failures import translating
 
     is_file = source == "-" or Path(source).is_file()
     data = _read(source) if is_file else target.ask(lambda calls: calls.export(source))
-    try:
+    with translating():
         answer = _replayed(_exported(data))
-    except LedgerBroken as error:
-        raise ledger_broken(error) from None
     target.show(answer, _replay_view)
     if not answer["same"]:
         sys.exit(Exit.LEDGER_BROKEN)
@@ -219,10 +216,10 @@ def verify_stored(embedded: "Embedded", session_id: str) -> "Verified":
     """Verify in this process, with a bar if it takes long."""
     from beliefd.steward.handlers.ledger import verify_session
 
-    steward = embedded.steward
-    head = embedded.run(lambda: steward.store.head(session_id))
+    store = embedded.steward.store
+    head = embedded.run(lambda: store.head(session_id))
     with progress("verifying", 0 if head is None else head.seq) as report:
-        return embedded.run(lambda: verify_session(steward, session_id, report))
+        return embedded.run(lambda: verify_session(store, session_id, report))
 
 
 def _verify_file(path: str) -> "Verified":

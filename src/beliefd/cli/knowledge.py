@@ -22,13 +22,11 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the answer
 @contextmanager
 def _told() -> Iterator[None]:
     from beliefd.knowledge.typedb import GraphUnavailable
-    from beliefd.ledger.chain import LedgerBroken
-    from beliefd.steward.write.steward import ledger_broken
+    from beliefd.steward.failures import translating
 
     try:
-        yield
-    except LedgerBroken as error:
-        raise ledger_broken(error) from None
+        with translating():
+            yield
     except GraphUnavailable as error:
         raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None
 

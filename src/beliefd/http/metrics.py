@@ -32,13 +32,13 @@ class Metrics:
         )
         events = (
             (f'{{verb="{verb}",kind="{kind}"}}', count)
-            for (verb, kind), count in sorted(steward.decided.items())
+            for (verb, kind), count in sorted(steward.counts.decided.items())
         )
         lines = [
             *_family("beliefd_http_requests_total", "counter", "Requests by operation and status", requests),
             *_family("beliefd_http_request_seconds", "histogram", "Time to an answer", self._histogram()),
             *_family("beliefd_events_total", "counter", "Events decided, refusals included", events),
-            *_family("beliefd_append_retries_total", "counter", "Lost races", [("", steward.retries)]),
+            *_family("beliefd_append_retries_total", "counter", "Lost races", [("", steward.counts.retries)]),
             *_family("beliefd_sessions_in_memory", "gauge", "Cached states", [("", len(steward.positions))]),
             *_family("beliefd_start_time_seconds", "gauge", "Since when", [("", round(self._started, 3))]),
         ]

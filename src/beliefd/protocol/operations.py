@@ -155,6 +155,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         max_body=64 * MIB,
         body_media="application/x-ndjson",
         media="application/x-ndjson",
+        stream="lines",
         summary="Many verbs, one a line, answered in order",
     ),
     Operation(
@@ -188,6 +189,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/audit/export",
         answer=None,
         media="application/x-ndjson",
+        stream="lines",
         tag="ledger",
         summary="The ledger as JSON Lines, ready for any verifier",
     ),
@@ -197,6 +199,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/events",
         answer=None,
         media="text/event-stream",
+        stream="events",
         tag="ledger",
         summary="Live feed of entries; resumes from Last-Event-ID",
     ),

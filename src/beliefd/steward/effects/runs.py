@@ -1,4 +1,4 @@
-"""Runs of experiments: carried out once they are let through, and written down however they end.
+"""Runs of experiments: made once they are allowed, and recorded however they end.
 
 INVARIANT: a run begins only after the event that allowed it is durable. If nobody lives to tell how it ended,
 its deadline in the inbox ends it as failed, and no evidence comes of it.
@@ -14,10 +14,12 @@ from beliefd.kernel.firewall.commands import RecordRun
 from beliefd.kernel.firewall.events import ExperimentDesigned
 from beliefd.kernel.firewall.experiments import ExperimentSpec, Frozen, RunReport
 from beliefd.kernel.state import Session
-from beliefd.ledger.chain import Entry, LedgerBroken, read
-from beliefd.steward.effects.runner import Underway
+from beliefd.steward.effects.background import Background
+from beliefd.steward.effects.runner import Runner, Underway
 from beliefd.steward.effects.tools import EXECUTOR
-from beliefd.steward.write.steward import Steward
+from beliefd.steward.entries import entry_of
+from beliefd.steward.write.submitting import Submit
+from beliefd.stores.base import Store
 
 if TYPE_CHECKING:
     from beliefd.experiments.engine import Progress
@@ -26,46 +28,52 @@ log = logging.getLogger("beliefd.runs")
 UNTESTED: Final = "nothing was tested: the run did not end"
 
 
-def begin(steward: Steward, session_id: str, run: Run, frozen: Frozen) -> Underway:
-    """Start carrying a run out; `task` is done when its outcome is in the ledger."""
-    one = Underway(frozen.spec.budget.replicates, asyncio.Event())
-    steward.runner.underway[run.run_id] = one
-    one.task = asyncio.get_running_loop().create_task(_carry_out(steward, session_id, run, frozen, one))
-    steward.effects.add(one.task)
-    one.task.add_done_callback(steward.effects.discard)
-    return one
+class ExperimentRuns:
+    """Makes runs of experiments in this process, and records how they ended."""
 
+    def __init__(self, store: Store, submit: Submit, runner: Runner, background: Background) -> None:
+        self._store = store
+        self._submit = submit
+        self.runner = runner
+        self._background = background
 
-async def _carry_out(steward: Steward, session_id: str, run: Run, frozen: Frozen, one: Underway) -> None:
-    def heard(progress: "Progress") -> None:
-        one.replicates, one.planned = progress.done, progress.of
+    def begin(self, session_id: str, run: Run, frozen: Frozen) -> Underway:
+        """Start making a run; `task` is done when its outcome is in the ledger."""
+        one = Underway(frozen.spec.budget.replicates, asyncio.Event())
+        self.runner.underway[run.run_id] = one
+        one.task = self._background.start(self._make_and_record(session_id, run, frozen, one))
+        return one
 
-    try:
-        report = await conduct(steward, frozen, heard, one.cancelled)
-        await steward.submit(session_id, RecordRun(run_id=run.run_id, report=report), EXECUTOR)
-    except BeliefdError as error:
-        # The store is away, or the ledger takes nothing more: the deadline will say that the run was lost.
-        log.warning("run `%s` could not be recorded: %s", run.run_id, error)
-    finally:
-        del steward.runner.underway[run.run_id]
+    async def _make_and_record(self, session_id: str, run: Run, frozen: Frozen, one: Underway) -> None:
+        def heard(progress: "Progress") -> None:
+            one.replicates, one.planned = progress.done, progress.of
 
+        try:
+            report = await self.make(frozen, heard, one.cancelled)
+            await self._submit(session_id, RecordRun(run_id=run.run_id, report=report), EXECUTOR)
+        except BeliefdError as error:
+            # The store is away, or the ledger takes nothing more: the deadline will end the run as failed.
+            log.warning("run `%s` could not be recorded: %s", run.run_id, error)
+        finally:
+            del self.runner.underway[run.run_id]
 
-async def conduct(
-    steward: Steward, frozen: Frozen, progress: Any = None, cancel: asyncio.Event | None = None
-) -> RunReport:
-    """Make a run, recorded or not. Whatever goes wrong in it is told in the report."""
-    from beliefd.experiments import engine
+    async def make(
+        self, frozen: Frozen, progress: Any = None, cancel: asyncio.Event | None = None
+    ) -> RunReport:
+        """Make a run, recorded or not. Whatever goes wrong in it is told in the report."""
+        from beliefd.experiments import engine
 
-    try:
-        sources = await _sources(steward, frozen.spec)
-        return await engine.run(
-            frozen, executor=steward.runner.executor, sources=sources, progress=progress, cancel=cancel
-        )
-    except BeliefdError as error:  # what the executor lacks, such as an extra that is not installed
-        return unfinished(frozen, "failed", error.message)
-    except Exception as error:  # a defect of ours must not leave a run without an end
-        log.exception("a run of `%s` ended in a defect", frozen.template)
-        return unfinished(frozen, "failed", f"the run ended in a defect: {type(error).__name__}")
+        try:
+            sources = await _sources(self._store, frozen.spec)
+            executor = self.runner.executor
+            return await engine.run(
+                frozen, executor=executor, sources=sources, progress=progress, cancel=cancel
+            )
+        except BeliefdError as error:  # what the executor lacks, such as an extra that is not installed
+            return unfinished(frozen, "failed", error.message)
+        except Exception as error:  # a defect of ours must not leave a run without an end
+            log.exception("a run of `%s` ended in a defect", frozen.template)
+            return unfinished(frozen, "failed", f"the run ended in a defect: {type(error).__name__}")
 
 
 def unfinished(frozen: Frozen, status: Literal["failed", "cancelled"], why: str) -> RunReport:
@@ -95,26 +103,18 @@ def overdue_run(session: Session, run_id: str) -> RecordRun:
     return RecordRun(run_id=run_id, report=report)
 
 
-async def frozen_plan(steward: Steward, session_id: str, experiment: Experiment) -> Frozen:
+async def frozen_plan(store: Store, session_id: str, experiment: Experiment) -> Frozen:
     """The plan as the ledger froze it."""
-    event = (await entry_of(steward, session_id, experiment.event_id)).delta
+    event = (await entry_of(store, session_id, experiment.event_id)).delta
     assert isinstance(event, ExperimentDesigned)  # noqa: S101 - the state names the event that made it
     return event.frozen
 
 
-async def entry_of(steward: Steward, session_id: str, event_id: str) -> Entry:
-    seq = await steward.store.seq_of(session_id, event_id)
-    entries = [] if seq is None else await steward.store.entries(session_id, seq - 1, 1)
-    if not entries:
-        raise LedgerBroken(seq or 0, event_id, "the state names an event that is not there")
-    return read(entries[0].record)
-
-
-async def _sources(steward: Steward, spec: ExperimentSpec) -> dict[str, str]:
+async def _sources(store: Store, spec: ExperimentSpec) -> dict[str, str]:
     """The model code that a plan names by its hash, from what was stored under it."""
     if (name := source_of(spec)) is None:
         return {}
-    content = await steward.store.content(name)
+    content = await store.content(name)
     return {} if content is None else {name: content.decode("utf-8", "replace")}
 
 
@@ -124,8 +124,8 @@ def source_of(spec: ExperimentSpec) -> str | None:
     return source if isinstance(source, str) else None
 
 
-async def need_source(steward: Steward, spec: ExperimentSpec) -> None:
+async def need_source(store: Store, spec: ExperimentSpec) -> None:
     """A plan that names model code is of no use without it."""
-    if (name := source_of(spec)) is not None and await steward.store.content(name) is None:
+    if (name := source_of(spec)) is not None and await store.content(name) is None:
         text = "no content is stored under this hash; store the model's code first"
         raise BeliefdError(Code.INVALID_REQUEST, text, {"path": "$.spec.params.model.source"})

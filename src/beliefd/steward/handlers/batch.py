@@ -1,4 +1,4 @@
-"""Many verbs in one request: one JSON object a line in, one answer a line out, in order."""
+"""Handler of many verbs in one request: one JSON object per line in, one answer per line out, in order."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
@@ -10,56 +10,51 @@ import msgspec
 
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, invalid
-from beliefd.protocol.operations import BY_NAME
 from beliefd.protocol.wire import bind, convert, parse_object
-from beliefd.steward.dispatch import Call, answer_to
-from beliefd.steward.write.positions import session_not_found
-from beliefd.steward.write.steward import Outcome, Steward
+from beliefd.steward.call import Call
+from beliefd.steward.handlers.beliefs import VERBS, answer_to
+from beliefd.steward.offload import offload
+from beliefd.steward.write.positions import existing_head
+from beliefd.steward.write.submitting import Submit
+from beliefd.steward.write.turn import Outcome
+from beliefd.stores.base import Store
 
-VERBS: Final[dict[str, type]] = {
-    str(kind.__struct_config__.tag): kind
-    for kind in (
-        BY_NAME[name].body
-        for name in (
-            "eliminate",
-            "enter_obligation",
-            "request_exit",
-            "declare_conclusion",
-            "request_termination",
-        )
-    )
-}
-
-
+KINDS: Final = {str(one.body.__struct_config__.tag): one.body for one in VERBS.values()}
 WINDOW: Final = 512
 """So many lines are submitted before the first of them is answered: they share their commits."""
 PARSE_IN_THREAD: Final = 256 * 1024
 CHUNK: Final = 64 * 1024
 
-_Waiting = BeliefdError | Awaitable[Outcome]
+_Queued = BeliefdError | Awaitable[Outcome]
 
 
-async def run_batch(steward: Steward, call: Call) -> AsyncGenerator[bytes, None]:
-    """Decide the lines in order and answer them in order, many to a chunk.
+class BatchHandlers:
+    """Many verbs, decided in order."""
 
-    A line that cannot be read answers with its error; the others are not held up by it. If the caller goes
-    away, the lines that were submitted are carried out and the rest is not: always a prefix.
-    """
-    if await steward.store.head(call.session_id) is None:
-        raise session_not_found(call.session_id)
-    for window in _windows(call.body):
-        large = sum(len(line) for _, line in window) > PARSE_IN_THREAD
-        commands = (
-            await asyncio.to_thread(_read, window, call.session_id)
-            if large
-            else _read(window, call.session_id)
-        )
-        waiting = [_submit(steward, call, command) for command in commands]
-        try:
-            async for chunk in _answers(waiting):
-                yield chunk
-        finally:
-            _forget(waiting)
+    def __init__(self, store: Store, submit: Submit) -> None:
+        self._store = store
+        self._submit = submit
+
+    async def batch(self, call: Call) -> AsyncGenerator[bytes, None]:
+        """Decide the lines in order and answer them in order, many per chunk.
+
+        A line that cannot be read answers with its error; the others are not held up by it. If the caller
+        goes away, the lines that were submitted are carried out and the rest is not: always a prefix.
+        """
+        session_id = call.session_id
+        await existing_head(self._store, session_id)
+        for window in _windows(call.body):
+            large = sum(len(line) for _, line in window) > PARSE_IN_THREAD
+            commands = await offload(large, _read, window, session_id)
+            queued: list[_Queued] = [
+                one if isinstance(one, BeliefdError) else self._submit(session_id, one, call.principal)
+                for one in commands
+            ]
+            try:
+                async for chunk in _answers(queued):
+                    yield chunk
+            finally:
+                _forget(queued)
 
 
 def _windows(body: bytes) -> Iterator[list[tuple[int, bytes]]]:
@@ -82,23 +77,17 @@ def _read(window: list[tuple[int, bytes]], session_id: str) -> list[Command | Be
 def _command(line: bytes, session_id: str) -> Command:
     value = parse_object(line)
     verb = value.get("verb")
-    kind = VERBS.get(verb) if isinstance(verb, str) else None
+    kind = KINDS.get(verb) if isinstance(verb, str) else None
     if kind is None:
-        known = ", ".join(f"`{name}`" for name in VERBS)
+        known = ", ".join(f"`{name}`" for name in KINDS)
         raise invalid(f"a line needs `verb`, one of {known}", "$.verb")
     command: Command = convert(bind(value, {"session_id": session_id}), kind)
     return command
 
 
-def _submit(steward: Steward, call: Call, command: Command | BeliefdError) -> _Waiting:
-    if isinstance(command, BeliefdError):
-        return command
-    return steward.submit(call.session_id, command, call.principal)
-
-
-async def _answers(waiting: list[_Waiting]) -> AsyncIterator[bytes]:
+async def _answers(queued: list[_Queued]) -> AsyncIterator[bytes]:
     chunk = bytearray()
-    for item in waiting:
+    for item in queued:
         chunk += msgspec.json.encode(await _answer(item)) + b"\n"
         if len(chunk) > CHUNK:
             yield bytes(chunk)
@@ -106,7 +95,7 @@ async def _answers(waiting: list[_Waiting]) -> AsyncIterator[bytes]:
     yield bytes(chunk)
 
 
-async def _answer(item: _Waiting) -> Any:
+async def _answer(item: _Queued) -> Any:
     if isinstance(item, BeliefdError):
         return item.body
     try:
@@ -115,8 +104,8 @@ async def _answer(item: _Waiting) -> Any:
         return error.body
 
 
-def _forget(waiting: list[_Waiting]) -> None:
+def _forget(queued: list[_Queued]) -> None:
     """Nobody is left to hear these answers; without this, asyncio would complain about each."""
-    for item in waiting:
+    for item in queued:
         if isinstance(item, asyncio.Future):
             item.add_done_callback(lambda done: done.cancelled() or done.exception())

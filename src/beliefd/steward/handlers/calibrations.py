@@ -8,9 +8,9 @@ from beliefd.protocol import uncertainty_messages as messages
 from beliefd.protocol.uncertainty_messages import CalibrationAnswer
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
+from beliefd.steward.environment import Environment
 from beliefd.steward.offload import offload
-from beliefd.steward.write.steward import Steward
-from beliefd.stores.base import CalibrationRow
+from beliefd.stores.base import CalibrationRow, Store
 from beliefd.uncertainty.calibrations import (
     CalibrationSet,
     decoded,
@@ -24,58 +24,64 @@ ATTEMPTS: Final = 20
 Given = messages.StoreCalibration | messages.AppendCalibration
 
 
-async def store_calibration(steward: Steward, call: Call) -> CalibrationAnswer:
-    """A new version that takes the place of the old one; the same set again makes none."""
-    asked = await offload(True, convert, bind(call.body, call.path), messages.StoreCalibration)
-    new = await offload(True, _scored, asked, asked.model, asked.score)
-    document = await offload(True, encoded, new)
-    for _ in range(ATTEMPTS):
-        newest = await steward.store.calibration(asked.name)
-        if newest is not None and newest.document == document:
-            return await offload(True, described, newest)
-        if (row := await _added(steward, asked.name, newest, document)) is not None:
-            return await offload(True, described, row)
-    raise _contended(asked.name)
+class CalibrationHandlers:
+    """Calibration sets, each version kept."""
+
+    def __init__(self, store: Store, environment: Environment) -> None:
+        self._store = store
+        self._environment = environment
+
+    async def store_calibration(self, call: Call) -> CalibrationAnswer:
+        """A new version that takes the place of the old one; the same set again makes none."""
+        asked = await offload(True, convert, bind(call.body, call.path), messages.StoreCalibration)
+        new = await offload(True, _scored, asked, asked.model, asked.score)
+        document = await offload(True, encoded, new)
+        for _ in range(ATTEMPTS):
+            newest = await self._store.calibration(asked.name)
+            if newest is not None and newest.document == document:
+                return await offload(True, described, newest)
+            if (row := await self._added(asked.name, newest, document)) is not None:
+                return await offload(True, described, row)
+        raise _contended(asked.name)
+
+    async def append_calibration(self, call: Call) -> CalibrationAnswer:
+        """A new version with more scores, and a warning if they do not look like those before them."""
+        asked = await offload(True, convert, bind(call.body, call.path), messages.AppendCalibration)
+        for _ in range(ATTEMPTS):
+            newest = await kept(self._store, asked.name)
+            old = await offload(True, decoded, newest.document)
+            new = await offload(True, _scored, asked, old.model, old.score)
+            document = await offload(True, lambda old=old, new=new: encoded(joined(old, new)))
+            if (row := await self._added(asked.name, newest, document)) is not None:
+                warning = await offload(True, drifted, old, new.scores)
+                return await offload(True, described, row, warning)
+        raise _contended(asked.name)
+
+    async def show_calibration(self, call: Call) -> CalibrationAnswer:
+        return await offload(
+            True, described, await kept(self._store, call.path["name"], call.query["version"])
+        )
+
+    async def _added(
+        self, name: str, newest: CalibrationRow | None, document: bytes
+    ) -> CalibrationRow | None:
+        """The next version, or None if somebody else was faster."""
+        row = CalibrationRow(
+            name=name,
+            version=1 if newest is None else newest.version + 1,
+            sha256=version_hash(document),
+            created_at=self._environment.now(),
+            document=document,
+        )
+        return row if await self._store.add_calibration(row) else None
 
 
-async def append_calibration(steward: Steward, call: Call) -> CalibrationAnswer:
-    """A new version with more scores, and a warning if they do not look like those before them."""
-    asked = await offload(True, convert, bind(call.body, call.path), messages.AppendCalibration)
-    for _ in range(ATTEMPTS):
-        newest = await kept(steward, asked.name)
-        old = await offload(True, decoded, newest.document)
-        new = await offload(True, _scored, asked, old.model, old.score)
-        document = await offload(True, lambda old=old, new=new: encoded(joined(old, new)))
-        if (row := await _added(steward, asked.name, newest, document)) is not None:
-            warning = await offload(True, drifted, old, new.scores)
-            return await offload(True, described, row, warning)
-    raise _contended(asked.name)
-
-
-async def show_calibration(steward: Steward, call: Call) -> CalibrationAnswer:
-    return await offload(True, described, await kept(steward, call.path["name"], call.query["version"]))
-
-
-async def kept(steward: Steward, name: str, version: int | None = None) -> CalibrationRow:
-    row = await steward.store.calibration(name, version)
+async def kept(store: Store, name: str, version: int | None = None) -> CalibrationRow:
+    row = await store.calibration(name, version)
     if row is None:
         which = "" if version is None else f"version {version} of a "
         raise BeliefdError(Code.NOT_FOUND, f"there is no {which}calibration set `{name[:64]}`")
     return row
-
-
-async def _added(
-    steward: Steward, name: str, newest: CalibrationRow | None, document: bytes
-) -> CalibrationRow | None:
-    """The next version, or None if somebody else was faster."""
-    row = CalibrationRow(
-        name=name,
-        version=1 if newest is None else newest.version + 1,
-        sha256=version_hash(document),
-        created_at=steward.environment.now(),
-        document=document,
-    )
-    return row if await steward.store.add_calibration(row) else None
 
 
 def _scored(asked: Given, model: str, score: messages.ScoreKind) -> CalibrationSet:

@@ -1,4 +1,4 @@
-"""What if some sources had never spoken? Their commands are left out and all others decided again."""
+"""Handler of the counterfactual: the commands of some sources are left out, all others decided again."""
 
 from beliefd.kernel.commands import Eliminate, Merge
 from beliefd.kernel.events import ConclusionRuled, Refused
@@ -9,19 +9,34 @@ from beliefd.kernel.state import Session
 from beliefd.ledger.chain import LedgerBroken, Sealed, read
 from beliefd.ledger.replay import Redecided, redecide
 from beliefd.protocol.answers import SURVIVORS_PAGE, ConclusionBasis, Counterfactual
-from beliefd.steward.handlers.ledger import all_entries, policies_of
+from beliefd.protocol.operations import AskCounterfactual
+from beliefd.protocol.wire import bind, convert
+from beliefd.steward.call import Call
+from beliefd.steward.handlers.ledger import policies_of
 from beliefd.steward.offload import is_heavy, offload
-from beliefd.steward.write.steward import Steward
+from beliefd.steward.write.positions import session_not_found
+from beliefd.stores.base import Store
 
 
-async def counterfactual(steward: Steward, session_id: str, source_ids: list[str]) -> Counterfactual:
-    """Survivors without the sources, and what each accepted conclusion rests on.
+class CounterfactualHandlers:
+    """Deciding again without some sources; nothing is written."""
 
-    Leaving a command out is not undoing its delta: what another source also claimed stays eliminated.
-    """
-    sealed = await all_entries(steward, session_id)
-    policies = await policies_of(steward, sealed)
-    return await offload(is_heavy(sealed), _imagine, sealed, policies, frozenset(source_ids))
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def counterfactual(self, call: Call) -> Counterfactual:
+        """Survivors without the sources, and what each accepted conclusion rests on.
+
+        Leaving a command out is not undoing its delta: what another source also claimed stays eliminated.
+        """
+        asked = convert(bind(call.body, call.path), AskCounterfactual)
+        sealed = await self._store.entries(call.session_id)
+        if not sealed:
+            raise session_not_found(call.session_id)
+        policies = await policies_of(self._store, sealed)
+        return await offload(
+            is_heavy(sealed), _imagine, sealed, policies, frozenset(asked.without.source_ids)
+        )
 
 
 def _imagine(sealed: list[Sealed], policies: dict[str, Policy], removed: frozenset[str]) -> Counterfactual:

@@ -15,22 +15,122 @@ from beliefd.protocol import firewall_answers as answers
 from beliefd.protocol.firewall_operations import DesignRequest, ReproduceRequest, RunRequest
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.effects.runs import begin, conduct, entry_of, frozen_plan, need_source
-from beliefd.steward.handlers.claims import submitted
-from beliefd.steward.handlers.speculation import page
-from beliefd.steward.handlers.substrate import as_recorded
-from beliefd.steward.write.steward import Steward
+from beliefd.steward.effects.runs import ExperimentRuns, frozen_plan, need_source
+from beliefd.steward.entries import entry_of
+from beliefd.steward.handlers.shared import as_recorded, page
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.submitting import Submit, submit_for
+from beliefd.stores.base import Store
 
 
-async def design_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
-    body = bind(as_recorded(call.body), call.path)
-    given = {name for name, value in body.items() if value is not None}
-    spec = _whole(body["spec"]) if given == {"spec"} else _designed(convert(body, DesignRequest))
-    await need_source(steward, spec)
-    outcome = await submitted(steward, call.session_id, DesignExperiment(spec=spec), call)
-    event = outcome.event
-    assert isinstance(event, ExperimentDesigned)  # noqa: S101 - what is not refused was frozen
-    return await _view(steward, outcome.session, event.experiment)
+class ExperimentHandlers:
+    """Experiments, from their plan to their outcome."""
+
+    def __init__(self, store: Store, positions: Positions, submit: Submit, runs: ExperimentRuns) -> None:
+        self._store = store
+        self._positions = positions
+        self._submit = submit
+        self._runs = runs
+
+    async def design_experiment(self, call: Call) -> answers.ExperimentView:
+        body = bind(as_recorded(call.body), call.path)
+        given = {name for name, value in body.items() if value is not None}
+        spec = _whole(body["spec"]) if given == {"spec"} else _designed(convert(body, DesignRequest))
+        await need_source(self._store, spec)
+        outcome = await submit_for(self._submit, call.session_id, DesignExperiment(spec=spec), call)
+        event = outcome.event
+        assert isinstance(event, ExperimentDesigned)  # noqa: S101 - what is not refused was frozen
+        return await self._view(outcome.session, event.experiment)
+
+    async def list_experiments(self, call: Call) -> answers.ExperimentPage:
+        session = (await self._positions.existing(call.session_id)).session
+        held: list[Experiment] = [session.experiments[name] for name in session.experiments]
+        shown, after = page(held, call, lambda one: one.experiment_id)
+        views = [await self._view(session, one) for one in shown]
+        return answers.ExperimentPage(experiments=views, next=after)
+
+    async def show_experiment(self, call: Call) -> answers.ExperimentView:
+        session = (await self._positions.existing(call.session_id)).session
+        return await self._view(session, _existing(session, call.path["experiment_id"]))
+
+    async def run_experiment(self, call: Call) -> answers.ExperimentView:
+        body = bind(as_recorded(call.body), {"session_id": call.session_id})
+        asked = convert(body, RunRequest)
+        command = StartRun(experiment_id=call.path["experiment_id"])
+        outcome = await submit_for(self._submit, call.session_id, command, call)
+        event = outcome.event
+        assert isinstance(event, RunStarted)  # noqa: S101 - what is not refused was let through
+        underway = self._runs.runner.underway.get(event.run.run_id)
+        # A repeated request has started its run before: it waits with the first one, and starts nothing.
+        if underway is None and not outcome.repeated:
+            experiment = outcome.session.experiments[event.run.experiment_id]
+            frozen = await frozen_plan(self._store, call.session_id, experiment)
+            underway = self._runs.begin(call.session_id, event.run, frozen)
+        if asked.wait and underway is not None and underway.task is not None:
+            # A caller who goes away does not take the run along.
+            await asyncio.shield(underway.task)
+        return await self.show_experiment(call)
+
+    async def cancel_experiment(self, call: Call) -> answers.ExperimentView:
+        session = (await self._positions.existing(call.session_id)).session
+        experiment = _existing(session, call.path["experiment_id"])
+        underway = self._runs.runner.underway.get(experiment.run_id or "")
+        if underway is None or not self._runs.runner.cancel(experiment.run_id or ""):
+            raise BeliefdError(Code.CONFLICT, "no run of it is being made here", {"path": "experiment_id"})
+        if underway.task is not None:
+            await asyncio.shield(underway.task)
+        return await self.show_experiment(call)
+
+    async def reproduce_experiment(self, call: Call) -> answers.Reproduced:
+        convert(bind(as_recorded(call.body), {"session_id": call.session_id}), ReproduceRequest)
+        session = (await self._positions.existing(call.session_id)).session
+        experiment = _existing(session, call.path["experiment_id"])
+        run: Run | None = None if experiment.run_id is None else session.runs[experiment.run_id]
+        if run is None or run.status != "completed" or run.result_hash is None:
+            text = "there is no completed run of it that could be made again"
+            raise BeliefdError(Code.CONFLICT, text, {"path": "experiment_id"})
+        frozen = await frozen_plan(self._store, call.session_id, experiment)
+        report = await self._runs.make(frozen)
+        return answers.Reproduced(
+            experiment_id=experiment.experiment_id,
+            run_id=run.run_id,
+            reproduced=report.result_hash == run.result_hash,
+            recorded_hash=run.result_hash,
+            result_hash=report.result_hash,
+        )
+
+    async def _view(self, session: Session, experiment: Experiment) -> answers.ExperimentView:
+        frozen: Frozen = await frozen_plan(self._store, session.session_id, experiment)
+        run: Run | None = None if experiment.run_id is None else session.runs[experiment.run_id]
+        return answers.ExperimentView(
+            experiment_id=experiment.experiment_id,
+            claim_id=experiment.claim_id,
+            template=experiment.template,
+            spec=frozen.spec,
+            spec_hash=experiment.spec_hash,
+            code_hash=experiment.code_hash,
+            attempt=experiment.attempt,
+            alpha=experiment.alpha,
+            designed_by=experiment.designed_by,
+            designed_at=experiment.designed_at,
+            informed_by=experiment.hints_digest,
+            audit_event_id=experiment.event_id,
+            run_id=experiment.run_id,
+            run=run,
+            report=await self._report(session.session_id, run),
+            progress=None if run is None else self._progress(run),
+        )
+
+    async def _report(self, session_id: str, run: Run | None) -> RunReport | None:
+        if run is None or run.event_id is None:
+            return None
+        event = (await entry_of(self._store, session_id, run.event_id)).delta
+        assert isinstance(event, RunRecorded)  # noqa: S101 - the state names the event that made it
+        return event.report
+
+    def _progress(self, run: Run) -> answers.Progress | None:
+        one = self._runs.runner.underway.get(run.run_id)
+        return None if one is None else answers.Progress(replicates=one.replicates, planned=one.planned)
 
 
 def _whole(document: object) -> ExperimentSpec:
@@ -54,107 +154,9 @@ def _designed(asked: DesignRequest) -> ExperimentSpec:
     return design(asked.claim, hints, choose(asked.claim, hints))
 
 
-async def list_experiments(steward: Steward, call: Call) -> answers.ExperimentPage:
-    session = (await steward.positions.existing(call.session_id)).session
-    held: list[Experiment] = [session.experiments[name] for name in session.experiments]
-    shown, after = page(held, call, lambda one: one.experiment_id)
-    views = [await _view(steward, session, one) for one in shown]
-    return answers.ExperimentPage(experiments=views, next=after)
-
-
-async def show_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
-    session = (await steward.positions.existing(call.session_id)).session
-    return await _view(steward, session, _existing(session, call.path["experiment_id"]))
-
-
-async def run_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
-    body = bind(as_recorded(call.body), {"session_id": call.session_id})
-    asked = convert(body, RunRequest)
-    command = StartRun(experiment_id=call.path["experiment_id"])
-    outcome = await submitted(steward, call.session_id, command, call)
-    event = outcome.event
-    assert isinstance(event, RunStarted)  # noqa: S101 - what is not refused was let through
-    underway = steward.runner.underway.get(event.run.run_id)
-    # A repeated request has started its run before: it waits with the first one, and starts nothing.
-    if underway is None and not outcome.repeated:
-        experiment = outcome.session.experiments[event.run.experiment_id]
-        frozen = await frozen_plan(steward, call.session_id, experiment)
-        underway = begin(steward, call.session_id, event.run, frozen)
-    if asked.wait and underway is not None and underway.task is not None:
-        # A caller who goes away does not take the run along.
-        await asyncio.shield(underway.task)
-    return await show_experiment(steward, call)
-
-
-async def cancel_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
-    session = (await steward.positions.existing(call.session_id)).session
-    experiment = _existing(session, call.path["experiment_id"])
-    underway = steward.runner.underway.get(experiment.run_id or "")
-    if underway is None or not steward.runner.cancel(experiment.run_id or ""):
-        raise BeliefdError(Code.CONFLICT, "no run of it is being made here", {"path": "experiment_id"})
-    if underway.task is not None:
-        await asyncio.shield(underway.task)
-    return await show_experiment(steward, call)
-
-
-async def reproduce_experiment(steward: Steward, call: Call) -> answers.Reproduced:
-    convert(bind(as_recorded(call.body), {"session_id": call.session_id}), ReproduceRequest)
-    session = (await steward.positions.existing(call.session_id)).session
-    experiment = _existing(session, call.path["experiment_id"])
-    run: Run | None = None if experiment.run_id is None else session.runs[experiment.run_id]
-    if run is None or run.status != "completed" or run.result_hash is None:
-        text = "there is no completed run of it that could be made again"
-        raise BeliefdError(Code.CONFLICT, text, {"path": "experiment_id"})
-    frozen = await frozen_plan(steward, call.session_id, experiment)
-    report = await conduct(steward, frozen)
-    return answers.Reproduced(
-        experiment_id=experiment.experiment_id,
-        run_id=run.run_id,
-        reproduced=report.result_hash == run.result_hash,
-        recorded_hash=run.result_hash,
-        result_hash=report.result_hash,
-    )
-
-
 def _existing(session: Session, experiment_id: str) -> Experiment:
     found = session.experiments.get(experiment_id)
     if found is None:
         text = f"no experiment `{experiment_id[:64]}` in this session"
         raise BeliefdError(Code.EXPERIMENT_NOT_FOUND, text, {"path": "experiment_id"})
     return found
-
-
-async def _view(steward: Steward, session: Session, experiment: Experiment) -> answers.ExperimentView:
-    frozen: Frozen = await frozen_plan(steward, session.session_id, experiment)
-    run: Run | None = None if experiment.run_id is None else session.runs[experiment.run_id]
-    return answers.ExperimentView(
-        experiment_id=experiment.experiment_id,
-        claim_id=experiment.claim_id,
-        template=experiment.template,
-        spec=frozen.spec,
-        spec_hash=experiment.spec_hash,
-        code_hash=experiment.code_hash,
-        attempt=experiment.attempt,
-        alpha=experiment.alpha,
-        designed_by=experiment.designed_by,
-        designed_at=experiment.designed_at,
-        informed_by=experiment.hints_digest,
-        audit_event_id=experiment.event_id,
-        run_id=experiment.run_id,
-        run=run,
-        report=await _report(steward, session.session_id, run),
-        progress=None if run is None else _progress(steward, run),
-    )
-
-
-async def _report(steward: Steward, session_id: str, run: Run | None) -> RunReport | None:
-    if run is None or run.event_id is None:
-        return None
-    event = (await entry_of(steward, session_id, run.event_id)).delta
-    assert isinstance(event, RunRecorded)  # noqa: S101 - the state names the event that made it
-    return event.report
-
-
-def _progress(steward: Steward, run: Run) -> answers.Progress | None:
-    one = steward.runner.underway.get(run.run_id)
-    return None if one is None else answers.Progress(replicates=one.replicates, planned=one.planned)

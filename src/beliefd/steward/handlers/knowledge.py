@@ -16,7 +16,8 @@ from beliefd.ledger.chain import read
 from beliefd.protocol import knowledge_answers as answers
 from beliefd.protocol.answers import Answer
 from beliefd.steward.call import Call
-from beliefd.steward.write.steward import Steward
+from beliefd.steward.policies import PolicyInForce
+from beliefd.stores.base import Store
 
 MOST: Final = 1_000
 """So many pieces of each kind an answer holds."""
@@ -28,131 +29,132 @@ _Held = list[tuple[str, T]]
 """Artifacts, each with the session that it is in."""
 
 
-async def list_propositions(steward: Steward, call: Call) -> answers.PropositionPage:
-    cursor, limit, status = call.query["cursor"], call.query["limit"], call.query["status"]
-    wanted = () if status is None else may_combine_to(status)
-    shown: list[answers.PropositionRow] = []
-    # What one session says only hints at what all of them say together, so a page may take several looks.
-    while len(shown) <= limit:
-        ids = await steward.store.node_ids(say.PROPOSITION, wanted, cursor, limit + 1)
-        if not ids:
-            break
-        rows = await _propositions(steward, ids)
-        shown += [row for row in rows if status in (None, row.status)]
-        cursor = ids[-1]
-        if len(ids) <= limit:
-            break
-    page = shown[:limit]
-    return answers.PropositionPage(propositions=page, next=page[-1].claim_id if len(shown) > limit else None)
+class KnowledgeHandlers:
+    """What all sessions together say of a proposition."""
 
+    def __init__(self, store: Store, in_force: PolicyInForce) -> None:
+        self._store = store
+        self._in_force = in_force
 
-async def show_proposition(steward: Steward, call: Call) -> answers.PropositionView:
-    claim_id = call.path["claim_id"]
-    held = await _held(steward, claim_id)
-    evidence, intents, ideas = await _around(steward, claim_id)
-    revisions = {session_id: one.revision for session_id, one in held}
-    entries = [_evidence_entry(session_id, one, revisions) for session_id, one in evidence]
-    counting = [one for session_id, one in evidence if revisions.get(session_id) == one.revision]
-    found = standing(counting, steward.policy.firewall.alpha)
-    return answers.PropositionView(
-        claim_id=claim_id,
-        statement=_latest(held).statement,
-        status=_status(held),
-        truth_assertion=answers.TruthAssertion(
-            warrants=found.status,
-            why=found.why,
-            supporting=list(found.supporting),
-            refuting=list(found.refuting),
-        ),
-        sessions=[_holding(session_id, one) for session_id, one in held[:MOST]],
-        evidence=entries[:MOST],
-        intents=[_intent_entry(session_id, one) for session_id, one in intents[:MOST]],
-        speculative_hypotheses=[_idea_entry(session_id, one) for session_id, one in ideas[:MOST]],
-        truncated=max(len(held), len(evidence), len(intents), len(ideas)) > MOST,
-    )
+    async def list_propositions(self, call: Call) -> answers.PropositionPage:
+        cursor, limit, status = call.query["cursor"], call.query["limit"], call.query["status"]
+        wanted = () if status is None else may_combine_to(status)
+        shown: list[answers.PropositionRow] = []
+        # What one session says only hints at what all of them say together, so a page may take several looks.
+        while len(shown) <= limit:
+            ids = await self._store.node_ids(say.PROPOSITION, wanted, cursor, limit + 1)
+            if not ids:
+                break
+            rows = await self._propositions(ids)
+            shown += [row for row in rows if status in (None, row.status)]
+            cursor = ids[-1]
+            if len(ids) <= limit:
+                break
+        page = shown[:limit]
+        return answers.PropositionPage(
+            propositions=page, next=page[-1].claim_id if len(shown) > limit else None
+        )
 
-
-async def why_proposition(steward: Steward, call: Call) -> answers.PropositionWhy:
-    claim_id = call.path["claim_id"]
-    held = await _held(steward, claim_id)
-    steps: list[answers.WhyStep] = []
-    for session_id, _ in held:
-        steps += await _steps(steward, session_id, claim_id)
-    steps.sort(key=lambda step: (step.ts, step.session_id, step.seq))
-    return answers.PropositionWhy(claim_id=claim_id, status=_status(held), steps=steps)
-
-
-async def _steps(steward: Steward, session_id: str, claim_id: str) -> list[answers.WhyStep]:
-    """The way to a status is told by the ledger itself: the graph only says in which sessions to look."""
-    telling = Telling(claim_id)
-    steps = []
-    async for chunk in steward.store.stream(session_id):
-        for sealed in chunk:
-            # Most entries are of other kinds: looking for bytes is far cheaper than decoding.
-            if not any(needle in sealed.record for needle in NEEDLES):
-                continue
-            entry = read(sealed.record)
-            said = telling.take(entry.delta)
-            if said is not None:
-                steps.append(
-                    answers.WhyStep(
-                        session_id=session_id,
-                        seq=entry.seq,
-                        event_id=entry.event_id,
-                        ts=entry.ts,
-                        actor=entry.actor.id,
-                        event=str(entry.delta.__struct_config__.tag),
-                        said=said.text,
-                        about=said.about,
-                        status=said.status,
-                    )
-                )
-    return steps
-
-
-async def _propositions(steward: Steward, ids: Sequence[str]) -> list[answers.PropositionRow]:
-    by_claim: dict[str, _Held[Proposition]] = {name: [] for name in ids}
-    rows = await steward.store.nodes(say.PROPOSITION, ids, EVERY)
-    for session_id, one in _decoded(rows, Proposition):
-        by_claim[one.claim_id].append((session_id, one))
-    return [
-        answers.PropositionRow(
-            claim_id=name,
+    async def show_proposition(self, call: Call) -> answers.PropositionView:
+        claim_id = call.path["claim_id"]
+        held = await self._held(claim_id)
+        evidence, intents, ideas = await self._around(claim_id)
+        revisions = {session_id: one.revision for session_id, one in held}
+        entries = [_evidence_entry(session_id, one, revisions) for session_id, one in evidence]
+        counting = [one for session_id, one in evidence if revisions.get(session_id) == one.revision]
+        found = standing(counting, self._in_force.policy.firewall.alpha)
+        return answers.PropositionView(
+            claim_id=claim_id,
             statement=_latest(held).statement,
             status=_status(held),
-            sessions=len(held),
-            changed_at=_latest(held).changed_at,
+            truth_assertion=answers.TruthAssertion(
+                warrants=found.status,
+                why=found.why,
+                supporting=list(found.supporting),
+                refuting=list(found.refuting),
+            ),
+            sessions=[_holding(session_id, one) for session_id, one in held[:MOST]],
+            evidence=entries[:MOST],
+            intents=[_intent_entry(session_id, one) for session_id, one in intents[:MOST]],
+            speculative_hypotheses=[_idea_entry(session_id, one) for session_id, one in ideas[:MOST]],
+            truncated=max(len(held), len(evidence), len(intents), len(ideas)) > MOST,
         )
-        for name, held in by_claim.items()
-        if held
-    ]
 
+    async def why_proposition(self, call: Call) -> answers.PropositionWhy:
+        claim_id = call.path["claim_id"]
+        held = await self._held(claim_id)
+        steps: list[answers.WhyStep] = []
+        for session_id, _ in held:
+            steps += await self._steps(session_id, claim_id)
+        steps.sort(key=lambda step: (step.ts, step.session_id, step.seq))
+        return answers.PropositionWhy(claim_id=claim_id, status=_status(held), steps=steps)
 
-async def _held(steward: Steward, claim_id: str) -> _Held[Proposition]:
-    held = _decoded(await steward.store.nodes(say.PROPOSITION, [claim_id], EVERY), Proposition)
-    if not held:
-        text = f"no session holds a proposition `{claim_id[:64]}`"
-        raise BeliefdError(Code.PROPOSITION_NOT_FOUND, text, {"path": "claim_id"})
-    return held
+    async def _steps(self, session_id: str, claim_id: str) -> list[answers.WhyStep]:
+        """The way to a status is told by the ledger itself: the graph only says in which sessions to look."""
+        telling = Telling(claim_id)
+        steps = []
+        async for chunk in self._store.stream(session_id):
+            for sealed in chunk:
+                # Most entries are of other kinds: looking for bytes is far cheaper than decoding.
+                if not any(needle in sealed.record for needle in NEEDLES):
+                    continue
+                entry = read(sealed.record)
+                said = telling.take(entry.delta)
+                if said is not None:
+                    steps.append(
+                        answers.WhyStep(
+                            session_id=session_id,
+                            seq=entry.seq,
+                            event_id=entry.event_id,
+                            ts=entry.ts,
+                            actor=entry.actor.id,
+                            event=str(entry.delta.__struct_config__.tag),
+                            said=said.text,
+                            about=said.about,
+                            status=said.status,
+                        )
+                    )
+        return steps
 
+    async def _propositions(self, ids: Sequence[str]) -> list[answers.PropositionRow]:
+        by_claim: dict[str, _Held[Proposition]] = {name: [] for name in ids}
+        rows = await self._store.nodes(say.PROPOSITION, ids, EVERY)
+        for session_id, one in _decoded(rows, Proposition):
+            by_claim[one.claim_id].append((session_id, one))
+        return [
+            answers.PropositionRow(
+                claim_id=name,
+                statement=_latest(held).statement,
+                status=_status(held),
+                sessions=len(held),
+                changed_at=_latest(held).changed_at,
+            )
+            for name, held in by_claim.items()
+            if held
+        ]
 
-async def _around(
-    steward: Steward, claim_id: str
-) -> tuple[_Held[Evidence], _Held[Intent], _Held[Hypothesis]]:
-    store = steward.store
-    # INVARIANT: evidence is what plays that role in the graph; nothing else is shown as such.
-    linked = {
-        (link.first_kind, link.session_id, link.first_id)
-        for link in await store.links(say.EVIDENCE_FOR_PROPOSITION, claim_id)
-    }
-    pieces: _Held[Evidence] = []
-    for kind in say.EVIDENCE_KINDS:
-        rows = await store.nodes(kind, [claim_id], EVERY)
-        pieces += _decoded((row for row in rows if row.key in linked), Evidence)
-    pieces.sort(key=lambda piece: (piece[1].linked_at or "", piece[1].evidence_id))
-    intents = _decoded(await store.nodes(say.INTENT, [claim_id], MOST + 1), Intent)
-    ideas = _decoded(await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST + 1), Hypothesis)
-    return pieces, intents, ideas
+    async def _held(self, claim_id: str) -> _Held[Proposition]:
+        held = _decoded(await self._store.nodes(say.PROPOSITION, [claim_id], EVERY), Proposition)
+        if not held:
+            text = f"no session holds a proposition `{claim_id[:64]}`"
+            raise BeliefdError(Code.PROPOSITION_NOT_FOUND, text, {"path": "claim_id"})
+        return held
+
+    async def _around(self, claim_id: str) -> tuple[_Held[Evidence], _Held[Intent], _Held[Hypothesis]]:
+        store = self._store
+        # INVARIANT: evidence is what plays that role in the graph; nothing else is shown as such.
+        linked = {
+            (link.first_kind, link.session_id, link.first_id)
+            for link in await store.links(say.EVIDENCE_FOR_PROPOSITION, claim_id)
+        }
+        pieces: _Held[Evidence] = []
+        for kind in say.EVIDENCE_KINDS:
+            rows = await store.nodes(kind, [claim_id], EVERY)
+            pieces += _decoded((row for row in rows if row.key in linked), Evidence)
+        pieces.sort(key=lambda piece: (piece[1].linked_at or "", piece[1].evidence_id))
+        intents = _decoded(await store.nodes(say.INTENT, [claim_id], MOST + 1), Intent)
+        ideas = _decoded(await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST + 1), Hypothesis)
+        return pieces, intents, ideas
 
 
 def _decoded(rows: Iterable[NodeRow], kind: type[T]) -> _Held[T]:

@@ -1,8 +1,9 @@
-"""Questions about ledgers. None of them writes."""
+"""Handlers of questions about ledgers, and their live feed. None of them writes."""
 
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 
 import msgspec
 from msgspec import Raw, Struct
@@ -13,24 +14,19 @@ from beliefd.kernel.events import Refused
 from beliefd.kernel.firewall.artifacts import Evidence
 from beliefd.kernel.firewall.events import EvidenceLinked
 from beliefd.kernel.policy import Policy
-from beliefd.ledger.chain import Entry, LedgerBroken, Sealed, command_of, read
+from beliefd.ledger.chain import Entry, Sealed, command_of, read
 from beliefd.ledger.verify import Verification, verify
 from beliefd.protocol.answers import (
-    AUDIT_PAGE,
-    SURVIVORS_PAGE,
-    BeliefSnapshot,
-    BrokenLedger,
     FirstBad,
-    SessionPage,
     Testimony,
     Verified,
     Why,
-    snapshot_of,
 )
+from beliefd.steward.call import Call
+from beliefd.steward.feeds import Feeds
 from beliefd.steward.offload import is_heavy, offload
-from beliefd.steward.write.positions import session_not_found
-from beliefd.steward.write.steward import Steward
-from beliefd.stores.base import StorageUnavailable
+from beliefd.steward.write.positions import Positions, existing_head
+from beliefd.stores.base import Store
 
 
 class RawAuditPage(Struct, frozen=True):
@@ -40,78 +36,81 @@ class RawAuditPage(Struct, frozen=True):
     next: str | None
 
 
-async def list_sessions(steward: Steward, cursor: str | None, limit: int) -> SessionPage:
-    rows = await steward.store.sessions(cursor, limit + 1)
-    shown = rows[:limit]
-    snapshots: list[BeliefSnapshot] = []
-    broken: list[BrokenLedger] = []
-    for row in shown:
-        try:
-            position = await steward.positions.existing(row.session_id)
-        except LedgerBroken as error:
-            broken.append(
-                BrokenLedger(
-                    session_id=row.session_id, seq=error.seq, event_id=error.event_id, reason=error.reason
-                )
-            )
-        else:
-            snapshots.append(snapshot_of(position.session, position.head, limit=100))
-    following = shown[-1].session_id if len(rows) > limit else None
-    return SessionPage(sessions=snapshots, next=following, broken=broken)
+class LedgerHandlers:
+    """Questions about ledgers. None of them writes."""
 
+    def __init__(self, store: Store, positions: Positions, feeds: Feeds) -> None:
+        self._store = store
+        self._positions = positions
+        self._feeds = feeds
 
-async def query_belief(
-    steward: Steward,
-    session_id: str,
-    at: int | None = None,
-    survivors_limit: int = SURVIVORS_PAGE,
-    survivors_after: str | None = None,
-) -> BeliefSnapshot:
-    position = await steward.positions.existing(session_id)
-    if at is not None and at != position.head.seq:
-        if not 1 <= at <= position.head.seq:
-            raise invalid(f"`at` must be between 1 and {position.head.seq}", "at")
-        past = await steward.positions.at(session_id, at)
-        position = past or position
-    return snapshot_of(position.session, position.head, survivors_limit, survivors_after)
-
-
-async def audit_trace(
-    steward: Steward, session_id: str, since_event_id: str | None = None, limit: int = AUDIT_PAGE
-) -> RawAuditPage:
-    if await steward.store.head(session_id) is None:
-        raise session_not_found(session_id)
-    after = 0
-    if since_event_id is not None:
-        seq = await steward.store.seq_of(session_id, since_event_id)
-        if seq is None:
+    async def audit_trace(self, call: Call) -> RawAuditPage:
+        since, limit = call.query["since_event_id"], call.query["limit"]
+        await existing_head(self._store, call.session_id)
+        after = 0 if since is None else await self._store.seq_of(call.session_id, since)
+        if after is None:
             # Returning everything here would make a typing error look like a full history.
-            raise invalid(f"no event `{since_event_id[:64]}` in this session", "since_event_id")
-        after = seq
-    entries = await steward.store.entries(session_id, after, limit + 1)
-    shown = entries[:limit]
-    more = len(entries) > limit
-    return RawAuditPage([Raw(entry.wire) for entry in shown], shown[-1].event_id if more else None)
+            raise invalid(f"no event `{since[:64]}` in this session", "since_event_id")
+        entries = await self._store.entries(call.session_id, after, limit + 1)
+        shown = entries[:limit]
+        more = len(entries) > limit
+        return RawAuditPage([Raw(entry.wire) for entry in shown], shown[-1].event_id if more else None)
+
+    async def verify(self, call: Call) -> Verified:
+        return await verify_session(self._store, call.session_id)
+
+    async def events(self, call: Call) -> AsyncGenerator[bytes, None]:
+        head = await existing_head(self._store, call.session_id)
+        after = _last_event(call.last_event, head.seq)
+        yield b": beliefd\n\n"
+        async with aclosing(self._feeds.follow(call.session_id, after)) as chunks:
+            async for chunk in chunks:
+                if chunk is None:
+                    yield b": still here\n\n"
+                else:
+                    yield b"".join(
+                        [b"id: %d\nevent: audit\ndata: %s\n\n" % (entry.seq, entry.wire) for entry in chunk]
+                    )
+
+    async def why(self, call: Call) -> Why:
+        """Everyone who spoke against a hypothesis, in order; the first one that counted is marked."""
+        hypothesis = call.path["hypothesis"]
+        position = await self._positions.existing(call.session_id)
+        if position.session.survivors.universe.position(hypothesis) is None:
+            raise BeliefdError(
+                Code.INVALID_HYPOTHESIS_ID,
+                f"not declared in this session: `{hypothesis[:64]}`",
+                {"path": "hypothesis"},
+            )
+        needle = msgspec.json.encode(hypothesis)
+        testimony: list[Testimony] = []
+        async for chunk in self._store.stream(call.session_id):
+            for sealed in chunk:
+                # Most entries do not name it: looking for its bytes is far cheaper than decoding.
+                if sealed.seq > 1 and needle in sealed.record:
+                    testimony += _testimony(read(sealed.record), hypothesis)
+        return Why(hypothesis=hypothesis, survives=hypothesis in position.session.survivors, events=testimony)
 
 
-async def all_entries(steward: Steward, session_id: str) -> list[Sealed]:
-    entries = await steward.store.entries(session_id)
-    if not entries:
-        raise session_not_found(session_id)
-    return entries
+def _last_event(text: str | None, head: int) -> int:
+    if text is None:
+        return 0
+    if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= head):
+        raise invalid(f"Last-Event-ID must be the `seq` of an entry, at most {head}", "Last-Event-ID")
+    return int(text)
 
 
-async def policies_of(steward: Steward, entries: list[Sealed]) -> dict[str, Policy]:
+async def policies_of(store: Store, entries: list[Sealed]) -> dict[str, Policy]:
     """The policies that a ledger was decided under, by hash."""
-    documents = await policy_documents(steward, entries)
+    documents = await policy_documents(store, entries)
     return {name: msgspec.json.decode(document, type=Policy) for name, document in documents.items()}
 
 
-async def policy_documents(steward: Steward, entries: list[Sealed]) -> dict[str, bytes]:
+async def policy_documents(store: Store, entries: list[Sealed]) -> dict[str, bytes]:
     """The same as they were written then; a stored document that does not hash to its name is not one."""
     found: dict[str, bytes] = {}
     for name in await offload(is_heavy(entries), _policy_hashes, entries):
-        document = None if name is None else await steward.store.policy(name)
+        document = None if name is None else await store.policy(name)
         if name is not None and document is not None and hashlib.sha256(document).hexdigest() == name:
             found[name] = document
     return found
@@ -136,17 +135,15 @@ def read_policy_hash(record: bytes) -> str | None:
 
 
 async def verify_session(
-    steward: Steward, session_id: str, progress: Callable[[int], None] | None = None
+    store: Store, session_id: str, progress: Callable[[int], None] | None = None
 ) -> Verified:
     """Verify what is stored now, up to the head that the sessions table promises."""
-    entries = await steward.store.entries(session_id)
-    promised = await steward.store.head(session_id)
-    if promised is None:
-        raise session_not_found(session_id)
+    entries = await store.entries(session_id)
+    promised = await existing_head(store, session_id)
     # What was appended since the first read is inside the head; what that read found past it is forged.
-    newer = await steward.store.entries(session_id, entries[-1].seq if entries else 0)
+    newer = await store.entries(session_id, entries[-1].seq if entries else 0)
     entries += [entry for entry in newer if entry.seq <= promised.seq]
-    policies = await policies_of(steward, entries)
+    policies = await policies_of(store, entries)
     result, _ = await asyncio.to_thread(verify, entries, session_id, policies, promised, progress)
     return verified(result)
 
@@ -159,25 +156,6 @@ def verified(result: Verification) -> Verified:
         first_bad=None if bad is None else FirstBad(seq=bad.seq, event_id=bad.event_id, reason=bad.reason),
         head=result.head,
     )
-
-
-async def why(steward: Steward, session_id: str, hypothesis: str) -> Why:
-    """Everyone who spoke against a hypothesis, in order; the first one that counted is marked."""
-    position = await steward.positions.existing(session_id)
-    if position.session.survivors.universe.position(hypothesis) is None:
-        raise BeliefdError(
-            Code.INVALID_HYPOTHESIS_ID,
-            f"not declared in this session: `{hypothesis[:64]}`",
-            {"path": "hypothesis"},
-        )
-    needle = msgspec.json.encode(hypothesis)
-    testimony: list[Testimony] = []
-    async for chunk in steward.store.stream(session_id):
-        for sealed in chunk:
-            # Most entries do not name it: looking for its bytes is far cheaper than decoding.
-            if sealed.seq > 1 and needle in sealed.record:
-                testimony += _testimony(read(sealed.record), hypothesis)
-    return Why(hypothesis=hypothesis, survives=hypothesis in position.session.survivors, events=testimony)
 
 
 def _testimony(entry: Entry, hypothesis: str) -> list[Testimony]:
@@ -230,32 +208,3 @@ def _witness(
         applied=applied,
         merged_from=merged_from,
     )
-
-
-async def feed(steward: Steward, session_id: str, after: int) -> AsyncGenerator[list[Sealed] | None, None]:
-    """Entries past `after` as they come; None now and then, so that callers can show they are alive."""
-    grown = asyncio.Event()
-    unsubscribe = steward.store.subscribe(lambda sid: grown.set() if sid in ("", session_id) else None)
-    steward.feeds.add(grown)
-    try:
-        while not steward.feeds_ended:
-            grown.clear()
-            pause = HEARTBEAT_SECONDS
-            try:
-                async for chunk in steward.store.stream(session_id, after):
-                    yield chunk
-                    after = chunk[-1].seq
-            except StorageUnavailable:
-                # Who is sent away now finds a closed door when he comes back: let him wait here instead.
-                pause = RETRY_SECONDS
-            try:
-                await asyncio.wait_for(grown.wait(), pause)
-            except TimeoutError:
-                yield None
-    finally:
-        steward.feeds.discard(grown)
-        unsubscribe()
-
-
-HEARTBEAT_SECONDS = 15.0
-RETRY_SECONDS = 1.0

@@ -1,192 +1,57 @@
-"""Handlers of the firewall's operations: ideas, evidence, intents."""
-
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+"""Handlers of speculation: ideas about a claim."""
 
 from msgspec.structs import asdict
 
-from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.firewall.artifacts import (
-    INTENT_LANES,
-    Change,
-    Evidence,
     Hypothesis,
-    SpeculativeClaim,
-    Step,
 )
-from beliefd.kernel.firewall.commands import LinkEvidence, Speculate, StageIntent
-from beliefd.kernel.firewall.events import ClaimSpeculated, EvidenceLinked, IntentStaged, Speculated
-from beliefd.kernel.firewall.guards import CLAIM_ID_NAMES, guard_evidence, refuse_speculation
-from beliefd.kernel.firewall.lanes import GROUNDED, SPECULATIVE
-from beliefd.kernel.firewall.promotion import counted, standing
+from beliefd.kernel.firewall.commands import Speculate
+from beliefd.kernel.firewall.events import Speculated
 from beliefd.protocol import firewall_answers as answers
-from beliefd.protocol.firewall_answers import intent_view
-from beliefd.protocol.firewall_operations import EvidenceRequest, IntentRequest, SpeculationRequest
+from beliefd.protocol.firewall_operations import SpeculationRequest
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.handlers.claims import submitted
-from beliefd.steward.handlers.substrate import as_recorded
-from beliefd.steward.write.steward import Steward
-
-T = TypeVar("T")
+from beliefd.steward.handlers.shared import as_recorded, page
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.submitting import Submit, submit_for
 
 
-async def speculate(steward: Steward, call: Call) -> answers.SpeculationAnswer:
-    asked = convert(bind(as_recorded(call.body), call.path), SpeculationRequest)
-    command = Speculate(claim_id=asked.claim_id, hypotheses=asked.hypotheses)
-    outcome = await submitted(steward, call.session_id, command, call)
-    event = outcome.event
-    assert isinstance(event, Speculated)  # noqa: S101 - ideas are never refused
-    missed = event.links_attempted - event.links_created
-    return answers.SpeculationAnswer(
-        hypotheses=[_hypothesis(one) for one in event.hypotheses],
-        links=answers.Links(
-            session=len(event.hypotheses),
-            proposition_attempted=event.links_attempted,
-            proposition_created=event.links_created,
-        ),
-        # A soft failure is told, so that nobody takes a link for granted; what was noted stands all the same.
-        soft_failures=[f"there is no proposition `{asked.claim_id}` to link to"] if missed else [],
-        audit_event_id=outcome.head.event_id,
-    )
+class SpeculationHandlers:
+    """Ideas, which are never refused and never evidence."""
 
+    def __init__(self, positions: Positions, submit: Submit) -> None:
+        self._positions = positions
+        self._submit = submit
 
-async def list_hypotheses(steward: Steward, call: Call) -> answers.HypothesisPage:
-    session = (await steward.positions.existing(call.session_id)).session
-    held: list[Hypothesis] = [
-        one
-        for one in (session.speculative[name] for name in session.speculative)
-        if isinstance(one, Hypothesis)
-    ]
-    shown, after = page(held, call, lambda one: one.hypothesis_id)
-    return answers.HypothesisPage(hypotheses=[_hypothesis(one) for one in shown], next=after)
+    async def speculate(self, call: Call) -> answers.SpeculationAnswer:
+        asked = convert(bind(as_recorded(call.body), call.path), SpeculationRequest)
+        command = Speculate(claim_id=asked.claim_id, hypotheses=asked.hypotheses)
+        outcome = await submit_for(self._submit, call.session_id, command, call)
+        event = outcome.event
+        assert isinstance(event, Speculated)  # noqa: S101 - ideas are never refused
+        missed = event.links_attempted - event.links_created
+        return answers.SpeculationAnswer(
+            hypotheses=[_hypothesis(one) for one in event.hypotheses],
+            links=answers.Links(
+                session=len(event.hypotheses),
+                proposition_attempted=event.links_attempted,
+                proposition_created=event.links_created,
+            ),
+            # A soft failure is told, so that nobody relies on the link; what was noted stands all the same.
+            soft_failures=[f"there is no proposition `{asked.claim_id}` to link to"] if missed else [],
+            audit_event_id=outcome.head.event_id,
+        )
 
-
-async def link_evidence(steward: Steward, call: Call) -> answers.LinkedEvidence:
-    """INVARIANT: which claim it is about is asked first, then whether speculation hides in it."""
-    body = as_recorded(call.body)
-    claim_id = guard_evidence(body)
-    named = {name: value for name, value in body.items() if name not in CLAIM_ID_NAMES}
-    asked = convert(bind({**named, "claim_id": claim_id}, call.path), EvidenceRequest)
-    command = LinkEvidence(claim_id=asked.claim_id, run_id=asked.run_id, role=asked.role)
-    outcome = await submitted(steward, call.session_id, command, call)
-    event = outcome.event
-    assert isinstance(event, EvidenceLinked)  # noqa: S101 - what is not refused was linked
-    pieces = counted(outcome.session, asked.claim_id)
-    return answers.LinkedEvidence(
-        evidence=event.evidence,
-        applied_eliminated=list(event.eliminated),
-        ignored_eliminated=list(event.ignored),
-        warrants=standing(pieces, steward.policy.firewall.alpha).status,
-        audit_event_id=outcome.head.event_id,
-    )
-
-
-async def list_evidence(steward: Steward, call: Call) -> answers.EvidencePage:
-    session = (await steward.positions.existing(call.session_id)).session
-    held: list[Evidence] = [session.evidence[name] for name in session.evidence]
-    shown, after = page(held, call, lambda one: one.evidence_id)
-    return answers.EvidencePage(evidence=shown, next=after)
-
-
-async def list_discoveries(steward: Steward, call: Call) -> answers.Discoveries:
-    """INVARIANT: every completed run of a claim weighs in, not only the one that came out best."""
-    from beliefd.experiments.sequential import e_bh, e_value
-
-    session = (await steward.positions.existing(call.session_id)).session
-    worth: dict[str, list[float]] = {}
-    for name in sorted(session.evidence):
-        piece: Evidence = session.evidence[name]
-        speaks = piece.outcome == "support" and piece.solid
-        worth.setdefault(piece.claim_id, []).append(e_value(piece.error_level) if speaks else 0.0)
-    found = [
-        answers.Discovery(claim_id=claim_id, e_value=sum(values) / len(values), runs=len(values))
-        for claim_id, values in sorted(worth.items())
-    ]
-    alpha = steward.policy.firewall.alpha
-    kept = set(e_bh([one.e_value for one in found], alpha))
-    return answers.Discoveries(
-        alpha=alpha,
-        discovered=[one for place, one in enumerate(found) if place in kept],
-        others=[one for place, one in enumerate(found) if place not in kept],
-    )
-
-
-async def stage_intent(steward: Steward, call: Call) -> answers.IntentView:
-    body = bind(as_recorded(call.body), call.path)
-    if INTENT_LANES.get(str(body.get("type"))) == GROUNDED:
-        refuse_speculation({name: body[name] for name in body if name != "lane"}, Code.SPECULATIVE_PROPOSAL)
-    asked = convert(body, IntentRequest)
-    if asked.lane and asked.lane != INTENT_LANES[asked.type]:
-        text = f"`{asked.type}` belongs to the {INTENT_LANES[asked.type]} lane"
-        raise invalid(text, "$.lane")
-    change = Change(**{name: getattr(asked, name) for name in Change.__struct_fields__})
-    command = StageIntent(change=change, supersedes=asked.supersedes)
-    outcome = await submitted(steward, call.session_id, command, call)
-    event, event_id = outcome.event, outcome.head.event_id
-    if isinstance(event, ClaimSpeculated):
-        return _speculative_intent(event.claim, event_id)
-    assert isinstance(event, IntentStaged)  # noqa: S101 - what is not refused was staged
-    return intent_view(event.intent, event_id)
-
-
-async def list_intents(steward: Steward, call: Call) -> answers.IntentPage:
-    session = (await steward.positions.existing(call.session_id)).session
-    held = [intent_view(session.intents[name]) for name in session.intents]
-    held += [
-        _speculative_intent(one)
-        for one in (session.speculative[name] for name in session.speculative)
-        if isinstance(one, SpeculativeClaim)
-    ]
-    shown, after = page(held, call, lambda one: one.intent_id, lambda one: one.change.claim_id)
-    return answers.IntentPage(intents=shown, next=after)
-
-
-async def show_intent(steward: Steward, call: Call) -> answers.IntentView:
-    session = (await steward.positions.existing(call.session_id)).session
-    name = call.path["intent_id"]
-    if name in session.intents:
-        return intent_view(session.intents[name])
-    noted = session.speculative.get(name)
-    if isinstance(noted, SpeculativeClaim):
-        return _speculative_intent(noted)
-    text = f"no intent `{name[:64]}` in this session"
-    raise BeliefdError(Code.INTENT_NOT_FOUND, text, {"path": "intent_id"})
-
-
-def page(
-    items: Iterable[T],
-    call: Call,
-    name: Callable[[T], str],
-    claim: Callable[[T], str] = lambda one: str(getattr(one, "claim_id")),  # noqa: B009
-) -> tuple[list[T], str | None]:
-    """The asked-for page of items, by name, and the cursor of the next one."""
-    cursor, limit, wanted = call.query["cursor"], call.query["limit"], call.query["claim_id"]
-    found = sorted(
-        (
+    async def list_hypotheses(self, call: Call) -> answers.HypothesisPage:
+        session = (await self._positions.existing(call.session_id)).session
+        held: list[Hypothesis] = [
             one
-            for one in items
-            if (wanted is None or claim(one) == wanted) and (cursor is None or name(one) > cursor)
-        ),
-        key=name,
-    )
-    return found[:limit], name(found[limit - 1]) if len(found) > limit else None
+            for one in (session.speculative[name] for name in session.speculative)
+            if isinstance(one, Hypothesis)
+        ]
+        shown, after = page(held, call, lambda one: one.hypothesis_id)
+        return answers.HypothesisPage(hypotheses=[_hypothesis(one) for one in shown], next=after)
 
 
 def _hypothesis(one: Hypothesis) -> answers.HypothesisView:
     return answers.HypothesisView(**asdict(one))
-
-
-def _speculative_intent(claim: SpeculativeClaim, event_id: str | None = None) -> answers.IntentView:
-    """Noting a claim is all there is to such an intent: it is carried out as soon as it is staged."""
-    change = Change(type="create_claim", claim_id=claim.claim_id, statement=claim.statement)
-    step: dict[str, Any] = {"at": claim.proposed_at, "by": claim.proposed_by}
-    return answers.IntentView(
-        intent_id=claim.intent_id,
-        lane=SPECULATIVE,
-        change=change,
-        state="executed",
-        proposer=claim.proposed_by,
-        history=[Step(state="staged", **step), Step(state="executed", **step)],
-        audit_event_id=event_id,
-    )

@@ -1,72 +1,113 @@
-"""Ledgers that come and go: export, import, and the merge of replicas that were apart."""
+"""Handlers of ledgers that come and go: export, import, and the merge of replicas that were apart."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
+from io import BytesIO
 from itertools import islice
 
 from beliefd.kernel.commands import Eliminate, Merge, ReplicaElimination
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Refused
 from beliefd.kernel.firewall.events import EvidenceLinked
-from beliefd.kernel.values import Principal
 from beliefd.knowledge import rows as knowledge
 from beliefd.ledger.chain import command_of, genesis_hash, read
 from beliefd.ledger.replay import Position
 from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_line, read_export
 from beliefd.ledger.verify import verify
-from beliefd.protocol.answers import Imported, snapshot_of
+from beliefd.protocol.answers import Answer, Imported, snapshot_of
+from beliefd.steward.call import Call
+from beliefd.steward.failures import too_many_writers
+from beliefd.steward.handlers.beliefs import answer_to
 from beliefd.steward.handlers.ledger import policy_documents
 from beliefd.steward.inbox import all_rows
-from beliefd.steward.write.positions import session_not_found
-from beliefd.steward.write.steward import Outcome, Steward
-from beliefd.stores.base import Append, HeadMoved
+from beliefd.steward.write.positions import Positions, existing_head
+from beliefd.steward.write.submitting import Submit
+from beliefd.stores.base import Append, HeadMoved, Store
 
 MERGE_ATTEMPTS = 50
 EXPORT_CHUNK = 256
 """Lines that travel together."""
 
 
-async def export(steward: Steward, session_id: str) -> AsyncGenerator[bytes, None]:
-    head = await steward.store.head(session_id)
-    if head is None:
-        raise session_not_found(session_id)
-    entries = [entry for entry in await steward.store.entries(session_id) if entry.seq <= head.seq]
-    yield header_line(session_id, head, await policy_documents(steward, entries))
-    lines = entry_lines(entries)
-    while chunk := b"".join(islice(lines, EXPORT_CHUNK)):
-        yield chunk
+class TransferHandlers:
+    """Ledgers out, ledgers in, and what two replicas know together."""
 
+    def __init__(self, store: Store, positions: Positions, submit: Submit) -> None:
+        self._store = store
+        self._positions = positions
+        self._submit = submit
 
-async def import_ledger(steward: Steward, lines: Iterable[bytes]) -> Imported:
-    """Take a foreign ledger in, whole and byte for byte, after everything in it has been recomputed."""
-    exported, position = await asyncio.to_thread(read_and_verify, lines)
-    session_id = exported.header.session_id
-    inbox = all_rows(position.session)
-    for row in inbox:
-        # Ids are the exporter's choice: a foreign ledger must not take over what waits in another session.
-        known = await steward.store.inbox_row(row.approval_id)
-        if known is not None and known.session_id != session_id:
-            raise BeliefdError(Code.CONFLICT, f"approval `{row.approval_id}` belongs to another session here")
-    batch = Append(
-        session_id=session_id,
-        expected=None,
-        entries=exported.entries,
-        created_at=read(exported.entries[0].record).ts,
-        policies=list(exported.policy_documents.items()),
-        inbox=inbox,
-        graph=knowledge.all_rows(position.session),
-    )
-    try:
-        await steward.store.append(batch)
-    except HeadMoved:
-        raise BeliefdError(
-            Code.CONFLICT, f"session `{session_id}` is here already; merge the replica instead"
-        ) from None
-    return Imported(
-        session_id=session_id,
-        events=len(exported.entries),
-        snapshot=snapshot_of(position.session, position.head),
-    )
+    async def export(self, call: Call) -> AsyncGenerator[bytes, None]:
+        session_id = call.session_id
+        head = await existing_head(self._store, session_id)
+        entries = [entry for entry in await self._store.entries(session_id) if entry.seq <= head.seq]
+        yield header_line(session_id, head, await policy_documents(self._store, entries))
+        lines = entry_lines(entries)
+        while chunk := b"".join(islice(lines, EXPORT_CHUNK)):
+            yield chunk
+
+    async def import_ledger(self, call: Call) -> Imported:
+        """Take a foreign ledger in, whole and byte for byte, after everything in it has been recomputed."""
+        exported, position = await asyncio.to_thread(read_and_verify, BytesIO(call.body))
+        session_id = exported.header.session_id
+        inbox = all_rows(position.session)
+        for row in inbox:
+            # Ids are the exporter's choice: a foreign ledger must not take over another session's approval.
+            known = await self._store.inbox_row(row.approval_id)
+            if known is not None and known.session_id != session_id:
+                raise BeliefdError(
+                    Code.CONFLICT, f"approval `{row.approval_id}` belongs to another session here"
+                )
+        batch = Append(
+            session_id=session_id,
+            expected=None,
+            entries=exported.entries,
+            created_at=read(exported.entries[0].record).ts,
+            policies=list(exported.policy_documents.items()),
+            inbox=inbox,
+            graph=knowledge.all_rows(position.session),
+        )
+        try:
+            await self._store.append(batch)
+        except HeadMoved:
+            raise BeliefdError(
+                Code.CONFLICT, f"session `{session_id}` is here already; merge the replica instead"
+            ) from None
+        return Imported(
+            session_id=session_id,
+            events=len(exported.entries),
+            snapshot=snapshot_of(position.session, position.head),
+        )
+
+    async def merge(self, call: Call) -> Answer:
+        """Record the union of both replicas' eliminations; the event names the head of each side.
+
+        Either side can merge the other, in any order and any number of times: the survivors are the same.
+        """
+        session_id = call.session_id
+        exported, replica = await asyncio.to_thread(read_and_verify, BytesIO(call.body))
+        own = await self._positions.existing(session_id)
+        if genesis_hash(own.session) != genesis_hash(replica.session):
+            raise invalid(
+                "the ledger is not a replica of this session: its genesis is another", "$.session_id"
+            )
+        eliminations = tuple(await asyncio.to_thread(_eliminations, exported))
+        for _ in range(MERGE_ATTEMPTS):
+            command = Merge(
+                genesis_hash=genesis_hash(own.session),
+                own_head=own.head,
+                replica_head=replica.head,
+                eliminations=eliminations,
+            )
+            try:
+                merged = await self._submit(session_id, command, call.principal, if_match=own.head.event_id)
+            except BeliefdError as error:
+                if error.code is not Code.CONFLICT:
+                    raise
+                own = await self._positions.existing(session_id)
+            else:
+                return answer_to(merged)
+        raise too_many_writers()
 
 
 def read_and_verify(lines: Iterable[bytes]) -> tuple[Exported, Position]:
@@ -84,32 +125,6 @@ def read_and_verify(lines: Iterable[bytes]) -> tuple[Exported, Position]:
             None if bad is None else {"seq": bad.seq, "event_id": bad.event_id, "reason": bad.reason},
         )
     return exported, position
-
-
-async def merge(steward: Steward, session_id: str, lines: Iterable[bytes], principal: Principal) -> Outcome:
-    """Record the union of both replicas' eliminations; the event names the head of each side.
-
-    Either side can merge the other, in any order and any number of times: the survivors come out the same.
-    """
-    exported, replica = await asyncio.to_thread(read_and_verify, lines)
-    own = await steward.positions.existing(session_id)
-    if genesis_hash(own.session) != genesis_hash(replica.session):
-        raise invalid("the ledger is not a replica of this session: its genesis is another", "$.session_id")
-    eliminations = tuple(await asyncio.to_thread(_eliminations, exported))
-    for _ in range(MERGE_ATTEMPTS):
-        command = Merge(
-            genesis_hash=genesis_hash(own.session),
-            own_head=own.head,
-            replica_head=replica.head,
-            eliminations=eliminations,
-        )
-        try:
-            return await steward.submit(session_id, command, principal, if_match=own.head.event_id)
-        except BeliefdError as error:
-            if error.code is not Code.CONFLICT:
-                raise
-            own = await steward.positions.existing(session_id)
-    raise BeliefdError(Code.CONFLICT, "too many writers on this session; try again")
 
 
 def _eliminations(exported: Exported) -> list[ReplicaElimination]:

@@ -11,8 +11,8 @@ from beliefd.steward.call import Call
 from beliefd.steward.facts.measuring import many
 from beliefd.steward.handlers.calibrations import kept
 from beliefd.steward.offload import HEAVY_ITEMS, offload
-from beliefd.steward.write.steward import Steward
-from beliefd.stores.base import CalibrationRow
+from beliefd.steward.policies import PolicyInForce
+from beliefd.stores.base import CalibrationRow, Store
 from beliefd.uncertainty.calibrations import calibrated, decoded
 from beliefd.uncertainty.confidence_score import confidence_score, fit_isotonic, fit_temperature
 from beliefd.uncertainty.conformal import Calibrated
@@ -25,31 +25,42 @@ from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, sema
 Answers = messages.MeasureSemanticEntropy | messages.MeasureModelDisagreement
 
 
-async def measure_semantic_entropy(steward: Steward, call: Call) -> MeasuredUncertainty:
-    asked = convert(call.body, messages.MeasureSemanticEntropy)
-    return await offload(_heavy(asked), _entropy, asked, steward.judges, steward.policy.uncertainty)
+class UncertaintyHandlers:
+    """Measuring, without a session and without a record."""
 
+    def __init__(self, store: Store, in_force: PolicyInForce, judges: Judges) -> None:
+        self._store = store
+        self._in_force = in_force
+        self._judges = judges
 
-async def measure_model_disagreement(steward: Steward, call: Call) -> MeasuredUncertainty:
-    asked = convert(call.body, messages.MeasureModelDisagreement)
-    return await offload(_heavy(asked), _disagreement, asked, steward.judges, steward.policy.uncertainty)
+    async def measure_semantic_entropy(self, call: Call) -> MeasuredUncertainty:
+        asked = convert(call.body, messages.MeasureSemanticEntropy)
+        return await offload(_heavy(asked), _entropy, asked, self._judges, self._in_force.policy.uncertainty)
 
+    async def measure_model_disagreement(self, call: Call) -> MeasuredUncertainty:
+        asked = convert(call.body, messages.MeasureModelDisagreement)
+        return await offload(
+            _heavy(asked), _disagreement, asked, self._judges, self._in_force.policy.uncertainty
+        )
 
-async def measure_confidence(steward: Steward, call: Call) -> MeasuredUncertainty:
-    asked = convert(call.body, messages.MeasureConfidence)
-    return await offload(asked.calibration is not None, _confidence, asked, steward.policy.uncertainty)
+    async def measure_confidence(self, call: Call) -> MeasuredUncertainty:
+        asked = convert(call.body, messages.MeasureConfidence)
+        return await offload(
+            asked.calibration is not None, _confidence, asked, self._in_force.policy.uncertainty
+        )
 
-
-async def measure_conformal_set(steward: Steward, call: Call) -> MeasuredUncertainty:
-    asked = await offload(_rows(call.body) > HEAVY_ITEMS, convert, call.body, messages.MeasureConformalSet)
-    if (asked.calibration is None) == (asked.calibration_set is None):
-        raise invalid("give either `calibration` or `calibration_set`", "$.calibration")
-    row = None
-    if asked.calibration_set is not None:
-        row = await kept(steward, asked.calibration_set, asked.calibration_version)
-    elif asked.calibration_version is not None:
-        raise invalid("only a kept set has versions; leave it out", "$.calibration_version")
-    return await offload(True, _conformal, asked, row, steward.policy.uncertainty)
+    async def measure_conformal_set(self, call: Call) -> MeasuredUncertainty:
+        asked = await offload(
+            _rows(call.body) > HEAVY_ITEMS, convert, call.body, messages.MeasureConformalSet
+        )
+        if (asked.calibration is None) == (asked.calibration_set is None):
+            raise invalid("give either `calibration` or `calibration_set`", "$.calibration")
+        row = None
+        if asked.calibration_set is not None:
+            row = await kept(self._store, asked.calibration_set, asked.calibration_version)
+        elif asked.calibration_version is not None:
+            raise invalid("only a kept set has versions; leave it out", "$.calibration_version")
+        return await offload(True, _conformal, asked, row, self._in_force.policy.uncertainty)
 
 
 def _heavy(asked: Answers) -> bool:

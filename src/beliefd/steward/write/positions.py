@@ -13,6 +13,7 @@ from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.claims.approvals import Approval
 from beliefd.kernel.claims.events import Grant
+from beliefd.kernel.commands import Head
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.firewall.artifacts import (
@@ -195,6 +196,13 @@ def unpack(snapshot: Snapshot, begun: Session, state_hash: str | None) -> Sessio
         return replace(begun, **document, survivors=survivors, obligations=obligations)
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
         return None
+
+
+async def existing_head(store: Store, session_id: str) -> Head:
+    head = await store.head(session_id)
+    if head is None:
+        raise session_not_found(session_id)
+    return head
 
 
 def session_not_found(session_id: str) -> BeliefdError:

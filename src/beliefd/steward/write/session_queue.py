@@ -1,6 +1,6 @@
-"""SessionQueues: calls to one session are decided one after the other, and written in that order.
+"""One queue per session: its commands are decided one after the other, and written in that order.
 
-A lane takes all that wait and appends them in one transaction at the expected head. Where the store keeps
+A turn takes all that wait and appends them in one transaction at the expected head. Where the store keeps
 the order of appends, the next turn is decided on the head that the last one will leave, while that one is
 still on its way to the disk. Nobody is told before the commit; if a turn is lost, those behind it expect a
 head that never came, are lost with it, and are decided again in the same order.
@@ -10,16 +10,13 @@ import asyncio
 import random
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.chain import LedgerBroken
 from beliefd.ledger.replay import Position
-from beliefd.steward.write.turn import ANY_HEAD, QueuedCommand, Turn
+from beliefd.steward.failures import too_many_writers, translated
+from beliefd.steward.write.turn import ANY_HEAD, Ports, QueuedCommand, Turn
 from beliefd.stores.base import HeadMoved, StorageUnavailable
-
-if TYPE_CHECKING:
-    from beliefd.steward.write.steward import Steward
 
 BATCH: Final = 512
 AT_ONCE: Final = 32
@@ -56,121 +53,121 @@ class SessionQueue:
 
 
 class SessionQueues:
-    """All lanes that hold something."""
+    """All queues that hold something, one per session."""
 
-    def __init__(self, steward: "Steward") -> None:
-        self._steward = steward
-        self._under_way = UNDER_WAY if steward.store.keeps_order else 1
-        self._lanes: dict[str, SessionQueue] = {}
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
+        self._under_way = UNDER_WAY if ports.store.keeps_order else 1
+        self._queues: dict[str, SessionQueue] = {}
         self._ready: list[SessionQueue] = []
         self._waiting = 0
 
     def __bool__(self) -> bool:
-        return bool(self._lanes)
+        return bool(self._queues)
 
-    def queue(self, call: QueuedCommand) -> None:
-        lane = self._lanes.get(call.session_id)
-        if lane is None:
-            lane = self._lanes[call.session_id] = SessionQueue(call.session_id)
-        lane.calls.append(call)
-        self._line_up(lane)
-        if lane.lined_up:
+    def add(self, call: QueuedCommand) -> None:
+        queue = self._queues.get(call.session_id)
+        if queue is None:
+            queue = self._queues[call.session_id] = SessionQueue(call.session_id)
+        queue.calls.append(call)
+        self._line_up(queue)
+        if queue.lined_up:
             self._waiting += 1
             if self._waiting >= AT_ONCE:
                 self._take_turns()
 
     async def empty(self) -> None:
         """Until nothing is under way, and nothing waits."""
-        while self._lanes:
-            if work := [one for lane in self._lanes.values() for one in lane.work]:
+        while self._queues:
+            if work := [one for queue in self._queues.values() for one in queue.work]:
                 await asyncio.wait(work)
             await asyncio.sleep(0)  # what has ended is answered, what waits has its turn
 
     def cancel(self) -> None:
-        for lane in self._lanes.values():
-            for one in lane.work:
+        for queue in self._queues.values():
+            for one in queue.work:
                 one.cancel()
 
-    def _line_up(self, lane: SessionQueue) -> None:
-        """The lane has its turn when the event loop comes round: until then more may come to wait in it."""
-        if lane.lined_up or lane.task is not None or lane.halted or len(lane.turns) >= self._under_way:
+    def _line_up(self, queue: SessionQueue) -> None:
+        """The queue has its turn when the event loop comes round: until then more may come to wait in it."""
+        if queue.lined_up or queue.task is not None or queue.halted or len(queue.turns) >= self._under_way:
             return
-        lane.lined_up = True
+        queue.lined_up = True
         if not self._ready:
             asyncio.get_running_loop().call_soon(self._take_turns)
-        self._ready.append(lane)
+        self._ready.append(queue)
 
     def _take_turns(self) -> None:
         ready, self._ready, self._waiting = self._ready, [], 0
-        for lane in ready:
-            lane.lined_up = False
-            if lane.halted or lane.task is not None:
+        for queue in ready:
+            queue.lined_up = False
+            if queue.halted or queue.task is not None:
                 continue  # since it lined up a turn was lost: its calls wait for the rest, or are in hand
-            position = lane.tip if lane.turns else self._steward.positions.cached(lane.session_id)
-            if position is not None and all(call.is_plain for call in lane.calls):
-                self._take_turn(lane, position)
-            elif not lane.turns:
-                lane.task = asyncio.ensure_future(self._drain(lane))
+            position = queue.tip if queue.turns else self._ports.positions.cached(queue.session_id)
+            if position is not None and all(call.is_plain for call in queue.calls):
+                self._take_turn(queue, position)
+            elif not queue.turns:
+                queue.task = asyncio.ensure_future(self._drain(queue))
 
-    def _take_turn(self, lane: SessionQueue, position: Position) -> None:
+    def _take_turn(self, queue: SessionQueue, position: Position) -> None:
         """Nothing has to be waited for but the store: no task is needed for that."""
-        calls = lane.next_calls()
-        turn = Turn(self._steward, lane.session_id, position)
+        calls = queue.next_calls()
+        turn = Turn(self._ports, queue.session_id, position)
         try:
             for call in calls:
                 turn.take_now(call)
             if turn.entries:
                 work = asyncio.ensure_future(turn.write())
-                lane.turns.append(work)
-                lane.tip = turn.position
-                work.add_done_callback(partial(self._appended, lane, calls, turn))
+                queue.turns.append(work)
+                queue.tip = turn.position
+                work.add_done_callback(partial(self._appended, queue, calls, turn))
             else:
                 turn.answer()
         except Exception as error:  # a defect must not leave callers waiting for ever
-            fail(calls, told(error))
-        self._go_on(lane)
+            fail(calls, translated(error))
+        self._go_on(queue)
 
     def _appended(
-        self, lane: SessionQueue, calls: list[QueuedCommand], turn: Turn, work: "asyncio.Future[None]"
+        self, queue: SessionQueue, calls: list[QueuedCommand], turn: Turn, work: "asyncio.Future[None]"
     ) -> None:
-        lane.turns.remove(work)
+        queue.turns.remove(work)
         error = asyncio.CancelledError() if work.cancelled() else work.exception()
         if error is None:
             turn.answer()
         else:
-            lane.halted = True
+            queue.halted = True
             if isinstance(error, HeadMoved):
-                lane.again += calls
+                queue.again += calls
             else:
-                fail(calls, told(error))
-        if not lane.turns:
-            lane.halted, lane.tip = False, None
-            if lane.again:
-                lane.calls[:0], lane.again = lane.again, []
-                lane.task = asyncio.ensure_future(self._drain(lane, lost=True))
+                fail(calls, translated(error))
+        if not queue.turns:
+            queue.halted, queue.tip = False, None
+            if queue.again:
+                queue.calls[:0], queue.again = queue.again, []
+                queue.task = asyncio.ensure_future(self._drain(queue, lost=True))
                 return
-        self._go_on(lane)
+        self._go_on(queue)
 
-    def _go_on(self, lane: SessionQueue) -> None:
-        if lane.calls:
-            self._line_up(lane)
-        elif not lane.turns:
-            del self._lanes[lane.session_id]
+    def _go_on(self, queue: SessionQueue) -> None:
+        if queue.calls:
+            self._line_up(queue)
+        elif not queue.turns:
+            del self._queues[queue.session_id]
 
-    async def _drain(self, lane: SessionQueue, *, lost: bool = False) -> None:
+    async def _drain(self, queue: SessionQueue, *, lost: bool = False) -> None:
         """The same for calls that have to wait for more: a task takes all that come while it is there."""
         try:
-            while calls := lane.next_calls():
+            while calls := queue.next_calls():
                 try:
-                    await self._settle(lane.session_id, calls, lost=lost)
+                    await self._settle(queue.session_id, calls, lost=lost)
                 except BaseException as error:  # a defect must not leave callers waiting for ever
                     fail(calls, error)
                     if not isinstance(error, Exception):
-                        fail(lane.calls, error)
+                        fail(queue.calls, error)
                         raise
                 lost = False
         finally:
-            del self._lanes[lane.session_id]
+            del self._queues[queue.session_id]
 
     async def _settle(self, session_id: str, calls: list[QueuedCommand], *, lost: bool) -> None:
         for attempt in range(MAX_ATTEMPTS):
@@ -180,19 +177,18 @@ class SessionQueues:
                 await self._process(session_id, calls)
                 return
             except HeadMoved:
-                steward = self._steward
-                steward.retries += 1
-                steward.stored_policies.clear()  # if a backup was restored under us, they may be gone
+                self._ports.counts.retries += 1
+                self._ports.stored_policies.clear()  # if a backup was restored under us, they may be gone
                 # Losing once is news; losing often means contention, and a little chance keeps it fair.
                 await asyncio.sleep(random.uniform(0, 0.002) * min(attempt, 10))  # noqa: S311
-                await steward.positions.reload(session_id)
+                await self._ports.positions.reload(session_id)
             except (StorageUnavailable, LedgerBroken) as error:
-                fail(calls, told(error))
+                fail(calls, translated(error))
                 return
-        fail(calls, BeliefdError(Code.CONFLICT, "too many writers on this session; try again"))
+        fail(calls, too_many_writers())
 
     async def _process(self, session_id: str, calls: list[QueuedCommand]) -> None:
-        turn = Turn(self._steward, session_id, await self._position(session_id, calls))
+        turn = Turn(self._ports, session_id, await self._position(session_id, calls))
         for call in calls:
             await turn.take(call)
         if turn.entries:
@@ -201,25 +197,10 @@ class SessionQueues:
 
     async def _position(self, session_id: str, calls: list[QueuedCommand]) -> Position | None:
         """Where to decide from. The cache may be old: an append finds that out, If-Match must ask before."""
-        positions = self._steward.positions
+        positions = self._ports.positions
         if any(call.if_match not in ANY_HEAD for call in calls):
             return await positions.fresh(session_id)
         return positions.cached(session_id) or await positions.reload(session_id)
-
-
-def told(error: BaseException) -> BaseException:
-    """What callers are told of a failure of the store."""
-    if isinstance(error, StorageUnavailable):
-        return BeliefdError(Code.STORAGE_UNAVAILABLE, str(error))
-    return ledger_broken(error) if isinstance(error, LedgerBroken) else error
-
-
-def ledger_broken(error: LedgerBroken) -> BeliefdError:
-    return BeliefdError(
-        Code.LEDGER_BROKEN,
-        f"the stored ledger does not verify: {error}",
-        {"seq": error.seq, "event_id": error.event_id, "reason": error.reason},
-    )
 
 
 def fail(calls: list[QueuedCommand], error: BaseException) -> None:

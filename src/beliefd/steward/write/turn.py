@@ -1,8 +1,9 @@
 """One pass over the calls that wait for a session: decided one after the other, then written together."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -12,7 +13,7 @@ from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.kernel.commands import Command, DeclareSession, Eliminate, Head, Merge, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.events import Event, Refused, kind_of
+from beliefd.kernel.events import Event, kind_of
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
@@ -20,16 +21,15 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
 from beliefd.knowledge.graph import NOTHING, GraphRows, merged
 from beliefd.knowledge.rows import graph_rows
-from beliefd.ledger.chain import Sealed, head_of, payload_of, seal, state_hash_due
+from beliefd.ledger.chain import LedgerBroken, Sealed, head_of, payload_of, read, seal, state_hash_due
 from beliefd.ledger.replay import Position
-from beliefd.steward.facts.finder import EXAMINED, Attachments
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.finder import EXAMINED, Attachments, FactFinder
 from beliefd.steward.inbox import inbox_rows
 from beliefd.steward.offload import HEAVY_ITEMS
-from beliefd.steward.write.positions import pack, session_not_found
-from beliefd.stores.base import Append, InboxRow, Remembered, Snapshot
-
-if TYPE_CHECKING:
-    from beliefd.steward.write.steward import Steward
+from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.write.positions import Positions, pack, session_not_found
+from beliefd.stores.base import Append, InboxRow, Remembered, Snapshot, Store
 
 ANY_HEAD: Final = (None, "*")
 """What If-Match says when any head will do."""
@@ -49,8 +49,27 @@ class Outcome(Struct, frozen=True):
     repeated: bool = False
 
 
+class Counts(Struct):
+    """What was decided, by verb and kind of event, and how often another process was faster."""
+
+    decided: Counter[tuple[str, str]]
+    retries: int = 0
+
+
+class Ports(Struct, frozen=True):
+    """What a turn reaches beyond itself. `stored_policies` are known to be in the store, by hash."""
+
+    store: Store
+    positions: Positions
+    in_force: PolicyInForce
+    finder: FactFinder
+    environment: Environment
+    counts: Counts
+    stored_policies: set[str]
+
+
 class QueuedCommand(Struct):
-    """A call that waits for its turn."""
+    """A command that waits for its turn, and the caller that waits for its outcome."""
 
     session_id: str
     command: Command
@@ -81,8 +100,8 @@ class QueuedCommand(Struct):
 class Turn:
     """Everything is worked out here, then written at once."""
 
-    def __init__(self, steward: "Steward", session_id: str, position: Position | None) -> None:
-        self._steward = steward
+    def __init__(self, ports: Ports, session_id: str, position: Position | None) -> None:
+        self._ports = ports
         self._session_id = session_id
         self._expected = None if position is None else position.head
         self.session = None if position is None else position.session
@@ -122,20 +141,20 @@ class Turn:
         self._outcomes.append((call, outcome))
 
     async def _findings(self, call: QueuedCommand) -> Findings | None:
-        steward, command = self._steward, call.command
+        finder, policy, command = self._ports.finder, self._ports.in_force.policy, call.command
         if not isinstance(command, EXAMINED):
             return None
         if call.recent is None:  # a call that is decided again has still been made once
-            call.recent = steward.finder.count(command, call.principal, steward.policy)
-        return await steward.finder.findings(
-            self.session, command, call.principal, steward.policy, call.recent, call.attachments
+            call.recent = finder.count(command, call.principal, policy)
+        return await finder.findings(
+            self.session, command, call.principal, policy, call.recent, call.attachments
         )
 
     async def _remembered(self, call: QueuedCommand) -> Outcome | None:
         assert call.key is not None  # noqa: S101
         who = call.principal.id
         here = self._used.get((who, call.key))
-        used = here[0] if here else await self._steward.store.remembered(who, call.key)
+        used = here[0] if here else await self._ports.store.remembered(who, call.key)
         if used is None:
             return None
         if used.request_hash != call.request_hash:
@@ -144,21 +163,29 @@ class Turn:
                 f"Idempotency-Key `{call.key}` was used for another request; use a new key",
                 {"path": "Idempotency-Key"},
             )
-        return replace(here[1], repeated=True) if here else await self._steward.recall(used)
+        return replace(here[1], repeated=True) if here else await self._answer_again(used)
+
+    async def _answer_again(self, used: Remembered) -> Outcome:
+        """The answer a remembered request got: a function of its entry and the state after it."""
+        position = await self._ports.positions.at(used.session_id, used.seq)
+        entries = await self._ports.store.entries(used.session_id, used.seq - 1, 1)
+        if position is None or not entries:
+            raise LedgerBroken(used.seq, None, "a remembered request points at an event that is not there")
+        return Outcome(read(entries[0].record).delta, position.session, position.head, repeated=True)
 
     def _decide(self, call: QueuedCommand, findings: Findings | None) -> Outcome:
         command, before = call.command, self.session
         if before is None and not isinstance(command, DeclareSession):
             raise session_not_found(self._session_id)
         self._check_head(call)
-        steward = self._steward
-        self._now = steward.environment.now()
+        environment, in_force = self._ports.environment, self._ports.in_force
+        self._now = environment.now()
         facts = Facts(
             now=self._now,
-            event_id=steward.environment.new_id(),
+            event_id=environment.new_id(),
             principal=call.principal,
-            policy=steward.policy,
-            policy_hash=steward.policy_hash,
+            policy=in_force.policy,
+            policy_hash=in_force.hash,
             findings=findings,
         )
         self.policies[facts.policy_hash] = facts.policy
@@ -204,7 +231,7 @@ class Turn:
 
     def write(self) -> Awaitable[None]:
         """INVARIANT: what is appended was decided here, on the head that the append expects."""
-        return self._steward.store.append(self._batch())
+        return self._ports.store.append(self._batch())
 
     def _batch(self) -> Append:
         return Append(
@@ -215,7 +242,7 @@ class Turn:
             policies=[
                 (name, canonical(msgspec.to_builtins(policy)))
                 for name, policy in self.policies.items()
-                if name not in self._steward.stored_policies
+                if name not in self._ports.stored_policies
             ],
             remembered=[used for used, _ in self._used.values()],
             snapshot=self._snapshot,
@@ -225,12 +252,13 @@ class Turn:
 
     def answer(self) -> None:
         """Remember where the session stands now, and tell every caller what became of its call."""
-        steward = self._steward
+        ports = self._ports
         if self.entries and (position := self.position) is not None:
-            steward.positions.keep(position)
-            steward.stored_policies.update(self.policies)
+            ports.positions.keep(position)
+            ports.stored_policies.update(self.policies)
+        decided = ports.counts.decided
         for verdict in self._verdicts:
-            steward.decided[verdict] += 1
+            decided[verdict] += 1
         for call, outcome in self._outcomes:
             if call.done.done():
                 continue
@@ -246,14 +274,6 @@ def _as_answer(error: Exception) -> BeliefdError:
     if isinstance(error, NotCanonical):
         return invalid(error.message, error.path.replace("$.payload", "$", 1))
     return invalid("lone surrogates are not text", "$")
-
-
-def refusal(outcome: Outcome) -> BeliefdError | None:
-    """The error that a refused command is answered with; it names the event that records the refusal."""
-    event = outcome.event
-    if not isinstance(event, Refused):
-        return None
-    return BeliefdError(event.code, event.message, {**event.details, "audit_event_id": outcome.head.event_id})
 
 
 def is_heavy(command: Command) -> bool:

@@ -1,0 +1,134 @@
+"""Handlers of sessions: declaring them, the verbs on them, and their state."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from beliefd.kernel import commands, events
+from beliefd.kernel.errors import invalid
+from beliefd.ledger.chain import LedgerBroken
+from beliefd.protocol import answers
+from beliefd.protocol.answers import snapshot_of
+from beliefd.protocol.operations import BY_NAME, Operation
+from beliefd.protocol.wire import bind, convert
+from beliefd.steward.call import Call
+from beliefd.steward.offload import HEAVY_ITEMS, offload
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.submitting import Submit, raise_if_refused
+from beliefd.steward.write.turn import Outcome
+from beliefd.stores.base import Store
+
+
+def is_verb(operation: Operation) -> bool:
+    """Is it one command to one session and nothing else, answered with the state after it?"""
+    return (
+        operation.body in commands.VERBS
+        and "{session_id}" in operation.path
+        and "snapshot" in operation.answer.__struct_fields__
+    )
+
+
+VERBS: Final = {name: operation for name, operation in BY_NAME.items() if is_verb(operation)}
+_ELIMINATING: Final = (events.Eliminated, events.Merged)
+_RULING: Final = (events.ExitRuled, events.TerminationRuled)
+
+
+class BeliefHandlers:
+    """Declaring sessions and reading where they stand."""
+
+    def __init__(
+        self, store: Store, positions: Positions, declare: Callable[..., Awaitable[Outcome]]
+    ) -> None:
+        self._store = store
+        self._positions = positions
+        self._declare = declare
+
+    async def declare_session(self, call: Call) -> answers.Answer:
+        command = await _converted(call.body, commands.DeclareSession)
+        return answer_to(await self._declare(command, call.principal, key=call.key))
+
+    async def list_sessions(self, call: Call) -> answers.SessionPage:
+        cursor, limit = call.query["cursor"], call.query["limit"]
+        rows = await self._store.sessions(cursor, limit + 1)
+        shown = rows[:limit]
+        snapshots: list[answers.BeliefSnapshot] = []
+        broken: list[answers.BrokenLedger] = []
+        for row in shown:
+            try:
+                position = await self._positions.existing(row.session_id)
+            except LedgerBroken as error:
+                broken.append(
+                    answers.BrokenLedger(
+                        session_id=row.session_id,
+                        seq=error.seq,
+                        event_id=error.event_id,
+                        reason=error.reason,
+                    )
+                )
+            else:
+                snapshots.append(snapshot_of(position.session, position.head, limit=100))
+        following = shown[-1].session_id if len(rows) > limit else None
+        return answers.SessionPage(sessions=snapshots, next=following, broken=broken)
+
+    async def query_belief(self, call: Call) -> answers.BeliefSnapshot:
+        position = await self._positions.existing(call.session_id)
+        at = call.query["at"]
+        if at is not None and at != position.head.seq:
+            if not 1 <= at <= position.head.seq:
+                raise invalid(f"`at` must be between 1 and {position.head.seq}", "at")
+            position = await self._positions.at(call.session_id, at) or position
+        limit, after = call.query["survivors_limit"], call.query["survivors_after"]
+        return snapshot_of(position.session, position.head, limit, after)
+
+
+def submit_verb(submit: Submit, operation: Operation, call: Call) -> "asyncio.Future[Outcome]":
+    """One of `VERBS`: its command is in its session's queue when this returns."""
+    command = convert(bind(call.body, call.path), operation.body)
+    return submit(call.session_id, command, call.principal, if_match=call.if_match, key=call.key)
+
+
+def verb_handlers(submit: Submit) -> dict[str, Callable[[Call], Awaitable[answers.Answer]]]:
+    return {name: _verb_handler(submit, operation.body) for name, operation in VERBS.items()}
+
+
+def _verb_handler(submit: Submit, kind: Any) -> Callable[[Call], Awaitable[answers.Answer]]:
+    async def handle(call: Call) -> answers.Answer:
+        command = await _converted(bind(call.body, call.path), kind)
+        queued = submit(call.session_id, command, call.principal, if_match=call.if_match, key=call.key)
+        return answer_to(await queued)
+
+    return handle
+
+
+async def _converted(body: dict[str, Any], kind: Any) -> Any:
+    for value in body.values():
+        if type(value) is list and len(value) > HEAVY_ITEMS:
+            return await offload(True, convert, body, kind)
+    return convert(body, kind)
+
+
+def answer_to(outcome: Outcome) -> answers.Answer:
+    """An event and the state after it, in the words of the protocol. A refusal becomes the error it names."""
+    raise_if_refused(outcome)
+    event, event_id = outcome.event, outcome.head.event_id
+    snapshot = snapshot_of(outcome.session, outcome.head)
+    if isinstance(event, _ELIMINATING):
+        return answers.Eliminated(
+            applied_eliminated=list(event.eliminated),
+            ignored_eliminated=list(event.ignored),
+            snapshot=snapshot,
+            audit_event_id=event_id,
+        )
+    if isinstance(event, _RULING):
+        return answers.Ruled(
+            approved=event.approved, reason=event.reason, snapshot=snapshot, audit_event_id=event_id
+        )
+    if isinstance(event, events.ConclusionRuled):
+        return answers.Concluded(
+            accepted=event.accepted, reason=event.reason, snapshot=snapshot, audit_event_id=event_id
+        )
+    if isinstance(event, events.Declared):
+        return answers.Declared(
+            session_id=outcome.session.session_id, snapshot=snapshot, audit_event_id=event_id
+        )
+    return answers.Recorded(snapshot=snapshot, audit_event_id=event_id)

@@ -1,0 +1,87 @@
+"""Handlers of intents: changes of propositions that are staged, then made or not."""
+
+from typing import Any
+
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.firewall.artifacts import (
+    INTENT_LANES,
+    Change,
+    SpeculativeClaim,
+    Step,
+)
+from beliefd.kernel.firewall.commands import StageIntent
+from beliefd.kernel.firewall.events import ClaimSpeculated, IntentStaged
+from beliefd.kernel.firewall.guards import refuse_speculation
+from beliefd.kernel.firewall.lanes import GROUNDED, SPECULATIVE
+from beliefd.protocol import firewall_answers as answers
+from beliefd.protocol.firewall_answers import intent_view
+from beliefd.protocol.firewall_operations import IntentRequest
+from beliefd.protocol.wire import bind, convert
+from beliefd.steward.call import Call
+from beliefd.steward.handlers.shared import as_recorded, page
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.submitting import Submit, submit_for
+
+
+class IntentHandlers:
+    """Staging changes, and seeing what became of them."""
+
+    def __init__(self, positions: Positions, submit: Submit) -> None:
+        self._positions = positions
+        self._submit = submit
+
+    async def stage_intent(self, call: Call) -> answers.IntentView:
+        body = bind(as_recorded(call.body), call.path)
+        if INTENT_LANES.get(str(body.get("type"))) == GROUNDED:
+            refuse_speculation(
+                {name: body[name] for name in body if name != "lane"}, Code.SPECULATIVE_PROPOSAL
+            )
+        asked = convert(body, IntentRequest)
+        if asked.lane and asked.lane != INTENT_LANES[asked.type]:
+            text = f"`{asked.type}` belongs to the {INTENT_LANES[asked.type]} lane"
+            raise invalid(text, "$.lane")
+        change = Change(**{name: getattr(asked, name) for name in Change.__struct_fields__})
+        command = StageIntent(change=change, supersedes=asked.supersedes)
+        outcome = await submit_for(self._submit, call.session_id, command, call)
+        event, event_id = outcome.event, outcome.head.event_id
+        if isinstance(event, ClaimSpeculated):
+            return _speculative_intent(event.claim, event_id)
+        assert isinstance(event, IntentStaged)  # noqa: S101 - what is not refused was staged
+        return intent_view(event.intent, event_id)
+
+    async def list_intents(self, call: Call) -> answers.IntentPage:
+        session = (await self._positions.existing(call.session_id)).session
+        held = [intent_view(session.intents[name]) for name in session.intents]
+        held += [
+            _speculative_intent(one)
+            for one in (session.speculative[name] for name in session.speculative)
+            if isinstance(one, SpeculativeClaim)
+        ]
+        shown, after = page(held, call, lambda one: one.intent_id, lambda one: one.change.claim_id)
+        return answers.IntentPage(intents=shown, next=after)
+
+    async def show_intent(self, call: Call) -> answers.IntentView:
+        session = (await self._positions.existing(call.session_id)).session
+        name = call.path["intent_id"]
+        if name in session.intents:
+            return intent_view(session.intents[name])
+        noted = session.speculative.get(name)
+        if isinstance(noted, SpeculativeClaim):
+            return _speculative_intent(noted)
+        text = f"no intent `{name[:64]}` in this session"
+        raise BeliefdError(Code.INTENT_NOT_FOUND, text, {"path": "intent_id"})
+
+
+def _speculative_intent(claim: SpeculativeClaim, event_id: str | None = None) -> answers.IntentView:
+    """Noting a claim is all there is to such an intent: it is carried out as soon as it is staged."""
+    change = Change(type="create_claim", claim_id=claim.claim_id, statement=claim.statement)
+    step: dict[str, Any] = {"at": claim.proposed_at, "by": claim.proposed_by}
+    return answers.IntentView(
+        intent_id=claim.intent_id,
+        lane=SPECULATIVE,
+        change=change,
+        state="executed",
+        proposer=claim.proposed_by,
+        history=[Step(state="staged", **step), Step(state="executed", **step)],
+        audit_event_id=event_id,
+    )
