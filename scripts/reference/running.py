@@ -25,7 +25,7 @@ from beliefd.steward import tokens
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
 from beliefd.steward.facts import finder
-from beliefd.steward.handlers import batch
+from beliefd.steward.handlers import beliefs
 from beliefd.steward.write import positions, session_queue
 from beliefd.stores.memory import MemoryStore
 
@@ -71,7 +71,7 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("commands decided in one turn", session_queue.BATCH, "of a session"),
     ("turns on their way to the disk", session_queue.UNDER_WAY, "a session, if the store keeps their order"),
     ("attempts at a head that keeps moving", session_queue.MAX_ATTEMPTS, "then `CONFLICT`"),
-    ("lines of a batch under way", batch.WINDOW, "lines"),
+    ("lines of a batch under way", beliefs.WINDOW, "lines"),
     ("sessions kept in memory", positions.MAX_SESSIONS, "sessions"),
     ("hypotheses kept in memory", positions.MAX_HYPOTHESES, "over all sessions kept"),
     ("a revoked token is refused after", tokens.REFRESH_SECONDS, "second at most"),

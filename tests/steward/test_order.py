@@ -45,7 +45,9 @@ async def test_two_stewards_on_one_session_lose_nothing(place: Place) -> None:
     whole = fold(entries)
     assert whole is not None
     assert [seen(position) for position in positions] == [seen(whole)] * 2
-    assert stewards[0].counts.retries + stewards[1].counts.retries > 0, "they never met: the test shows nothing"
+    assert stewards[0].counts.retries + stewards[1].counts.retries > 0, (
+        "they never met: the test shows nothing"
+    )
 
 
 async def test_a_hypothesis_falls_once_whoever_says_so_first(place: Place) -> None:

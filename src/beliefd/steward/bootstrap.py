@@ -16,23 +16,22 @@ from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import Detector, FactFinder
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
-from beliefd.steward.handlers.batch import BatchHandlers
-from beliefd.steward.handlers.beliefs import BeliefHandlers, verb_handlers
-from beliefd.steward.handlers.calibrations import CalibrationHandlers
-from beliefd.steward.handlers.capabilities import CapabilityHandlers
+from beliefd.steward.handlers.beliefs import BatchHandlers, BeliefHandlers, verb_handlers
 from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
-from beliefd.steward.handlers.counterfactual import CounterfactualHandlers
-from beliefd.steward.handlers.evidence import EvidenceHandlers
-from beliefd.steward.handlers.experiments import ExperimentHandlers
+from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHandlers
 from beliefd.steward.handlers.intents import IntentHandlers
 from beliefd.steward.handlers.knowledge import KnowledgeHandlers
-from beliefd.steward.handlers.ledger import LedgerHandlers
-from beliefd.steward.handlers.memory import MemoryHandlers
+from beliefd.steward.handlers.ledger import CounterfactualHandlers, LedgerHandlers
 from beliefd.steward.handlers.policy import PolicyHandlers
 from beliefd.steward.handlers.speculation import SpeculationHandlers
-from beliefd.steward.handlers.substrate import ProposalHandlers, StateHandlers
+from beliefd.steward.handlers.substrate import (
+    CapabilityHandlers,
+    MemoryHandlers,
+    ProposalHandlers,
+    StateHandlers,
+)
 from beliefd.steward.handlers.transfer import TransferHandlers
-from beliefd.steward.handlers.uncertainty import UncertaintyHandlers
+from beliefd.steward.handlers.uncertainty import CalibrationHandlers, UncertaintyHandlers
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.steward import Steward

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
+from inspect import isfunction
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -20,8 +21,8 @@ _KEY: Final = re.compile(KEY_PATTERN)
 
 def handlers_of(vocabulary: object) -> dict[str, Handler]:
     """The public methods of a vocabulary, each of which is the operation that it is named after."""
-    names = (name for name in vars(type(vocabulary)) if not name.startswith("_"))
-    return {name: getattr(vocabulary, name) for name in names}
+    named = vars(type(vocabulary)).items()
+    return {name: getattr(vocabulary, name) for name, one in named if isfunction(one) and name[0] != "_"}
 
 
 async def perform(handlers: Mapping[str, Handler], operation: Operation, call: Call) -> Any:

@@ -4,6 +4,8 @@ import asyncio
 import logging
 from typing import Final
 
+from msgspec import Struct
+
 from beliefd.kernel.commands import Command, ExpireApproval
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.events import Refused
@@ -22,22 +24,21 @@ EVERY_SECONDS: Final = 1.0
 AT_ONCE: Final = 100
 
 
-class Expiry:
+class Expiry(Struct, frozen=True):
     """Brings what is due before the kernel. Two processes may do so at once: the second is refused."""
 
-    def __init__(self, store: Store, positions: Positions, submit: Submit, environment: Environment) -> None:
-        self._store = store
-        self._positions = positions
-        self._submit = submit
-        self._environment = environment
+    store: Store
+    positions: Positions
+    submit: Submit
+    environment: Environment
 
     async def expire_due(self) -> int:
         """Expire what is due now; returns how many."""
-        rows = await self._store.inbox_due(self._environment.now(), AT_ONCE)
+        rows = await self.store.inbox_due(self.environment.now(), AT_ONCE)
         expired = 0
         for row in rows:
             try:
-                outcome = await self._submit(row.session_id, await self._ending(row), CLOCKWORK)
+                outcome = await self.submit(row.session_id, await self._ending(row), CLOCKWORK)
             except BeliefdError as error:
                 log.warning("`%s` could not be expired: %s", row.approval_id, error)
             else:
@@ -48,7 +49,7 @@ class Expiry:
         """What is said of something whose time is up: of an approval, a call, or the run of an experiment."""
         if row.status != RUNNING:
             return ExpireApproval(approval_id=row.approval_id)
-        session = (await self._positions.existing(row.session_id)).session
+        session = (await self.positions.existing(row.session_id)).session
         if row.approval_id in session.runs:
             return overdue_run(session, row.approval_id)
         return overdue_call(row.approval_id)

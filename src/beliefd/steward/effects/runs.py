@@ -8,6 +8,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from msgspec import Struct
+
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.firewall.artifacts import Experiment, Run
 from beliefd.kernel.firewall.commands import RecordRun
@@ -28,20 +30,19 @@ log = logging.getLogger("beliefd.runs")
 UNTESTED: Final = "nothing was tested: the run did not end"
 
 
-class ExperimentRuns:
+class ExperimentRuns(Struct, frozen=True):
     """Makes runs of experiments in this process, and records how they ended."""
 
-    def __init__(self, store: Store, submit: Submit, runner: Runner, background: Background) -> None:
-        self._store = store
-        self._submit = submit
-        self.runner = runner
-        self._background = background
+    store: Store
+    submit: Submit
+    runner: Runner
+    background: Background
 
     def begin(self, session_id: str, run: Run, frozen: Frozen) -> Underway:
         """Start making a run; `task` is done when its outcome is in the ledger."""
         one = Underway(frozen.spec.budget.replicates, asyncio.Event())
         self.runner.underway[run.run_id] = one
-        one.task = self._background.start(self._make_and_record(session_id, run, frozen, one))
+        one.task = self.background.start(self._make_and_record(session_id, run, frozen, one))
         return one
 
     async def _make_and_record(self, session_id: str, run: Run, frozen: Frozen, one: Underway) -> None:
@@ -50,7 +51,7 @@ class ExperimentRuns:
 
         try:
             report = await self.make(frozen, heard, one.cancelled)
-            await self._submit(session_id, RecordRun(run_id=run.run_id, report=report), EXECUTOR)
+            await self.submit(session_id, RecordRun(run_id=run.run_id, report=report), EXECUTOR)
         except BeliefdError as error:
             # The store is away, or the ledger takes nothing more: the deadline will end the run as failed.
             log.warning("run `%s` could not be recorded: %s", run.run_id, error)
@@ -64,7 +65,7 @@ class ExperimentRuns:
         from beliefd.experiments import engine
 
         try:
-            sources = await _sources(self._store, frozen.spec)
+            sources = await _sources(self.store, frozen.spec)
             executor = self.runner.executor
             return await engine.run(
                 frozen, executor=executor, sources=sources, progress=progress, cancel=cancel

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.substrate.events import Call, CandidateResult, OutcomeRecorded
@@ -31,24 +32,15 @@ MAX_RESULT_BYTES: Final = 1024 * 1024
 MAX_ERROR: Final = 2_000
 
 
-class ToolCalls:
+class ToolCalls(Struct, frozen=True):
     """Runs calls that were allowed, each once, and records what they came to."""
 
-    def __init__(
-        self,
-        store: Store,
-        positions: Positions,
-        submit: Submit,
-        registry: Registry,
-        in_force: PolicyInForce,
-        background: Background,
-    ) -> None:
-        self._store = store
-        self._positions = positions
-        self._submit = submit
-        self._registry = registry
-        self._in_force = in_force
-        self._background = background
+    store: Store
+    positions: Positions
+    submit: Submit
+    registry: Registry
+    in_force: PolicyInForce
+    background: Background
 
     async def run_scheduled_calls(
         self, outcome: Outcome, results: Iterable[CandidateResult]
@@ -62,7 +54,7 @@ class ToolCalls:
         for result in results:
             if result.call is not None and not outcome.repeated:
                 # It is run and recorded also if who asked for it goes away meanwhile.
-                running = self._background.start(self._run_and_record(session_id, result.call))
+                running = self.background.start(self._run_and_record(session_id, result.call))
                 recorded.append(await asyncio.shield(running))
             else:
                 call_id = call_id_of(result)
@@ -71,23 +63,23 @@ class ToolCalls:
 
     async def _recorded(self, session_id: str, call_id: str) -> OutcomeRecorded | None:
         """The newest outcome that is recorded of a call; None while it is under way."""
-        session = (await self._positions.existing(session_id)).session
+        session = (await self.positions.existing(session_id)).session
         event_id = session.calls[call_id].outcome
         if event_id is None:
             return None
-        event = (await entry_of(self._store, session_id, event_id)).delta
+        event = (await entry_of(self.store, session_id, event_id)).delta
         return event if isinstance(event, OutcomeRecorded) else None
 
     async def _run_and_record(self, session_id: str, call: Call) -> OutcomeRecorded | None:
         """None if the ledger takes no outcome any more."""
-        session = (await self._positions.existing(session_id)).session
+        session = (await self.positions.existing(session_id)).session
         if session.calls[call.call_id].status != "scheduled":
             return None  # its time was up before its turn came
-        outcome = await self._submit(session_id, await self._run(call), EXECUTOR)
+        outcome = await self.submit(session_id, await self._run(call), EXECUTOR)
         return outcome.event if isinstance(outcome.event, OutcomeRecorded) else None
 
     async def _run(self, call: Call) -> RecordOutcome:
-        tool = self._registry.get(call.tool_id)
+        tool = self.registry.get(call.tool_id)
         if tool is None or tool.definition_hash != call.definition_hash:
             return _error(call, "the tool has changed or is gone")
         if self._leads_elsewhere(tool, call):
@@ -111,7 +103,7 @@ class ToolCalls:
 
     def _leads_elsewhere(self, tool: Tool, call: Call) -> bool:
         """INVARIANT: what a path leads to is looked at again right before the call: links change."""
-        named = self._in_force.policy.tools.get(call.tool_id)
+        named = self.in_force.policy.tools.get(call.tool_id)
         definition = tool.definition if named is None else tightened(tool.definition, named)
         return not set(files_of(definition, call.args)) <= set(call.files)
 

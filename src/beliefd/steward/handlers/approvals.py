@@ -1,5 +1,7 @@
 """Handlers of approvals and standing grants."""
 
+from msgspec import Struct
+
 from beliefd.kernel.claims.approvals import Approval, required_approvals
 from beliefd.kernel.claims.bundle import Claim
 from beliefd.kernel.claims.events import (
@@ -38,25 +40,22 @@ from beliefd.steward.write.submitting import Submit, submit_for
 from beliefd.stores.base import Store
 
 
-class ApprovalHandlers:
+class ApprovalHandlers(Struct, frozen=True):
     """What waits for a person."""
 
-    def __init__(
-        self, store: Store, positions: Positions, submit: Submit, expiry: Expiry, tools: ToolCalls
-    ) -> None:
-        self._store = store
-        self._positions = positions
-        self._submit = submit
-        self._expiry = expiry
-        self._tools = tools
+    store: Store
+    positions: Positions
+    submit: Submit
+    expiry: Expiry
+    tools: ToolCalls
 
     async def list_approvals(self, call: Call) -> answers.Inbox:
         cursor, limit = call.query["cursor"], call.query["limit"]
-        await self._expiry.expire_due()
-        rows = await self._store.inbox(call.query["status"], cursor, limit + 1)
+        await self.expiry.expire_due()
+        rows = await self.store.inbox(call.query["status"], cursor, limit + 1)
         cards = []
         for row in rows[:limit]:
-            position = await self._positions.existing(row.session_id)
+            position = await self.positions.existing(row.session_id)
             # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
             if position.session.approvals[row.approval_id].status == row.status:
                 cards.append(await self._card(position, row.approval_id))
@@ -70,13 +69,13 @@ class ApprovalHandlers:
         position = await self._holding(call.path["approval_id"])
         command = convert(bind(snake_body(call.body), call.path), DecideApproval)
         try:
-            outcome = await submit_for(self._submit, position.session.session_id, command, call)
+            outcome = await submit_for(self.submit, position.session.session_id, command, call)
         except BeliefdError as error:
             raise await self._with_first_decision(position, command.approval_id, error) from None
         event = outcome.event
         assert isinstance(event, ApprovalDecided)  # noqa: S101 - what is not refused was decided
         results = () if event.result is None else (event.result,)
-        recorded = await self._tools.run_scheduled_calls(outcome, results)
+        recorded = await self.tools.run_scheduled_calls(outcome, results)
         resumed = None if event.gated is None else judged(event.gated, outcome.head.event_id)
         after = Position(outcome.session, outcome.head)
         return answers.DecidedApproval(
@@ -97,7 +96,7 @@ class ApprovalHandlers:
         """A head that has moved says little to the second of two people; what the first decided says all."""
         if (error.details or {}).get("path") != "If-Match":
             return error
-        session = (await self._positions.existing(position.session.session_id)).session
+        session = (await self.positions.existing(position.session.session_id)).session
         approval: Approval = session.approvals[approval_id]
         found = {
             "status": approval.status,
@@ -109,17 +108,17 @@ class ApprovalHandlers:
     async def withdraw_approval(self, call: Call) -> answers.ApprovalCard:
         position = await self._holding(call.path["approval_id"])
         command = convert(bind(call.body, call.path), WithdrawApproval)
-        outcome = await submit_for(self._submit, position.session.session_id, command, call)
+        outcome = await submit_for(self.submit, position.session.session_id, command, call)
         return await self._card(Position(outcome.session, outcome.head), command.approval_id)
 
     async def _holding(self, approval_id: str) -> Position:
         """The session that an approval belongs to."""
-        row = await self._store.inbox_row(approval_id)
+        row = await self.store.inbox_row(approval_id)
         if row is None or row.status in (RUNNING, DONE):
             raise BeliefdError(
                 Code.APPROVAL_NOT_FOUND, f"no approval `{approval_id[:64]}`", {"path": "approval_id"}
             )
-        return await self._positions.existing(row.session_id)
+        return await self.positions.existing(row.session_id)
 
     async def _card(self, position: Position, approval_id: str) -> answers.ApprovalCard:
         session = position.session
@@ -161,7 +160,7 @@ class ApprovalHandlers:
         if not approval.bundle_id:
             return []
         event_id = approval.approval_id.removeprefix("apr-")
-        entry = await entry_of(self._store, session.session_id, event_id)
+        entry = await entry_of(self.store, session.session_id, event_id)
         event = entry.delta
         if isinstance(event, BundleGated | ApprovalDecided) and event.gated is not None:
             return list(event.gated.bundle.claims)
@@ -171,12 +170,11 @@ class ApprovalHandlers:
         return list(command.bundle.claims) if isinstance(command, SubmitClaims) else []
 
 
-class GrantHandlers:
+class GrantHandlers(Struct, frozen=True):
     """Consent that is given beforehand."""
 
-    def __init__(self, positions: Positions, submit: Submit) -> None:
-        self._positions = positions
-        self._submit = submit
+    positions: Positions
+    submit: Submit
 
     async def give_grant(self, call: Call) -> answers.GrantAnswer:
         return await self._grant(call, convert(bind(call.body, call.path), GiveGrant))
@@ -185,11 +183,11 @@ class GrantHandlers:
         return await self._grant(call, RevokeGrant(grant_id=call.path["grant_id"]))
 
     async def list_grants(self, call: Call) -> answers.Grants:
-        session = (await self._positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).session
         return answers.Grants(grants=[session.grants[name] for name in sorted(session.grants)])
 
     async def _grant(self, call: Call, command: Command) -> answers.GrantAnswer:
-        outcome = await submit_for(self._submit, call.session_id, command, call)
+        outcome = await submit_for(self.submit, call.session_id, command, call)
         assert isinstance(outcome.event, GrantGiven | GrantRevoked)  # noqa: S101
         return answers.GrantAnswer(grant=outcome.event.grant, audit_event_id=outcome.head.event_id)
 

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from beliefd.kernel.claims.approvals import Approval
 from beliefd.kernel.claims.bundle import (
@@ -81,35 +82,34 @@ def snake_body(body: Any) -> Any:
         raise invalid("given in both snake_case and kebab-case; keep one", spelt_twice(body)) from None
 
 
-class ClaimHandlers:
+class ClaimHandlers(Struct, frozen=True):
     """Claims, judged and kept."""
 
-    def __init__(self, store: Store, positions: Positions, submit: Submit) -> None:
-        self._store = store
-        self._positions = positions
-        self._submit = submit
+    store: Store
+    positions: Positions
+    submit: Submit
 
     async def submit_claims(self, call: Call) -> answers.JudgedBundle:
-        outcome = await submit_for(self._submit, call.session_id, read_submission(call.body), call)
+        outcome = await submit_for(self.submit, call.session_id, read_submission(call.body), call)
         assert isinstance(outcome.event, BundleGated)  # noqa: S101 - what is not refused was gated
         return judged(outcome.event.gated, outcome.head.event_id)
 
     async def list_claims(self, call: Call) -> answers.BundlePage:
-        position = await self._positions.existing(call.session_id)
+        position = await self.positions.existing(call.session_id)
         cursor, limit = call.query["cursor"], call.query["limit"]
         names = sorted(name for name in position.session.bundles if cursor is None or name > cursor)
         shown = [await self._bundle(position, name) for name in names[:limit]]
         return answers.BundlePage(claims=shown, next=names[limit - 1] if len(names) > limit else None)
 
     async def show_claims(self, call: Call) -> answers.JudgedBundle:
-        position = await self._positions.existing(call.session_id)
+        position = await self.positions.existing(call.session_id)
         return await self._bundle(position, call.path["bundle_id"])
 
     async def store_content(self, call: Call) -> answers.StoredContent:
         if not call.body:
             raise invalid("the body is empty; send the evidence itself", "$")
         name = hashlib.sha256(call.body).hexdigest()
-        await self._store.put_content(name, call.body)
+        await self.store.put_content(name, call.body)
         return answers.StoredContent(sha256=name, size=len(call.body))
 
     async def _bundle(self, position: Position, bundle_id: str) -> answers.JudgedBundle:
@@ -126,7 +126,7 @@ class ClaimHandlers:
         )
 
     async def _judgement(self, session_id: str, event_id: str, bundle_id: str) -> Gated:
-        event = (await entry_of(self._store, session_id, event_id)).delta
+        event = (await entry_of(self.store, session_id, event_id)).delta
         if isinstance(event, BundleGated | ApprovalDecided) and event.gated is not None:
             if event.gated.bundle.id == bundle_id:
                 return event.gated
@@ -138,25 +138,24 @@ class ClaimHandlers:
         return _closed_bundle(event.approval, event.bundle)
 
 
-class ClaimCheckHandlers:
+class ClaimCheckHandlers(Struct, frozen=True):
     """The gates, tried out."""
 
-    def __init__(self, finder: FactFinder, in_force: PolicyInForce, environment: Environment) -> None:
-        self._finder = finder
-        self._in_force = in_force
-        self._environment = environment
+    finder: FactFinder
+    in_force: PolicyInForce
+    environment: Environment
 
     async def check_claims(self, call: Call) -> answers.JudgedBundle:
         """Run the gates as a submission would, and write nothing."""
-        command, principal, policy = read_submission(call.body), call.principal, self._in_force.policy
-        examined = await self._finder.examine(command.bundle, None, principal.id, policy, 0, call.origin)
+        command, principal, policy = read_submission(call.body), call.principal, self.in_force.policy
+        examined = await self.finder.examine(command.bundle, None, principal.id, policy, 0, call.origin)
         found = await with_standings(examined, command)
         facts = Facts(
-            now=self._environment.now(),
-            event_id=self._environment.new_id(),
+            now=self.environment.now(),
+            event_id=self.environment.new_id(),
             principal=principal,
-            policy=self._in_force.policy,
-            policy_hash=self._in_force.hash,
+            policy=self.in_force.policy,
+            policy_hash=self.in_force.hash,
             findings=found,
         )
         complete = as_measured(filled(command.bundle, facts.event_id, facts.now), found)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import Struct
+
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.firewall.artifacts import (
     INTENT_LANES,
@@ -23,12 +25,11 @@ from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 
 
-class IntentHandlers:
+class IntentHandlers(Struct, frozen=True):
     """Staging changes, and seeing what became of them."""
 
-    def __init__(self, positions: Positions, submit: Submit) -> None:
-        self._positions = positions
-        self._submit = submit
+    positions: Positions
+    submit: Submit
 
     async def stage_intent(self, call: Call) -> answers.IntentView:
         body = bind(as_recorded(call.body), call.path)
@@ -42,7 +43,7 @@ class IntentHandlers:
             raise invalid(text, "$.lane")
         change = Change(**{name: getattr(asked, name) for name in Change.__struct_fields__})
         command = StageIntent(change=change, supersedes=asked.supersedes)
-        outcome = await submit_for(self._submit, call.session_id, command, call)
+        outcome = await submit_for(self.submit, call.session_id, command, call)
         event, event_id = outcome.event, outcome.head.event_id
         if isinstance(event, ClaimSpeculated):
             return _speculative_intent(event.claim, event_id)
@@ -50,7 +51,7 @@ class IntentHandlers:
         return intent_view(event.intent, event_id)
 
     async def list_intents(self, call: Call) -> answers.IntentPage:
-        session = (await self._positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).session
         held = [intent_view(session.intents[name]) for name in session.intents]
         held += [
             _speculative_intent(one)
@@ -61,7 +62,7 @@ class IntentHandlers:
         return answers.IntentPage(intents=shown, next=after)
 
     async def show_intent(self, call: Call) -> answers.IntentView:
-        session = (await self._positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).session
         name = call.path["intent_id"]
         if name in session.intents:
             return intent_view(session.intents[name])

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.firewall.artifacts import EpistemicStatus, Evidence, Hypothesis, Intent, Proposition
@@ -29,12 +30,11 @@ _Held = list[tuple[str, T]]
 """Artifacts, each with the session that it is in."""
 
 
-class KnowledgeHandlers:
+class KnowledgeHandlers(Struct, frozen=True):
     """What all sessions together say of a proposition."""
 
-    def __init__(self, store: Store, in_force: PolicyInForce) -> None:
-        self._store = store
-        self._in_force = in_force
+    store: Store
+    in_force: PolicyInForce
 
     async def list_propositions(self, call: Call) -> answers.PropositionPage:
         cursor, limit, status = call.query["cursor"], call.query["limit"], call.query["status"]
@@ -42,7 +42,7 @@ class KnowledgeHandlers:
         shown: list[answers.PropositionRow] = []
         # What one session says only hints at what all of them say together, so a page may take several looks.
         while len(shown) <= limit:
-            ids = await self._store.node_ids(say.PROPOSITION, wanted, cursor, limit + 1)
+            ids = await self.store.node_ids(say.PROPOSITION, wanted, cursor, limit + 1)
             if not ids:
                 break
             rows = await self._propositions(ids)
@@ -62,7 +62,7 @@ class KnowledgeHandlers:
         revisions = {session_id: one.revision for session_id, one in held}
         entries = [_evidence_entry(session_id, one, revisions) for session_id, one in evidence]
         counting = [one for session_id, one in evidence if revisions.get(session_id) == one.revision]
-        found = standing(counting, self._in_force.policy.firewall.alpha)
+        found = standing(counting, self.in_force.policy.firewall.alpha)
         return answers.PropositionView(
             claim_id=claim_id,
             statement=_latest(held).statement,
@@ -93,7 +93,7 @@ class KnowledgeHandlers:
         """The way to a status is told by the ledger itself: the graph only says in which sessions to look."""
         telling = Telling(claim_id)
         steps = []
-        async for chunk in self._store.stream(session_id):
+        async for chunk in self.store.stream(session_id):
             for sealed in chunk:
                 # Most entries are of other kinds: looking for bytes is far cheaper than decoding.
                 if not any(needle in sealed.record for needle in NEEDLES):
@@ -118,7 +118,7 @@ class KnowledgeHandlers:
 
     async def _propositions(self, ids: Sequence[str]) -> list[answers.PropositionRow]:
         by_claim: dict[str, _Held[Proposition]] = {name: [] for name in ids}
-        rows = await self._store.nodes(say.PROPOSITION, ids, EVERY)
+        rows = await self.store.nodes(say.PROPOSITION, ids, EVERY)
         for session_id, one in _decoded(rows, Proposition):
             by_claim[one.claim_id].append((session_id, one))
         return [
@@ -134,14 +134,14 @@ class KnowledgeHandlers:
         ]
 
     async def _held(self, claim_id: str) -> _Held[Proposition]:
-        held = _decoded(await self._store.nodes(say.PROPOSITION, [claim_id], EVERY), Proposition)
+        held = _decoded(await self.store.nodes(say.PROPOSITION, [claim_id], EVERY), Proposition)
         if not held:
             text = f"no session holds a proposition `{claim_id[:64]}`"
             raise BeliefdError(Code.PROPOSITION_NOT_FOUND, text, {"path": "claim_id"})
         return held
 
     async def _around(self, claim_id: str) -> tuple[_Held[Evidence], _Held[Intent], _Held[Hypothesis]]:
-        store = self._store
+        store = self.store
         # INVARIANT: evidence is what plays that role in the graph; nothing else is shown as such.
         linked = {
             (link.first_kind, link.session_id, link.first_id)

@@ -10,22 +10,30 @@ from msgspec import Raw, Struct
 
 from beliefd.kernel.commands import Eliminate, Merge
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.events import Refused
+from beliefd.kernel.events import ConclusionRuled, Refused
 from beliefd.kernel.firewall.artifacts import Evidence
+from beliefd.kernel.firewall.commands import LinkEvidence
 from beliefd.kernel.firewall.events import EvidenceLinked
 from beliefd.kernel.policy import Policy
-from beliefd.ledger.chain import Entry, Sealed, command_of, read
+from beliefd.kernel.state import Session
+from beliefd.ledger.chain import Entry, LedgerBroken, Sealed, command_of, read
+from beliefd.ledger.replay import Redecided, redecide
 from beliefd.ledger.verify import Verification, verify
 from beliefd.protocol.answers import (
+    SURVIVORS_PAGE,
+    ConclusionBasis,
+    Counterfactual,
     FirstBad,
     Testimony,
     Verified,
     Why,
 )
+from beliefd.protocol.operations import AskCounterfactual
+from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.offload import is_heavy, offload
-from beliefd.steward.write.positions import Positions, existing_head
+from beliefd.steward.write.positions import Positions, existing_head, session_not_found
 from beliefd.stores.base import Store
 
 
@@ -36,34 +44,33 @@ class RawAuditPage(Struct, frozen=True):
     next: str | None
 
 
-class LedgerHandlers:
+class LedgerHandlers(Struct, frozen=True):
     """Questions about ledgers. None of them writes."""
 
-    def __init__(self, store: Store, positions: Positions, feeds: Feeds) -> None:
-        self._store = store
-        self._positions = positions
-        self._feeds = feeds
+    store: Store
+    positions: Positions
+    feeds: Feeds
 
     async def audit_trace(self, call: Call) -> RawAuditPage:
         since, limit = call.query["since_event_id"], call.query["limit"]
-        await existing_head(self._store, call.session_id)
-        after = 0 if since is None else await self._store.seq_of(call.session_id, since)
+        await existing_head(self.store, call.session_id)
+        after = 0 if since is None else await self.store.seq_of(call.session_id, since)
         if after is None:
             # Returning everything here would make a typing error look like a full history.
             raise invalid(f"no event `{since[:64]}` in this session", "since_event_id")
-        entries = await self._store.entries(call.session_id, after, limit + 1)
+        entries = await self.store.entries(call.session_id, after, limit + 1)
         shown = entries[:limit]
         more = len(entries) > limit
         return RawAuditPage([Raw(entry.wire) for entry in shown], shown[-1].event_id if more else None)
 
     async def verify(self, call: Call) -> Verified:
-        return await verify_session(self._store, call.session_id)
+        return await verify_session(self.store, call.session_id)
 
     async def events(self, call: Call) -> AsyncGenerator[bytes, None]:
-        head = await existing_head(self._store, call.session_id)
+        head = await existing_head(self.store, call.session_id)
         after = _last_event(call.last_event, head.seq)
         yield b": beliefd\n\n"
-        async with aclosing(self._feeds.follow(call.session_id, after)) as chunks:
+        async with aclosing(self.feeds.follow(call.session_id, after)) as chunks:
             async for chunk in chunks:
                 if chunk is None:
                     yield b": still here\n\n"
@@ -75,7 +82,7 @@ class LedgerHandlers:
     async def why(self, call: Call) -> Why:
         """Everyone who spoke against a hypothesis, in order; the first one that counted is marked."""
         hypothesis = call.path["hypothesis"]
-        position = await self._positions.existing(call.session_id)
+        position = await self.positions.existing(call.session_id)
         if position.session.survivors.universe.position(hypothesis) is None:
             raise BeliefdError(
                 Code.INVALID_HYPOTHESIS_ID,
@@ -84,7 +91,7 @@ class LedgerHandlers:
             )
         needle = msgspec.json.encode(hypothesis)
         testimony: list[Testimony] = []
-        async for chunk in self._store.stream(call.session_id):
+        async for chunk in self.store.stream(call.session_id):
             for sealed in chunk:
                 # Most entries do not name it: looking for its bytes is far cheaper than decoding.
                 if sealed.seq > 1 and needle in sealed.record:
@@ -208,3 +215,95 @@ def _witness(
         applied=applied,
         merged_from=merged_from,
     )
+
+
+class CounterfactualHandlers(Struct, frozen=True):
+    """Deciding again without some sources; nothing is written."""
+
+    store: Store
+
+    async def counterfactual(self, call: Call) -> Counterfactual:
+        """Survivors without the sources, and what each accepted conclusion rests on.
+
+        Leaving a command out is not undoing its delta: what another source also claimed stays eliminated.
+        """
+        asked = convert(bind(call.body, call.path), AskCounterfactual)
+        sealed = await self.store.entries(call.session_id)
+        if not sealed:
+            raise session_not_found(call.session_id)
+        policies = await policies_of(self.store, sealed)
+        return await offload(
+            is_heavy(sealed), _imagine, sealed, policies, frozenset(asked.without.source_ids)
+        )
+
+
+def _imagine(sealed: list[Sealed], policies: dict[str, Policy], removed: frozenset[str]) -> Counterfactual:
+    entries = [read(entry.record) for entry in sealed]
+    factual = list(redecide(entries, policies))
+    imagined = list(redecide(entries, policies, removed))
+    if not factual or not imagined:
+        raise LedgerBroken(1, None, "the ledger is empty")
+    now, then = factual[-1].session, imagined[-1].session
+    restored = [name for name in then.survivors if name not in now.survivors]
+    return Counterfactual(
+        without_source_ids=sorted(removed),
+        survivors=then.survivors.page(SURVIVORS_PAGE),
+        n_survivors=then.survivors.count,
+        restored=restored[:SURVIVORS_PAGE],
+        status=then.status,
+        conclusions=_bases(factual, imagined),
+    )
+
+
+def _bases(factual: list[Redecided], imagined: list[Redecided]) -> list[ConclusionBasis]:
+    elsewhere = {step.entry.event_id: step for step in imagined}
+    spoke: dict[str, set[str]] = {}
+    bases: list[ConclusionBasis] = []
+    for step in factual:
+        for source, name in _claims(step):
+            spoke.setdefault(name, set()).add(source)
+        if isinstance(step.event, ConclusionRuled) and step.event.accepted:
+            bases.append(_basis(step, step.event, elsewhere[step.entry.event_id], spoke))
+    return bases
+
+
+def _basis(
+    step: Redecided, event: ConclusionRuled, other: Redecided, spoke: dict[str, set[str]]
+) -> ConclusionBasis:
+    accepted = isinstance(other.event, ConclusionRuled) and other.event.accepted
+    then, imagined = step.session.survivors.count, other.session.survivors.count
+    return ConclusionBasis(
+        conclusion_id=event.conclusion_id,
+        event_id=step.entry.event_id,
+        accepted_without=accepted,
+        n_survivors_then=then,
+        n_survivors_without=imagined,
+        rests_on_removed=not accepted or imagined != then,
+        sole_sources=_sole_sources(step.session, spoke),
+    )
+
+
+def _sole_sources(session: Session, spoke: dict[str, set[str]]) -> dict[str, list[str]]:
+    """Sources that were alone in eliminating something; without such a one the conclusion stands on less."""
+    alone: dict[str, list[str]] = {}
+    for name in sorted(spoke):
+        if len(spoke[name]) == 1 and _eliminated(session, name):
+            alone.setdefault(next(iter(spoke[name])), []).append(name)
+    return dict(sorted(alone.items()))
+
+
+def _claims(step: Redecided) -> list[tuple[str, str]]:
+    command = step.command
+    if isinstance(step.event, Refused):
+        return []
+    if isinstance(command, Eliminate):
+        return [(command.source_id, name) for name in command.eliminated]
+    if isinstance(command, Merge):
+        return [(item.source_id, name) for item in command.eliminations for name in item.eliminated]
+    if isinstance(command, LinkEvidence) and isinstance(step.event, EvidenceLinked):
+        return [(command.run_id, name) for name in (*step.event.eliminated, *step.event.ignored)]
+    return []
+
+
+def _eliminated(session: Session, name: str) -> bool:
+    return session.survivors.universe.position(name) is not None and name not in session.survivors

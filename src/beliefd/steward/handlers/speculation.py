@@ -1,5 +1,6 @@
 """Handlers of speculation: ideas about a claim."""
 
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from beliefd.kernel.firewall.artifacts import (
@@ -16,17 +17,16 @@ from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 
 
-class SpeculationHandlers:
+class SpeculationHandlers(Struct, frozen=True):
     """Ideas, which are never refused and never evidence."""
 
-    def __init__(self, positions: Positions, submit: Submit) -> None:
-        self._positions = positions
-        self._submit = submit
+    positions: Positions
+    submit: Submit
 
     async def speculate(self, call: Call) -> answers.SpeculationAnswer:
         asked = convert(bind(as_recorded(call.body), call.path), SpeculationRequest)
         command = Speculate(claim_id=asked.claim_id, hypotheses=asked.hypotheses)
-        outcome = await submit_for(self._submit, call.session_id, command, call)
+        outcome = await submit_for(self.submit, call.session_id, command, call)
         event = outcome.event
         assert isinstance(event, Speculated)  # noqa: S101 - ideas are never refused
         missed = event.links_attempted - event.links_created
@@ -43,7 +43,7 @@ class SpeculationHandlers:
         )
 
     async def list_hypotheses(self, call: Call) -> answers.HypothesisPage:
-        session = (await self._positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).session
         held: list[Hypothesis] = [
             one
             for one in (session.speculative[name] for name in session.speculative)

@@ -1,28 +1,43 @@
-"""Handlers of the symbolic state: what it is, what is proposed to it, and the tools that may be called."""
+"""Handlers of the symbolic state: what it is, proposals to change it, tools, capabilities, memory."""
+
+import hashlib
+import secrets
+from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from beliefd.kernel.errors import invalid
+from beliefd.kernel.claims.bundle import seconds
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.state import GENESIS_SNAPSHOT
+from beliefd.kernel.state import GENESIS_SNAPSHOT, MemoryState
+from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.events import (
     Arbitrated,
     CandidateResult,
+    CapabilityIssued,
+    CapabilityRevoked,
     OutcomeRecorded,
+    Remembered,
 )
 from beliefd.kernel.substrate.proposals import (
     CallCandidate,
     Candidate,
+    IssueCapability,
+    MemoryEntry,
     Propose,
+    Remember,
+    RevokeCapability,
 )
 from beliefd.ledger.chain import LedgerBroken, read
 from beliefd.ledger.replay import Position
 from beliefd.protocol import substrate_answers as answers
-from beliefd.protocol.substrate_operations import CallRequest, ProposalRequest
+from beliefd.protocol.substrate_operations import CallRequest, CapabilityRequest, ProposalRequest
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.effects.tools import ToolCalls, call_id_of
-from beliefd.steward.facts.call_facts import Proof, presented
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, presented
 from beliefd.steward.facts.finder import Attachments
 from beliefd.steward.handlers.shared import as_recorded
 from beliefd.steward.policies import PolicyInForce
@@ -33,17 +48,16 @@ from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry
 
 
-class StateHandlers:
+class StateHandlers(Struct, frozen=True):
     """The symbolic state, now and at earlier snapshots."""
 
-    def __init__(self, store: Store, positions: Positions, in_force: PolicyInForce) -> None:
-        self._store = store
-        self._positions = positions
-        self._in_force = in_force
+    store: Store
+    positions: Positions
+    in_force: PolicyInForce
 
     async def show_state(self, call: Call) -> answers.StateAnswer:
-        position = await self._positions.existing(call.session_id)
-        policy, policy_hash = self._in_force.policy, self._in_force.hash
+        position = await self.positions.existing(call.session_id)
+        policy, policy_hash = self.in_force.policy, self.in_force.hash
         if (at := call.query["at"]) is not None and at != position.session.state_snapshot_id:
             position = await self._at_snapshot(position, at)
             policy, policy_hash = await self._policy_at(position)
@@ -62,32 +76,31 @@ class StateHandlers:
         if snapshot_id == GENESIS_SNAPSHOT:
             seq: int | None = 1
         elif snapshot_id in session.snapshots:
-            seq = await self._store.seq_of(session.session_id, snapshot_id)
+            seq = await self.store.seq_of(session.session_id, snapshot_id)
         else:
             raise invalid(f"no snapshot `{snapshot_id[:64]}` in this session", "at")
-        past = None if seq is None else await self._positions.at(session.session_id, seq)
+        past = None if seq is None else await self.positions.at(session.session_id, seq)
         if past is None:
             raise LedgerBroken(seq or 0, snapshot_id, "the event that made this snapshot is not there")
         return past
 
     async def _policy_at(self, position: Position) -> tuple[Policy, str]:
         """The policy that an event was decided under: its constraints are part of the state that it saw."""
-        entries = await self._store.entries(position.session.session_id, position.head.seq - 1, 1)
+        entries = await self.store.entries(position.session.session_id, position.head.seq - 1, 1)
         name = read(entries[0].record).policy_hash
-        document = await self._store.policy(name)
+        document = await self.store.policy(name)
         if document is None:
             raise LedgerBroken(position.head.seq, position.head.event_id, f"policy `{name}` is not known")
         return msgspec.json.decode(document, type=Policy), name
 
 
-class ProposalHandlers:
+class ProposalHandlers(Struct, frozen=True):
     """Proposals, and the calls that come of them."""
 
-    def __init__(self, submit: Submit, signer: Signer | None, registry: Registry, tools: ToolCalls) -> None:
-        self._submit = submit
-        self._signer = signer
-        self._registry = registry
-        self._tools = tools
+    submit: Submit
+    signer: Signer | None
+    registry: Registry
+    tools: ToolCalls
 
     async def propose(self, call: Call) -> answers.ProposalAnswer:
         asked = convert(bind(as_recorded(call.body), call.path), ProposalRequest)
@@ -95,7 +108,7 @@ class ProposalHandlers:
         proofs: list[Proof | None] = []
         for candidate in asked.candidates:
             if isinstance(candidate, CallRequest):
-                capability_id, narrowed, proof = presented(candidate.capability_token, self._signer)
+                capability_id, narrowed, proof = presented(candidate.capability_token, self.signer)
                 proofs.append(proof)
                 candidates.append(
                     CallCandidate(
@@ -115,10 +128,10 @@ class ProposalHandlers:
             state_snapshot_id=asked.state_snapshot_id,
         )
         attachments = Attachments(call.origin, tuple(proofs))
-        outcome = await submit_for(self._submit, call.session_id, command, call, attachments)
+        outcome = await submit_for(self.submit, call.session_id, command, call, attachments)
         event = outcome.event
         assert isinstance(event, Arbitrated)  # noqa: S101 - what is not refused was arbitrated
-        recorded = await self._tools.run_scheduled_calls(outcome, event.results)
+        recorded = await self.tools.run_scheduled_calls(outcome, event.results)
         return answers.ProposalAnswer(
             state_snapshot_id=outcome.session.state_snapshot_id,
             results=list(map(candidate_answer, event.results, recorded)),
@@ -132,7 +145,7 @@ class ProposalHandlers:
                 answers.ToolView(
                     tool_id=tool.tool_id, definition=tool.definition, definition_hash=tool.definition_hash
                 )
-                for tool in self._registry.all()
+                for tool in self.registry.all()
             ]
         )
 
@@ -151,4 +164,115 @@ def candidate_answer(result: CandidateResult, recorded: OutcomeRecorded | None) 
         call_id=call_id,
         approval_id=None if result.approval is None else result.approval.approval_id,
         content_hash=None if result.approval is None else result.approval.content_hash,
+    )
+
+
+class CapabilityHandlers(Struct, frozen=True):
+    """Capabilities, and the tokens that prove them."""
+
+    positions: Positions
+    submit: Submit
+    signer: Signer | None
+
+    async def issue_capability(self, call: Call) -> answers.IssuedCapability:
+        asked = convert(call.body, CapabilityRequest)
+        signer = self.signer if asked.signed else None
+        if asked.signed and signer is None:
+            raise invalid("this server has no key to sign tokens with", "$.signed")
+        if signer is not None:
+            signer.public_key  # noqa: B018 - what is missing for signing is found out before anything is issued
+        parent = None
+        if asked.parent_token is not None:
+            # A token that proves nothing is put before the kernel all the same: its refusal is on record.
+            parent = await self._proven_parent(asked.session_id, asked.parent_token) or UNPROVEN
+        secret = secrets.token_urlsafe(32)
+        command = IssueCapability(
+            agent_id=asked.agent_id,
+            scope=asked.scope,
+            expires_in_seconds=asked.expires_in_seconds,
+            secret_hash=hashlib.sha256(secret.encode()).hexdigest(),
+            parent=parent,
+        )
+        outcome = await submit_for(self.submit, asked.session_id, command, call)
+        assert isinstance(outcome.event, CapabilityIssued)  # noqa: S101
+        capability = outcome.event.capability
+        token = f"{capability.capability_id}.{secret}"
+        return answers.IssuedCapability(
+            # Of a signed capability nobody knows the secret: the signature is all that proves it.
+            token=token if signer is None else signer.sign(asked.session_id, capability),
+            capability=_capability(f"{asked.session_id}/{capability.capability_id}", capability),
+            public_key=None if signer is None else signer.public_key,
+        )
+
+    async def _proven_parent(self, session_id: str, token: str) -> str | None:
+        """The capability that is to be handed on; one that its holder has narrowed down is another one."""
+        session = (await self.positions.existing(session_id)).session
+        capability_id, narrowed, proof = presented(token, self.signer)
+        return None if narrowed else check_token(session, capability_id, proof)[0]
+
+    async def show_capability(self, call: Call) -> answers.CapabilityView:
+        session = (await self.positions.existing(call.session_id)).session
+        capability = session.capabilities.get(call.path["capability_id"])
+        if capability is None:
+            raise _no_capability(call.path["capability_id"])
+        return _capability(f"{call.session_id}/{capability.capability_id}", capability)
+
+    async def revoke_capability(self, call: Call) -> answers.CapabilityView:
+        """Named as `<session>/<capability>`, the way it was issued."""
+        session_id, slash, capability_id = call.path["capability_id"].partition("/")
+        if not slash:
+            raise _no_capability(session_id)
+        command = RevokeCapability(capability_id=capability_id)
+        outcome = await submit_for(self.submit, session_id, command, call)
+        assert isinstance(outcome.event, CapabilityRevoked)  # noqa: S101
+        return _capability(call.path["capability_id"], outcome.event.capability)
+
+
+def _capability(name: str, capability: Capability) -> answers.CapabilityView:
+    session_id = name.partition("/")[0]
+    shown: dict[str, Any] = {
+        field: getattr(capability, field) for field in capability.__struct_fields__ if field != "secret_hash"
+    }
+    return answers.CapabilityView(**{**shown, "capability_id": name}, session_id=session_id)
+
+
+def _no_capability(name: str) -> BeliefdError:
+    return BeliefdError(Code.NOT_FOUND, f"no capability `{name[:64]}`", {"path": "capability_id"})
+
+
+class MemoryHandlers(Struct, frozen=True):
+    """Entries leave the view when they expire, never the ledger."""
+
+    positions: Positions
+    submit: Submit
+    environment: Environment
+
+    async def remember(self, call: Call) -> answers.MemoryAnswer:
+        command = Remember(entry=convert(bind(as_recorded(call.body), call.path), MemoryEntry))
+        outcome = await submit_for(self.submit, call.session_id, command, call)
+        assert isinstance(outcome.event, Remembered)  # noqa: S101
+        state = outcome.session.memory[command.entry.memory_id]
+        view = _memory(state, self.environment.now())
+        return answers.MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
+
+    async def list_memory(self, call: Call) -> answers.MemoryPage:
+        """What has not expired; entries leave the view, never the ledger."""
+        session = (await self.positions.existing(call.session_id)).session
+        now = self.environment.now()
+        views = [_memory(session.memory[name], now) for name in sorted(session.memory)]
+        live = [view for view in views if view.expires_at is None or seconds(view.expires_at) > seconds(now)]
+        if call.query["show"] == "review":
+            live = [view for view in live if view.review_due]
+        return answers.MemoryPage(entries=live)
+
+
+def _memory(state: MemoryState, now: str) -> answers.MemoryView:
+    review_at = state.entry.review_at
+    return answers.MemoryView(
+        entry=state.entry,
+        confirmed=state.confirmed,
+        remembered_at=state.remembered_at,
+        expires_at=state.expires_at,
+        review_due=state.entry.conflict_state != "none"
+        or (review_at is not None and seconds(review_at) <= seconds(now)),
     )

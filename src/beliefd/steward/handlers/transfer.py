@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator, Iterable
 from io import BytesIO
 from itertools import islice
 
+from msgspec import Struct
+
 from beliefd.kernel.commands import Eliminate, Merge, ReplicaElimination
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Refused
@@ -29,19 +31,18 @@ EXPORT_CHUNK = 256
 """Lines that travel together."""
 
 
-class TransferHandlers:
+class TransferHandlers(Struct, frozen=True):
     """Ledgers out, ledgers in, and what two replicas know together."""
 
-    def __init__(self, store: Store, positions: Positions, submit: Submit) -> None:
-        self._store = store
-        self._positions = positions
-        self._submit = submit
+    store: Store
+    positions: Positions
+    submit: Submit
 
     async def export(self, call: Call) -> AsyncGenerator[bytes, None]:
         session_id = call.session_id
-        head = await existing_head(self._store, session_id)
-        entries = [entry for entry in await self._store.entries(session_id) if entry.seq <= head.seq]
-        yield header_line(session_id, head, await policy_documents(self._store, entries))
+        head = await existing_head(self.store, session_id)
+        entries = [entry for entry in await self.store.entries(session_id) if entry.seq <= head.seq]
+        yield header_line(session_id, head, await policy_documents(self.store, entries))
         lines = entry_lines(entries)
         while chunk := b"".join(islice(lines, EXPORT_CHUNK)):
             yield chunk
@@ -53,7 +54,7 @@ class TransferHandlers:
         inbox = all_rows(position.session)
         for row in inbox:
             # Ids are the exporter's choice: a foreign ledger must not take over another session's approval.
-            known = await self._store.inbox_row(row.approval_id)
+            known = await self.store.inbox_row(row.approval_id)
             if known is not None and known.session_id != session_id:
                 raise BeliefdError(
                     Code.CONFLICT, f"approval `{row.approval_id}` belongs to another session here"
@@ -68,7 +69,7 @@ class TransferHandlers:
             graph=knowledge.all_rows(position.session),
         )
         try:
-            await self._store.append(batch)
+            await self.store.append(batch)
         except HeadMoved:
             raise BeliefdError(
                 Code.CONFLICT, f"session `{session_id}` is here already; merge the replica instead"
@@ -86,7 +87,7 @@ class TransferHandlers:
         """
         session_id = call.session_id
         exported, replica = await asyncio.to_thread(read_and_verify, BytesIO(call.body))
-        own = await self._positions.existing(session_id)
+        own = await self.positions.existing(session_id)
         if genesis_hash(own.session) != genesis_hash(replica.session):
             raise invalid(
                 "the ledger is not a replica of this session: its genesis is another", "$.session_id"
@@ -100,11 +101,11 @@ class TransferHandlers:
                 eliminations=eliminations,
             )
             try:
-                merged = await self._submit(session_id, command, call.principal, if_match=own.head.event_id)
+                merged = await self.submit(session_id, command, call.principal, if_match=own.head.event_id)
             except BeliefdError as error:
                 if error.code is not Code.CONFLICT:
                     raise
-                own = await self._positions.existing(session_id)
+                own = await self.positions.existing(session_id)
             else:
                 return answer_to(merged)
         raise too_many_writers()

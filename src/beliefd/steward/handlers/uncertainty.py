@@ -1,19 +1,30 @@
-"""Handlers that measure uncertainty, under the limits of the policy in force."""
+"""Handlers that measure uncertainty, and of the calibration sets that are kept for it."""
 
-from typing import Any
+from collections import Counter
+from typing import Any, Final
 
-from beliefd.kernel.errors import invalid
+from msgspec import Struct
+
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.policy import UncertaintyPolicy
 from beliefd.protocol import uncertainty_messages as messages
-from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
-from beliefd.protocol.wire import convert
+from beliefd.protocol.uncertainty_messages import CalibrationAnswer, MeasuredUncertainty
+from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
+from beliefd.steward.environment import Environment
 from beliefd.steward.facts.measuring import many
-from beliefd.steward.handlers.calibrations import kept
 from beliefd.steward.offload import HEAVY_ITEMS, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.stores.base import CalibrationRow, Store
-from beliefd.uncertainty.calibrations import calibrated, decoded
+from beliefd.uncertainty.calibrations import (
+    CalibrationSet,
+    calibrated,
+    decoded,
+    drifted,
+    encoded,
+    joined,
+    version_hash,
+)
 from beliefd.uncertainty.confidence_score import confidence_score, fit_isotonic, fit_temperature
 from beliefd.uncertainty.conformal import Calibrated
 from beliefd.uncertainty.equivalence.judges import MOST_ANSWERS, RECHECKED, Judges
@@ -25,28 +36,27 @@ from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, sema
 Answers = messages.MeasureSemanticEntropy | messages.MeasureModelDisagreement
 
 
-class UncertaintyHandlers:
+class UncertaintyHandlers(Struct, frozen=True):
     """Measuring, without a session and without a record."""
 
-    def __init__(self, store: Store, in_force: PolicyInForce, judges: Judges) -> None:
-        self._store = store
-        self._in_force = in_force
-        self._judges = judges
+    store: Store
+    in_force: PolicyInForce
+    judges: Judges
 
     async def measure_semantic_entropy(self, call: Call) -> MeasuredUncertainty:
         asked = convert(call.body, messages.MeasureSemanticEntropy)
-        return await offload(_heavy(asked), _entropy, asked, self._judges, self._in_force.policy.uncertainty)
+        return await offload(_heavy(asked), _entropy, asked, self.judges, self.in_force.policy.uncertainty)
 
     async def measure_model_disagreement(self, call: Call) -> MeasuredUncertainty:
         asked = convert(call.body, messages.MeasureModelDisagreement)
         return await offload(
-            _heavy(asked), _disagreement, asked, self._judges, self._in_force.policy.uncertainty
+            _heavy(asked), _disagreement, asked, self.judges, self.in_force.policy.uncertainty
         )
 
     async def measure_confidence(self, call: Call) -> MeasuredUncertainty:
         asked = convert(call.body, messages.MeasureConfidence)
         return await offload(
-            asked.calibration is not None, _confidence, asked, self._in_force.policy.uncertainty
+            asked.calibration is not None, _confidence, asked, self.in_force.policy.uncertainty
         )
 
     async def measure_conformal_set(self, call: Call) -> MeasuredUncertainty:
@@ -57,10 +67,10 @@ class UncertaintyHandlers:
             raise invalid("give either `calibration` or `calibration_set`", "$.calibration")
         row = None
         if asked.calibration_set is not None:
-            row = await kept(self._store, asked.calibration_set, asked.calibration_version)
+            row = await kept(self.store, asked.calibration_set, asked.calibration_version)
         elif asked.calibration_version is not None:
             raise invalid("only a kept set has versions; leave it out", "$.calibration_version")
-        return await offload(True, _conformal, asked, row, self._in_force.policy.uncertainty)
+        return await offload(True, _conformal, asked, row, self.in_force.policy.uncertainty)
 
 
 def _heavy(asked: Answers) -> bool:
@@ -174,3 +184,105 @@ def _rows(body: Any) -> int:
     given = body.get("calibration")
     rows = given.get("probabilities") if isinstance(given, dict) else None
     return len(rows) if isinstance(rows, list) else 0
+
+
+ATTEMPTS: Final = 20
+Given = messages.StoreCalibration | messages.AppendCalibration
+
+
+class CalibrationHandlers(Struct, frozen=True):
+    """Calibration sets, each version kept."""
+
+    store: Store
+    environment: Environment
+
+    async def store_calibration(self, call: Call) -> CalibrationAnswer:
+        """A new version that takes the place of the old one; the same set again makes none."""
+        asked = await offload(True, convert, bind(call.body, call.path), messages.StoreCalibration)
+        new = await offload(True, _scored, asked, asked.model, asked.score)
+        document = await offload(True, encoded, new)
+        for _ in range(ATTEMPTS):
+            newest = await self.store.calibration(asked.name)
+            if newest is not None and newest.document == document:
+                return await offload(True, described, newest)
+            if (row := await self._added(asked.name, newest, document)) is not None:
+                return await offload(True, described, row)
+        raise _contended(asked.name)
+
+    async def append_calibration(self, call: Call) -> CalibrationAnswer:
+        """A new version with more scores, and a warning if they do not look like those before them."""
+        asked = await offload(True, convert, bind(call.body, call.path), messages.AppendCalibration)
+        for _ in range(ATTEMPTS):
+            newest = await kept(self.store, asked.name)
+            old = await offload(True, decoded, newest.document)
+            new = await offload(True, _scored, asked, old.model, old.score)
+            document = await offload(True, lambda old=old, new=new: encoded(joined(old, new)))
+            if (row := await self._added(asked.name, newest, document)) is not None:
+                warning = await offload(True, drifted, old, new.scores)
+                return await offload(True, described, row, warning)
+        raise _contended(asked.name)
+
+    async def show_calibration(self, call: Call) -> CalibrationAnswer:
+        return await offload(
+            True, described, await kept(self.store, call.path["name"], call.query["version"])
+        )
+
+    async def _added(
+        self, name: str, newest: CalibrationRow | None, document: bytes
+    ) -> CalibrationRow | None:
+        """The next version, or None if somebody else was faster."""
+        row = CalibrationRow(
+            name=name,
+            version=1 if newest is None else newest.version + 1,
+            sha256=version_hash(document),
+            created_at=self.environment.now(),
+            document=document,
+        )
+        return row if await self.store.add_calibration(row) else None
+
+
+async def kept(store: Store, name: str, version: int | None = None) -> CalibrationRow:
+    row = await store.calibration(name, version)
+    if row is None:
+        which = "" if version is None else f"version {version} of a "
+        raise BeliefdError(Code.NOT_FOUND, f"there is no {which}calibration set `{name[:64]}`")
+    return row
+
+
+def _scored(asked: Given, model: str, score: messages.ScoreKind) -> CalibrationSet:
+    from beliefd.uncertainty.conformal import scores_of
+
+    if (asked.scores is None) == (asked.probabilities is None):
+        raise invalid("give either `scores` or `probabilities` with `labels`", "$.scores")
+    if not asked.probabilities and not asked.scores:
+        raise invalid("the calibration set is empty", "$.scores")
+    if asked.probabilities is None:
+        return CalibrationSet(model=model, score=score, scores=asked.scores or (), groups=asked.groups)
+    scores = scores_of(asked.probabilities, asked.labels or (), score)
+    return CalibrationSet(
+        model=model,
+        score=score,
+        scores=tuple(scores.tolist()),
+        columns=len(asked.probabilities[0]),
+        groups=asked.groups,
+    )
+
+
+def described(row: CalibrationRow, warning: str | None = None) -> CalibrationAnswer:
+    found = decoded(row.document)
+    return CalibrationAnswer(
+        name=row.name,
+        model=found.model,
+        score=found.score,
+        version=row.version,
+        sha256=row.sha256,
+        created_at=row.created_at,
+        count=len(found.scores),
+        groups=dict(sorted(Counter(found.groups or ()).items())),
+        least_alpha=1 / (min(Counter(found.groups).values() if found.groups else [len(found.scores)]) + 1),
+        warning=warning,
+    )
+
+
+def _contended(name: str) -> BeliefdError:
+    return BeliefdError(Code.CONFLICT, f"the calibration set `{name[:64]}` keeps changing; try again")
