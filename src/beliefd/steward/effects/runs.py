@@ -6,7 +6,7 @@ its deadline in the inbox ends it as failed, and no evidence comes of it.
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
@@ -71,37 +71,29 @@ class ExperimentRuns(Struct, frozen=True):
                 frozen, executor=executor, sources=sources, progress=progress, cancel=cancel
             )
         except BeliefdError as error:  # what the executor lacks, such as an extra that is not installed
-            return unfinished(frozen, "failed", error.message)
+            return _failed(frozen, frozen.spec.seed, error.message)
         except Exception as error:  # a defect of ours must not leave a run without an end
             log.exception("a run of `%s` ended in a defect", frozen.template)
-            return unfinished(frozen, "failed", f"the run ended in a defect: {type(error).__name__}")
-
-
-def unfinished(frozen: Frozen, status: Literal["failed", "cancelled"], why: str) -> RunReport:
-    return RunReport(
-        status=status,
-        spec_hash=frozen.spec_hash,
-        template=frozen.template,
-        code_hash=frozen.code_hash,
-        seed=frozen.spec.seed,
-        model=UNTESTED,
-        failure=why,
-    )
+            return _failed(frozen, frozen.spec.seed, f"the run ended in a defect: {type(error).__name__}")
 
 
 def overdue_run(session: Session, run_id: str) -> RecordRun:
     """A run whose deadline passed without an outcome: it failed, whatever became of it."""
     experiment: Experiment = session.experiments[session.runs[run_id].experiment_id]
-    report = RunReport(
-        status="failed",
-        spec_hash=experiment.spec_hash,
-        template=experiment.template,
-        code_hash=experiment.code_hash,
-        seed=experiment.seed,
-        model=UNTESTED,
-        failure="nobody recorded an outcome in time",
-    )
+    report = _failed(experiment, experiment.seed, "nobody recorded an outcome in time")
     return RecordRun(run_id=run_id, report=report)
+
+
+def _failed(plan: Frozen | Experiment, seed: int, why: str) -> RunReport:
+    return RunReport(
+        status="failed",
+        spec_hash=plan.spec_hash,
+        template=plan.template,
+        code_hash=plan.code_hash,
+        seed=seed,
+        model=UNTESTED,
+        failure=why,
+    )
 
 
 async def frozen_plan(store: Store, session_id: str, experiment: Experiment) -> Frozen:

@@ -69,11 +69,11 @@ class ApprovalHandlers(Struct, frozen=True):
         position = await self._holding(call.path["approval_id"])
         command = convert(bind(snake_body(call.body), call.path), DecideApproval)
         try:
-            outcome = await submit_for(self.submit, position.session.session_id, command, call)
+            outcome, event = await submit_for(
+                call, self.submit, position.session.session_id, command, ApprovalDecided
+            )
         except BeliefdError as error:
             raise await self._with_first_decision(position, command.approval_id, error) from None
-        event = outcome.event
-        assert isinstance(event, ApprovalDecided)  # noqa: S101 - what is not refused was decided
         results = () if event.result is None else (event.result,)
         recorded = await self.tools.run_scheduled_calls(outcome, results)
         resumed = None if event.gated is None else judged(event.gated, outcome.head.event_id)
@@ -108,7 +108,8 @@ class ApprovalHandlers(Struct, frozen=True):
     async def withdraw_approval(self, call: Call) -> answers.ApprovalCard:
         position = await self._holding(call.path["approval_id"])
         command = convert(bind(call.body, call.path), WithdrawApproval)
-        outcome = await submit_for(self.submit, position.session.session_id, command, call)
+        session_id = position.session.session_id
+        outcome, _ = await submit_for(call, self.submit, session_id, command, ApprovalClosed)
         return await self._card(Position(outcome.session, outcome.head), command.approval_id)
 
     async def _holding(self, approval_id: str) -> Position:
@@ -177,19 +178,20 @@ class GrantHandlers(Struct, frozen=True):
     submit: Submit
 
     async def give_grant(self, call: Call) -> answers.GrantAnswer:
-        return await self._grant(call, convert(bind(call.body, call.path), GiveGrant))
+        return await self._grant(call, convert(bind(call.body, call.path), GiveGrant), GrantGiven)
 
     async def revoke_grant(self, call: Call) -> answers.GrantAnswer:
-        return await self._grant(call, RevokeGrant(grant_id=call.path["grant_id"]))
+        return await self._grant(call, RevokeGrant(grant_id=call.path["grant_id"]), GrantRevoked)
 
     async def list_grants(self, call: Call) -> answers.Grants:
         session = (await self.positions.existing(call.session_id)).session
         return answers.Grants(grants=[session.grants[name] for name in sorted(session.grants)])
 
-    async def _grant(self, call: Call, command: Command) -> answers.GrantAnswer:
-        outcome = await submit_for(self.submit, call.session_id, command, call)
-        assert isinstance(outcome.event, GrantGiven | GrantRevoked)  # noqa: S101
-        return answers.GrantAnswer(grant=outcome.event.grant, audit_event_id=outcome.head.event_id)
+    async def _grant(
+        self, call: Call, command: Command, kind: type[GrantGiven] | type[GrantRevoked]
+    ) -> answers.GrantAnswer:
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, kind)
+        return answers.GrantAnswer(grant=event.grant, audit_event_id=outcome.head.event_id)
 
 
 def _change(session: Session, approval: Approval) -> Change | None:

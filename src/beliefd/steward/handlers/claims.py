@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.claims.approvals import Approval
 from beliefd.kernel.claims.bundle import (
@@ -90,9 +91,9 @@ class ClaimHandlers(Struct, frozen=True):
     submit: Submit
 
     async def submit_claims(self, call: Call) -> answers.JudgedBundle:
-        outcome = await submit_for(self.submit, call.session_id, read_submission(call.body), call)
-        assert isinstance(outcome.event, BundleGated)  # noqa: S101 - what is not refused was gated
-        return judged(outcome.event.gated, outcome.head.event_id)
+        command = read_submission(call.body)
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, BundleGated)
+        return judged(event.gated, outcome.head.event_id)
 
     async def list_claims(self, call: Call) -> answers.BundlePage:
         position = await self.positions.existing(call.session_id)
@@ -121,9 +122,7 @@ class ClaimHandlers(Struct, frozen=True):
         approval = position.session.approvals.get(state.approval_id) if state.approval_id else None
         answer = judged(judgement, state.event_id)
         waits = approval is not None and approval.status == "pending"
-        return answers.JudgedBundle(
-            **{**_fields(answer), "approval_id": state.approval_id if waits else None}
-        )
+        return replace(answer, approval_id=state.approval_id if waits else None)
 
     async def _judgement(self, session_id: str, event_id: str, bundle_id: str) -> Gated:
         event = (await entry_of(self.store, session_id, event_id)).delta
@@ -161,7 +160,7 @@ class ClaimCheckHandlers(Struct, frozen=True):
         complete = as_measured(filled(command.bundle, facts.event_id, facts.now), found)
         chain = run_gates(gate_input(complete, principal, facts, None))
         answer = judged(gated(chain, complete, facts, (principal.id,), principal), None)
-        return answers.JudgedBundle(**{**_fields(answer), "approval_id": None})
+        return replace(answer, approval_id=None)
 
 
 def _closed_bundle(approval: Approval, bundle: ClaimBundle) -> Gated:
@@ -171,7 +170,3 @@ def _closed_bundle(approval: Approval, bundle: ClaimBundle) -> Gated:
         results=approval.results,
         caveats=caveats(approval.results, bundle.decision == "PUBLISH"),
     )
-
-
-def _fields(answer: answers.JudgedBundle) -> dict[str, Any]:
-    return {name: getattr(answer, name) for name in answer.__struct_fields__}

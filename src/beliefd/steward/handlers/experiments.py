@@ -24,7 +24,7 @@ from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.effects.runs import ExperimentRuns, frozen_plan, need_source
 from beliefd.steward.entries import entry_of
-from beliefd.steward.handlers.shared import as_recorded, page
+from beliefd.steward.handlers.shared import as_recorded, page, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -44,9 +44,8 @@ class ExperimentHandlers(Struct, frozen=True):
         given = {name for name, value in body.items() if value is not None}
         spec = _whole(body["spec"]) if given == {"spec"} else _designed(convert(body, DesignRequest))
         await need_source(self.store, spec)
-        outcome = await submit_for(self.submit, call.session_id, DesignExperiment(spec=spec), call)
-        event = outcome.event
-        assert isinstance(event, ExperimentDesigned)  # noqa: S101 - what is not refused was frozen
+        command = DesignExperiment(spec=spec)
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, ExperimentDesigned)
         return await self._view(outcome.session, event.experiment)
 
     async def list_experiments(self, call: Call) -> answers.ExperimentPage:
@@ -64,9 +63,7 @@ class ExperimentHandlers(Struct, frozen=True):
         body = bind(as_recorded(call.body), {"session_id": call.session_id})
         asked = convert(body, RunRequest)
         command = StartRun(experiment_id=call.path["experiment_id"])
-        outcome = await submit_for(self.submit, call.session_id, command, call)
-        event = outcome.event
-        assert isinstance(event, RunStarted)  # noqa: S101 - what is not refused was let through
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, RunStarted)
         underway = self.runs.runner.underway.get(event.run.run_id)
         # A repeated request has started its run before: it waits with the first one, and starts nothing.
         if underway is None and not outcome.repeated:
@@ -109,20 +106,12 @@ class ExperimentHandlers(Struct, frozen=True):
     async def _view(self, session: Session, experiment: Experiment) -> answers.ExperimentView:
         frozen: Frozen = await frozen_plan(self.store, session.session_id, experiment)
         run: Run | None = None if experiment.run_id is None else session.runs[experiment.run_id]
-        return answers.ExperimentView(
-            experiment_id=experiment.experiment_id,
-            claim_id=experiment.claim_id,
-            template=experiment.template,
+        return view_of(
+            answers.ExperimentView,
+            experiment,
             spec=frozen.spec,
-            spec_hash=experiment.spec_hash,
-            code_hash=experiment.code_hash,
-            attempt=experiment.attempt,
-            alpha=experiment.alpha,
-            designed_by=experiment.designed_by,
-            designed_at=experiment.designed_at,
             informed_by=experiment.hints_digest,
             audit_event_id=experiment.event_id,
-            run_id=experiment.run_id,
             run=run,
             report=await self._report(session.session_id, run),
             progress=None if run is None else self._progress(run),
@@ -183,9 +172,7 @@ class EvidenceHandlers(Struct, frozen=True):
         named = {name: value for name, value in body.items() if name not in CLAIM_ID_NAMES}
         asked = convert(bind({**named, "claim_id": claim_id}, call.path), EvidenceRequest)
         command = LinkEvidence(claim_id=asked.claim_id, run_id=asked.run_id, role=asked.role)
-        outcome = await submit_for(self.submit, call.session_id, command, call)
-        event = outcome.event
-        assert isinstance(event, EvidenceLinked)  # noqa: S101 - what is not refused was linked
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, EvidenceLinked)
         pieces = counted(outcome.session, asked.claim_id)
         return answers.LinkedEvidence(
             evidence=event.evidence,

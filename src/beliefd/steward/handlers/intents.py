@@ -15,6 +15,7 @@ from beliefd.kernel.firewall.commands import StageIntent
 from beliefd.kernel.firewall.events import ClaimSpeculated, IntentStaged
 from beliefd.kernel.firewall.guards import refuse_speculation
 from beliefd.kernel.firewall.lanes import GROUNDED, SPECULATIVE
+from beliefd.kernel.happening import Happening
 from beliefd.protocol import firewall_answers as answers
 from beliefd.protocol.firewall_answers import intent_view
 from beliefd.protocol.firewall_operations import IntentRequest
@@ -43,8 +44,8 @@ class IntentHandlers(Struct, frozen=True):
             raise invalid(text, "$.lane")
         change = Change(**{name: getattr(asked, name) for name in Change.__struct_fields__})
         command = StageIntent(change=change, supersedes=asked.supersedes)
-        outcome = await submit_for(self.submit, call.session_id, command, call)
-        event, event_id = outcome.event, outcome.head.event_id
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, Happening)
+        event_id = outcome.head.event_id
         if isinstance(event, ClaimSpeculated):
             return _speculative_intent(event.claim, event_id)
         assert isinstance(event, IntentStaged)  # noqa: S101 - what is not refused was staged

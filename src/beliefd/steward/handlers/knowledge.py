@@ -1,7 +1,7 @@
 """Handlers of the proposition operations: they read the graph, and the ledgers for the way to a status."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -15,8 +15,8 @@ from beliefd.knowledge.graph import NodeRow
 from beliefd.knowledge.provenance import NEEDLES, Telling
 from beliefd.ledger.chain import read
 from beliefd.protocol import knowledge_answers as answers
-from beliefd.protocol.answers import Answer
 from beliefd.steward.call import Call
+from beliefd.steward.handlers.shared import view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.stores.base import Store
 
@@ -25,7 +25,6 @@ MOST: Final = 1_000
 EVERY: Final = 2**62
 """What a status is worked out from is never cut short."""
 T = TypeVar("T")
-A = TypeVar("A", bound=Answer)
 _Held = list[tuple[str, T]]
 """Artifacts, each with the session that it is in."""
 
@@ -170,11 +169,11 @@ def _latest(held: _Held[Proposition]) -> Proposition:
 
 
 def _holding(session_id: str, one: Proposition) -> answers.Holding:
-    return _entry(answers.Holding, one, session_id=session_id, evidence_ids=list(one.evidence_ids))
+    return view_of(answers.Holding, one, session_id=session_id, evidence_ids=list(one.evidence_ids))
 
 
 def _evidence_entry(session_id: str, one: Evidence, revisions: dict[str, int]) -> answers.EvidenceEntry:
-    return _entry(
+    return view_of(
         answers.EvidenceEntry,
         one,
         session_id=session_id,
@@ -184,7 +183,7 @@ def _evidence_entry(session_id: str, one: Evidence, revisions: dict[str, int]) -
 
 
 def _intent_entry(session_id: str, one: Intent) -> answers.IntentEntry:
-    return _entry(
+    return view_of(
         answers.IntentEntry,
         one,
         session_id=session_id,
@@ -197,11 +196,4 @@ def _intent_entry(session_id: str, one: Intent) -> answers.IntentEntry:
 
 
 def _idea_entry(session_id: str, one: Hypothesis) -> answers.IdeaEntry:
-    return _entry(answers.IdeaEntry, one, session_id=session_id)
-
-
-def _entry(kind: type[A], one: Any, **rest: Any) -> A:
-    """An answer with the members of an artifact that it shares, and the rest as told."""
-    shared: dict[str, Any] = {name: getattr(one, name) for name in kind.__struct_fields__ if name not in rest}
-    answer: A = kind(**shared, **rest)
-    return answer
+    return view_of(answers.IdeaEntry, one, session_id=session_id)

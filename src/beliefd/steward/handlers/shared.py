@@ -1,4 +1,4 @@
-"""What handlers of several vocabularies need: bodies as they will be recorded, and pages."""
+"""What handlers of several vocabularies need: bodies as they will be recorded, pages, views."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -7,9 +7,11 @@ import msgspec
 
 from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.errors import invalid
+from beliefd.protocol.answers import Answer
 from beliefd.steward.call import Call
 
 T = TypeVar("T")
+A = TypeVar("A", bound=Answer)
 
 
 def as_recorded(body: Any) -> Any:
@@ -41,3 +43,12 @@ def page(
         key=name,
     )
     return found[:limit], name(found[limit - 1]) if len(found) > limit else None
+
+
+def view_of(kind: type[A], one: Any, **rest: Any) -> A:
+    """An answer with the members of `one` that it shares, and the rest as told."""
+    shared: dict[str, Any] = {
+        name: getattr(one, name) for name in kind.__struct_fields__ if name not in rest and hasattr(one, name)
+    }
+    answer: A = kind(**shared, **rest)
+    return answer

@@ -26,9 +26,7 @@ class SpeculationHandlers(Struct, frozen=True):
     async def speculate(self, call: Call) -> answers.SpeculationAnswer:
         asked = convert(bind(as_recorded(call.body), call.path), SpeculationRequest)
         command = Speculate(claim_id=asked.claim_id, hypotheses=asked.hypotheses)
-        outcome = await submit_for(self.submit, call.session_id, command, call)
-        event = outcome.event
-        assert isinstance(event, Speculated)  # noqa: S101 - ideas are never refused
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, Speculated)
         missed = event.links_attempted - event.links_created
         return answers.SpeculationAnswer(
             hypotheses=[_hypothesis(one) for one in event.hypotheses],

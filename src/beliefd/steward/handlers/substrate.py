@@ -2,7 +2,6 @@
 
 import hashlib
 import secrets
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -38,8 +37,7 @@ from beliefd.steward.call import Call
 from beliefd.steward.effects.tools import ToolCalls, call_id_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, presented
-from beliefd.steward.facts.finder import Attachments
-from beliefd.steward.handlers.shared import as_recorded
+from beliefd.steward.handlers.shared import as_recorded, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -127,10 +125,9 @@ class ProposalHandlers(Struct, frozen=True):
             candidates=tuple(candidates),
             state_snapshot_id=asked.state_snapshot_id,
         )
-        attachments = Attachments(call.origin, tuple(proofs))
-        outcome = await submit_for(self.submit, call.session_id, command, call, attachments)
-        event = outcome.event
-        assert isinstance(event, Arbitrated)  # noqa: S101 - what is not refused was arbitrated
+        outcome, event = await submit_for(
+            call, self.submit, call.session_id, command, Arbitrated, tuple(proofs)
+        )
         recorded = await self.tools.run_scheduled_calls(outcome, event.results)
         return answers.ProposalAnswer(
             state_snapshot_id=outcome.session.state_snapshot_id,
@@ -193,9 +190,8 @@ class CapabilityHandlers(Struct, frozen=True):
             secret_hash=hashlib.sha256(secret.encode()).hexdigest(),
             parent=parent,
         )
-        outcome = await submit_for(self.submit, asked.session_id, command, call)
-        assert isinstance(outcome.event, CapabilityIssued)  # noqa: S101
-        capability = outcome.event.capability
+        _, event = await submit_for(call, self.submit, asked.session_id, command, CapabilityIssued)
+        capability = event.capability
         token = f"{capability.capability_id}.{secret}"
         return answers.IssuedCapability(
             # Of a signed capability nobody knows the secret: the signature is all that proves it.
@@ -223,17 +219,12 @@ class CapabilityHandlers(Struct, frozen=True):
         if not slash:
             raise _no_capability(session_id)
         command = RevokeCapability(capability_id=capability_id)
-        outcome = await submit_for(self.submit, session_id, command, call)
-        assert isinstance(outcome.event, CapabilityRevoked)  # noqa: S101
-        return _capability(call.path["capability_id"], outcome.event.capability)
+        _, event = await submit_for(call, self.submit, session_id, command, CapabilityRevoked)
+        return _capability(call.path["capability_id"], event.capability)
 
 
 def _capability(name: str, capability: Capability) -> answers.CapabilityView:
-    session_id = name.partition("/")[0]
-    shown: dict[str, Any] = {
-        field: getattr(capability, field) for field in capability.__struct_fields__ if field != "secret_hash"
-    }
-    return answers.CapabilityView(**{**shown, "capability_id": name}, session_id=session_id)
+    return view_of(answers.CapabilityView, capability, capability_id=name, session_id=name.partition("/")[0])
 
 
 def _no_capability(name: str) -> BeliefdError:
@@ -249,8 +240,7 @@ class MemoryHandlers(Struct, frozen=True):
 
     async def remember(self, call: Call) -> answers.MemoryAnswer:
         command = Remember(entry=convert(bind(as_recorded(call.body), call.path), MemoryEntry))
-        outcome = await submit_for(self.submit, call.session_id, command, call)
-        assert isinstance(outcome.event, Remembered)  # noqa: S101
+        outcome, _ = await submit_for(call, self.submit, call.session_id, command, Remembered)
         state = outcome.session.memory[command.entry.memory_id]
         view = _memory(state, self.environment.now())
         return answers.MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)

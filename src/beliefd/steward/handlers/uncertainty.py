@@ -13,6 +13,7 @@ from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.measuring import many
+from beliefd.steward.handlers.shared import view_of
 from beliefd.steward.offload import HEAVY_ITEMS, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.stores.base import CalibrationRow, Store
@@ -164,16 +165,14 @@ def answered(
     calibration: str | None = None,
 ) -> MeasuredUncertainty:
     told = found.uncertainty
-    return MeasuredUncertainty(
+    return view_of(
+        MeasuredUncertainty,
+        found,
         method=told.method,
         value=told.value,
         interpretation=told.interpretation,
         gate_recommendation=told.gate_recommendation,
-        measured=found.measured,
         clusters=[list(members) for members in found.clusters],
-        nats=found.nats,
-        judge=found.judge,
-        judge_calls=found.judge_calls,
         labels=labels,
         warning=warning,
         calibration=calibration,
@@ -270,16 +269,15 @@ def _scored(asked: Given, model: str, score: messages.ScoreKind) -> CalibrationS
 
 def described(row: CalibrationRow, warning: str | None = None) -> CalibrationAnswer:
     found = decoded(row.document)
-    return CalibrationAnswer(
-        name=row.name,
+    sizes = Counter(found.groups or ())
+    return view_of(
+        CalibrationAnswer,
+        row,
         model=found.model,
         score=found.score,
-        version=row.version,
-        sha256=row.sha256,
-        created_at=row.created_at,
         count=len(found.scores),
-        groups=dict(sorted(Counter(found.groups or ()).items())),
-        least_alpha=1 / (min(Counter(found.groups).values() if found.groups else [len(found.scores)]) + 1),
+        groups=dict(sorted(sizes.items())),
+        least_alpha=1 / (min(sizes.values(), default=len(found.scores)) + 1),
         warning=warning,
     )
 

@@ -1,15 +1,18 @@
 """Submitting a command on a caller's behalf."""
 
 import asyncio
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.events import Refused
 from beliefd.kernel.values import Principal
 from beliefd.steward.call import Call
+from beliefd.steward.facts.call_facts import Proof
 from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments
 from beliefd.steward.write.turn import Outcome
+
+E = TypeVar("E")
 
 
 class Submit(Protocol):
@@ -28,19 +31,25 @@ class Submit(Protocol):
 
 
 async def submit_for(
-    submit: Submit, session_id: str, command: Command, call: Call, attachments: Attachments | None = None
-) -> Outcome:
-    """Submit what a caller asks for; a refusal is raised as the error that it names."""
+    call: Call,
+    submit: Submit,
+    session_id: str,
+    command: Command,
+    kind: type[E],
+    proofs: tuple[Proof | None, ...] = (),
+) -> tuple[Outcome, E]:
+    """Submit what a caller asks for; a `kind` of event comes of it, or the error that a refusal names."""
     outcome = await submit(
         session_id,
         command,
         call.principal,
         if_match=call.if_match,
         key=call.key,
-        attachments=attachments or Attachments(call.origin),
+        attachments=Attachments(call.origin, proofs),
     )
     raise_if_refused(outcome)
-    return outcome
+    assert isinstance(outcome.event, kind)  # noqa: S101 - what is not refused is what the command leads to
+    return outcome, outcome.event
 
 
 def raise_if_refused(outcome: Outcome) -> None:
