@@ -48,12 +48,12 @@ class Surface:
         if operation is None:
             answered = not_offered(method, offered)
         else:
-            answered = await guarded(self._answered(operation, values, scope, receive))
+            answered = await guarded(self._answer(operation, values, scope, receive))
         self.metrics.observe(name, answered.status_code, time.perf_counter() - started)
         await answered(scope, receive, send)
         return True
 
-    async def _answered(self, operation: Operation, values: Raw, scope: Scope, receive: Receive) -> Answered:
+    async def _answer(self, operation: Operation, values: Raw, scope: Scope, receive: Receive) -> Answered:
         headers = read_headers(scope["headers"])
         origins = self.in_force.policy.security.allowed_origins
         principal = await principal_of(headers, self.authenticator, origins)

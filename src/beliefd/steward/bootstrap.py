@@ -41,7 +41,7 @@ from beliefd.tools.registry import Registry, default_registry
 from beliefd.uncertainty.equivalence.judges import Judges
 
 
-class Runtime(Struct, frozen=True, kw_only=True):
+class Runtime(Struct, frozen=True):
     """What a transport needs: the handlers, the write path, and what has to be ended with the process."""
 
     steward: Steward
@@ -79,6 +79,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     runner: Runner | None = None,
     judges: Judges | None = None,
 ) -> Runtime:
+    """Wire everything up. One line per vocabulary, with what it needs and nothing else."""
     environment, registry = environment or Environment(), registry or default_registry
     runner, judges = runner or Runner(), judges or Judges()
     positions = Positions(store)
@@ -88,7 +89,9 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     submit, feeds, background = steward.submit, Feeds(store), Background()
     expiry = Expiry(store, positions, submit, environment)
     tools = ToolCalls(store, positions, submit, registry, in_force, background)
-    vocabularies = (
+    runs = ExperimentRuns(store, submit, runner, background)
+    handlers = verb_handlers(submit)
+    for vocabulary in (
         BeliefHandlers(store, positions, steward.declare),
         BatchHandlers(store, submit),
         LedgerHandlers(store, positions, feeds),
@@ -104,25 +107,15 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         CapabilityHandlers(positions, submit, signer),
         MemoryHandlers(positions, submit, environment),
         SpeculationHandlers(positions, submit),
-        ExperimentHandlers(store, positions, submit, ExperimentRuns(store, submit, runner, background)),
+        ExperimentHandlers(store, positions, submit, runs),
         EvidenceHandlers(positions, submit, in_force),
         IntentHandlers(positions, submit),
         KnowledgeHandlers(store, in_force),
         UncertaintyHandlers(store, in_force, judges),
         CalibrationHandlers(store, environment),
-    )
-    handlers = verb_handlers(submit)
-    for vocabulary in vocabularies:
+    ):
         handlers |= handlers_of(vocabulary)
-    return Runtime(
-        steward=steward,
-        handlers=handlers,
-        feeds=feeds,
-        expiry=expiry,
-        runner=runner,
-        judges=judges,
-        background=background,
-    )
+    return Runtime(steward, handlers, feeds, expiry, runner, judges, background)
 
 
 async def start(store: Store, policy: Policy | None = None, **ports: Any) -> Runtime:

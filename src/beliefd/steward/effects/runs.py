@@ -46,11 +46,11 @@ class ExperimentRuns(Struct, frozen=True):
         return one
 
     async def _make_and_record(self, session_id: str, run: Run, frozen: Frozen, one: Underway) -> None:
-        def heard(progress: "Progress") -> None:
+        def note_progress(progress: "Progress") -> None:
             one.replicates, one.planned = progress.done, progress.of
 
         try:
-            report = await self.make(frozen, heard, one.cancelled)
+            report = await self.make(frozen, note_progress, one.cancelled)
             await self.submit(session_id, RecordRun(run_id=run.run_id, report=report), EXECUTOR)
         except BeliefdError as error:
             # The store is away, or the ledger takes nothing more: the deadline will end the run as failed.

@@ -148,9 +148,9 @@ class FactFinder:
         answer: asyncio.Future[Threat] = loop.create_future()
 
         def work(detector: Detector) -> None:
-            found = _asked(detector, texts, tier, trail)
+            found = _ask(detector, texts, tier, trail)
             with contextlib.suppress(RuntimeError):  # the loop is gone, and who asked with it
-                loop.call_soon_threadsafe(self._answered, answer, found)
+                loop.call_soon_threadsafe(self._pass_on, answer, found)
 
         self._running += 1
         # A thread that hangs cannot be ended; as a daemon it does not keep the process from ending either.
@@ -160,7 +160,7 @@ class FactFinder:
         except TimeoutError:
             return Threat(detector=_name(self._detector), failed=f"no answer within {timeout_ms} ms")
 
-    def _answered(self, answer: "asyncio.Future[Threat]", found: Threat) -> None:
+    def _pass_on(self, answer: "asyncio.Future[Threat]", found: Threat) -> None:
         self._running -= 1
         if not answer.done():
             answer.set_result(found)
@@ -208,7 +208,7 @@ async def _sha256(content: bytes) -> str:
     return (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
 
 
-def _asked(detector: Detector, texts: list[tuple[str, str]], tier: int, trail: list[int]) -> Threat:
+def _ask(detector: Detector, texts: list[tuple[str, str]], tier: int, trail: list[int]) -> Threat:
     """INVARIANT: whatever a detector does, what comes out is a verdict that can be recorded and judged."""
     try:
         threat = msgspec.convert(msgspec.to_builtins(detector(texts, tier, trail)), Threat)

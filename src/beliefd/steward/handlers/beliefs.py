@@ -18,6 +18,7 @@ from beliefd.protocol.answers import snapshot_of
 from beliefd.protocol.operations import BY_NAME, Operation
 from beliefd.protocol.wire import bind, convert, parse_object
 from beliefd.steward.call import Call
+from beliefd.steward.handlers.shared import view_of
 from beliefd.steward.offload import HEAVY_ITEMS, offload
 from beliefd.steward.write.positions import Positions, existing_head
 from beliefd.steward.write.submitting import Submit, raise_if_refused
@@ -35,6 +36,13 @@ def is_verb(operation: Operation) -> bool:
 
 
 VERBS: Final = {name: operation for name, operation in BY_NAME.items() if is_verb(operation)}
+KINDS: Final = {str(one.body.__struct_config__.tag): one.body for one in VERBS.values()}
+"""Their commands, by the `verb` that a line of a batch names."""
+WINDOW: Final = 512
+"""So many lines are submitted before the first of them is answered: they share their commits."""
+PARSE_IN_THREAD: Final = 256 * 1024
+CHUNK: Final = 64 * 1024
+_Queued = BeliefdError | Awaitable[Outcome]
 _ELIMINATING: Final = (events.Eliminated, events.Merged)
 _RULING: Final = (events.ExitRuled, events.TerminationRuled)
 
@@ -60,14 +68,7 @@ class BeliefHandlers(Struct, frozen=True):
             try:
                 position = await self.positions.existing(row.session_id)
             except LedgerBroken as error:
-                broken.append(
-                    answers.BrokenLedger(
-                        session_id=row.session_id,
-                        seq=error.seq,
-                        event_id=error.event_id,
-                        reason=error.reason,
-                    )
-                )
+                broken.append(view_of(answers.BrokenLedger, error, session_id=row.session_id))
             else:
                 snapshots.append(snapshot_of(position.session, position.head, limit=100))
         following = shown[-1].session_id if len(rows) > limit else None
@@ -137,15 +138,6 @@ def answer_to(outcome: Outcome) -> answers.Answer:
     return answers.Recorded(snapshot=snapshot, audit_event_id=event_id)
 
 
-KINDS: Final = {str(one.body.__struct_config__.tag): one.body for one in VERBS.values()}
-WINDOW: Final = 512
-"""So many lines are submitted before the first of them is answered: they share their commits."""
-PARSE_IN_THREAD: Final = 256 * 1024
-CHUNK: Final = 64 * 1024
-
-_Queued = BeliefdError | Awaitable[Outcome]
-
-
 class BatchHandlers(Struct, frozen=True):
     """Many verbs, decided in order."""
 
@@ -162,10 +154,9 @@ class BatchHandlers(Struct, frozen=True):
         await existing_head(self.store, session_id)
         for window in _windows(call.body):
             large = sum(len(line) for _, line in window) > PARSE_IN_THREAD
-            commands = await offload(large, _read, window, session_id)
             queued: list[_Queued] = [
                 one if isinstance(one, BeliefdError) else self.submit(session_id, one, call.principal)
-                for one in commands
+                for one in await offload(large, _read, window, session_id)
             ]
             try:
                 async for chunk in _answers(queued):

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from functools import partial
 
 import msgspec
 from msgspec import Raw, Struct
@@ -32,6 +33,7 @@ from beliefd.protocol.operations import AskCounterfactual
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.feeds import Feeds
+from beliefd.steward.handlers.shared import view_of
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.write.positions import Positions, existing_head, session_not_found
 from beliefd.stores.base import Store
@@ -157,33 +159,32 @@ async def verify_session(
 
 def verified(result: Verification) -> Verified:
     bad = result.first_bad
-    return Verified(
-        ok=result.ok,
-        checked=result.checked,
-        first_bad=None if bad is None else FirstBad(seq=bad.seq, event_id=bad.event_id, reason=bad.reason),
-        head=result.head,
-    )
+    return view_of(Verified, result, first_bad=None if bad is None else view_of(FirstBad, bad))
 
 
 def _testimony(entry: Entry, hypothesis: str) -> list[Testimony]:
-    if isinstance(entry.delta, Refused):
+    event = entry.delta
+    if isinstance(event, Refused):
         return []
     command = command_of(entry)
-    applied = hypothesis in entry.delta.eliminated
+    told = partial(view_of, Testimony, entry, applied=hypothesis in event.eliminated)
     if isinstance(command, Eliminate) and hypothesis in command.eliminated:
-        return [_witness(entry, command.source_id, command.observation_id, command.justification, applied)]
+        spoke, why = command, command.justification
+        return [told(source_id=spoke.source_id, observation_id=spoke.observation_id, justification=why)]
     if isinstance(command, Merge):
         return [
-            _witness(entry, item.source_id, item.observation_id, {}, applied, item.event_id)
+            told(
+                source_id=item.source_id,
+                observation_id=item.observation_id,
+                justification={},
+                merged_from=item.event_id,
+            )
             for item in command.eliminations
             if hypothesis in item.eliminated
         ]
-    if isinstance(entry.delta, EvidenceLinked) and hypothesis in (
-        *entry.delta.eliminated,
-        *entry.delta.ignored,
-    ):
-        evidence = entry.delta.evidence
-        return [_witness(entry, evidence.execution_id, evidence.evidence_id, _grounds(evidence), applied)]
+    if isinstance(event, EvidenceLinked) and hypothesis in (*event.eliminated, *event.ignored):
+        source, piece, why = event.evidence.execution_id, event.evidence.evidence_id, _grounds(event.evidence)
+        return [told(source_id=source, observation_id=piece, justification=why)]
     return []
 
 
@@ -195,26 +196,6 @@ def _grounds(evidence: Evidence) -> dict[str, object]:
         "outcome": evidence.outcome,
         "model": evidence.model,
     }
-
-
-def _witness(
-    entry: Entry,
-    source_id: str,
-    observation_id: str,
-    justification: dict[str, object],
-    applied: bool,
-    merged_from: str | None = None,
-) -> Testimony:
-    return Testimony(
-        event_id=entry.event_id,
-        seq=entry.seq,
-        ts=entry.ts,
-        source_id=source_id,
-        observation_id=observation_id,
-        justification=justification,
-        applied=applied,
-        merged_from=merged_from,
-    )
 
 
 class CounterfactualHandlers(Struct, frozen=True):

@@ -137,14 +137,7 @@ class ProposalHandlers(Struct, frozen=True):
         )
 
     async def list_tools(self, _: Call) -> answers.ToolList:
-        return answers.ToolList(
-            tools=[
-                answers.ToolView(
-                    tool_id=tool.tool_id, definition=tool.definition, definition_hash=tool.definition_hash
-                )
-                for tool in self.registry.all()
-            ]
-        )
+        return answers.ToolList(tools=[view_of(answers.ToolView, tool) for tool in self.registry.all()])
 
 
 def candidate_answer(result: CandidateResult, recorded: OutcomeRecorded | None) -> answers.CandidateAnswer:

@@ -204,7 +204,7 @@ class CalibrationHandlers(Struct, frozen=True):
             newest = await self.store.calibration(asked.name)
             if newest is not None and newest.document == document:
                 return await offload(True, described, newest)
-            if (row := await self._added(asked.name, newest, document)) is not None:
+            if (row := await self._add_version(asked.name, newest, document)) is not None:
                 return await offload(True, described, row)
         raise _contended(asked.name)
 
@@ -216,7 +216,7 @@ class CalibrationHandlers(Struct, frozen=True):
             old = await offload(True, decoded, newest.document)
             new = await offload(True, _scored, asked, old.model, old.score)
             document = await offload(True, lambda old=old, new=new: encoded(joined(old, new)))
-            if (row := await self._added(asked.name, newest, document)) is not None:
+            if (row := await self._add_version(asked.name, newest, document)) is not None:
                 warning = await offload(True, drifted, old, new.scores)
                 return await offload(True, described, row, warning)
         raise _contended(asked.name)
@@ -226,7 +226,7 @@ class CalibrationHandlers(Struct, frozen=True):
             True, described, await kept(self.store, call.path["name"], call.query["version"])
         )
 
-    async def _added(
+    async def _add_version(
         self, name: str, newest: CalibrationRow | None, document: bytes
     ) -> CalibrationRow | None:
         """The next version, or None if somebody else was faster."""

@@ -120,14 +120,14 @@ class SessionQueues:
                 work = asyncio.ensure_future(turn.write())
                 queue.turns.append(work)
                 queue.tip = turn.position
-                work.add_done_callback(partial(self._appended, queue, calls, turn))
+                work.add_done_callback(partial(self._on_appended, queue, calls, turn))
             else:
                 turn.answer()
         except Exception as error:  # a defect must not leave callers waiting for ever
             fail(calls, translated(error))
         self._go_on(queue)
 
-    def _appended(
+    def _on_appended(
         self, queue: SessionQueue, calls: list[QueuedCommand], turn: Turn, work: "asyncio.Future[None]"
     ) -> None:
         queue.turns.remove(work)
