@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,25 +13,18 @@ from beliefd.client.requests import Request
 from beliefd.client.synchronous import Calls
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
-from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
-from beliefd.protocol.firewall_operations import FIREWALL_OPERATIONS
-from beliefd.protocol.substrate_operations import SUBSTRATE_OPERATIONS
+from beliefd.protocol.answers import BeliefSnapshot
 from beliefd.steward.bootstrap import Runtime, start
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import perform, stream
 from beliefd.steward.facts.finder import Detector
 from beliefd.steward.failures import translating
-from beliefd.steward.handlers.ledger import RawAuditPage
 from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.stores.opening import open_store
 from beliefd.tools.registry import Registry
 from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
 T = TypeVar("T")
-SHARING: Final = frozenset(
-    one.name for one in (*CLAIM_OPERATIONS, *SUBSTRATE_OPERATIONS, *FIREWALL_OPERATIONS)
-)
-"""Their answers hold values of the state and of the policy: callers get copies, to do with as they like."""
 
 
 async def send(runtime: Runtime, principal: Principal, request: Request) -> Any:
@@ -52,11 +45,10 @@ async def send(runtime: Runtime, principal: Principal, request: Request) -> Any:
         if operation.stream:
             return b"".join([chunk async for chunk in stream(runtime.handlers, operation, call)])
         answer = await perform(runtime.handlers, operation, call)
-    if isinstance(answer, RawAuditPage):
-        return msgspec.json.decode(msgspec.json.encode(answer), type=operation.answer)
-    if operation.name in SHARING:
-        return msgspec.convert(msgspec.to_builtins(answer), operation.answer)
-    return answer
+    if isinstance(answer, BeliefSnapshot) or hasattr(answer, "snapshot"):
+        return answer
+    # Other answers hold values of the state and of the policy, or stored bytes: callers get copies.
+    return msgspec.json.decode(msgspec.json.encode(answer), type=operation.answer)
 
 
 class AsyncEmbedded(AsyncCalls):

@@ -1,4 +1,4 @@
-"""The outside world in three functions: time, ids, chance. Nothing else in beliefd asks for them."""
+"""The outside world in two functions: the time, and new ids. Nothing else in beliefd asks for them."""
 
 import os
 import time
