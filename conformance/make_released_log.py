@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from beliefd.ledger.state_hash import state_hash
 
 from beliefd import __version__
 from beliefd.embedded import AsyncEmbedded
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy, TerminationPolicy
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.ledger.chain import state_hash
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.frozen import frozen_outside

@@ -1,17 +1,21 @@
 """Law 2: what is known is a fold of the ledger, and deciding everything again gives the same events."""
 
 import msgspec
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.ledger.envelope import Sealed, head_of, read
+from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.commands import Command, DeclareSession, Head
+from beliefd.kernel.commands import Command
 from beliefd.kernel.decide import decide
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
-from beliefd.ledger.chain import STATE_HASH_EVERY, Sealed, head_of, policy_hash, read, seal, state_hash
+from beliefd.kernel.values import Head
+from beliefd.ledger.chain import policy_hash, seal
 from beliefd.ledger.replay import fold, redecide
 from beliefd.ledger.transfer import entry_lines, header_line, read_export
 from beliefd.ledger.verify import verify

@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any, Self, TypeVar
 
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.ledger.envelope import Sealed
+
 from beliefd.client.requests import Request
 from beliefd.client.synchronous import Calls
 from beliefd.embedded import send
-from beliefd.kernel.commands import Command, DeclareSession
+from beliefd.kernel.commands import Command
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.ledger.chain import Sealed
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store

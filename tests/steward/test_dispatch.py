@@ -5,10 +5,10 @@ import inspect
 from pathlib import Path
 
 import pytest
+from beliefd.ledger.envelope import LedgerBroken
 
 import beliefd
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.ledger.chain import LedgerBroken
 from beliefd.protocol.operations import BY_NAME, OPERATIONS, Operation
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.failures import STORE_FAILURES, translated, translating

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from beliefd.kernel.beliefs.commands import RequestTermination
+from beliefd.kernel.event import Refused
+from beliefd.ledger.envelope import Sealed
+from beliefd.ledger.state_hash import STATE_HASH_EVERY
 
-from beliefd.kernel.commands import RequestTermination
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.events import Refused
-from beliefd.ledger.chain import STATE_HASH_EVERY, Sealed
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.stores.base import Append, StorageUnavailable, Store
 from tests.steward.places import ALICE, BOB, Place, declaration, declared, eliminate, ledger_of, names, seen
@@ -22,7 +23,7 @@ async def test_a_retry_gets_the_first_answer_and_appends_nothing(place: Place) -
     first = await steward.submit(session_id, eliminate("h0000"), ALICE, key="k")
     await steward.submit(session_id, eliminate("h0000", "h0001"), ALICE)
     assert seen(await steward.submit(session_id, eliminate("h0000"), ALICE, key="k")) == seen(first)
-    assert first.session.survivors.count == 7
+    assert first.session.beliefs.survivors.count == 7
     assert len(await ledger_of(steward, session_id)) == 3
 
 

@@ -23,7 +23,7 @@ async def test_eliminations_that_come_at_once_get_one_total_order(place: Place) 
     entries = await ledger_of(steward, session_id)
     assert [outcome.head.event_id for outcome in outcomes] == [entry.event_id for entry in entries[1:]]
     assert applied(outcomes) == [*names(64), "h0070"]
-    assert outcomes[-1].session.survivors.page(100) == [*names(70)[64:], *names(80)[71:]]
+    assert outcomes[-1].session.beliefs.survivors.page(100) == [*names(70)[64:], *names(80)[71:]]
 
 
 async def test_two_stewards_on_one_session_lose_nothing(place: Place) -> None:
@@ -69,7 +69,7 @@ async def test_sessions_do_not_wait_for_nor_mix_with_each_other(place: Place) ->
     for session_id in sessions:
         assert len(await ledger_of(steward, session_id)) == 12
         position = await steward.positions.existing(session_id)
-        assert position.session.survivors.page(12) == ["h0011"]
+        assert position.session.beliefs.survivors.page(12) == ["h0011"]
 
 
 # -- If-Match --------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,7 +11,6 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.arbitration import propose
 from beliefd.kernel.substrate.capabilities import Capability, Scope
 from beliefd.kernel.substrate.explaining import Question, explain_call
-from beliefd.kernel.substrate.sparse import Sparse
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
@@ -75,7 +75,7 @@ def test_explain_and_propose_agree_on_any_policy(
         argument_errors=errors,
         capability_id="cap-1",
     )
-    session = session_with(sparse=Sparse(state), capabilities={"cap-1": token})
+    session = session_with(sparse=SymbolicState(state), capabilities={"cap-1": token})
     candidate = call_candidate(action.tool_id, args=action.args, capability_id="cap-1", idempotency_key="k")
     facts = facts_of(policy, ProposalFindings(calls=(finding,)), HOLDER)
     (result,) = propose(session, proposal(candidate), facts).results

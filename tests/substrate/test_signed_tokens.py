@@ -14,15 +14,7 @@ from hypothesis import strategies as st
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.substrate.capabilities import Narrowing
-from beliefd.tools.biscuit import (
-    PREFIX,
-    BadToken,
-    Signer,
-    attenuate,
-    narrowing_of,
-    read_token,
-    source_of,
-)
+from beliefd.tools.biscuit import PREFIX, BadToken, Signer, attenuate, narrowing_of, read_token, source_of
 from tests.claims.support import refused
 from tests.substrate.support import (
     AGENT,

@@ -5,12 +5,13 @@ import subprocess
 import sys
 
 import msgspec
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.ledger.envelope import Sealed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beliefd.kernel.commands import Command, DeclareSession, verb_of
+from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.values import OntologyBundle
-from beliefd.ledger.chain import Sealed
 from beliefd.protocol.wire import convert
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.stores.memory import MemoryStore

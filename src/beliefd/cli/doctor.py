@@ -167,7 +167,7 @@ def _ledgers(embedded: "Embedded") -> Iterator[Finding]:
 
 
 def _last_time(embedded: "Embedded", row: "SessionRow") -> str:
-    from beliefd.ledger.chain import read
+    from beliefd.ledger.envelope import read
 
     store = embedded.steward.store
     return read(embedded.run(lambda: store.entries(row.session_id, row.head.seq - 1, 1))[0].record).ts

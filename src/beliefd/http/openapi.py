@@ -10,7 +10,7 @@ from beliefd.http.errors import STATUS
 from beliefd.http.examples import EXAMPLES
 from beliefd.kernel.errors import Code, ErrorShape
 from beliefd.kernel.values import Id
-from beliefd.ledger.chain import Entry
+from beliefd.ledger.envelope import Entry
 from beliefd.protocol.answers import BeliefSnapshot, Health
 from beliefd.protocol.operations import OPERATIONS, Operation, Parameter
 from beliefd.steward.dispatch import KEY_PATTERN

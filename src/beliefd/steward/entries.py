@@ -1,6 +1,6 @@
 """Single entries of a ledger, found by the events that the state names."""
 
-from beliefd.ledger.chain import Entry, LedgerBroken, read
+from beliefd.ledger.envelope import Entry, LedgerBroken, read
 from beliefd.stores.base import Store
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.ledger.chain import LedgerBroken
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.stores.base import HeadMoved, StorageUnavailable
 
 STORE_FAILURES: Final = (StorageUnavailable, LedgerBroken, HeadMoved)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
-from beliefd.ledger.chain import Sealed
+from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import StorageUnavailable, Store
 
 HEARTBEAT_SECONDS = 15.0

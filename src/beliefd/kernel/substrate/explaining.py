@@ -7,18 +7,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rpds import HashTrieMap
 
-from beliefd.kernel.commands import DeclareSession
+from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.state import NORMAL_MODE
 from beliefd.kernel.substrate.arbitration import judge
 from beliefd.kernel.substrate.capabilities import ANY, Capability, Scope
 from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import Verdict
-from beliefd.kernel.substrate.grounds import Ground
 from beliefd.kernel.substrate.proposals import CallCandidate
-from beliefd.kernel.substrate.sparse import Sparse
+from beliefd.kernel.substrate.situation import Situation
+from beliefd.kernel.substrate.state import NORMAL_MODE
+from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
 from beliefd.kernel.values import OntologyBundle, Principal, Role, Value
 
@@ -78,8 +78,10 @@ def explain_call(
         policy=policy,
         policy_hash=policy_hash,
     )
-    session = replace(NOWHERE, sparse=Sparse(state), capabilities=HashTrieMap({held.capability_id: held}))
-    ground = Ground(session, facts, NORMAL_MODE)
+    session = replace(
+        NOWHERE, sparse=SymbolicState(state), capabilities=HashTrieMap({held.capability_id: held})
+    )
+    ground = Situation(session, facts, NORMAL_MODE)
     definition = policy.tools.get(question.tool_id, ToolDefinition())
     candidate = CallCandidate(
         tool_id=question.tool_id,

@@ -6,9 +6,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from beliefd.kernel.commands import Command, ExpireApproval
+from beliefd.kernel.approvals.commands import ExpireApproval
+from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.events import Refused
+from beliefd.kernel.event import Refused
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.effects.runs import overdue_run
 from beliefd.steward.effects.tools import overdue_call
@@ -50,7 +51,7 @@ class Expiry(Struct, frozen=True):
         if row.status != RUNNING:
             return ExpireApproval(approval_id=row.approval_id)
         session = (await self.positions.existing(row.session_id)).session
-        if row.approval_id in session.runs:
+        if row.approval_id in session.experiments.runs:
             return overdue_run(session, row.approval_id)
         return overdue_call(row.approval_id)
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.artifacts import Experiment, Run
-from beliefd.kernel.firewall.commands import RecordRun
-from beliefd.kernel.firewall.events import ExperimentDesigned
-from beliefd.kernel.firewall.experiments import ExperimentSpec, Frozen, RunReport
+from beliefd.kernel.experiments.commands import RecordRun
+from beliefd.kernel.experiments.events import ExperimentDesigned
+from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen, RunReport
+from beliefd.kernel.experiments.state import Experiment, Run
 from beliefd.kernel.state import Session
 from beliefd.steward.effects.background import Background
 from beliefd.steward.effects.runner import Runner, Underway
@@ -79,7 +79,7 @@ class ExperimentRuns(Struct, frozen=True):
 
 def overdue_run(session: Session, run_id: str) -> RecordRun:
     """A run whose deadline passed without an outcome: it failed, whatever became of it."""
-    experiment: Experiment = session.experiments[session.runs[run_id].experiment_id]
+    experiment: Experiment = session.experiments.by_id[session.experiments.runs[run_id].experiment_id]
     report = _failed(experiment, experiment.seed, "nobody recorded an outcome in time")
     return RecordRun(run_id=run_id, report=report)
 

@@ -13,8 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.substrate.events import Call, CandidateResult, OutcomeRecorded
-from beliefd.kernel.substrate.proposals import RecordOutcome
+from beliefd.kernel.substrate.commands import RecordOutcome
+from beliefd.kernel.substrate.events import CandidateResult, OutcomeRecorded
+from beliefd.kernel.substrate.state import ToolCall
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.effects.background import Background
 from beliefd.steward.entries import entry_of
@@ -64,21 +65,21 @@ class ToolCalls(Struct, frozen=True):
     async def _recorded(self, session_id: str, call_id: str) -> OutcomeRecorded | None:
         """The newest outcome that is recorded of a call; None while it is under way."""
         session = (await self.positions.existing(session_id)).session
-        event_id = session.calls[call_id].outcome
+        event_id = session.substrate.calls[call_id].outcome
         if event_id is None:
             return None
         event = (await entry_of(self.store, session_id, event_id)).delta
         return event if isinstance(event, OutcomeRecorded) else None
 
-    async def _run_and_record(self, session_id: str, call: Call) -> OutcomeRecorded | None:
+    async def _run_and_record(self, session_id: str, call: ToolCall) -> OutcomeRecorded | None:
         """None if the ledger takes no outcome any more."""
         session = (await self.positions.existing(session_id)).session
-        if session.calls[call.call_id].status != "scheduled":
+        if session.substrate.calls[call.call_id].status != "scheduled":
             return None  # its time was up before its turn came
         outcome = await self.submit(session_id, await self._run(call), EXECUTOR)
         return outcome.event if isinstance(outcome.event, OutcomeRecorded) else None
 
-    async def _run(self, call: Call) -> RecordOutcome:
+    async def _run(self, call: ToolCall) -> RecordOutcome:
         tool = self.registry.get(call.tool_id)
         if tool is None or tool.definition_hash != call.definition_hash:
             return _error(call, "the tool has changed or is gone")
@@ -101,7 +102,7 @@ class ToolCalls(Struct, frozen=True):
             return _error(call, described(error))
         return await asyncio.to_thread(_as_recorded, call, running.result())
 
-    def _leads_elsewhere(self, tool: Tool, call: Call) -> bool:
+    def _leads_elsewhere(self, tool: Tool, call: ToolCall) -> bool:
         """INVARIANT: what a path leads to is looked at again right before the call: links change."""
         named = self.in_force.policy.tools.get(call.tool_id)
         definition = tool.definition if named is None else tightened(tool.definition, named)
@@ -113,7 +114,7 @@ def call_id_of(result: CandidateResult) -> str | None:
     return result.repeats if result.call is None else result.call.call_id
 
 
-async def _execute(tool: Tool, call: Call) -> ToolResult:
+async def _execute(tool: Tool, call: ToolCall) -> ToolResult:
     """Executors are foreign code too: what they do wrong is found here, inside the task."""
     result = await tool.execute(call)
     if not isinstance(result, ToolResult):
@@ -121,7 +122,7 @@ async def _execute(tool: Tool, call: Call) -> ToolResult:
     return result
 
 
-def _as_recorded(call: Call, result: ToolResult) -> RecordOutcome:
+def _as_recorded(call: ToolCall, result: ToolResult) -> RecordOutcome:
     """What a tool returned, as far as it can be recorded."""
     told = {
         "call_id": call.call_id,
@@ -158,7 +159,7 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"[:MAX_ERROR].encode("utf-8", "replace").decode()
 
 
-def _error(call: Call, text: str) -> RecordOutcome:
+def _error(call: ToolCall, text: str) -> RecordOutcome:
     return RecordOutcome(call_id=call.call_id, status="error", error=text)
 
 

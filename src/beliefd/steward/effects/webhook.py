@@ -19,9 +19,9 @@ from typing import Final
 import httpx
 import msgspec
 
-from beliefd.kernel.claims.approvals import Approval
+from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.errors import BeliefdError, invalid
-from beliefd.ledger.chain import LedgerBroken
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.steward.write.positions import Positions
 from beliefd.stores.base import InboxRow, StorageUnavailable, Store
 
@@ -126,7 +126,7 @@ class Webhook:
         except (BeliefdError, LedgerBroken) as error:
             log.warning("no webhook for `%s`, its ledger cannot be read: %s", row.approval_id, error)
             return False
-        body = _message(row, position.session.approvals[row.approval_id])
+        body = _message(row, position.session.approvals.by_id[row.approval_id])
         timestamp = int(time.time())
         headers = {
             "content-type": "application/json",

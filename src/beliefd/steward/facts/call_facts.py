@@ -133,7 +133,7 @@ def check_token(
     if capability_id is None:
         return None, None
     proof = proof or Proof()
-    capability = session.capabilities.get(capability_id)
+    capability = session.substrate.capabilities.get(capability_id)
     expected = hashlib.sha256(b"").hexdigest() if capability is None else capability.secret_hash
     given = hashlib.sha256((proof.secret or "").encode()).hexdigest()
     proven = proof.signed or hmac.compare_digest(given, expected)

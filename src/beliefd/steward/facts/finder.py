@@ -13,18 +13,19 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.adversarial.builtin import assess
+from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.commands import DecideApproval, SubmitClaims
+from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
+from beliefd.kernel.experiments.findings import ExperimentFindings
+from beliefd.kernel.experiments.params import PARAMS
 from beliefd.kernel.facts import Findings
-from beliefd.kernel.firewall.commands import DesignExperiment, StartRun
-from beliefd.kernel.firewall.findings import ExperimentFindings
-from beliefd.kernel.firewall.params import PARAMS
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.proposals import Propose, Remember
+from beliefd.kernel.substrate.commands import Propose, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
@@ -88,7 +89,7 @@ class FactFinder:
         if isinstance(command, DesignExperiment):
             return await asyncio.to_thread(_installed, command.spec.template)
         if isinstance(command, StartRun):
-            experiment = session.experiments.get(command.experiment_id)
+            experiment = session.experiments.by_id.get(command.experiment_id)
             name = "" if experiment is None else experiment.template.partition("@")[0]
             return await asyncio.to_thread(_installed, name)
         return await self._for_decision(session, command, policy)
@@ -104,7 +105,7 @@ class FactFinder:
         self, session: Session, command: DecideApproval, policy: Policy
     ) -> Findings | None:
         """Everything is looked at again before a person's yes takes effect."""
-        approval = session.approvals.get(command.approval_id)
+        approval = session.approvals.by_id.get(command.approval_id)
         if approval is None or command.decision == "REJECTED":
             return None
         if approval.call is not None:
@@ -125,7 +126,7 @@ class FactFinder:
         recent: int = 0,
         origin: str | None = None,
     ) -> ClaimFindings:
-        trail = () if session is None else session.trail
+        trail = () if session is None else session.claims.recent_tiers
         tiers = [tier for who, tier in trail if who == principal_id][-TRAIL:]
         return ClaimFindings(
             threat=await self._threat(_texts(bundle), int(bundle.tier), tiers, policy.adversarial.timeout_ms),

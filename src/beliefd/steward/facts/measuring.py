@@ -6,8 +6,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle, claim_id
-from beliefd.kernel.claims.findings import ClaimFindings, Standing
-from beliefd.kernel.commands import SubmitClaims
+from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.claims.findings import ClaimFindings, UncertaintySource
 from beliefd.steward.offload import offload
 from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.semantic_entropy import semantic_entropy
@@ -30,7 +30,7 @@ async def with_standings(findings: ClaimFindings, command: SubmitClaims) -> Clai
     return replace(findings, uncertainty=standings)
 
 
-def _standings(bundle: ClaimBundle, samples: dict[str, tuple[str, ...]]) -> dict[str, Standing]:
+def _standings(bundle: ClaimBundle, samples: dict[str, tuple[str, ...]]) -> dict[str, UncertaintySource]:
     return {
         name: _standing(claim, samples.get(name))
         for place, claim in enumerate(bundle.claims, 1)
@@ -38,9 +38,11 @@ def _standings(bundle: ClaimBundle, samples: dict[str, tuple[str, ...]]) -> dict
     }
 
 
-def _standing(claim: Claim, answers: tuple[str, ...] | None) -> Standing:
+def _standing(claim: Claim, answers: tuple[str, ...] | None) -> UncertaintySource:
     if answers is None:
-        return Standing(source="self-declared", value=claim.uncertainty.value)
+        return UncertaintySource(source="self-declared", value=claim.uncertainty.value)
     method = semantic_entropy if claim.uncertainty.method == "semantic_entropy" else model_disagreement
     found = method(answers).uncertainty
-    return Standing(source="measured", value=round(found.value, 6), interpretation=found.interpretation)
+    return UncertaintySource(
+        source="measured", value=round(found.value, 6), interpretation=found.interpretation
+    )

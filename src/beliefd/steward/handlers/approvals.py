@@ -2,27 +2,17 @@
 
 from msgspec import Struct
 
-from beliefd.kernel.claims.approvals import Approval, required_approvals
+from beliefd.kernel.approvals.commands import DecideApproval, GiveGrant, RevokeGrant, WithdrawApproval
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided, GrantGiven, GrantRevoked
+from beliefd.kernel.approvals.state import Approval, required_approvals
 from beliefd.kernel.claims.bundle import Claim
-from beliefd.kernel.claims.events import (
-    ApprovalClosed,
-    ApprovalDecided,
-    BundleGated,
-    GrantGiven,
-    GrantRevoked,
-)
-from beliefd.kernel.commands import (
-    Command,
-    DecideApproval,
-    GiveGrant,
-    RevokeGrant,
-    SubmitClaims,
-    WithdrawApproval,
-)
+from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.claims.events import BundleGated
+from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.artifacts import Change
+from beliefd.kernel.intents.state import Change
 from beliefd.kernel.state import Session
-from beliefd.ledger.chain import command_of
+from beliefd.ledger.envelope import command_of
 from beliefd.ledger.replay import Position
 from beliefd.protocol import claim_answers as answers
 from beliefd.protocol.claim_answers import judged
@@ -57,7 +47,7 @@ class ApprovalHandlers(Struct, frozen=True):
         for row in rows[:limit]:
             position = await self.positions.existing(row.session_id)
             # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
-            if position.session.approvals[row.approval_id].status == row.status:
+            if position.session.approvals.by_id[row.approval_id].status == row.status:
                 cards.append(await self._card(position, row.approval_id))
         return answers.Inbox(approvals=cards, next=rows[limit - 1].approval_id if len(rows) > limit else None)
 
@@ -97,7 +87,7 @@ class ApprovalHandlers(Struct, frozen=True):
         if (error.details or {}).get("path") != "If-Match":
             return error
         session = (await self.positions.existing(position.session.session_id)).session
-        approval: Approval = session.approvals[approval_id]
+        approval: Approval = session.approvals.by_id[approval_id]
         found = {
             "status": approval.status,
             "decided_by": approval.decided_by,
@@ -123,7 +113,7 @@ class ApprovalHandlers(Struct, frozen=True):
 
     async def _card(self, position: Position, approval_id: str) -> answers.ApprovalCard:
         session = position.session
-        approval: Approval = session.approvals[approval_id]
+        approval: Approval = session.approvals.by_id[approval_id]
         rule = approval.rule
         return answers.ApprovalCard(
             approval_id=approval.approval_id,
@@ -185,7 +175,9 @@ class GrantHandlers(Struct, frozen=True):
 
     async def list_grants(self, call: Call) -> answers.Grants:
         session = (await self.positions.existing(call.session_id)).session
-        return answers.Grants(grants=[session.grants[name] for name in sorted(session.grants)])
+        return answers.Grants(
+            grants=[session.approvals.grants[name] for name in sorted(session.approvals.grants)]
+        )
 
     async def _grant(
         self, call: Call, command: Command, kind: type[GrantGiven] | type[GrantRevoked]
@@ -195,7 +187,7 @@ class GrantHandlers(Struct, frozen=True):
 
 
 def _change(session: Session, approval: Approval) -> Change | None:
-    intent = session.intents.get(approval.intent_id)
+    intent = session.intents.by_id.get(approval.intent_id)
     return None if intent is None else intent.change
 
 

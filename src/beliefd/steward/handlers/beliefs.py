@@ -12,7 +12,7 @@ from msgspec import Struct
 from beliefd.kernel import commands, events
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, invalid
-from beliefd.ledger.chain import LedgerBroken
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol import answers
 from beliefd.protocol.answers import snapshot_of
 from beliefd.protocol.operations import BY_NAME, Operation

@@ -8,26 +8,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from beliefd.kernel.claims.approvals import Approval
-from beliefd.kernel.claims.bundle import (
-    ClaimBundle,
-    SpeltTwice,
-    filled,
-    snake_keys,
-    spelt_twice,
-)
-from beliefd.kernel.claims.events import (
-    ApprovalClosed,
-    ApprovalDecided,
-    BundleGated,
-    Gated,
-)
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.approvals.state import Approval
+from beliefd.kernel.claims.bundle import ClaimBundle, SpeltTwice, filled, snake_keys, spelt_twice
+from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.claims.events import BundleGated, Gated
 from beliefd.kernel.claims.gates import caveats, run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
 from beliefd.kernel.claims.measured import as_measured
-from beliefd.kernel.commands import (
-    SubmitClaims,
-)
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
 from beliefd.ledger.replay import Position
@@ -98,7 +86,7 @@ class ClaimHandlers(Struct, frozen=True):
     async def list_claims(self, call: Call) -> answers.BundlePage:
         position = await self.positions.existing(call.session_id)
         cursor, limit = call.query["cursor"], call.query["limit"]
-        names = sorted(name for name in position.session.bundles if cursor is None or name > cursor)
+        names = sorted(name for name in position.session.claims.bundles if cursor is None or name > cursor)
         shown = [await self._bundle(position, name) for name in names[:limit]]
         return answers.BundlePage(claims=shown, next=names[limit - 1] if len(names) > limit else None)
 
@@ -115,11 +103,11 @@ class ClaimHandlers(Struct, frozen=True):
 
     async def _bundle(self, position: Position, bundle_id: str) -> answers.JudgedBundle:
         """A bundle as the event that last judged it holds it."""
-        state = position.session.bundles.get(bundle_id)
+        state = position.session.claims.bundles.get(bundle_id)
         if state is None:
             raise BeliefdError(Code.BUNDLE_NOT_FOUND, f"no bundle `{bundle_id[:64]}`", {"path": "bundle_id"})
         judgement = await self._judgement(position.session.session_id, state.event_id, bundle_id)
-        approval = position.session.approvals.get(state.approval_id) if state.approval_id else None
+        approval = position.session.approvals.by_id.get(state.approval_id) if state.approval_id else None
         answer = judged(judgement, state.event_id)
         waits = approval is not None and approval.status == "pending"
         return replace(answer, approval_id=state.approval_id if waits else None)

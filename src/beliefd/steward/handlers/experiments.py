@@ -5,18 +5,15 @@ import asyncio
 from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.artifacts import (
-    Evidence,
-    Experiment,
-    Run,
-)
-from beliefd.kernel.firewall.commands import DesignExperiment, LinkEvidence, StartRun
-from beliefd.kernel.firewall.design import choose, design
-from beliefd.kernel.firewall.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
-from beliefd.kernel.firewall.experiments import ExperimentSpec, Frozen, RunReport
-from beliefd.kernel.firewall.guards import CLAIM_ID_NAMES, guard_evidence, parse_spec
-from beliefd.kernel.firewall.hints import extract_hints
-from beliefd.kernel.firewall.promotion import counted, standing
+from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence, StartRun
+from beliefd.kernel.experiments.design import choose, design
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.experiments.params import parse_spec
+from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen, RunReport
+from beliefd.kernel.experiments.state import Evidence, Experiment, Run
+from beliefd.kernel.intents.warrant import counted, warrant_of
+from beliefd.kernel.scan.guards import CLAIM_ID_NAMES, guard_evidence
+from beliefd.kernel.speculation.hints import extract_hints
 from beliefd.kernel.state import Session
 from beliefd.protocol import firewall_answers as answers
 from beliefd.protocol.firewall_operations import DesignRequest, EvidenceRequest, ReproduceRequest, RunRequest
@@ -50,7 +47,7 @@ class ExperimentHandlers(Struct, frozen=True):
 
     async def list_experiments(self, call: Call) -> answers.ExperimentPage:
         session = (await self.positions.existing(call.session_id)).session
-        held: list[Experiment] = [session.experiments[name] for name in session.experiments]
+        held: list[Experiment] = [session.experiments.by_id[name] for name in session.experiments.by_id]
         shown, after = page(held, call, lambda one: one.experiment_id)
         views = [await self._view(session, one) for one in shown]
         return answers.ExperimentPage(experiments=views, next=after)
@@ -67,7 +64,7 @@ class ExperimentHandlers(Struct, frozen=True):
         underway = self.runs.runner.underway.get(event.run.run_id)
         # A repeated request has started its run before: it waits with the first one, and starts nothing.
         if underway is None and not outcome.repeated:
-            experiment = outcome.session.experiments[event.run.experiment_id]
+            experiment = outcome.session.experiments.by_id[event.run.experiment_id]
             frozen = await frozen_plan(self.store, call.session_id, experiment)
             underway = self.runs.begin(call.session_id, event.run, frozen)
         if asked.wait and underway is not None and underway.task is not None:
@@ -89,7 +86,7 @@ class ExperimentHandlers(Struct, frozen=True):
         convert(bind(as_recorded(call.body), {"session_id": call.session_id}), ReproduceRequest)
         session = (await self.positions.existing(call.session_id)).session
         experiment = _existing(session, call.path["experiment_id"])
-        run: Run | None = None if experiment.run_id is None else session.runs[experiment.run_id]
+        run: Run | None = None if experiment.run_id is None else session.experiments.runs[experiment.run_id]
         if run is None or run.status != "completed" or run.result_hash is None:
             text = "there is no completed run of it that could be made again"
             raise BeliefdError(Code.CONFLICT, text, {"path": "experiment_id"})
@@ -105,7 +102,7 @@ class ExperimentHandlers(Struct, frozen=True):
 
     async def _view(self, session: Session, experiment: Experiment) -> answers.ExperimentView:
         frozen: Frozen = await frozen_plan(self.store, session.session_id, experiment)
-        run: Run | None = None if experiment.run_id is None else session.runs[experiment.run_id]
+        run: Run | None = None if experiment.run_id is None else session.experiments.runs[experiment.run_id]
         return view_of(
             answers.ExperimentView,
             experiment,
@@ -151,7 +148,7 @@ def _designed(asked: DesignRequest) -> ExperimentSpec:
 
 
 def _existing(session: Session, experiment_id: str) -> Experiment:
-    found = session.experiments.get(experiment_id)
+    found = session.experiments.by_id.get(experiment_id)
     if found is None:
         text = f"no experiment `{experiment_id[:64]}` in this session"
         raise BeliefdError(Code.EXPERIMENT_NOT_FOUND, text, {"path": "experiment_id"})
@@ -178,13 +175,13 @@ class EvidenceHandlers(Struct, frozen=True):
             evidence=event.evidence,
             applied_eliminated=list(event.eliminated),
             ignored_eliminated=list(event.ignored),
-            warrants=standing(pieces, self.in_force.policy.firewall.alpha).status,
+            warrants=warrant_of(pieces, self.in_force.policy.firewall.alpha).status,
             audit_event_id=outcome.head.event_id,
         )
 
     async def list_evidence(self, call: Call) -> answers.EvidencePage:
         session = (await self.positions.existing(call.session_id)).session
-        held: list[Evidence] = [session.evidence[name] for name in session.evidence]
+        held: list[Evidence] = [session.experiments.evidence[name] for name in session.experiments.evidence]
         shown, after = page(held, call, lambda one: one.evidence_id)
         return answers.EvidencePage(evidence=shown, next=after)
 
@@ -194,8 +191,8 @@ class EvidenceHandlers(Struct, frozen=True):
 
         session = (await self.positions.existing(call.session_id)).session
         worth: dict[str, list[float]] = {}
-        for name in sorted(session.evidence):
-            piece: Evidence = session.evidence[name]
+        for name in sorted(session.experiments.evidence):
+            piece: Evidence = session.experiments.evidence[name]
             speaks = piece.outcome == "support" and piece.solid
             worth.setdefault(piece.claim_id, []).append(e_value(piece.error_level) if speaks else 0.0)
         found = [

@@ -5,17 +5,14 @@ from typing import Any
 from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.firewall.artifacts import (
-    INTENT_LANES,
-    Change,
-    SpeculativeClaim,
-    Step,
-)
-from beliefd.kernel.firewall.commands import StageIntent
-from beliefd.kernel.firewall.events import ClaimSpeculated, IntentStaged
-from beliefd.kernel.firewall.guards import refuse_speculation
-from beliefd.kernel.firewall.lanes import GROUNDED, SPECULATIVE
-from beliefd.kernel.happening import Happening
+from beliefd.kernel.event import EventBase
+from beliefd.kernel.intents.commands import StageIntent
+from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.intents.state import INTENT_LANES, Change, IntentStep
+from beliefd.kernel.scan.guards import refuse_speculation
+from beliefd.kernel.speculation.events import ClaimSpeculated
+from beliefd.kernel.speculation.lanes import GROUNDED, SPECULATIVE
+from beliefd.kernel.speculation.state import SpeculativeClaim
 from beliefd.protocol import firewall_answers as answers
 from beliefd.protocol.firewall_answers import intent_view
 from beliefd.protocol.firewall_operations import IntentRequest
@@ -44,7 +41,7 @@ class IntentHandlers(Struct, frozen=True):
             raise invalid(text, "$.lane")
         change = Change(**{name: getattr(asked, name) for name in Change.__struct_fields__})
         command = StageIntent(change=change, supersedes=asked.supersedes)
-        outcome, event = await submit_for(call, self.submit, call.session_id, command, Happening)
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, EventBase)
         event_id = outcome.head.event_id
         if isinstance(event, ClaimSpeculated):
             return _speculative_intent(event.claim, event_id)
@@ -53,10 +50,10 @@ class IntentHandlers(Struct, frozen=True):
 
     async def list_intents(self, call: Call) -> answers.IntentPage:
         session = (await self.positions.existing(call.session_id)).session
-        held = [intent_view(session.intents[name]) for name in session.intents]
+        held = [intent_view(session.intents.by_id[name]) for name in session.intents.by_id]
         held += [
             _speculative_intent(one)
-            for one in (session.speculative[name] for name in session.speculative)
+            for one in (session.speculation.ideas[name] for name in session.speculation.ideas)
             if isinstance(one, SpeculativeClaim)
         ]
         shown, after = page(held, call, lambda one: one.intent_id, lambda one: one.change.claim_id)
@@ -65,9 +62,9 @@ class IntentHandlers(Struct, frozen=True):
     async def show_intent(self, call: Call) -> answers.IntentView:
         session = (await self.positions.existing(call.session_id)).session
         name = call.path["intent_id"]
-        if name in session.intents:
-            return intent_view(session.intents[name])
-        noted = session.speculative.get(name)
+        if name in session.intents.by_id:
+            return intent_view(session.intents.by_id[name])
+        noted = session.speculation.ideas.get(name)
         if isinstance(noted, SpeculativeClaim):
             return _speculative_intent(noted)
         text = f"no intent `{name[:64]}` in this session"
@@ -84,6 +81,6 @@ def _speculative_intent(claim: SpeculativeClaim, event_id: str | None = None) ->
         change=change,
         state="executed",
         proposer=claim.proposed_by,
-        history=[Step(state="staged", **step), Step(state="executed", **step)],
+        history=[IntentStep(state="staged", **step), IntentStep(state="executed", **step)],
         audit_event_id=event_id,
     )

@@ -7,13 +7,15 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.artifacts import EpistemicStatus, Evidence, Hypothesis, Intent, Proposition
-from beliefd.kernel.firewall.promotion import standing
+from beliefd.kernel.experiments.state import Evidence
+from beliefd.kernel.intents.state import EpistemicStatus, Intent, Proposition
+from beliefd.kernel.intents.warrant import warrant_of
+from beliefd.kernel.speculation.state import SpeculativeHypothesis
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.combining import combined, may_combine_to
 from beliefd.knowledge.graph import NodeRow
 from beliefd.knowledge.provenance import NEEDLES, Telling
-from beliefd.ledger.chain import read
+from beliefd.ledger.envelope import read
 from beliefd.protocol import knowledge_answers as answers
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.shared import view_of
@@ -61,7 +63,7 @@ class KnowledgeHandlers(Struct, frozen=True):
         revisions = {session_id: one.revision for session_id, one in held}
         entries = [_evidence_entry(session_id, one, revisions) for session_id, one in evidence]
         counting = [one for session_id, one in evidence if revisions.get(session_id) == one.revision]
-        found = standing(counting, self.in_force.policy.firewall.alpha)
+        found = warrant_of(counting, self.in_force.policy.firewall.alpha)
         return answers.PropositionView(
             claim_id=claim_id,
             statement=_latest(held).statement,
@@ -139,7 +141,9 @@ class KnowledgeHandlers(Struct, frozen=True):
             raise BeliefdError(Code.PROPOSITION_NOT_FOUND, text, {"path": "claim_id"})
         return held
 
-    async def _around(self, claim_id: str) -> tuple[_Held[Evidence], _Held[Intent], _Held[Hypothesis]]:
+    async def _around(
+        self, claim_id: str
+    ) -> tuple[_Held[Evidence], _Held[Intent], _Held[SpeculativeHypothesis]]:
         store = self.store
         # INVARIANT: evidence is what plays that role in the graph; nothing else is shown as such.
         linked = {
@@ -152,7 +156,9 @@ class KnowledgeHandlers(Struct, frozen=True):
             pieces += _decoded((row for row in rows if row.key in linked), Evidence)
         pieces.sort(key=lambda piece: (piece[1].linked_at or "", piece[1].evidence_id))
         intents = _decoded(await store.nodes(say.INTENT, [claim_id], MOST + 1), Intent)
-        ideas = _decoded(await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST + 1), Hypothesis)
+        ideas = _decoded(
+            await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST + 1), SpeculativeHypothesis
+        )
         return pieces, intents, ideas
 
 
@@ -195,5 +201,5 @@ def _intent_entry(session_id: str, one: Intent) -> answers.IntentEntry:
     )
 
 
-def _idea_entry(session_id: str, one: Hypothesis) -> answers.IdeaEntry:
+def _idea_entry(session_id: str, one: SpeculativeHypothesis) -> answers.IdeaEntry:
     return view_of(answers.IdeaEntry, one, session_id=session_id)

@@ -9,15 +9,16 @@ from functools import partial
 import msgspec
 from msgspec import Raw, Struct
 
-from beliefd.kernel.commands import Eliminate, Merge
+from beliefd.kernel.beliefs.commands import Eliminate, Merge
+from beliefd.kernel.beliefs.events import ConclusionRuled
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.events import ConclusionRuled, Refused
-from beliefd.kernel.firewall.artifacts import Evidence
-from beliefd.kernel.firewall.commands import LinkEvidence
-from beliefd.kernel.firewall.events import EvidenceLinked
+from beliefd.kernel.event import Refused
+from beliefd.kernel.experiments.commands import LinkEvidence
+from beliefd.kernel.experiments.events import EvidenceLinked
+from beliefd.kernel.experiments.state import Evidence
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.ledger.chain import Entry, LedgerBroken, Sealed, command_of, read
+from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, command_of, read
 from beliefd.ledger.replay import Redecided, redecide
 from beliefd.ledger.verify import Verification, verify
 from beliefd.protocol.answers import (
@@ -85,7 +86,7 @@ class LedgerHandlers(Struct, frozen=True):
         """Everyone who spoke against a hypothesis, in order; the first one that counted is marked."""
         hypothesis = call.path["hypothesis"]
         position = await self.positions.existing(call.session_id)
-        if position.session.survivors.universe.position(hypothesis) is None:
+        if position.session.beliefs.survivors.universe.position(hypothesis) is None:
             raise BeliefdError(
                 Code.INVALID_HYPOTHESIS_ID,
                 f"not declared in this session: `{hypothesis[:64]}`",
@@ -98,7 +99,9 @@ class LedgerHandlers(Struct, frozen=True):
                 # Most entries do not name it: looking for its bytes is far cheaper than decoding.
                 if sealed.seq > 1 and needle in sealed.record:
                     testimony += _testimony(read(sealed.record), hypothesis)
-        return Why(hypothesis=hypothesis, survives=hypothesis in position.session.survivors, events=testimony)
+        return Why(
+            hypothesis=hypothesis, survives=hypothesis in position.session.beliefs.survivors, events=testimony
+        )
 
 
 def _last_event(text: str | None, head: int) -> int:
@@ -252,7 +255,7 @@ def _basis(
     step: Redecided, event: ConclusionRuled, other: Redecided, spoke: dict[str, set[str]]
 ) -> ConclusionBasis:
     accepted = isinstance(other.event, ConclusionRuled) and other.event.accepted
-    then, imagined = step.session.survivors.count, other.session.survivors.count
+    then, imagined = step.session.beliefs.survivors.count, other.session.beliefs.survivors.count
     return ConclusionBasis(
         conclusion_id=event.conclusion_id,
         event_id=step.entry.event_id,
@@ -287,4 +290,7 @@ def _claims(step: Redecided) -> list[tuple[str, str]]:
 
 
 def _eliminated(session: Session, name: str) -> bool:
-    return session.survivors.universe.position(name) is not None and name not in session.survivors
+    return (
+        session.beliefs.survivors.universe.position(name) is not None
+        and name not in session.beliefs.survivors
+    )

@@ -3,11 +3,9 @@
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from beliefd.kernel.firewall.artifacts import (
-    Hypothesis,
-)
-from beliefd.kernel.firewall.commands import Speculate
-from beliefd.kernel.firewall.events import Speculated
+from beliefd.kernel.speculation.commands import Speculate
+from beliefd.kernel.speculation.events import Speculated
+from beliefd.kernel.speculation.state import SpeculativeHypothesis
 from beliefd.protocol import firewall_answers as answers
 from beliefd.protocol.firewall_operations import SpeculationRequest
 from beliefd.protocol.wire import bind, convert
@@ -42,14 +40,14 @@ class SpeculationHandlers(Struct, frozen=True):
 
     async def list_hypotheses(self, call: Call) -> answers.HypothesisPage:
         session = (await self.positions.existing(call.session_id)).session
-        held: list[Hypothesis] = [
+        held: list[SpeculativeHypothesis] = [
             one
-            for one in (session.speculative[name] for name in session.speculative)
-            if isinstance(one, Hypothesis)
+            for one in (session.speculation.ideas[name] for name in session.speculation.ideas)
+            if isinstance(one, SpeculativeHypothesis)
         ]
         shown, after = page(held, call, lambda one: one.hypothesis_id)
         return answers.HypothesisPage(hypotheses=[_hypothesis(one) for one in shown], next=after)
 
 
-def _hypothesis(one: Hypothesis) -> answers.HypothesisView:
+def _hypothesis(one: SpeculativeHypothesis) -> answers.HypothesisView:
     return answers.HypothesisView(**asdict(one))

@@ -6,11 +6,10 @@ import secrets
 import msgspec
 from msgspec import Struct
 
-from beliefd.kernel.claims.bundle import seconds
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.state import GENESIS_SNAPSHOT, MemoryState
 from beliefd.kernel.substrate.capabilities import Capability
+from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
 from beliefd.kernel.substrate.events import (
     Arbitrated,
     CandidateResult,
@@ -19,16 +18,11 @@ from beliefd.kernel.substrate.events import (
     OutcomeRecorded,
     Remembered,
 )
-from beliefd.kernel.substrate.proposals import (
-    CallCandidate,
-    Candidate,
-    IssueCapability,
-    MemoryEntry,
-    Propose,
-    Remember,
-    RevokeCapability,
-)
-from beliefd.ledger.chain import LedgerBroken, read
+from beliefd.kernel.substrate.memory_entry import MemoryEntry
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
+from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState
+from beliefd.kernel.values import seconds
+from beliefd.ledger.envelope import LedgerBroken, read
 from beliefd.ledger.replay import Position
 from beliefd.protocol import substrate_answers as answers
 from beliefd.protocol.substrate_operations import CallRequest, CapabilityRequest, ProposalRequest
@@ -56,15 +50,15 @@ class StateHandlers(Struct, frozen=True):
     async def show_state(self, call: Call) -> answers.StateAnswer:
         position = await self.positions.existing(call.session_id)
         policy, policy_hash = self.in_force.policy, self.in_force.hash
-        if (at := call.query["at"]) is not None and at != position.session.state_snapshot_id:
+        if (at := call.query["at"]) is not None and at != position.session.substrate.state_snapshot_id:
             position = await self._at_snapshot(position, at)
             policy, policy_hash = await self._policy_at(position)
         session = position.session
         return answers.StateAnswer(
-            state_snapshot_id=session.state_snapshot_id,
-            state_version=session.state_version,
-            f_sparse={**policy.constraints, **dict(session.sparse)},
-            mode=session.mode,
+            state_snapshot_id=session.substrate.state_snapshot_id,
+            state_version=session.substrate.state_version,
+            f_sparse={**policy.constraints, **dict(session.substrate.symbolic_state)},
+            mode=session.substrate.mode,
             seq=position.head.seq,
             policy_hash=policy_hash,
         )
@@ -73,7 +67,7 @@ class StateHandlers(Struct, frozen=True):
         session = position.session
         if snapshot_id == GENESIS_SNAPSHOT:
             seq: int | None = 1
-        elif snapshot_id in session.snapshots:
+        elif snapshot_id in session.substrate.snapshots:
             seq = await self.store.seq_of(session.session_id, snapshot_id)
         else:
             raise invalid(f"no snapshot `{snapshot_id[:64]}` in this session", "at")
@@ -130,9 +124,9 @@ class ProposalHandlers(Struct, frozen=True):
         )
         recorded = await self.tools.run_scheduled_calls(outcome, event.results)
         return answers.ProposalAnswer(
-            state_snapshot_id=outcome.session.state_snapshot_id,
+            state_snapshot_id=outcome.session.substrate.state_snapshot_id,
             results=list(map(candidate_answer, event.results, recorded)),
-            mode=outcome.session.mode,
+            mode=outcome.session.substrate.mode,
             audit_event_id=outcome.head.event_id,
         )
 
@@ -201,7 +195,7 @@ class CapabilityHandlers(Struct, frozen=True):
 
     async def show_capability(self, call: Call) -> answers.CapabilityView:
         session = (await self.positions.existing(call.session_id)).session
-        capability = session.capabilities.get(call.path["capability_id"])
+        capability = session.substrate.capabilities.get(call.path["capability_id"])
         if capability is None:
             raise _no_capability(call.path["capability_id"])
         return _capability(f"{call.session_id}/{capability.capability_id}", capability)
@@ -234,7 +228,7 @@ class MemoryHandlers(Struct, frozen=True):
     async def remember(self, call: Call) -> answers.MemoryAnswer:
         command = Remember(entry=convert(bind(as_recorded(call.body), call.path), MemoryEntry))
         outcome, _ = await submit_for(call, self.submit, call.session_id, command, Remembered)
-        state = outcome.session.memory[command.entry.memory_id]
+        state = outcome.session.substrate.memory[command.entry.memory_id]
         view = _memory(state, self.environment.now())
         return answers.MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
 
@@ -242,7 +236,7 @@ class MemoryHandlers(Struct, frozen=True):
         """What has not expired; entries leave the view, never the ledger."""
         session = (await self.positions.existing(call.session_id)).session
         now = self.environment.now()
-        views = [_memory(session.memory[name], now) for name in sorted(session.memory)]
+        views = [_memory(session.substrate.memory[name], now) for name in sorted(session.substrate.memory)]
         live = [view for view in views if view.expires_at is None or seconds(view.expires_at) > seconds(now)]
         if call.query["show"] == "review":
             live = [view for view in live if view.review_due]

@@ -9,28 +9,24 @@ import msgspec
 from msgspec.structs import replace
 from rpds import HashTrieMap
 
+from beliefd.kernel.approvals.state import Approval, Grant
+from beliefd.kernel.beliefs.state import Obligation
 from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.canonical import digest
-from beliefd.kernel.claims.approvals import Approval
-from beliefd.kernel.claims.events import Grant
-from beliefd.kernel.commands import Head
+from beliefd.kernel.claims.state import BundleState
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.evolve import begin
-from beliefd.kernel.firewall.artifacts import (
-    Evidence,
-    Experiment,
-    Hypothesis,
-    Intent,
-    Proposition,
-    Run,
-    SpeculativeClaim,
-)
-from beliefd.kernel.state import BundleState, MemoryState, Obligation, Session
+from beliefd.kernel.experiments.state import Evidence, Experiment, Run
+from beliefd.kernel.intents.state import Intent, Proposition
+from beliefd.kernel.speculation.state import SpeculativeClaim, SpeculativeHypothesis
+from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import Capability
-from beliefd.kernel.substrate.events import Call
-from beliefd.kernel.substrate.sparse import Sparse
-from beliefd.ledger.chain import LedgerBroken, Sealed, declaration, head_of, read, state_document
+from beliefd.kernel.substrate.state import MemoryState, ToolCall
+from beliefd.kernel.substrate.symbolic_state import SymbolicState
+from beliefd.kernel.values import Head
+from beliefd.ledger.envelope import LedgerBroken, Sealed, declaration, head_of, read
 from beliefd.ledger.replay import Folding, Position, fold
+from beliefd.ledger.state_hash import state_document
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.stores.base import Snapshot, Store
 
@@ -42,7 +38,7 @@ GROWING_KINDS: Final[dict[str, Any]] = {
     "grants": Grant,
     "snapshots": int,
     "written": int,
-    "calls": Call,
+    "calls": ToolCall,
     "call_keys": str,
     "capabilities": Capability,
     "memory": MemoryState,
@@ -53,7 +49,7 @@ GROWING_KINDS: Final[dict[str, Any]] = {
     "linked": tuple[str, ...],
     "intents": Intent,
     "propositions": Proposition,
-    "speculative": Hypothesis | SpeculativeClaim,
+    "speculative": SpeculativeHypothesis | SpeculativeClaim,
     "speculated": int,
 }
 
@@ -79,13 +75,13 @@ class Positions:
         session_id = position.session.session_id
         known = self._cache.get(session_id)
         if known is None:
-            self._weight += len(position.session.survivors.universe)
+            self._weight += len(position.session.beliefs.survivors.universe)
         elif known.head.seq > position.head.seq:
             return  # a slow reader does not take back what a writer has put here since
         self._cache[session_id] = position
         while len(self._cache) > 1 and (len(self._cache) > MAX_SESSIONS or self._weight > MAX_HYPOTHESES):
             _, dropped = self._cache.popitem(last=False)
-            self._weight -= len(dropped.session.survivors.universe)
+            self._weight -= len(dropped.session.beliefs.survivors.universe)
 
     async def fresh(self, session_id: str) -> Position | None:
         """The position at the store's head."""
@@ -133,7 +129,7 @@ class Positions:
         session_id = position.session.session_id
         if self._cache.get(session_id) is position:
             del self._cache[session_id]
-            self._weight -= len(position.session.survivors.universe)
+            self._weight -= len(position.session.beliefs.survivors.universe)
 
     async def at(self, session_id: str, seq: int) -> Position | None:
         """The position right after event `seq`, folded from the snapshot before it."""
@@ -174,7 +170,7 @@ def _restored(snapshot: Snapshot, first: Sealed, sealed: Sealed) -> Position | N
 def pack(session: Session, seq: int) -> Snapshot:
     document = state_document(session)
     return Snapshot(
-        seq, msgspec.msgpack.encode({"document": document, "bitmap": session.survivors.to_bytes()})
+        seq, msgspec.msgpack.encode({"document": document, "bitmap": session.beliefs.survivors.to_bytes()})
     )
 
 
@@ -183,7 +179,7 @@ def unpack(snapshot: Snapshot, begun: Session, state_hash: str | None) -> Sessio
     try:
         packed: dict[str, Any] = msgspec.msgpack.decode(snapshot.state)
         document = packed["document"]
-        survivors = Survivors.from_bytes(begun.survivors.universe, packed["bitmap"])
+        survivors = Survivors.from_bytes(begun.beliefs.survivors.universe, packed["bitmap"])
         if digest(document) != state_hash or document["survivors_hash"] != survivors.digest:
             return None
         obligations = {oid: msgspec.convert(one, Obligation) for oid, one in document.pop("obligations", [])}
@@ -191,7 +187,7 @@ def unpack(snapshot: Snapshot, begun: Session, state_hash: str | None) -> Sessio
         for name, kind in GROWING_KINDS.items():
             held = document.pop(name, {})
             document[name] = HashTrieMap({key: msgspec.convert(one, kind) for key, one in held.items()})
-        document["sparse"] = Sparse(document.pop("sparse", {}))
+        document["sparse"] = SymbolicState(document.pop("sparse", {}))
         document["trail"] = tuple((who, tier) for who, tier in document.get("trail", ()))
         return replace(begun, **document, survivors=survivors, obligations=obligations)
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):

@@ -12,7 +12,7 @@ from collections import deque
 from functools import partial
 from typing import Any, Final
 
-from beliefd.ledger.chain import LedgerBroken
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
 from beliefd.steward.failures import too_many_writers, translated
 from beliefd.steward.write.turn import ANY_HEAD, Ports, QueuedCommand, Turn

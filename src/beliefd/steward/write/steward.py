@@ -8,7 +8,8 @@ and decides again. Answers go out only after the commit.
 import asyncio
 from collections import Counter
 
-from beliefd.kernel.commands import Command, DeclareSession
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.commands import Command
 from beliefd.kernel.values import Principal
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments, FactFinder

@@ -5,7 +5,7 @@ from typing import Protocol, TypeVar
 
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.events import Refused
+from beliefd.kernel.event import Refused
 from beliefd.kernel.values import Principal
 from beliefd.steward.call import Call
 from beliefd.steward.facts.call_facts import Proof

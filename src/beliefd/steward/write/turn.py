@@ -9,8 +9,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate, Merge
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
-from beliefd.kernel.commands import Command, DeclareSession, Eliminate, Head, Merge, verb_of
+from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.events import Event, kind_of
@@ -18,11 +19,13 @@ from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import Principal
+from beliefd.kernel.values import Head, Principal
 from beliefd.knowledge.graph import NOTHING, GraphRows, merged
 from beliefd.knowledge.rows import graph_rows
-from beliefd.ledger.chain import LedgerBroken, Sealed, head_of, payload_of, read, seal, state_hash_due
+from beliefd.ledger.chain import seal
+from beliefd.ledger.envelope import LedgerBroken, Sealed, head_of, payload_of, read
 from beliefd.ledger.replay import Position
+from beliefd.ledger.state_hash import state_hash_due
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import EXAMINED, Attachments, FactFinder
 from beliefd.steward.inbox import inbox_rows
