@@ -51,8 +51,8 @@ async def _prepared() -> tuple[Session, Facts, SubmitClaims]:
         position = await ledger.steward.positions.existing(session_id)
         policy = msgspec.convert(POLICY, Policy)
         facts = Facts(
-            now=ledger.steward.outside.now(),
-            event_id=ledger.steward.outside.new_id(),
+            now=ledger.steward.environment.now(),
+            event_id=ledger.steward.environment.new_id(),
             principal=LOCAL_AGENT,
             policy=policy,
             policy_hash=policy_hash(policy),
@@ -62,10 +62,10 @@ async def _prepared() -> tuple[Session, Facts, SubmitClaims]:
 
 async def _judged(session: Session, facts: Facts, command: SubmitClaims, turns: int) -> float:
     async with await beliefd.open_async(":memory:") as ledger:
-        lookout = ledger.steward.lookout
+        finder = ledger.steward.finder
         started = time.perf_counter()
         for _ in range(turns):
-            findings = await lookout.examine(command.bundle, session, LOCAL_AGENT.id, facts.policy)
+            findings = await finder.examine(command.bundle, session, LOCAL_AGENT.id, facts.policy)
             decide(session, command, msgspec.structs.replace(facts, findings=findings))
         return turns / (time.perf_counter() - started)
 

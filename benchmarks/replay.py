@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 import beliefd
-from beliefd.steward.positions import Positions
+from beliefd.steward.write.positions import Positions
 from beliefd.stores.sqlite import SqliteStore
 from benchmarks import peer
 from benchmarks.figures import TIMES_FASTER, Figure, Run, Target, alternate

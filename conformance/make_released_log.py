@@ -20,7 +20,7 @@ from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy, TerminationPolicy
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.state_hash import state_hash
-from beliefd.steward.handle import Steward
+from beliefd.steward.bootstrap import bootstrap
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.frozen import frozen_outside
 
@@ -54,14 +54,14 @@ class Story:
     def __init__(self) -> None:
         self._store = MemoryStore()
         self._outside = frozen_outside()
-        self._steward = Steward(self._store, None, self._outside)
+        self._runtime = bootstrap(self._store, environment=self._outside)
         self.session_id = ""
 
     def by(self, principal: Principal) -> AsyncEmbedded:
-        return AsyncEmbedded(self._steward, principal)
+        return AsyncEmbedded(self._runtime, principal)
 
     def under(self, policy: Policy) -> None:
-        self._steward = Steward(self._store, policy, self._outside)
+        self._runtime = bootstrap(self._store, policy, environment=self._outside)
 
     async def gone(self, source: str, observation: str, *names: str, **justification: Any) -> None:
         await self.by(AGENT).eliminate(
@@ -110,7 +110,7 @@ class Story:
 
     async def _replica(self) -> bytes:
         """The same session somewhere else, where something else was seen."""
-        elsewhere = AsyncEmbedded(Steward(MemoryStore(), None, frozen_outside(lane=1)), ADMIN)
+        elsewhere = AsyncEmbedded(bootstrap(MemoryStore(), environment=frozen_outside(lane=1)), ADMIN)
         await elsewhere.import_ledger(await self.by(AGENT).export(self.session_id))
         for name in ("dns, or a typo", "network|partition"):
             await elsewhere.eliminate(
@@ -136,7 +136,7 @@ class Story:
         """The export, and what everybody who reads it must find."""
         await self.tell()
         calls = self.by(AGENT)
-        position = await self._steward.positions.existing(self.session_id)
+        position = await self._runtime.steward.positions.existing(self.session_id)
         snapshot = await calls.query_belief(self.session_id)
         found = {
             "version": __version__,

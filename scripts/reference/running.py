@@ -21,7 +21,12 @@ from beliefd.ledger import state_hash
 from beliefd.policy import files, watch
 from beliefd.protocol import answers
 from beliefd.protocol.operations import OPERATIONS
-from beliefd.steward import batch, handle, lanes, lookout, positions, tokens, webhook
+from beliefd.steward import tokens
+from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.effects import webhook
+from beliefd.steward.facts import finder
+from beliefd.steward.handlers import beliefs
+from beliefd.steward.write import positions, session_queue
 from beliefd.stores.memory import MemoryStore
 
 ADDRESS: Final = "Address of the server."
@@ -63,16 +68,16 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
         "ids per page; `survivors_next` continues",
     ),
     ("entries in an audit answer", answers.AUDIT_PAGE, "entries per page; `next` continues"),
-    ("commands decided in one turn", lanes.BATCH, "per session"),
-    ("turns that are being written", lanes.UNDER_WAY, "per session, if the store keeps their order"),
-    ("attempts at a head that keeps moving", lanes.MAX_ATTEMPTS, "then `CONFLICT`"),
-    ("lines of a batch in progress", batch.WINDOW, "lines"),
+    ("commands decided in one turn", session_queue.BATCH, "per session"),
+    ("turns that are being written", session_queue.UNDER_WAY, "per session, if the store keeps their order"),
+    ("attempts at a head that keeps moving", session_queue.MAX_ATTEMPTS, "then `CONFLICT`"),
+    ("lines of a batch in progress", beliefs.WINDOW, "lines"),
     ("sessions kept in memory", positions.MAX_SESSIONS, "sessions per process"),
     ("hypotheses kept in memory", positions.MAX_HYPOTHESES, "over all sessions kept"),
     ("a revoked token is refused after", tokens.REFRESH_SECONDS, "second at most"),
     ("claims in a bundle", bundle.MAX_CLAIMS, "claims"),
     ("evidence of a claim", bundle.MAX_POINTERS, "pointers"),
-    ("calls of your own detector", lookout.MAX_RUNNING, "at once, then the gate defers"),
+    ("calls of your own detector", finder.MAX_RUNNING, "at once, then the gate defers"),
     ("longest wait between webhook deliveries", webhook.LAST_RETRY_SECONDS, "seconds"),
     ("time between looks at the policy file", watch.POLL_SECONDS, "second"),
     ("policy file", files.MAX_BYTES, "bytes"),
@@ -189,12 +194,12 @@ def metrics() -> str:
 
 async def _rendered() -> str:
     """The page of a server on which everything has happened once."""
-    steward = handle.Steward(MemoryStore())
-    steward.decided["ELIMINATE", "eliminated"] += 1
+    runtime = bootstrap(MemoryStore())
+    runtime.steward.counts.decided["ELIMINATE", "eliminated"] += 1
     counted = http_metrics.Metrics()
     counted.observe("eliminate", 200, 0.001)
-    page = counted.render(steward).decode()
-    await steward.close()
+    page = counted.render(runtime.steward).decode()
+    await runtime.close()
     return page
 
 

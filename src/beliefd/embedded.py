@@ -4,41 +4,30 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from beliefd.client.asynchronous import AsyncCalls
 from beliefd.client.requests import Request
 from beliefd.client.synchronous import Calls
-from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
-from beliefd.ledger.envelope import LedgerBroken
-from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
-from beliefd.protocol.firewall_operations import FIREWALL_OPERATIONS
-from beliefd.protocol.substrate_operations import SUBSTRATE_OPERATIONS
-from beliefd.steward import transfer
-from beliefd.steward.batch import run_batch
-from beliefd.steward.handle import Steward, ledger_broken
-from beliefd.steward.lookout import Detector
-from beliefd.steward.policies import recall
-from beliefd.steward.queries import RawAuditPage
+from beliefd.protocol.answers import BeliefSnapshot
+from beliefd.steward.bootstrap import Runtime, start
+from beliefd.steward.call import Call
+from beliefd.steward.dispatch import perform, stream
+from beliefd.steward.facts.finder import Detector
+from beliefd.steward.failures import translating
 from beliefd.steward.tokens import LOCAL_AGENT
-from beliefd.steward.usecases import Call, admit, perform
-from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.opening import open_store
 from beliefd.tools.registry import Registry
 from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
 T = TypeVar("T")
-SHARING: Final = frozenset(
-    one.name for one in (*CLAIM_OPERATIONS, *SUBSTRATE_OPERATIONS, *FIREWALL_OPERATIONS)
-)
-"""Their answers hold values of the state and of the policy: callers get copies, to do with as they like."""
 
 
-async def send(steward: Steward, principal: Principal, request: Request) -> Any:
+async def send(runtime: Runtime, principal: Principal, request: Request) -> Any:
     """Carry a request out without a wire: same checks, same answers."""
     operation = request.operation
     body = request.body
@@ -52,37 +41,29 @@ async def send(steward: Steward, principal: Principal, request: Request) -> Any:
         if_match=request.if_match,
         key=request.key,
     )
-    try:
-        if operation.name == "export":
-            admit(operation, call)
-            return b"".join([line async for line in transfer.export(steward, call.session_id)])
-        if operation.name == "batch":
-            admit(operation, call)
-            return b"".join([line async for line in run_batch(steward, call)])
-        answer = await perform(steward, operation, call)
-    except StorageUnavailable as error:
-        raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None
-    except LedgerBroken as error:
-        raise ledger_broken(error) from None
-    if isinstance(answer, RawAuditPage):
-        return msgspec.json.decode(msgspec.json.encode(answer), type=operation.answer)
-    if operation.name in SHARING:
-        return msgspec.convert(msgspec.to_builtins(answer), operation.answer)
-    return answer
+    with translating():
+        if operation.stream:
+            return b"".join([chunk async for chunk in stream(runtime.handlers, operation, call)])
+        answer = await perform(runtime.handlers, operation, call)
+    if isinstance(answer, BeliefSnapshot) or hasattr(answer, "snapshot"):
+        return answer
+    # Other answers hold values of the state and of the policy, or stored bytes: callers get copies.
+    return msgspec.json.decode(msgspec.json.encode(answer), type=operation.answer)
 
 
 class AsyncEmbedded(AsyncCalls):
     """The embedded library on the caller's own event loop."""
 
-    def __init__(self, steward: Steward, principal: Principal) -> None:
-        self.steward = steward
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self.runtime = runtime
+        self.steward = runtime.steward
         self._principal = principal
 
     async def _send(self, request: Request) -> Any:
-        return await send(self.steward, self._principal, request)
+        return await send(self.runtime, self._principal, request)
 
     async def close(self) -> None:
-        await self.steward.close()
+        await self.runtime.close()
 
     async def __aenter__(self) -> "AsyncEmbedded":
         return self
@@ -94,16 +75,17 @@ class AsyncEmbedded(AsyncCalls):
 class Embedded(Calls):
     """The embedded library for threads: one event loop in the background serves them all."""
 
-    def __init__(self, target: str | os.PathLike[str], principal: Principal, **house: Any) -> None:
+    def __init__(self, target: str | os.PathLike[str], principal: Principal, **ports: Any) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="beliefd-embedded", daemon=True)
         self._thread.start()
         self._principal = principal
         try:
-            self.steward = self.run(lambda: _steward(target, **house))
+            self.runtime = self.run(lambda: _start(target, **ports))
         except BaseException:
             self._stop()
             raise
+        self.steward = self.runtime.steward
 
     def run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run a coroutine on the background loop and wait for it."""
@@ -114,11 +96,11 @@ class Embedded(Calls):
         return asyncio.run_coroutine_threadsafe(wrapped(), self._loop).result()
 
     def _send(self, request: Request) -> Any:
-        return self.run(lambda: send(self.steward, self._principal, request))
+        return self.run(lambda: send(self.runtime, self._principal, request))
 
     def close(self) -> None:
         if self._loop.is_running():
-            self.run(self.steward.close)
+            self.run(self.runtime.close)
             self._stop()
 
     def _stop(self) -> None:
@@ -148,8 +130,8 @@ def open(
     `detector` takes the place of the built-in one, `registry` that of the tools registered by decorator;
     `judges` says where the models are that uncertainty may be measured with.
     """
-    house = {"policy": policy, "detector": detector, "registry": registry, "judges": Judges(judges)}
-    return Embedded(target, principal, **house)
+    ports = {"policy": policy, "detector": detector, "registry": registry, "judges": Judges(judges)}
+    return Embedded(target, principal, **ports)
 
 
 async def open_async(
@@ -162,22 +144,10 @@ async def open_async(
     judges: JudgeSettings | None = None,
 ) -> AsyncEmbedded:
     """The same for asyncio programs."""
-    steward = await _steward(
-        target, policy=policy, detector=detector, registry=registry, judges=Judges(judges)
-    )
-    return AsyncEmbedded(steward, principal)
+    runtime = await _start(target, policy=policy, detector=detector, registry=registry, judges=Judges(judges))
+    return AsyncEmbedded(runtime, principal)
 
 
-async def _steward(target: str | os.PathLike[str], **house: Any) -> Steward:
-    try:
-        store = await open_store(target)
-        steward = Steward(store, **house)
-        if house["policy"] is None:
-            try:
-                await recall(steward)
-            except BaseException:
-                await steward.close()
-                raise
-    except StorageUnavailable as error:
-        raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None
-    return steward
+async def _start(target: str | os.PathLike[str], **ports: Any) -> Runtime:
+    with translating():
+        return await start(await open_store(target), **ports)

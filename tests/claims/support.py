@@ -23,11 +23,12 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.state_hash import state_hash
 from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval, JudgedBundle
-from beliefd.steward.expiry import expire_due
-from beliefd.steward.handle import Outcome, Steward
-from beliefd.steward.lookout import Detector
-from beliefd.steward.outside import Outside
+from beliefd.steward.bootstrap import Runtime, bootstrap
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.finder import Detector
 from beliefd.steward.projections.inbox import all_rows
+from beliefd.steward.write.steward import Steward
+from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import InboxRow, Store
 from beliefd.stores.opening import open_store
 
@@ -122,8 +123,8 @@ class Clock:
         return f"019b7600-0000-7000-8000-{self._ids:012x}"
 
     @property
-    def outside(self) -> Outside:
-        return Outside(now=self.now, new_id=self.new_id)
+    def outside(self) -> Environment:
+        return Environment(now=self.now, new_id=self.new_id)
 
 
 class Person(Calls):
@@ -134,7 +135,7 @@ class Person(Calls):
         self.principal = principal
 
     def _send(self, request: Request) -> Any:
-        return self.house.run(lambda: send(self.house.steward, self.principal, request))
+        return self.house.run(lambda: send(self.house.runtime, self.principal, request))
 
     def close(self) -> None:
         return None
@@ -172,12 +173,16 @@ class House:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self.steward = self.run(lambda: self._open(rules))
+        self.runtime = self.run(lambda: self._open(rules))
         self.agent, self.ann, self.bob, self.root = (self.person(one) for one in (AGENT, ANN, BOB, ROOT))
 
-    async def _open(self, rules: Policy | None) -> Steward:
+    async def _open(self, rules: Policy | None) -> Runtime:
         store = await open_store(self._target)
-        return Steward(store, rules, self.clock.outside, self._detector)
+        return bootstrap(store, rules, environment=self.clock.outside, detector=self._detector)
+
+    @property
+    def steward(self) -> Steward:
+        return self.runtime.steward
 
     def person(self, principal: Principal) -> Person:
         return Person(self, principal)
@@ -208,7 +213,7 @@ class House:
         return self.run(work)
 
     def expire(self) -> int:
-        return self.run(lambda: expire_due(self.steward))
+        return self.run(self.runtime.expiry.expire_due)
 
     def rows(self) -> list[InboxRow]:
         return self.run(lambda: self.store.inbox(None, None, 10_000))
@@ -216,11 +221,11 @@ class House:
     def restarted(self, rules: Policy | None = None) -> "House":
         """The same store opened again by a new steward, which remembers nothing."""
         self.close()
-        return House(self._target, rules or self.steward.policy, self._detector, self.clock)
+        return House(self._target, rules or self.steward.in_force.policy, self._detector, self.clock)
 
     def close(self) -> None:
         if self._loop.is_running():
-            self.run(self.steward.close)
+            self.run(self.runtime.close)
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()

@@ -18,7 +18,7 @@ from beliefd.kernel.claims.bundle import (
     filled,
 )
 from beliefd.protocol.wire import parse_object
-from beliefd.steward.claims import read_bundle
+from beliefd.steward.handlers.claims import read_bundle
 from tests.claims.strategies import bundles, kebab
 from tests.claims.support import NOW, House, bundle, claim, hashed, pointer
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.steward.claims import read_bundle
+from beliefd.steward.handlers.claims import read_bundle
 from tests.claims.support import NOW, House, bundle, claim, pointer, refused
 
 Step = str | int

@@ -309,7 +309,7 @@ def test_a_policy_adopted_while_an_append_is_under_way_is_stored_with_what_it_de
     append = house.store.append
 
     async def interrupted(batch: Append) -> None:
-        house.steward.adopt(stricter)
+        house.steward.in_force.adopt(stricter)
         await append(batch)
 
     house.store.append = interrupted  # type: ignore[method-assign]
@@ -324,14 +324,14 @@ def test_a_policy_adopted_while_a_detector_thinks_is_stored_too(build: Build) ->
 
     def thinking(*_: Any) -> Any:
         adopted.append(policy(adversarial={"defer_above": len(adopted) / 10}))
-        house.steward.adopt(adopted[-1])
+        house.steward.in_force.adopt(adopted[-1])
         return Threat(detector="thinking", score=0.15)
 
     house = build(detector=thinking)
     session = house.session()
 
     async def many() -> list[Any]:
-        agent = AsyncEmbedded(house.steward, AGENT)
+        agent = AsyncEmbedded(house.runtime, AGENT)
         return await asyncio.gather(*(agent.submit_claims(session, bundle()) for _ in range(6)))
 
     decisions = [answer.decision for answer in house.run(many)]

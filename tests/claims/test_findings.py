@@ -19,8 +19,8 @@ from beliefd.kernel.claims.threat import Signal, Threat
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.envelope import read
-from beliefd.steward.claims import read_bundle
-from beliefd.steward.lookout import MAX_RUNNING, Aside, Detector
+from beliefd.steward.facts.finder import MAX_RUNNING, Attachments, Detector
+from beliefd.steward.handlers.claims import read_bundle
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore
 from tests.claims.support import AGENT, House, bundle, claim, pointer, policy, refused
@@ -153,7 +153,7 @@ def test_hanging_detectors_are_bounded_and_others_go_on_when_they_come_back() ->
             assert house.agent.submit_claims(session, bundle()).decision == "DEFER"
         assert len(started) == MAX_RUNNING
         let_go.set()
-        house.steward.adopt(policy(adversarial={"timeout_ms": 60_000}))
+        house.steward.in_force.adopt(policy(adversarial={"timeout_ms": 60_000}))
         for _ in range(100):
             if house.agent.submit_claims(session, bundle()).decision == "PUBLISH":
                 break
@@ -337,7 +337,7 @@ def test_a_call_that_loses_a_race_is_counted_once(tmp_path: Path) -> None:
         one.ann.eliminate(session, source_id="s", observation_id="o", eliminated=["h1"], justification={})
         two.clock._ids = 1_000
         assert two.agent.submit_claims(session, bundle()).decision == "PUBLISH"
-        assert two.steward.retries == 1
+        assert two.steward.counts.retries == 1
         assert two.agent.submit_claims(session, bundle()).decision == "PUBLISH"
         assert two.agent.submit_claims(session, bundle()).decision == "DEFER"
 
@@ -348,13 +348,13 @@ def test_a_page_of_another_site_needs_policy_to_name_it() -> None:
         session = house.session()
 
         def decision() -> str:
-            event = house.submit(session, command, AGENT, aside=Aside("https://a.example")).event
+            event = house.submit(session, command, AGENT, attachments=Attachments("https://a.example")).event
             judged: ClaimBundle = event.gated.bundle  # type: ignore[union-attr]
             return judged.decision
 
         assert decision() == "REFUSE"
-        house.steward.adopt(policy(security={"allowed_origins": ["https://a.example"]}))
+        house.steward.in_force.adopt(policy(security={"allowed_origins": ["https://a.example"]}))
         assert decision() == "PUBLISH"
-        house.steward.adopt(policy(security={"allowed_origins": ["https://b.example"]}))
+        house.steward.in_force.adopt(policy(security={"allowed_origins": ["https://b.example"]}))
         assert decision() == "REFUSE"
         assert house.agent.verify(session).ok

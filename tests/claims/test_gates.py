@@ -14,7 +14,7 @@ from beliefd.kernel.claims.gates.evidence import validate_fact
 from beliefd.kernel.claims.threat import Signal, Threat
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.steward.claims import read_bundle
+from beliefd.steward.handlers.claims import read_bundle
 from tests.claims.support import AGENT, GATE_NAMES, NOW, START, TIERS, bundle, claim, pointer, policy
 
 PAPER = hashlib.sha256(b"paper").hexdigest()

@@ -130,7 +130,7 @@ def test_one_person_s_grant_does_not_stand_for_two(build: Build) -> None:
 def test_a_grant_does_not_outlive_a_stricter_policy(house: House, rule: dict[str, Any]) -> None:
     session = house.session()
     grant(house.ann, session)
-    house.steward.adopt(
+    house.steward.in_force.adopt(
         policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"], "approvers": {"MODIFY": rule}})
     )
     assert modify(house.agent, session) == "ESCALATE"

@@ -115,7 +115,7 @@ class Claims(RuleBasedStateMachine):
 
     @property
     def moment(self) -> Moment:
-        return Moment(self.house.steward.policy, self.now, self.threat)
+        return Moment(self.house.steward.in_force.policy, self.now, self.threat)
 
     def asked(self, heard: Callable[[], Heard], act: Callable[[], T]) -> tuple[T | None, Heard]:
         """Do it in both worlds. Refused means nothing happened."""
@@ -264,7 +264,7 @@ class Claims(RuleBasedStateMachine):
 
     @rule(chosen=st.sampled_from(POLICIES), threat=st.sampled_from([0.0, 0.0, 0.0, 0.9, None]))
     def another_day(self, chosen: Policy, threat: float | None) -> None:
-        self.house.steward.adopt(chosen)
+        self.house.steward.in_force.adopt(chosen)
         self.threat = threat
 
     @rule(

@@ -110,7 +110,7 @@ def test_the_gates_are_asked_again_under_the_policy_of_the_day(build: Build, rul
     odd["evidence_pointers"][0]["evidence_hash"] = "a" * 32
     waiting = house.agent.submit_claims(session, bundle(odd))
     assert waiting.decision == "ESCALATE"
-    house.steward.adopt(policy(**rules))
+    house.steward.in_force.adopt(policy(**rules))
     decided = house.ann.approve(waiting)
     assert (decided.status, decided.outcome) == ("approved", "REFUSE")
     assert house.agent.show_claims(session, waiting.id).decision == "REFUSE"
@@ -121,7 +121,7 @@ def test_a_gate_that_has_become_stricter_calls_its_own_person(build: Build) -> N
     house = build()
     session = house.session()
     waiting = house.agent.submit_claims(session, bundle(claim("DELETE", value=0.4)))
-    house.steward.adopt(policy(uncertainty={"explain_above": 0.1, "defer_above": 0.3}))
+    house.steward.in_force.adopt(policy(uncertainty={"explain_above": 0.1, "defer_above": 0.3}))
     decided = house.ann.approve(waiting)
     assert decided.outcome == "DEFER"
     (card,) = house.ann.list_approvals().approvals
@@ -133,7 +133,9 @@ def test_a_stricter_rule_about_people_holds_for_what_waits_already(build: Build)
     house = build()
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
-    house.steward.adopt(policy(approvals={"approvers": {"DELETE": {"roles": ["admin"], "required": 2}}}))
+    house.steward.in_force.adopt(
+        policy(approvals={"approvers": {"DELETE": {"roles": ["admin"], "required": 2}}})
+    )
     nothing_happens(house, session, Code.FORBIDDEN, lambda: house.ann.approve(waiting))
     assert house.root.approve(waiting).outcome is None
     second = house.person(Principal(id="human://root2", role=Role.ADMIN))
@@ -145,7 +147,7 @@ def test_a_looser_rule_about_people_does_not_open_what_waits_already(build: Buil
     house = build(rules=policy(approvals={"approvers": {"DELETE": {"roles": ["admin"], "required": 2}}}))
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
-    house.steward.adopt(policy())
+    house.steward.in_force.adopt(policy())
     nothing_happens(house, session, Code.FORBIDDEN, lambda: house.ann.approve(waiting))
     assert house.root.approve(waiting).outcome is None
 
@@ -154,7 +156,7 @@ def test_a_rule_that_names_nobody_any_more_closes_what_waits_already(build: Buil
     house = build()
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
-    house.steward.adopt(policy(approvals={"approvers": {"DELETE": {"roles": []}}}))
+    house.steward.in_force.adopt(policy(approvals={"approvers": {"DELETE": {"roles": []}}}))
     nothing_happens(house, session, Code.FORBIDDEN, lambda: house.root.approve(waiting))
     nothing_happens(house, session, Code.FORBIDDEN, lambda: house.root.modify(waiting, claim()))
     assert house.ann.reject(waiting).outcome == "REFUSE"

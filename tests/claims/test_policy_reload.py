@@ -18,8 +18,9 @@ from beliefd.kernel.values import Role
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy import watch
 from beliefd.policy.watch import watch_policy
-from beliefd.steward.handle import Steward
+from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.tokens import create_token
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.memory import MemoryStore
 from tests.claims.support import House, bundle, claim, policy
 
@@ -167,7 +168,7 @@ def test_a_steward_decides_under_the_file_as_it_stands(tmp_path: Path) -> None:
             adopted = asyncio.Event()
 
             def adopt(read: Policy) -> None:
-                house.steward.adopt(read)
+                house.steward.in_force.adopt(read)
                 adopted.set()
 
             task = asyncio.ensure_future(watch_policy(path, adopt, 0.01))
@@ -175,7 +176,7 @@ def test_a_steward_decides_under_the_file_as_it_stands(tmp_path: Path) -> None:
             path.write_text(STRICT)
             await adopted.wait()
             task.cancel()
-            return house.steward.policy_hash
+            return house.steward.in_force.hash
 
         assert house.agent.submit_claims(session, bundle(claim(value=0.3))).decision == "PUBLISH"
         assert house.run(story) == policy_hash(policy(uncertainty={"explain_above": 0.1, "defer_above": 0.2}))
@@ -189,15 +190,15 @@ def test_a_steward_decides_under_the_file_as_it_stands(tmp_path: Path) -> None:
 @asynccontextmanager
 async def served() -> AsyncIterator[tuple[httpx.AsyncClient, dict[str, dict[str, str]], Steward]]:
     store = MemoryStore()
-    steward = Steward(store)
+    runtime = bootstrap(store)
     headers = {
         role.value: {"Authorization": f"Bearer {await create_token(store, role.value, role)}"}
         for role in Role
     }
-    transport = httpx.ASGITransport(create_app(steward))
+    transport = httpx.ASGITransport(create_app(runtime))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-        yield client, headers, steward
-    await steward.close()
+        yield client, headers, runtime.steward
+    await runtime.close()
 
 
 def over_http(story: Callable[..., Awaitable[None]]) -> None:
@@ -211,7 +212,7 @@ def over_http(story: Callable[..., Awaitable[None]]) -> None:
 def test_only_an_admin_brings_a_policy_into_force() -> None:
     async def story(client: httpx.AsyncClient, headers: dict[str, Any], steward: Steward) -> None:
         wanted = {"uncertainty": {"explain_above": 0.1, "defer_above": 0.2}}
-        before = steward.policy_hash
+        before = steward.in_force.hash
         for role in Role:
             shown = await client.get("/v1/policy", headers=headers[role.value])
             assert shown.json()["policy_hash"] == before
@@ -219,19 +220,19 @@ def test_only_an_admin_brings_a_policy_into_force() -> None:
                 answer = await client.put("/v1/policy", json=wanted, headers=headers[role.value])
                 assert (answer.status_code, answer.json()["error"]["code"]) == (403, "FORBIDDEN")
         assert (await client.put("/v1/policy", json=wanted)).status_code == 401
-        assert steward.policy_hash == before
+        assert steward.in_force.hash == before
         answer = await client.put("/v1/policy", json=wanted, headers=headers["admin"])
         assert answer.status_code == 200
-        assert answer.json()["policy_hash"] == steward.policy_hash != before
+        assert answer.json()["policy_hash"] == steward.in_force.hash != before
         assert answer.json()["policy"]["uncertainty"] == wanted["uncertainty"]
-        assert steward.policy == policy(**wanted)
+        assert steward.in_force.policy == policy(**wanted)
 
     over_http(story)
 
 
 def test_a_bad_policy_over_http_changes_nothing_and_names_the_field() -> None:
     async def story(client: httpx.AsyncClient, headers: dict[str, Any], steward: Steward) -> None:
-        before = steward.policy_hash
+        before = steward.in_force.hash
         for body, path in (
             ({"evidence": {"min_confidence": 2}}, "$.evidence.min_confidence"),
             ({"approvals": {"require_human": []}}, "$.approvals"),
@@ -244,7 +245,7 @@ def test_a_bad_policy_over_http_changes_nothing_and_names_the_field() -> None:
             answer = await client.put("/v1/policy", json=body, headers=headers["admin"])
             assert answer.status_code == 400
             assert answer.json()["error"]["details"]["path"] == path
-        assert steward.policy_hash == before
+        assert steward.in_force.hash == before
 
     over_http(story)
 
@@ -253,7 +254,7 @@ def test_a_web_page_that_policy_names_gets_as_far_as_the_gates_and_no_other_does
     async def story(client: httpx.AsyncClient, headers: dict[str, Any], steward: Steward) -> None:
         page = {**headers["agent"], "Origin": "https://a.example"}
         assert (await client.post("/v1/claims/check", json=bundle(), headers=page)).status_code == 403
-        steward.adopt(policy(security={"allowed_origins": ["https://a.example"]}))
+        steward.in_force.adopt(policy(security={"allowed_origins": ["https://a.example"]}))
         answer = await client.post("/v1/claims/check", json=bundle(), headers=page)
         assert answer.json()["decision"] == "PUBLISH"
         other = {**page, "Origin": "https://b.example"}

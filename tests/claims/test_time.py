@@ -10,7 +10,7 @@ from beliefd.kernel.approvals.events import ApprovalClosed
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
 from beliefd.ledger.envelope import read
-from beliefd.steward.expiry import CLOCKWORK
+from beliefd.steward.effects.expiry import CLOCKWORK
 from beliefd.stores.base import InboxRow
 from tests.claims.conftest import Build
 from tests.claims.support import (
@@ -147,7 +147,7 @@ def test_what_follows_a_time_out_is_the_policy_of_that_moment(build: Build) -> N
     house = build(**expiring("keep"))
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
-    house.steward.adopt(policy(approvals={"on_expiry": "refuse"}))
+    house.steward.in_force.adopt(policy(approvals={"on_expiry": "refuse"}))
     house.clock.advance(HOUR)
     house.expire()
     assert house.agent.show_claims(session, waiting.id).decision == "REFUSE"

@@ -10,7 +10,7 @@ from beliefd.http.app import create_app
 from beliefd.kernel.values import Role, Tier
 from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
 from beliefd.protocol.operations import BY_NAME
-from beliefd.steward.handle import Steward
+from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.tokens import create_token
 from beliefd.stores.memory import MemoryStore
 from tests.conformance.surfaces import Library
@@ -33,14 +33,14 @@ class Http:
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
-        self._steward = Steward(MemoryStore())
+        self._runtime = bootstrap(MemoryStore())
         self._client = httpx.AsyncClient(
-            transport=httpx.ASGITransport(create_app(self._steward)), base_url="http://127.0.0.1"
+            transport=httpx.ASGITransport(create_app(self._runtime)), base_url="http://127.0.0.1"
         )
         self._tokens = self._runner.run(self._make_tokens())
 
     async def _make_tokens(self) -> dict[str, str]:
-        store = self._steward.store
+        store = self._runtime.steward.store
         return {
             role.value: await create_token(store, f"{role}://vector", role, Tier.PRIVILEGE) for role in Role
         }
@@ -60,7 +60,7 @@ class Http:
 
     def close(self) -> None:
         self._runner.run(self._client.aclose())
-        self._runner.run(self._steward.close())
+        self._runner.run(self._runtime.close())
         self._runner.close()
 
 

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from beliefd.kernel.errors import Code
-from beliefd.steward import webhook
-from beliefd.steward.webhook import Webhook, secret_from
+from beliefd.steward.effects import webhook
+from beliefd.steward.effects.webhook import Webhook, secret_from
 from tests.claims.support import House, bundle, claim, policy, refused
 
 PATIENCE_SECONDS = 30
@@ -81,7 +81,7 @@ def telling(house: House, url: str, key: bytes = bytes(32)) -> Iterator[None]:
     """A webhook at work beside the house's other callers."""
 
     async def start() -> "asyncio.Task[None]":
-        return asyncio.ensure_future(Webhook(house.steward, url, key).run())
+        return asyncio.ensure_future(Webhook(house.store, house.steward.positions, url, key).run())
 
     task = house.run(start)
     try:
@@ -250,7 +250,7 @@ def test_a_ledger_that_cannot_be_read_does_not_end_the_telling(receiver: Receive
 @pytest.mark.parametrize("url", ["", "nowhere", "ftp://a/b", "http://", "file:///etc/passwd", "http://[::1"])
 def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
     with House() as house:
-        refused(Code.INVALID_REQUEST, lambda: Webhook(house.steward, url, bytes(32)))
+        refused(Code.INVALID_REQUEST, lambda: Webhook(house.store, house.steward.positions, url, bytes(32)))
 
 
 # -- the secret ------------------------------------------------------------------------------------

@@ -66,10 +66,10 @@ def test_a_file_that_is_no_database_is_reported(data: Path, session: str) -> Non
 
 
 def test_a_clock_that_went_back_is_noticed(data: Path, session: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("beliefd.steward.outside.now", lambda: "2025-06-01T00:00:00.000000Z")
+    monkeypatch.setattr("beliefd.steward.environment.now", lambda: "2025-06-01T00:00:00.000000Z")
     findings = answer("doctor", "--data", data, code=1)
     assert level(findings, "clock") == "wrong"
-    monkeypatch.setattr("beliefd.steward.outside.now", lambda: "1970-01-01T00:00:00.000000Z")
+    monkeypatch.setattr("beliefd.steward.environment.now", lambda: "1970-01-01T00:00:00.000000Z")
     assert level(answer("doctor", "--data", data, code=1), "clock") == "wrong"
 
 

@@ -30,7 +30,7 @@ class Library:
     def call(self, step: Step) -> tuple[int | None, Any]:
         principal = Principal(id=f"{step.role}://vector", role=Role(step.role), tier=Tier.PRIVILEGE.name)
         try:
-            answer = self._opened.run(lambda: send(self._opened.steward, principal, request(step)))
+            answer = self._opened.run(lambda: send(self._opened.runtime, principal, request(step)))
         except BeliefdError as error:
             answer = error.body
         return None, answered(step.op, answer if isinstance(answer, bytes) else msgspec.json.encode(answer))

@@ -11,8 +11,8 @@ from beliefd.embedded import send
 from beliefd.experiments.engine import run
 from beliefd.experiments.executors.ray import RayExecutor
 from beliefd.kernel.experiments.plan import RunReport
-from beliefd.steward.handle import Steward
-from beliefd.steward.runner import LOCAL, Runner
+from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.effects.runner import LOCAL, Runner
 from beliefd.stores.memory import MemoryStore
 from tests.claims.support import AGENT, ONTOLOGY
 from tests.experiments.support import GOOD, frozen, ran, simulation
@@ -50,17 +50,17 @@ def test_a_steward_with_a_cluster_runs_on_it_and_another_reproduces_it_without(
     spec = {"claim_id": "c", "template": "bootstrap_ci", "params": GOOD["bootstrap_ci"]}
 
     async def story() -> tuple[Any, Any]:
-        steward = Steward(MemoryStore(), runner=Runner(2, LOCAL))
-        declared = await send(steward, AGENT, declare_session(["a"], ONTOLOGY, None, None, None))
+        store = MemoryStore()
+        here, elsewhere = bootstrap(store, runner=Runner(2, LOCAL)), bootstrap(store)
+        declared = await send(here, AGENT, declare_session(["a"], ONTOLOGY, None, None, None))
         session_id = declared.session_id
-        planned = await send(steward, AGENT, design_experiment(session_id, {"spec": spec}, None, None))
-        done = await send(steward, AGENT, run_experiment(session_id, planned.experiment_id, True, None, None))
-        assert steward.runner.executor.name == "ray"
-        await steward.runner.close()
-        steward.runner = Runner()
+        planned = await send(here, AGENT, design_experiment(session_id, {"spec": spec}, None, None))
+        done = await send(here, AGENT, run_experiment(session_id, planned.experiment_id, True, None, None))
+        assert here.runner.executor.name == "ray"
+        await here.runner.close()
         again = of_experiment("reproduce_experiment", session_id, planned.experiment_id)
-        reproduced = await send(steward, AGENT, again)
-        await steward.close()
+        reproduced = await send(elsewhere, AGENT, again)
+        await here.close()
         return done, reproduced
 
     done, reproduced = asyncio.run(story())

@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from beliefd.embedded import AsyncEmbedded
-from beliefd.steward.handle import Steward
-from beliefd.steward.outside import Outside
-from beliefd.steward.queries import feed
+from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.environment import Environment
 from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.stores.opening import open_store
 from tests.faults.load import HYPOTHESES, ONTOLOGY
@@ -40,14 +39,14 @@ class Clock:
         return f"{millis:012x}"[:8] + f"-{millis & 0xFFFF:04x}-7{chance[:3]}-8{chance[3:6]}-{chance[6:18]}"
 
     @property
-    def outside(self) -> Outside:
-        return Outside(now=self.now, new_id=self.new_id)
+    def outside(self) -> Environment:
+        return Environment(now=self.now, new_id=self.new_id)
 
 
 async def opened(place: Place, clock: Clock) -> AsyncEmbedded:
     place.data.mkdir(exist_ok=True)
     store = await open_store(place.store or place.file)
-    return AsyncEmbedded(Steward(store, outside=clock.outside), LOCAL_AGENT)
+    return AsyncEmbedded(bootstrap(store, environment=clock.outside), LOCAL_AGENT)
 
 
 def test_a_clock_that_jumps_leaves_order_paging_feeds_and_verification_alone(place: Place) -> None:
@@ -63,7 +62,7 @@ def test_a_clock_that_jumps_leaves_order_paging_feeds_and_verification_alone(pla
             page = await ledgers.audit_trace(session_id, since_event_id=ids[99])
             assert [event["event_id"] for event in page.events] == ids[100:]
             assert [event["ts"] for event in page.events] != sorted(event["ts"] for event in page.events)
-            async for chunk in feed(ledgers.steward, session_id, 1):
+            async for chunk in ledgers.runtime.feeds.follow(session_id, 1):
                 assert [entry.event_id for entry in chunk or ()] == ids
                 break
             verified = await ledgers.verify(session_id)

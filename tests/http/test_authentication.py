@@ -9,7 +9,7 @@ import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
-from beliefd.steward.outside import now
+from beliefd.steward.environment import now
 from beliefd.steward.tokens import create_token
 from beliefd.stores.sqlite import SqliteStore
 from tests.http.calls import LINES, ONTOLOGY, declare, eliminate, error_of

@@ -16,8 +16,8 @@ from beliefd.cli.server import bind, uvicorn_settings
 from beliefd.http import protocol
 from beliefd.http.app import create_app
 from beliefd.kernel.errors import Code
-from beliefd.steward import queries, usecases
-from beliefd.steward.handle import Steward
+from beliefd.steward import feeds
+from beliefd.steward.bootstrap import bootstrap
 from beliefd.stores.memory import MemoryStore
 from tests.http.calls import ELIMINATE, declare, eliminate, error_of
 from tests.http.raw import Connection
@@ -41,9 +41,9 @@ class Place:
             time.sleep(0.01)
 
     async def _serve(self) -> None:
-        self.steward = Steward(MemoryStore())
+        self.runtime = bootstrap(MemoryStore())
         settings = {**uvicorn_settings(), "timeout_keep_alive": KEEP_ALIVE}
-        self._server = uvicorn.Server(uvicorn.Config(create_app(self.steward), **settings))
+        self._server = uvicorn.Server(uvicorn.Config(create_app(self.runtime), **settings))
         await self._server.serve(sockets=[self._listener])
 
     def close(self) -> None:
@@ -55,7 +55,7 @@ class Place:
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     monkeypatch.setattr(protocol, "SILENCE_SECONDS", SILENCE)
-    monkeypatch.setattr(queries, "HEARTBEAT_SECONDS", HEARTBEAT)
+    monkeypatch.setattr(feeds, "HEARTBEAT_SECONDS", HEARTBEAT)
     made = Place()
     yield made
     made.close()
@@ -111,17 +111,17 @@ def test_a_caller_that_waits_for_an_endless_answer_is_not_and_hears_a_heartbeat(
         line = connection.line()
         assert line, "the feed was cut"
         beats += line == b": still here\n"
-    place.steward.end_feeds()
+    place.runtime.feeds.end()
     connection.close()
 
 
 def test_a_defect_is_logged_and_shown_to_nobody(
-    near: httpx.Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    place: Place, near: httpx.Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(*_: Any) -> Any:
         raise RuntimeError("the secret ingredient is salt")
 
-    monkeypatch.setitem(usecases.HANDLERS, "list_sessions", broken)
+    monkeypatch.setitem(place.runtime.handlers, "list_sessions", broken)
     with caplog.at_level(logging.ERROR, "beliefd.http"):
         answer = near.get("/v1/sessions")
     error = error_of(answer, 500, Code.INTERNAL)
@@ -132,6 +132,6 @@ def test_a_defect_is_logged_and_shown_to_nobody(
 
 def test_a_store_that_is_away_is_named_as_such(place: Place, near: httpx.Client) -> None:
     session_id = declare(near)
-    asyncio.run(place.steward.store.close())
+    asyncio.run(place.runtime.steward.store.close())
     error_of(eliminate(near, session_id, "a"), 503, Code.STORAGE_UNAVAILABLE)
     assert near.get("/healthz").status_code == 200

@@ -23,7 +23,7 @@ from beliefd.kernel.evolve import FOLDS, begin
 from beliefd.kernel.state import Session, grounded
 from beliefd.kernel.values import OntologyBundle
 from beliefd.ledger.state_hash import Place, places, state_hash
-from beliefd.steward.positions import pack, unpack
+from beliefd.steward.write.positions import pack, unpack
 from tests.kernel.any_value import any_of
 
 BEGUN = begin(

@@ -14,10 +14,10 @@ from beliefd.knowledge.combining import STRENGTH, combined, may_combine_to
 from beliefd.knowledge.schema import QUARANTINED
 from beliefd.protocol.knowledge_answers import PropositionPage, PropositionView, PropositionWhy
 from beliefd.protocol.operations import BY_NAME
-from beliefd.steward import propositions
+from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.call import Call
-from beliefd.steward.handle import Steward
-from beliefd.steward.usecases import perform
+from beliefd.steward.dispatch import perform
+from beliefd.steward.handlers import knowledge as propositions
 from beliefd.stores.memory import MemoryStore
 from tests.knowledge.story import AGENT, Story, refuted, supported
 
@@ -26,10 +26,11 @@ STATUSES = get_args(EpistemicStatus)
 
 def asked(name: str, *stories: Story, path: dict[str, str] | None = None, **query: Any) -> Any:
     async def run() -> Any:
-        steward = Steward(MemoryStore())
+        runtime = bootstrap(MemoryStore())
         for story in stories:
-            await story.write(steward.store)
-        return await perform(steward, BY_NAME[name], Call(principal=AGENT, path=path or {}, query=query))
+            await story.write(runtime.steward.store)
+        call = Call(principal=AGENT, path=path or {}, query=query)
+        return await perform(runtime.handlers, BY_NAME[name], call)
 
     return asyncio.run(run())
 

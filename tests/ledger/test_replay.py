@@ -19,7 +19,7 @@ from beliefd.ledger.replay import fold, redecide
 from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash
 from beliefd.ledger.transfer import entry_lines, header_line, read_export
 from beliefd.ledger.verify import verify
-from beliefd.steward.positions import pack, unpack
+from beliefd.steward.write.positions import pack, unpack
 from beliefd.stores.base import SavedState
 from beliefd.testing.strategies import stories
 from tests.ledger.ledgers import every_kind, exported

@@ -41,7 +41,7 @@ def test_law_4_two_functions_append_and_both_decide_or_verify_first() -> None:
                     and isinstance(node.value, ast.Attribute)
                     and node.value.attr in ("store", "_store")
                 }
-    assert callers == {"steward/turn.py:write", "steward/transfer.py:import_ledger"}
+    assert callers == {"steward/write/turn.py:write", "steward/handlers/transfer.py:import_ledger"}
 
 
 @settings(max_examples=50)

@@ -12,7 +12,8 @@ from beliefd.kernel.commands import Command
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.envelope import Sealed
-from beliefd.steward.handle import Outcome, Steward
+from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.frozen import frozen_outside
@@ -41,7 +42,9 @@ class World(Calls):
     ) -> None:
         self._loop = asyncio.new_event_loop()
         self.principal = principal
-        self.steward = Steward(store or MemoryStore(), policy, frozen_outside(lane=lane))
+        environment = frozen_outside(lane=lane)
+        self.runtime = bootstrap(store or MemoryStore(), policy, environment=environment)
+        self.steward = self.runtime.steward
 
     def run(self, work: Awaitable[T]) -> T:
         async def wrapped() -> T:
@@ -50,7 +53,7 @@ class World(Calls):
         return self._loop.run_until_complete(wrapped())
 
     def _send(self, request: Request) -> Any:
-        return self.run(send(self.steward, self.principal, request))
+        return self.run(send(self.runtime, self.principal, request))
 
     def say(self, session_id: str, command: Command, principal: Principal | None = None) -> Outcome:
         """Put a command before the steward as it is; a refusal is an outcome, not an error."""
@@ -67,7 +70,7 @@ class World(Calls):
         return self.run(self.steward.store.entries(session_id))
 
     def close(self) -> None:
-        self.run(self.steward.close())
+        self.run(self.runtime.close())
         self._loop.close()
 
     def __enter__(self) -> Self:

@@ -9,8 +9,10 @@ from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash
 from beliefd.protocol.answers import snapshot_of
-from beliefd.steward.handle import Outcome, Steward
-from beliefd.steward.queries import verify_session
+from beliefd.steward.bootstrap import Runtime, bootstrap
+from beliefd.steward.handlers.ledger import verify_session
+from beliefd.steward.write.steward import Steward
+from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import MEMORY, open_store
@@ -31,19 +33,19 @@ class Place:
     def __init__(self, target: str | os.PathLike[str]) -> None:
         self._target = target
         self._memory = MemoryStore()
-        self._stewards: list[Steward] = []
+        self._runtimes: list[Runtime] = []
 
     async def store(self) -> Store:
         return self._memory if self._target == MEMORY else await open_store(self._target)
 
     async def steward(self) -> Steward:
-        steward = Steward(await self.store())
-        self._stewards.append(steward)
-        return steward
+        runtime = bootstrap(await self.store())
+        self._runtimes.append(runtime)
+        return runtime.steward
 
     async def close(self) -> None:
-        for steward in self._stewards:
-            await steward.close()
+        for runtime in self._runtimes:
+            await runtime.close()
 
 
 def names(count: int) -> tuple[str, ...]:
@@ -68,7 +70,7 @@ async def declared(steward: Steward, count: int = 8) -> str:
 
 async def ledger_of(steward: Steward, session_id: str) -> list[Sealed]:
     """The stored entries, after the whole chain up to the promised head has been verified."""
-    verified = await verify_session(steward, session_id)
+    verified = await verify_session(steward.store, session_id)
     assert verified.ok, verified.first_bad
     entries = await steward.store.entries(session_id)
     assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))

@@ -10,7 +10,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.event import Refused
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
-from beliefd.steward.handle import Steward
+from beliefd.steward.bootstrap import bootstrap
 from beliefd.stores.base import Append, StorageUnavailable, Store
 from tests.steward.places import ALICE, BOB, Place, declaration, declared, eliminate, ledger_of, names, seen
 
@@ -34,7 +34,7 @@ async def test_a_retry_after_a_restart_gets_the_first_answer(lasting_place: Plac
     told = await steward.submit(session_id, eliminate("h0000"), ALICE, key="tell")
     refused = await steward.submit(session_id, eliminate("unheard of"), ALICE, key="refuse")
     await steward.submit(session_id, eliminate("h0001"), ALICE)
-    await steward.close()
+    await steward.store.close()
     again = await lasting_place.steward()
     assert seen(await again.declare(declaration(), ALICE, key="open")) == seen(opened)
     assert seen(await again.submit(session_id, eliminate("h0000"), ALICE, key="tell")) == seen(told)
@@ -156,7 +156,7 @@ async def test_an_old_key_costs_the_events_since_a_snapshot_not_the_whole_ledger
                 *(steward.submit(session_id, eliminate("h0000"), ALICE) for _ in range(STATE_HASH_EVERY // 2))
             )
     counting = _Counts(steward.store)
-    again = Steward(counting)  # type: ignore[arg-type]
+    again = bootstrap(counting).steward  # type: ignore[arg-type]
     await again.submit(session_id, eliminate("h0000"), ALICE)
     for turn, answer in answers.items():
         counting.read = 0
@@ -183,7 +183,7 @@ class _LosesAcknowledgements:
 
 async def test_an_answer_lost_on_its_way_is_found_again_by_the_retry(place: Place) -> None:
     store = _LosesAcknowledgements(await place.store())
-    steward = Steward(store)  # type: ignore[arg-type]
+    steward = bootstrap(store).steward  # type: ignore[arg-type]
     session_id = await declared(steward)
     store.losing = True
     with pytest.raises(BeliefdError) as raised:
@@ -197,4 +197,4 @@ async def test_an_answer_lost_on_its_way_is_found_again_by_the_retry(place: Plac
     assert outcomes[0].head.seq == 2
     assert outcomes[0].event.eliminated == ("h0000",)
     assert len(await ledger_of(steward, session_id)) == 6
-    await steward.close()
+    await steward.store.close()

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.steward.handle import Steward
-from beliefd.steward.outside import Outside
-from beliefd.steward.transfer import export, import_ledger
+from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.call import Call
+from beliefd.steward.environment import Environment
+from beliefd.steward.handlers.transfer import TransferHandlers
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.frozen import frozen_outside
 from tests.steward.places import ALICE, Place, declaration, eliminate, ledger_of
@@ -19,14 +21,24 @@ ODD = ["x" * 1_000_000, "a\x00b", "a\nb", ""]
 
 async def exported(ids: Iterator[str]) -> list[bytes]:
     """A ledger of two events, made elsewhere under ids of its own choice; every hash in it is right."""
-    steward = Steward(MemoryStore(), outside=Outside(now=frozen_outside().now, new_id=lambda: next(ids)))
+    environment = Environment(now=frozen_outside().now, new_id=lambda: next(ids))
+    steward = bootstrap(MemoryStore(), environment=environment).steward
     session_id = (await steward.declare(declaration(), ALICE)).session.session_id
     await steward.submit(session_id, eliminate("h0000"), ALICE)
     return await lines_of(steward, session_id)
 
 
 async def lines_of(steward: Steward, session_id: str) -> list[bytes]:
-    return b"".join([part async for part in export(steward, session_id)]).splitlines()
+    call = Call(principal=ALICE, path={"session_id": session_id})
+    return b"".join([part async for part in transfers(steward).export(call)]).splitlines(keepends=True)
+
+
+async def import_ledger(steward: Steward, lines: list[bytes]) -> None:
+    await transfers(steward).import_ledger(Call(principal=ALICE, body=b"".join(lines)))
+
+
+def transfers(steward: Steward) -> TransferHandlers:
+    return TransferHandlers(steward.store, steward.positions, steward.submit)
 
 
 async def test_an_imported_ledger_is_stored_as_it_came(place: Place) -> None:

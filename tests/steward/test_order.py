@@ -7,8 +7,8 @@ import pytest
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.replay import fold
-from beliefd.steward.handle import Steward
-from beliefd.steward.queries import feed
+from beliefd.steward.feeds import Feeds
+from beliefd.steward.write.steward import Steward
 from tests.steward.places import ALICE, BOB, Place, applied, declared, eliminate, ledger_of, names, seen
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +45,9 @@ async def test_two_stewards_on_one_session_lose_nothing(place: Place) -> None:
     whole = fold(entries)
     assert whole is not None
     assert [seen(position) for position in positions] == [seen(whole)] * 2
-    assert stewards[0].retries + stewards[1].retries > 0, "they never met: the test shows nothing"
+    assert stewards[0].counts.retries + stewards[1].counts.retries > 0, (
+        "they never met: the test shows nothing"
+    )
 
 
 async def test_a_hypothesis_falls_once_whoever_says_so_first(place: Place) -> None:
@@ -121,7 +123,7 @@ async def test_a_feed_brings_what_any_process_appends_in_order(place: Place) -> 
 
     async def hear() -> list[int]:
         heard: list[int] = []
-        async for chunk in feed(here, session_id, 1):
+        async for chunk in Feeds(here.store).follow(session_id, 1):
             heard += [entry.seq for entry in chunk or []]
             if len(heard) == 40:
                 break

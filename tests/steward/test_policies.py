@@ -11,8 +11,8 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy, UncertaintyPolicy
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
-from beliefd.steward.handle import Steward
-from beliefd.steward.policies import FROM_FILE, bring_into_force, follow, recall
+from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.policies import FROM_FILE
 from beliefd.stores.base import Adoption, StorageUnavailable
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.appends import eventually
@@ -26,35 +26,35 @@ STRICTER = Policy(uncertainty=UncertaintyPolicy(explain_above=0.05, defer_above=
 
 async def test_what_was_adopted_holds_for_who_comes_later(place: Place) -> None:
     here = await place.steward()
-    assert here.policy_origin.source == "default"
-    await bring_into_force(here, STRICT, ADMIN)
-    await bring_into_force(here, STRICTER, ADMIN)
+    assert here.in_force.origin.source == "default"
+    await here.in_force.bring_into_force(STRICT, ADMIN)
+    await here.in_force.bring_into_force(STRICTER, ADMIN)
     later = await place.steward()
-    await recall(later)
+    await later.in_force.recall()
     for steward in (here, later):
-        assert (steward.policy, steward.policy_hash) == (STRICTER, policy_hash(STRICTER))
-        assert steward.policy_origin.source == "adopted"
-        assert steward.policy_origin.adopted_by == "admin://zoe"
-    assert here.policy_origin == later.policy_origin
+        assert (steward.in_force.policy, steward.in_force.hash) == (STRICTER, policy_hash(STRICTER))
+        assert steward.in_force.origin.source == "adopted"
+        assert steward.in_force.origin.adopted_by == "admin://zoe"
+    assert here.in_force.origin == later.in_force.origin
 
 
 async def test_who_is_there_already_follows(place: Place) -> None:
     here, there = await place.steward(), await place.steward()
-    following = asyncio.ensure_future(follow(there, every=0.01))
+    following = asyncio.ensure_future(there.in_force.follow(every=0.01))
     for policy in (STRICT, STRICTER, STRICT):
-        await bring_into_force(here, policy, ADMIN)
-        await eventually(lambda policy=policy: there.policy == policy)  # type: ignore[misc]
-        assert there.policy_origin == here.policy_origin
+        await here.in_force.bring_into_force(policy, ADMIN)
+        await eventually(lambda policy=policy: there.in_force.policy == policy)  # type: ignore[misc]
+        assert there.in_force.origin == here.in_force.origin
     following.cancel()
 
 
 async def test_a_server_that_decides_by_a_file_takes_no_other_policy() -> None:
-    steward = Steward(MemoryStore())
-    steward.adopt(STRICT, FROM_FILE)
+    steward = bootstrap(MemoryStore()).steward
+    steward.in_force.adopt(STRICT, FROM_FILE)
     with pytest.raises(BeliefdError, match="change the file") as raised:
-        await bring_into_force(steward, STRICTER, ADMIN)
+        await steward.in_force.bring_into_force(STRICTER, ADMIN)
     assert raised.value.code is Code.CONFLICT
-    assert steward.policy == STRICT
+    assert steward.in_force.policy == STRICT
     assert await steward.store.adopted() is None
 
 
@@ -63,10 +63,10 @@ async def test_a_policy_that_could_not_be_written_is_not_in_force() -> None:
         async def adopt(self, adoption: Adoption) -> None:
             raise StorageUnavailable("nothing was written: no room")
 
-    steward = Steward(Full())
+    steward = bootstrap(Full()).steward
     with pytest.raises(StorageUnavailable):
-        await bring_into_force(steward, STRICT, ADMIN)
-    assert steward.policy == Policy()
+        await steward.in_force.bring_into_force(STRICT, ADMIN)
+    assert steward.in_force.policy == Policy()
 
 
 @pytest.mark.parametrize(
@@ -81,18 +81,18 @@ async def test_an_adopted_policy_that_cannot_be_trusted_changes_nothing_and_says
     changed: dict[str, object], told: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = MemoryStore()
-    await bring_into_force(Steward(store), STRICT, ADMIN)
+    await bootstrap(store).steward.in_force.bring_into_force(STRICT, ADMIN)
     adopted = await store.adopted()
     assert adopted is not None
     await store.adopt(replace(adopted, **changed))
-    steward = Steward(store)
+    steward = bootstrap(store).steward
     with pytest.raises(BeliefdError, match=told):
-        await recall(steward)
-    following = asyncio.ensure_future(follow(steward, every=0))
+        await steward.in_force.recall()
+    following = asyncio.ensure_future(steward.in_force.follow(every=0))
     for _ in range(50):
         await asyncio.sleep(0)
     following.cancel()
-    assert steward.policy == Policy()
+    assert steward.in_force.policy == Policy()
     assert len(caplog.records) == 1
 
 
@@ -106,16 +106,16 @@ async def test_a_store_that_is_away_for_a_while_is_followed_again() -> None:
             return await super().adopted()
 
     store = Away()
-    await bring_into_force(Steward(store), STRICT, ADMIN)
-    steward = Steward(store)
-    following = asyncio.ensure_future(follow(steward, every=0))
+    await bootstrap(store).steward.in_force.bring_into_force(STRICT, ADMIN)
+    steward = bootstrap(store).steward
+    following = asyncio.ensure_future(steward.in_force.follow(every=0))
     for _ in range(20):
         await asyncio.sleep(0)
-    assert steward.policy == Policy()
+    assert steward.in_force.policy == Policy()
     store.away = False
     for _ in range(20):
         await asyncio.sleep(0)
-    assert steward.policy == STRICT
+    assert steward.in_force.policy == STRICT
     following.cancel()
 
 

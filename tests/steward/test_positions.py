@@ -15,11 +15,13 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.replay import Position, fold
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
-from beliefd.protocol.answers import snapshot_of
-from beliefd.steward import positions as positions_module
-from beliefd.steward.handle import Steward
-from beliefd.steward.positions import Positions
-from beliefd.steward.queries import query_belief
+from beliefd.protocol.answers import SURVIVORS_PAGE, BeliefSnapshot, snapshot_of
+from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.call import Call
+from beliefd.steward.handlers.beliefs import BeliefHandlers
+from beliefd.steward.write import positions as positions_module
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import SavedState, Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import open_store
@@ -189,7 +191,7 @@ async def test_a_snapshot_counts_only_at_the_event_that_vouches_for_it() -> None
 
 
 async def _packed() -> tuple[Steward, str, dict[str, Any]]:
-    steward = Steward(MemoryStore())
+    steward = bootstrap(MemoryStore()).steward
     session_id = await history(steward)
     snapshot = await steward.store.saved_state(session_id)
     assert snapshot is not None
@@ -207,7 +209,7 @@ async def _ignored(steward: Steward, session_id: str, snapshot: SavedState) -> N
 
 
 async def test_snapshots_may_be_deleted_from_postgres_at_any_time(postgres_url: str) -> None:
-    steward = Steward(await open_store(postgres_url))
+    steward = bootstrap(await open_store(postgres_url)).steward
     session_id = await history(steward)
     connection = await asyncpg.connect(postgres_url)
     assert await connection.execute("DELETE FROM snapshots") == "DELETE 1"
@@ -216,7 +218,7 @@ async def test_snapshots_may_be_deleted_from_postgres_at_any_time(postgres_url: 
 
 
 async def test_snapshots_may_be_deleted_from_sqlite_at_any_time(tmp_path: Path) -> None:
-    steward = Steward(await open_store(tmp_path / "ledger.db"))
+    steward = bootstrap(await open_store(tmp_path / "ledger.db")).steward
     session_id = await history(steward)
     with sqlite3.connect(tmp_path / "ledger.db") as connection:
         assert connection.execute("DELETE FROM snapshots").rowcount == 1
@@ -226,11 +228,11 @@ async def test_snapshots_may_be_deleted_from_sqlite_at_any_time(tmp_path: Path) 
 
 async def _goes_on(steward: Steward, target: str | Path, session_id: str) -> None:
     expected = seen(await folded(steward.store, session_id))
-    await steward.close()
-    again = Steward(await open_store(target))
+    await steward.store.close()
+    again = bootstrap(await open_store(target)).steward
     assert seen(await again.positions.existing(session_id)) == expected
     assert (await again.submit(session_id, eliminate("h0039"), ALICE)).head.seq == LENGTH + 1
-    await again.close()
+    await again.store.close()
 
 
 # -- the cache -------------------------------------------------------------------------------------------
@@ -257,7 +259,7 @@ async def test_the_cache_forgets_sessions_unused_for_longest_and_nothing_is_lost
 
 async def test_the_cache_is_bounded_by_hypotheses_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(positions_module, "MAX_HYPOTHESES", 100)
-    steward = Steward(MemoryStore())
+    steward = bootstrap(MemoryStore()).steward
     for count in (40, 40, 20):
         await declared(steward, count)
     assert len(steward.positions) == 3
@@ -284,6 +286,12 @@ async def test_a_slow_reader_does_not_take_the_cache_back(place: Place) -> None:
 # -- time travel -----------------------------------------------------------------------------------------
 
 
+async def query_belief(steward: Steward, session_id: str, at: int | None = None) -> BeliefSnapshot:
+    query = {"at": at, "survivors_limit": SURVIVORS_PAGE, "survivors_after": None}
+    handlers = BeliefHandlers(steward.store, steward.positions, steward.declare)
+    return await handlers.query_belief(Call(principal=ALICE, path={"session_id": session_id}, query=query))
+
+
 async def test_at_shows_the_session_as_it_stood_after_that_event(place: Place) -> None:
     steward = await place.steward()
     session_id = await declared(steward, 10)
@@ -292,7 +300,7 @@ async def test_at_shows_the_session_as_it_stood_after_that_event(place: Place) -
         outcome = await steward.submit(session_id, command, ALICE)
         then.append(snapshot_of(outcome.session, outcome.head))
     assert [await query_belief(steward, session_id, at=seq) for seq in range(1, 6)] == then
-    again = Steward(await place.store())
+    again = bootstrap(await place.store()).steward
     assert [await query_belief(again, session_id, at=seq) for seq in range(1, 6)] == then
     await again.store.close()
 

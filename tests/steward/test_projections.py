@@ -8,7 +8,7 @@ from beliefd.kernel.beliefs.commands import RequestTermination
 from beliefd.kernel.beliefs.events import Eliminated, TerminationRuled
 from beliefd.kernel.experiments.commands import StartRun
 from beliefd.kernel.values import Principal, Role
-from beliefd.steward.handle import Steward
+from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.projections import INBOX, PROJECTIONS, TOUCHED_BY
 from beliefd.stores.base import Append
 from beliefd.stores.memory import MemoryStore
@@ -38,11 +38,12 @@ class Noting(MemoryStore):
 
 async def test_an_event_that_touches_no_projection_carries_no_rows() -> None:
     store = Noting()
-    steward = Steward(store)
+    runtime = bootstrap(store)
+    steward = runtime.steward
     await steward.submit(await declared(steward), eliminate("h0000"), ALICE)
     assert [dict(batch.projected) for batch in store.batches] == [{}, {}]
     assert Eliminated not in TOUCHED_BY
-    await steward.close()
+    await runtime.close()
 
 
 def _pairs() -> Iterator[tuple[type, str]]:

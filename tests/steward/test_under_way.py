@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.replay import fold
-from beliefd.steward.handle import Outcome, Steward
-from beliefd.steward.lanes import UNDER_WAY
+from beliefd.steward.bootstrap import Runtime, bootstrap
+from beliefd.steward.write.session_queue import UNDER_WAY
+from beliefd.steward.write.steward import Steward
+from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 from beliefd.stores.memory import MemoryStore
 from tests.steward.places import ALICE, applied, declared, eliminate, ledger_of, names
@@ -68,7 +70,7 @@ class OtherProcess:
 
 
 async def elsewhere(disk: SlowDisk, session_id: str, name: str) -> None:
-    await Steward(OtherProcess(disk)).submit(session_id, eliminate(name), ALICE)
+    await bootstrap(OtherProcess(disk)).steward.submit(session_id, eliminate(name), ALICE)
 
 
 async def settled() -> None:
@@ -85,12 +87,17 @@ async def spoken(steward: Steward, session_id: str, *turns: str) -> "list[asynci
     return calls
 
 
-async def slow() -> tuple[Steward, SlowDisk, str]:
+async def slow_runtime() -> tuple[Runtime, SlowDisk, str]:
     disk = SlowDisk()
-    steward = Steward(disk)
-    session_id = await declared(steward, 20)
+    runtime = bootstrap(disk)
+    session_id = await declared(runtime.steward, 20)
     disk.slow = True
-    return steward, disk, session_id
+    return runtime, disk, session_id
+
+
+async def slow() -> tuple[Steward, SlowDisk, str]:
+    runtime, disk, session_id = await slow_runtime()
+    return runtime.steward, disk, session_id
 
 
 async def test_the_next_turn_is_decided_on_the_head_that_is_under_way() -> None:
@@ -144,7 +151,8 @@ async def test_when_another_process_was_faster_all_that_is_under_way_is_decided_
 async def test_a_call_that_comes_just_when_a_turn_is_lost_is_decided_once_and_after_it() -> None:
     defects: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: defects.append(context))
-    steward, disk, session_id = await slow()
+    runtime, disk, session_id = await slow_runtime()
+    steward = runtime.steward
     (first,) = await spoken(steward, session_id, "h0000")
     await elsewhere(disk, session_id, "h0009")
     disk.slow = False
@@ -152,7 +160,7 @@ async def test_a_call_that_comes_just_when_a_turn_is_lost_is_decided_once_and_af
     second = steward.submit(session_id, eliminate("h0001"), ALICE)  # lines up before the loss is known
     outcomes = await asyncio.gather(first, second)
     assert [outcome.head.seq for outcome in outcomes] == [3, 4]
-    await steward.close()
+    await runtime.close()
     gc.collect()
     assert defects == []
 
@@ -199,9 +207,10 @@ async def test_what_must_ask_the_store_waits_until_nothing_is_under_way() -> Non
 
 
 async def test_a_steward_that_closes_waits_for_all_that_is_under_way() -> None:
-    steward, disk, session_id = await slow()
+    runtime, disk, session_id = await slow_runtime()
+    steward = runtime.steward
     calls = await spoken(steward, session_id, *names(3))
-    closing = asyncio.ensure_future(steward.close())
+    closing = asyncio.ensure_future(runtime.close())
     await settled()
     assert not closing.done()
     for _ in calls:
@@ -212,10 +221,11 @@ async def test_a_steward_that_closes_waits_for_all_that_is_under_way() -> None:
 
 
 async def test_a_steward_that_may_wait_no_longer_lets_go() -> None:
-    steward, _, session_id = await slow()
+    runtime, _, session_id = await slow_runtime()
+    steward = runtime.steward
     calls = await spoken(steward, session_id, *names(2))
     async with asyncio.timeout(10):
-        await steward.close(patience=0.01)
+        await runtime.close(patience=0.01)
         failed = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(error) for error in failed] == [asyncio.CancelledError] * 2
 
@@ -223,7 +233,7 @@ async def test_a_steward_that_may_wait_no_longer_lets_go() -> None:
 async def test_a_store_that_does_not_keep_the_order_is_given_one_turn_at_a_time() -> None:
     disk = SlowDisk()
     disk.keeps_order = False
-    steward = Steward(disk)
+    steward = bootstrap(disk).steward
     session_id = await declared(steward, 20)
     disk.slow = True
     calls = await spoken(steward, session_id, *names(3))
@@ -254,7 +264,8 @@ def test_every_call_is_answered_once_in_order_and_only_by_what_is_written(action
 async def _play(actions: list[str]) -> None:
     defects: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: defects.append(context))
-    steward, disk, session_id = await slow()
+    runtime, disk, session_id = await slow_runtime()
+    steward = runtime.steward
     calls: list[asyncio.Future[Outcome]] = []
     for number, action in enumerate(actions):
         if action.startswith("say"):
@@ -271,7 +282,7 @@ async def _play(actions: list[str]) -> None:
         while not all(call.done() for call in calls):
             await (disk.let_go() if disk.kept else settled())
         answers = await asyncio.gather(*calls, return_exceptions=True)
-        await steward.close()
+        await runtime.close()
     told = [answer for answer in answers if isinstance(answer, Outcome)]
     assert all(isinstance(answer, Outcome | BeliefdError) for answer in answers)
     written = [outcome.head.seq for outcome in told if not outcome.repeated]

@@ -15,7 +15,7 @@ from beliefd.ledger.envelope import read
 from beliefd.ledger.replay import fold
 from beliefd.ledger.state_hash import state_hash
 from beliefd.protocol.substrate_answers import CandidateAnswer, ProposalAnswer
-from beliefd.steward.handle import Steward
+from beliefd.steward.bootstrap import Runtime, bootstrap
 from beliefd.stores.opening import open_store
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry
@@ -144,17 +144,25 @@ class House(ClaimsHouse):
         self.encoder, self.helper = self.person(ENCODER), self.person(SUB_AGENT)
         self.root = self.person(ROOT)
 
-    async def _open(self, rules: Policy | None) -> Steward:
+    async def _open(self, rules: Policy | None) -> Runtime:
         store = await open_store(self._target)
-        outside, registry = self.clock.outside, self.toolbox.registry
-        return Steward(store, rules, outside, self._detector, registry, self.signer)
+        return bootstrap(
+            store,
+            rules,
+            environment=self.clock.outside,
+            detector=self._detector,
+            registry=self.toolbox.registry,
+            signer=self.signer,
+        )
 
     def __enter__(self) -> "House":
         return self
 
     def restarted(self, rules: Policy | None = None) -> "House":
         self.close()
-        return House(self._target, rules or self.steward.policy, self.clock, self.toolbox, self.signer)
+        return House(
+            self._target, rules or self.steward.in_force.policy, self.clock, self.toolbox, self.signer
+        )
 
     def token(self, session_id: str, agent: Principal = AGENT, **scope: Any) -> str:
         """A capability for an agent; for every tool, unless told otherwise."""

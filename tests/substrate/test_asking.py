@@ -125,7 +125,7 @@ def test_what_a_question_binds_changes_with_arguments_tool_policy_and_snapshot(b
     seen.add(ask(house, session, token, to="bob").content_hash)
     house.agent.propose(session, [delta(goal__x=1)])
     seen.add(ask(house, session, token).content_hash)
-    house.steward.adopt(rules(all=ALLOW_ALL, requires_source=SOURCE, more=deny("nobody")))
+    house.steward.in_force.adopt(rules(all=ALLOW_ALL, requires_source=SOURCE, more=deny("nobody")))
     seen.add(ask(house, session, token).content_hash)
     house.toolbox.registry._tools.pop("email.send")
     house.toolbox.add("email.send", lambda to: "sent", mutates=True, tier="MODIFY", description="other")
@@ -192,7 +192,7 @@ def test_several_people_must_agree_where_the_policy_says_so(build: Build) -> Non
 
 
 def adopt(rules: Policy) -> Any:
-    return lambda house, *_: house.steward.adopt(rules)
+    return lambda house, *_: house.steward.in_force.adopt(rules)
 
 
 def revoke(house: House, session: str, token: str) -> None:
@@ -295,9 +295,9 @@ def test_a_yes_answers_only_what_was_asked(asking: House) -> None:
     for number, more in enumerate(
         ({"requires_source": SOURCE, "consent": new}, {"requires_source": changed})
     ):
-        asking.steward.adopt(ASKS)
+        asking.steward.in_force.adopt(ASKS)
         card = ask(asking, session, token, f"k{number}")
-        asking.steward.adopt(rules(all=ALLOW_ALL, **more))
+        asking.steward.in_force.adopt(rules(all=ALLOW_ALL, **more))
         decided = asking.ann.approve(card)
         result = confirmed(decided)
         assert (result.verdict, result.on_fail) == ("defer", "ask")
@@ -318,7 +318,7 @@ def test_a_yes_stands_for_an_allow_that_asks_but_not_for_an_allow_that_is_missin
     session = house.session()
     token = house.token(session)
     assert confirmed(house.ann.approve(ask(house, session, token))).status == "ok"
-    house.steward.adopt(rules(requires_source=SOURCE))
+    house.steward.in_force.adopt(rules(requires_source=SOURCE))
     card = ask(house, session, token, "k2")
     assert confirmed(house.ann.approve(card)).reason_code == "NO_ALLOW"
     assert house.toolbox.count == 1

@@ -11,7 +11,7 @@ import pytest
 
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
 from beliefd.kernel.substrate.tools import ToolDefinition
-from beliefd.steward.effects import MAX_RESULT_BYTES
+from beliefd.steward.effects.tools import MAX_RESULT_BYTES
 from beliefd.tools.registry import Registry, ToolResult
 from tests.substrate.conftest import Build
 from tests.substrate.support import ALLOW_ALL, House, delta, one, rules, tool_call

@@ -37,7 +37,7 @@ class Web:
 
     def __init__(self, house: House) -> None:
         self.house = house
-        self.app = create_app(house.steward, close_steward=False)
+        self.app = create_app(house.runtime, close_runtime=False)
         self.tokens = house.run(self._tokens)
         self.session = str(
             self.post("agent", "/v1/sessions", ontology=ONTOLOGY, hypotheses=["a"])["session_id"]

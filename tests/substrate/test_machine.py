@@ -23,9 +23,9 @@ from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
 from beliefd.ledger.chain import policy_hash
 from beliefd.protocol.substrate_answers import ProposalAnswer
-from beliefd.steward.calls import presented
-from beliefd.steward.handle import Steward
-from beliefd.steward.lookout import Aside
+from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.facts.call_facts import presented
+from beliefd.steward.facts.finder import Attachments
 from tests.claims.support import inbox_is_the_fold_of_all_ledgers
 from tests.substrate.auditor import Auditor
 from tests.substrate.support import (
@@ -139,7 +139,7 @@ class Substrate(RuleBasedStateMachine):
 
     @initialize(target=tokens, rules=policies)
     def begin(self, rules: Policy) -> Any:
-        self.house.steward.adopt(rules)
+        self.house.steward.in_force.adopt(rules)
         return multiple(
             *(self.keep(one, self.house.token(self.session, one, tools=list(TOOLS))) for one in OWNERS)
         )
@@ -181,7 +181,7 @@ class Substrate(RuleBasedStateMachine):
 
     @rule(rules=policies)
     def adopt(self, rules: Policy) -> None:
-        self.house.steward.adopt(rules)
+        self.house.steward.in_force.adopt(rules)
 
     @rule(who=st.sampled_from([AGENT, ENCODER]), changes=st.lists(deltas, min_size=1, max_size=3), old=seldom)
     def change(self, who: Any, changes: list[Any], old: bool) -> None:
@@ -313,15 +313,18 @@ class Substrate(RuleBasedStateMachine):
         capability_id, _, proof = presented(token, None)
         args = {"n": self.number, "do": "ok", "items": []}
         candidate = call_candidate(tool, args=args, capability_id=capability_id, idempotency_key=key)
-        self.house.submit(self.session, proposal(candidate), AGENT, aside=Aside(proofs=(proof,)))
+        self.house.submit(self.session, proposal(candidate), AGENT, attachments=Attachments(proofs=(proof,)))
         self.reborn()
 
     @rule()
     def reborn(self) -> None:
         """Another steward on the same store, who remembers nothing."""
         old = self.house.steward
-        self.house.steward = Steward(
-            old.store, old.policy, self.house.clock.outside, None, self.house.toolbox.registry
+        self.house.runtime = bootstrap(
+            old.store,
+            old.in_force.policy,
+            environment=self.house.clock.outside,
+            registry=self.house.toolbox.registry,
         )
 
     # -- what must hold ---------------------------------------------------------------------------------

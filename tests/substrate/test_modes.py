@@ -64,7 +64,7 @@ def test_a_confirmed_call_can_degrade_too(build: Build) -> None:
     session = house.session()
     token = house.token(session)
     answer = one(house.agent.propose(session, [tool_call("email.send", token, "k", to="x")]))
-    house.steward.adopt(rules(all=ALLOW_ALL, asks=asks, busy=deny("email.send", on_fail="degrade")))
+    house.steward.in_force.adopt(rules(all=ALLOW_ALL, asks=asks, busy=deny("email.send", on_fail="degrade")))
     house.ann.approve(house.ann.show_approval(answer.approval_id or ""))
     assert house.agent.show_state(session).mode == "eco"
     assert house.toolbox.count == 0

@@ -14,10 +14,10 @@ from beliefd.embedded import send
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.substrate.commands import RecordOutcome
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
-from beliefd.steward.calls import presented
-from beliefd.steward.effects import EXECUTOR
-from beliefd.steward.handle import Outcome
-from beliefd.steward.lookout import Aside
+from beliefd.steward.effects.tools import EXECUTOR
+from beliefd.steward.facts.call_facts import presented
+from beliefd.steward.facts.finder import Attachments
+from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import StorageUnavailable
 from beliefd.tools import threads
 from tests.claims.support import refused
@@ -187,7 +187,7 @@ def test_who_goes_away_does_not_take_the_outcome_along(house: House, stuck: thre
 
     async def impatient() -> None:
         request = substrate_requests.propose(session, [candidate], "agent", (), None, None, None)
-        task = asyncio.ensure_future(send(house.steward, house.agent.principal, request))
+        task = asyncio.ensure_future(send(house.runtime, house.agent.principal, request))
         await asyncio.to_thread(wait_until, lambda: house.toolbox.count == 1)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -221,7 +221,7 @@ def decided_but_not_run(house: House, session: str, key: str | None = None) -> s
     args = {} if key is None else {"to": "ana"}
     candidate = call_candidate(tool, args=args, capability_id=capability_id, idempotency_key=key)
     outcome: Outcome = house.submit(
-        session, proposal(candidate), AGENT, aside=Aside(proofs=(proof,)), key="req-1"
+        session, proposal(candidate), AGENT, attachments=Attachments(proofs=(proof,)), key="req-1"
     )
     assert isinstance(outcome.event, Arbitrated)
     call = outcome.event.results[0].call

@@ -247,7 +247,7 @@ def test_no_byte_of_a_signed_token_is_recorded(signing: House) -> None:
 
 def test_a_confirmed_call_is_held_to_what_its_token_was_narrowed_down_to(signing: House) -> None:
     ask = deny("note.read", when=when("missing", "fact.source"), on_fail="ask")
-    signing.steward.adopt(rules(all=ALLOW_ALL, ask=ask))
+    signing.steward.in_force.adopt(rules(all=ALLOW_ALL, ask=ask))
     session = signing.session()
     token = attenuate(issue(signing, session), key_of(signing), expires_at=SOON)
     in_time, late = asked(signing, session, token), asked(signing, session, token)

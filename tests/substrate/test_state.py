@@ -353,12 +353,12 @@ def test_every_past_snapshot_can_be_read_again_with_the_constraints_of_its_time(
     seen: dict[str, tuple[dict[str, Any], set[str]]] = {"genesis": ({}, set(first.constraints))}
     for number in range(5):
         if number == 3:
-            house.steward.adopt(rules(all=ALLOW_ALL, more=READS_FACT))
+            house.steward.in_force.adopt(rules(all=ALLOW_ALL, more=READS_FACT))
         answer = house.agent.propose(session, [delta(goal__x=number), delta(**{f"goal__y{number}": 1})])
         now = house.agent.show_state(session)
         assert now.state_snapshot_id == answer.state_snapshot_id
         state = dict(house.state(session).substrate.symbolic_state)
-        seen[answer.state_snapshot_id] = (state, set(house.steward.policy.constraints))
+        seen[answer.state_snapshot_id] = (state, set(house.steward.in_force.policy.constraints))
         house.agent.propose(session, [delta(fact__refused=1)])
     house = house.restarted() if house._target != ":memory:" else house
     for name, (state, constraints) in seen.items():

@@ -13,7 +13,7 @@ from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.values import OntologyBundle
 from beliefd.ledger.envelope import Sealed
 from beliefd.protocol.wire import convert
-from beliefd.steward.handle import Steward
+from beliefd.steward.bootstrap import bootstrap
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.frozen import frozen_outside
 from beliefd.testing.strategies import commands, declarations, ontologies
@@ -49,11 +49,11 @@ def test_the_contract_needs_neither_pytest_nor_hypothesis() -> None:
 
 def test_in_a_frozen_world_the_same_story_gives_the_same_bytes() -> None:
     async def story() -> list[Sealed]:
-        steward = Steward(MemoryStore(), outside=frozen_outside())
+        steward = bootstrap(MemoryStore(), environment=frozen_outside()).steward
         session_id = (await steward.declare(declaration(), ALICE)).session.session_id
         await steward.submit(session_id, eliminate("h0001"), ALICE)
         entries = await steward.store.entries(session_id)
-        await steward.close()
+        await steward.store.close()
         return entries
 
     first, second = asyncio.run(story()), asyncio.run(story())

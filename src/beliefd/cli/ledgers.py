@@ -32,12 +32,12 @@ def _page(embedded: "Embedded", after: str | None) -> "list[SessionRow]":
 
 def verify_stored(embedded: "Embedded", session_id: str) -> "Verified":
     """Verify in this process."""
-    from beliefd.steward.queries import verify_session
+    from beliefd.steward.handlers.ledger import verify_session
 
-    steward = embedded.steward
-    head = embedded.run(lambda: steward.store.head(session_id))
+    store = embedded.steward.store
+    head = embedded.run(lambda: store.head(session_id))
     with progress("verifying", 0 if head is None else head.seq) as report:
-        return embedded.run(lambda: verify_session(steward, session_id, report))
+        return embedded.run(lambda: verify_session(store, session_id, report))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import uvicorn
 
     from beliefd.kernel.policy import Policy
-    from beliefd.steward.handle import Steward
+    from beliefd.steward.bootstrap import Runtime
     from beliefd.tools.registry import Registry
 
 SHUTDOWN_SECONDS = 2
@@ -72,20 +72,22 @@ class ServerSettings(Struct, frozen=True):
 
         return None if self.policy_file is None else load_policy(self.policy_file)
 
-    def chores(self, steward: "Steward") -> list[Callable[[], Awaitable[None]]]:
+    def chores(self, runtime: "Runtime") -> list[Callable[[], Awaitable[None]]]:
         """What goes on beside answering requests, for as long as the server is up."""
         from beliefd.policy.watch import watch_policy
-        from beliefd.steward.expiry import expire_for_ever
-        from beliefd.steward.policies import FROM_FILE, follow
-        from beliefd.steward.webhook import Webhook, secret_from
+        from beliefd.steward.effects.webhook import Webhook, secret_from
+        from beliefd.steward.policies import FROM_FILE
 
-        chores: list[Callable[[], Awaitable[None]]] = [lambda: expire_for_ever(steward)]
+        steward = runtime.steward
+        in_force = steward.in_force
+        chores: list[Callable[[], Awaitable[None]]] = [runtime.expiry.run]
         if (file := self.policy_file) is not None:
-            chores.append(lambda: watch_policy(file, lambda policy: steward.adopt(policy, FROM_FILE)))
+            chores.append(lambda: watch_policy(file, lambda policy: in_force.adopt(policy, FROM_FILE)))
         else:
-            chores.append(lambda: follow(steward))
+            chores.append(in_force.follow)
         if self.webhook is not None:
-            chores.append(Webhook(steward, self.webhook, secret_from(self.secret_file)).run)
+            key = secret_from(self.secret_file)
+            chores.append(Webhook(steward.store, steward.positions, self.webhook, key).run)
         return chores
 
 
@@ -134,21 +136,18 @@ async def run_server(
     listener: socket.socket, host: str, target: str, settings: ServerSettings, started: Started
 ) -> None:
     """Serve the store on the socket until told to stop; `started` is called once requests are answered."""
-    from beliefd.kernel.errors import BeliefdError, Code
-    from beliefd.steward.handle import Steward
-    from beliefd.steward.policies import FROM_FILE, recall
-    from beliefd.steward.runner import Runner
+    from beliefd.steward.bootstrap import start
+    from beliefd.steward.effects.runner import Runner
+    from beliefd.steward.failures import translating
+    from beliefd.steward.policies import FROM_FILE
     from beliefd.steward.tokens import Authenticator
-    from beliefd.stores.base import StorageUnavailable
     from beliefd.stores.opening import open_store
     from beliefd.tools.biscuit import Signer
     from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
     policy = settings.policy()
-    try:
+    with translating():
         store = await open_store(target)
-    except StorageUnavailable as error:
-        raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None
     if not is_loopback(listener) and not await Authenticator(store).configured():
         await store.close()
         fail(
@@ -156,7 +155,7 @@ async def run_server(
             "make one with `beliefd token create --name me --role admin` on the same store",
             Exit.BAD_INPUT,
         )
-    steward = Steward(
+    runtime = await start(
         store,
         policy,
         registry=settings.registry,
@@ -165,18 +164,12 @@ async def run_server(
         judges=Judges(JudgeSettings(**settings.judges)),
     )
     if policy is not None:
-        steward.adopt(policy, FROM_FILE)
-    else:
-        try:
-            await recall(steward)
-        except BeliefdError:
-            await steward.close()
-            raise
-    await _server(steward, settings.chores(steward), started).serve(sockets=[listener])
+        runtime.steward.in_force.adopt(policy, FROM_FILE)
+    await _server(runtime, settings.chores(runtime), started).serve(sockets=[listener])
 
 
 def _server(
-    steward: "Steward", chores: list[Callable[[], Awaitable[None]]], started: Started
+    runtime: "Runtime", chores: list[Callable[[], Awaitable[None]]], started: Started
 ) -> "uvicorn.Server":
     import uvicorn
 
@@ -188,7 +181,7 @@ def _server(
             started(self)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            steward.end_feeds()
+            runtime.feeds.end()
             await super().shutdown(sockets)
 
         @contextlib.contextmanager
@@ -200,7 +193,7 @@ def _server(
                     loop.add_signal_handler(number, self.handle_exit, number, None)
             yield
 
-    return Server(uvicorn.Config(create_app(steward, chores), **uvicorn_settings()))
+    return Server(uvicorn.Config(create_app(runtime, chores), **uvicorn_settings()))
 
 
 def uvicorn_settings() -> dict[str, Any]:

@@ -20,7 +20,7 @@ from beliefd.http.replies import Answered, Reply
 from beliefd.http.surface import Surface
 from beliefd.kernel.values import PROTOCOL
 from beliefd.protocol.answers import Health
-from beliefd.steward.handle import Steward
+from beliefd.steward.bootstrap import Runtime
 
 Chore = Callable[[], Awaitable[None]]
 _HEALTH = msgspec.json.encode(Health(version=__version__, protocol=PROTOCOL))
@@ -33,8 +33,8 @@ CLOSE_SECONDS: Final = 5.0
 class Application(Starlette):
     """An operation's path leads straight to its handler; Starlette's router sees only what is left."""
 
-    def __init__(self, steward: Steward, chores: Sequence[Chore], close_steward: bool) -> None:
-        self.surface = Surface(steward)
+    def __init__(self, runtime: Runtime, chores: Sequence[Chore], close_runtime: bool) -> None:
+        self.surface = Surface(runtime)
         self.verbs = Verbs(self.surface)
         pages = {
             "/healthz": self._health,
@@ -44,7 +44,7 @@ class Application(Starlette):
         }
         super().__init__(
             routes=[Route(path, self._page(page), methods=["GET"]) for path, page in pages.items()],
-            lifespan=lambda _: _lifespan(steward if close_steward else None, chores),
+            lifespan=lambda _: _lifespan(runtime if close_runtime else None, chores),
             exception_handlers={HTTPException: self._misrouted, Exception: _defect},  # type: ignore[dict-item]
         )
         self.router.redirect_slashes = False
@@ -64,11 +64,13 @@ class Application(Starlette):
         return Reply(200, _HEALTH)
 
     async def _ready(self) -> Reply:
-        await self.surface.steward.store.ping()
+        await self.surface.runtime.steward.store.ping()
         return Reply(200, _HEALTH)
 
     async def _metrics(self) -> Reply:
-        return Reply(200, self.surface.metrics.render(self.surface.steward), "text/plain; version=0.0.4")
+        return Reply(
+            200, self.surface.metrics.render(self.surface.runtime.steward), "text/plain; version=0.0.4"
+        )
 
     async def _openapi(self) -> Reply:
         return Reply(200, msgspec.json.encode(openapi_document()))
@@ -79,20 +81,20 @@ class Application(Starlette):
         return reply
 
 
-def create_app(steward: Steward, chores: Sequence[Chore] = (), *, close_steward: bool = True) -> Application:
+def create_app(runtime: Runtime, chores: Sequence[Chore] = (), *, close_runtime: bool = True) -> Application:
     """`chores` go on beside the requests for as long as the server is up."""
-    return Application(steward, chores, close_steward)
+    return Application(runtime, chores, close_runtime)
 
 
 @asynccontextmanager
-async def _lifespan(steward: Steward | None, chores: Sequence[Chore]) -> AsyncIterator[None]:
+async def _lifespan(runtime: Runtime | None, chores: Sequence[Chore]) -> AsyncIterator[None]:
     tasks = [asyncio.ensure_future(chore()) for chore in chores]
     yield
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    if steward is not None:
-        await steward.close(CLOSE_SECONDS)
+    if runtime is not None:
+        await runtime.close(CLOSE_SECONDS)
 
 
 async def _defect(_: Request, __: Exception) -> Reply:

@@ -21,8 +21,10 @@ from beliefd.http.surface import Surface
 from beliefd.kernel.errors import BeliefdError
 from beliefd.protocol.operations import Operation
 from beliefd.protocol.wire import parse_object
-from beliefd.steward.turn import Outcome
-from beliefd.steward.usecases import VERBS, Call, admit, answer_to, authorise, submit
+from beliefd.steward.call import Call
+from beliefd.steward.dispatch import admit, authorise
+from beliefd.steward.handlers.beliefs import VERBS, answer_to, submit_verb
+from beliefd.steward.write.turn import Outcome
 
 MAX_BODY: Final = 16 * 1024
 """Nothing in a body of this size is worth a thread."""
@@ -64,7 +66,7 @@ class Verbs:
         surface, operation = self._surface, verb.operation
         try:
             headers = read_headers(raw_headers)
-            origins = surface.steward.policy.security.allowed_origins
+            origins = surface.in_force.policy.security.allowed_origins
             principal = known_principal(headers, surface.authenticator, origins)
             if principal is None or "If-Match" in headers:
                 return None
@@ -78,7 +80,7 @@ class Verbs:
                 key=headers.get("Idempotency-Key"),
                 origin=foreign_origin(headers),
             )
-            return submit(surface.steward, operation, admit(operation, call))
+            return submit_verb(surface.submit, operation, admit(operation, call))
         except Exception as error:
             return reply_to_failure(error)
 

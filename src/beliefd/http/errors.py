@@ -10,9 +10,7 @@ from starlette.requests import ClientDisconnect
 
 from beliefd.http.replies import Answered, RawHeaders, Reply
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.ledger.envelope import LedgerBroken
-from beliefd.steward.handle import ledger_broken
-from beliefd.stores.base import StorageUnavailable
+from beliefd.steward.failures import translated
 
 log = logging.getLogger("beliefd.http")
 
@@ -83,12 +81,9 @@ async def guarded(work: Awaitable[Answered]) -> Answered:
 
 
 def reply_to_failure(error: Exception | asyncio.CancelledError) -> Reply:
-    if isinstance(error, BeliefdError):
-        return error_reply(error)
-    if isinstance(error, StorageUnavailable):
-        return error_reply(BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)))
-    if isinstance(error, LedgerBroken):
-        return error_reply(ledger_broken(error))
+    told = translated(error)
+    if isinstance(told, BeliefdError):
+        return error_reply(told)
     if isinstance(error, asyncio.CancelledError):
         # Nothing but the end of the server cancels a request. Its caller may have been about to be answered.
         message = "the server is stopping; it is not known whether this was carried out"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from beliefd.steward.handle import Steward
+from beliefd.steward.write.steward import Steward
 
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -32,13 +32,13 @@ class Metrics:
         )
         events = (
             (f'{{verb="{verb}",kind="{kind}"}}', count)
-            for (verb, kind), count in sorted(steward.decided.items())
+            for (verb, kind), count in sorted(steward.counts.decided.items())
         )
         lines = [
             *_family("beliefd_http_requests_total", "counter", "Requests by operation and status", requests),
             *_family("beliefd_http_request_seconds", "histogram", "Time to an answer", self._histogram()),
             *_family("beliefd_events_total", "counter", "Events decided, refusals included", events),
-            *_family("beliefd_append_retries_total", "counter", "Lost races", [("", steward.retries)]),
+            *_family("beliefd_append_retries_total", "counter", "Lost races", [("", steward.counts.retries)]),
             *_family("beliefd_sessions_in_memory", "gauge", "Cached states", [("", len(steward.positions))]),
             *_family("beliefd_start_time_seconds", "gauge", "Since when", [("", round(self._started, 3))]),
         ]

@@ -13,7 +13,7 @@ from beliefd.kernel.values import Id
 from beliefd.ledger.envelope import Entry
 from beliefd.protocol.answers import BeliefSnapshot, Health
 from beliefd.protocol.operations import OPERATIONS, Operation, Parameter
-from beliefd.steward.usecases import KEY_PATTERN
+from beliefd.steward.dispatch import KEY_PATTERN
 
 Json = dict[str, Any]
 

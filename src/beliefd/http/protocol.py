@@ -16,7 +16,7 @@ from beliefd.http.replies import Reply
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 if TYPE_CHECKING:
-    from beliefd.steward.turn import Outcome
+    from beliefd.steward.write.turn import Outcome
 
 MAX_HEAD: Final = 64 * 1024
 """Bytes of request line and headers that may follow those of the first packet."""

@@ -1,8 +1,6 @@
 """The operations over HTTP: take the transport off a request, have it performed, dress the answer."""
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -12,35 +10,29 @@ from beliefd.http.errors import guarded, not_offered
 from beliefd.http.guard import foreign_origin, principal_of
 from beliefd.http.headers import Headers, expected_heads, is_known, read_headers
 from beliefd.http.metrics import Metrics
-from beliefd.http.replies import Answered, Reply, Stream
+from beliefd.http.replies import Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
-from beliefd.kernel.errors import invalid
 from beliefd.protocol.answers import BeliefSnapshot
 from beliefd.protocol.operations import OPERATIONS, Operation
-from beliefd.steward import queries, transfer
-from beliefd.steward.batch import run_batch
-from beliefd.steward.handle import Steward
-from beliefd.steward.positions import session_not_found
+from beliefd.steward.bootstrap import Runtime
+from beliefd.steward.call import Call
+from beliefd.steward.dispatch import authorise, perform, stream
 from beliefd.steward.tokens import Authenticator
-from beliefd.steward.usecases import Call, admit, authorise, perform
 
-Chunks = AsyncGenerator[bytes, None]
 _encode = msgspec.json.Encoder().encode
 
 
 class Surface:
-    """Every row of the operations table, answered by one steward."""
+    """Every row of the operations table, answered by one runtime."""
 
-    def __init__(self, steward: Steward) -> None:
-        self.steward = steward
-        self.authenticator = Authenticator(steward.store)
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.submit = runtime.steward.submit
+        self.in_force = runtime.steward.in_force
+        self._store = runtime.steward.store
+        self.authenticator = Authenticator(self._store)
         self.metrics = Metrics()
         self.routes = Routes(OPERATIONS)
-        self._streams: dict[str, Callable[[Call, Headers], Awaitable[Stream]]] = {
-            "batch": self._batch,
-            "export": self._export,
-            "events": self._events,
-        }
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer the request if its path is in the table; False if it is not."""
@@ -56,14 +48,14 @@ class Surface:
         if operation is None:
             answered = not_offered(method, offered)
         else:
-            answered = await guarded(self._answered(operation, values, scope, receive))
+            answered = await guarded(self._answer(operation, values, scope, receive))
         self.metrics.observe(name, answered.status_code, time.perf_counter() - started)
         await answered(scope, receive, send)
         return True
 
-    async def _answered(self, operation: Operation, values: Raw, scope: Scope, receive: Receive) -> Answered:
+    async def _answer(self, operation: Operation, values: Raw, scope: Scope, receive: Receive) -> Answered:
         headers = read_headers(scope["headers"])
-        origins = self.steward.policy.security.allowed_origins
+        origins = self.in_force.policy.security.allowed_origins
         principal = await principal_of(headers, self.authenticator, origins)
         authorise(operation, principal)
         writes = operation.method != "GET"
@@ -76,13 +68,14 @@ class Surface:
             if_match=await self._expected_head(headers, path) if writes else None,
             key=headers.get("Idempotency-Key") if writes else None,
             origin=foreign_origin(headers),
+            last_event=headers.get("Last-Event-ID"),
         )
-        stream = self._streams.get(operation.name)
-        if stream is not None:
-            return await stream(admit(operation, call), headers)
+        if operation.stream:
+            chunks = stream(self.runtime.handlers, operation, call)
+            return await Stream.start(chunks, operation.media, stream_headers(operation))
         return self.dressed(
             operation,
-            await perform(self.steward, operation, call),
+            await perform(self.runtime.handlers, operation, call),
             None if writes else headers.get("If-None-Match"),
         )
 
@@ -102,50 +95,19 @@ class Surface:
         heads = expected_heads(if_match)
         if len(heads) > 1 and "session_id" in path:
             # Heads never come back: of several, only the one that is the head now can still hold.
-            head = await self.steward.store.head(path["session_id"])
+            head = await self._store.head(path["session_id"])
             if head is not None and head.event_id in heads:
                 return head.event_id
         return heads[0]
 
-    async def _batch(self, call: Call, _: Headers) -> Stream:
-        return await Stream.start(run_batch(self.steward, call), "application/x-ndjson")
 
-    async def _export(self, call: Call, _: Headers) -> Stream:
-        return await Stream.start(
-            transfer.export(self.steward, call.session_id),
-            "application/x-ndjson",
-            [(b"content-disposition", b'attachment; filename="ledger.jsonl"')],
-        )
-
-    async def _events(self, call: Call, headers: Headers) -> Stream:
-        head = await self.steward.store.head(call.session_id)
-        if head is None:
-            raise session_not_found(call.session_id)
-        after = _last_event(headers.get("Last-Event-ID"), head.seq)
-        return await Stream.start(
-            self._feed(call.session_id, after),
-            "text/event-stream",
-            [(b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")],
-        )
-
-    async def _feed(self, session_id: str, after: int) -> Chunks:
-        yield b": beliefd\n\n"
-        async with aclosing(queries.feed(self.steward, session_id, after)) as chunks:
-            async for chunk in chunks:
-                if chunk is None:
-                    yield b": still here\n\n"
-                else:
-                    yield b"".join(
-                        [b"id: %d\nevent: audit\ndata: %s\n\n" % (entry.seq, entry.wire) for entry in chunk]
-                    )
-
-
-def _last_event(text: str | None, head: int) -> int:
-    if text is None:
-        return 0
-    if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= head):
-        raise invalid(f"Last-Event-ID must be the `seq` of an entry, at most {head}", "Last-Event-ID")
-    return int(text)
+def stream_headers(operation: Operation) -> RawHeaders:
+    """Nobody on the way keeps a feed or holds it back; lines that are read are a file, named by the tag."""
+    if operation.media == "text/event-stream":
+        return [(b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
+    if operation.method != "GET":
+        return []
+    return [(b"content-disposition", b'attachment; filename="%s.jsonl"' % operation.tag.encode())]
 
 
 def _etag(answer: object) -> str | None:

@@ -8,10 +8,10 @@ from msgspec import Struct
 from beliefd.documents import read_document
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.capabilities import Capability, Scope, Used
+from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.explaining import Explanation, Question, explain_call
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
-from beliefd.kernel.values import Timestamp, Value
+from beliefd.kernel.values import Value
 from beliefd.ledger.chain import policy_hash
 from beliefd.protocol.wire import convert
 
@@ -42,27 +42,12 @@ class Tried(Struct, frozen=True):
     explanation: Explanation
 
 
-class CapabilityFile(Value, frozen=True):
-    """A capability as `beliefd capability show --json` prints it."""
-
-    capability_id: str
-    agent_id: str
-    scope: Scope
-    expires_at: Timestamp
-    issued_at: Timestamp
-    issued_by: str
-    session_id: str = ""
-    used: Used = Used()
-    parent: str | None = None
-    revoked_at: Timestamp | None = None
-
-
 def explain_files(
     policy: Policy, state_file: Path, call_file: Path, token_file: Path | None, now: str
 ) -> Explanation:
     question = convert(read_document(call_file), Question)
-    capability = None if token_file is None else _capability(read_document(token_file))
-    return _explained(policy, _state(read_document(state_file), state_file), question, capability, now)
+    capability = None if token_file is None else _capability(_object(token_file))
+    return _explained(policy, _object(state_file), question, capability, now)
 
 
 def try_cases(policy: Policy, path: Path, now: str) -> list[Tried]:
@@ -89,23 +74,15 @@ def _explained(
     return explain_call(policy, policy_hash(policy), state, question, errors, capability, now)
 
 
-def _state(value: Any, path: Path) -> dict[str, Any]:
+def _object(path: Path) -> dict[str, Any]:
+    value = read_document(path)
     if not isinstance(value, dict):
         raise invalid(f"`{path}` needs an object of keys and their values", "$")
     return value
 
 
-def _capability(value: Any) -> Capability:
-    shown = convert(value, CapabilityFile)
-    return Capability(
-        capability_id=shown.capability_id,
-        agent_id=shown.agent_id,
-        scope=shown.scope,
-        issued_at=shown.issued_at,
-        expires_at=shown.expires_at,
-        issued_by=shown.issued_by,
-        secret_hash="",
-        parent=shown.parent,
-        revoked_at=shown.revoked_at,
-        used=shown.used,
+def _capability(shown: dict[str, Any]) -> Capability:
+    """A capability as `beliefd capability show --json` prints it: with its session, without its secret."""
+    return convert(
+        {**{name: shown[name] for name in shown if name != "session_id"}, "secret_hash": ""}, Capability
     )

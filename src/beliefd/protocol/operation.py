@@ -48,6 +48,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     max_body: int = 16 * MIB
     media: str = "application/json"
     body_media: str = "application/json"
+    stream: str = ""
 
     @property
     def takes_body(self) -> bool:

@@ -156,6 +156,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         max_body=64 * MIB,
         body_media="application/x-ndjson",
         media="application/x-ndjson",
+        stream="lines",
         summary="Many verbs, one a line, answered in order",
     ),
     Operation(
@@ -189,6 +190,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/audit/export",
         answer=None,
         media="application/x-ndjson",
+        stream="lines",
         tag="ledger",
         summary="The ledger as JSON Lines, ready for any verifier",
     ),
@@ -198,6 +200,7 @@ BELIEF_OPERATIONS: Final[tuple[Operation, ...]] = (
         path=f"{S}/events",
         answer=None,
         media="text/event-stream",
+        stream="events",
         tag="ledger",
         summary="Live feed of entries; resumes from Last-Event-ID",
     ),

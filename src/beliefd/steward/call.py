@@ -8,7 +8,10 @@ from beliefd.kernel.values import Principal
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """Who asks for what. `origin` is the web origin of a browser, if another than this server's own."""
+    """Who asks for what. `origin` is the web origin of a browser, if another than this server's own.
+
+    `last_event` is the last entry of a live feed that the caller has seen.
+    """
 
     principal: Principal
     path: dict[str, str] = {}
@@ -17,6 +20,7 @@ class Call(Struct, frozen=True, kw_only=True):
     if_match: str | None = None
     key: str | None = None
     origin: str | None = None
+    last_event: str | None = None
 
     @property
     def session_id(self) -> str:

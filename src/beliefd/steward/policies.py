@@ -7,7 +7,7 @@ store holds: for this process, for the next, and within a second for all others 
 import asyncio
 import contextlib
 import logging
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -18,10 +18,8 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import policy_hash
 from beliefd.protocol.wire import convert, parse
-from beliefd.stores.base import Adoption, StorageUnavailable
-
-if TYPE_CHECKING:
-    from beliefd.steward.handle import Steward
+from beliefd.steward.environment import Environment
+from beliefd.stores.base import Adoption, StorageUnavailable, Store
 
 log = logging.getLogger("beliefd.policy")
 FOLLOW_SECONDS: Final = 1.0
@@ -42,51 +40,61 @@ GIVEN: Final = Origin("given")
 FROM_FILE: Final = Origin("file")
 
 
-async def bring_into_force(steward: "Steward", policy: Policy, principal: Principal) -> None:
-    """On disk first: a policy that is decided by must not be gone after a restart."""
-    if steward.policy_origin is FROM_FILE:
-        raise BeliefdError(
-            Code.CONFLICT,
-            "this server decides by a policy file, and would again after a restart; change the file",
-            {"path": "$"},
+class PolicyInForce:
+    """The policy that commands are decided under, replaced as a whole."""
+
+    def __init__(self, store: Store, environment: Environment, given: Policy | None = None) -> None:
+        self._store = store
+        self._environment = environment
+        self.adopt(given or Policy(), DEFAULT if given is None else GIVEN)
+
+    def adopt(self, policy: Policy, origin: Origin = GIVEN) -> None:
+        """Decide under `policy` from the next command on. One assignment each: no command sees half of it."""
+        self.origin = origin
+        self.policy = policy
+        self.hash = policy_hash(policy)
+
+    async def bring_into_force(self, policy: Policy, principal: Principal) -> None:
+        """Write it to the store first: a policy that is decided by must not be gone after a restart."""
+        if self.origin is FROM_FILE:
+            raise BeliefdError(
+                Code.CONFLICT,
+                "this server decides by a policy file, and would again after a restart; change the file",
+                {"path": "$"},
+            )
+        adoption = Adoption(
+            policy_hash=policy_hash(policy),
+            document=canonical(msgspec.to_builtins(policy)),
+            adopted_at=self._environment.now(),
+            adopted_by=principal.id,
         )
-    adoption = Adoption(
-        policy_hash=policy_hash(policy),
-        document=canonical(msgspec.to_builtins(policy)),
-        adopted_at=steward.outside.now(),
-        adopted_by=principal.id,
-    )
-    await steward.store.adopt(adoption)
-    _adopt(steward, adoption, policy)
+        await self._store.adopt(adoption)
+        self._adopt(adoption, policy)
 
+    async def recall(self) -> None:
+        """Decide by what was adopted last, if that is anything else than what is decided by now."""
+        adoption = await self._store.adopted()
+        if adoption is None:
+            return
+        if (adoption.policy_hash, adoption.adopted_at) != (self.hash, self.origin.adopted_at):
+            self._adopt(adoption, _read(adoption))
 
-async def recall(steward: "Steward") -> None:
-    """Decide by what was adopted last, if that is anything else than what is decided by now."""
-    adoption = await steward.store.adopted()
-    if adoption is None:
-        return
-    origin = steward.policy_origin
-    if (adoption.policy_hash, adoption.adopted_at) != (steward.policy_hash, origin.adopted_at):
-        _adopt(steward, adoption, _read(adoption))
+    async def follow(self, every: float = FOLLOW_SECONDS) -> None:
+        """Keep up with what other processes adopt; never returns."""
+        unreadable: str | None = None
+        while True:
+            await asyncio.sleep(every)
+            with contextlib.suppress(StorageUnavailable):  # that passes, and others say so
+                try:
+                    await self.recall()
+                except BeliefdError as error:
+                    if error.message != unreadable:
+                        log.error("%s; the old policy stays in force", error.message)
+                    unreadable = error.message
 
-
-async def follow(steward: "Steward", every: float = FOLLOW_SECONDS) -> None:
-    """Keep up with what other processes adopt; never returns."""
-    unreadable: str | None = None
-    while True:
-        await asyncio.sleep(every)
-        with contextlib.suppress(StorageUnavailable):  # that passes, and others say so
-            try:
-                await recall(steward)
-            except BeliefdError as error:
-                if error.message != unreadable:
-                    log.error("%s; the old policy stays in force", error.message)
-                unreadable = error.message
-
-
-def _adopt(steward: "Steward", adoption: Adoption, policy: Policy) -> None:
-    steward.adopt(policy, Origin("adopted", adoption.adopted_at, adoption.adopted_by))
-    log.info("policy %s, adopted by %s, is in force", adoption.policy_hash, adoption.adopted_by)
+    def _adopt(self, adoption: Adoption, policy: Policy) -> None:
+        self.adopt(policy, Origin("adopted", adoption.adopted_at, adoption.adopted_by))
+        log.info("policy %s, adopted by %s, is in force", adoption.policy_hash, adoption.adopted_by)
 
 
 def _read(adoption: Adoption) -> Policy:

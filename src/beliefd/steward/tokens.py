@@ -8,7 +8,7 @@ from typing import Final
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import MAX_ID_LENGTH, Principal, Role, Tier
-from beliefd.steward.outside import now
+from beliefd.steward.environment import now
 from beliefd.stores.base import Store, Token
 
 LOCAL_AGENT: Final = Principal(id="agent://local", role=Role.AGENT, tier=Tier.PRIVILEGE.name)

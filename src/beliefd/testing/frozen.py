@@ -3,12 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from beliefd.steward.outside import Outside
+from beliefd.steward.environment import Environment
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def frozen_outside(start: datetime = START, lane: int = 0) -> Outside:
+def frozen_outside(start: datetime = START, lane: int = 0) -> Environment:
     """One millisecond passes a call; ids count up. Replicas in different lanes never share an id."""
     ticks, ids = count(), count(1)
 
@@ -18,4 +18,4 @@ def frozen_outside(start: datetime = START, lane: int = 0) -> Outside:
     def new_id() -> str:
         return f"019b7600-0000-7000-{0x8000 + lane:04x}-{next(ids):012x}"
 
-    return Outside(now=now, new_id=new_id)
+    return Environment(now=now, new_id=new_id)

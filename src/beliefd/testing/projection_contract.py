@@ -16,7 +16,7 @@ from beliefd.kernel.speculation.state import Alternative
 from beliefd.kernel.values import OntologyBundle, Principal, Role
 from beliefd.knowledge.graph import NodeRow
 from beliefd.ledger.envelope import head_of
-from beliefd.steward.handle import Steward
+from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.projections import PROJECTIONS
 from beliefd.steward.projections.rebuilding import (
     Difference,
@@ -25,6 +25,7 @@ from beliefd.steward.projections.rebuilding import (
     remove_strays,
     stray_differences,
 )
+from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import GRAPH, INBOX, HeadMoved, InboxRow, Row, Store
 from beliefd.testing.appends import CREATED, batch, chain, entry, outcomes_of, raises
 from beliefd.testing.graph_contract import GraphContract, graph_of
@@ -215,7 +216,7 @@ def _idea(statement: str) -> Speculate:
 
 async def _speculated(store: Store) -> tuple[Steward, str]:
     """A session of which the graph knows something."""
-    steward = Steward(store)
+    steward = bootstrap(store).steward
     begun = await steward.declare(DeclareSession(ontology=ONTOLOGY, hypotheses=("a", "b")), AGENT)
     session_id = begun.session.session_id
     await steward.submit(session_id, _idea("another cause"), AGENT)

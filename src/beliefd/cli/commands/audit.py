@@ -100,15 +100,12 @@ def replay(target: Target, source: str) -> None:
     Where something was speculated, it is also rebuilt without that: nothing else may have changed.
     """
     from beliefd.cli.views.ledger import replayed
-    from beliefd.ledger.envelope import LedgerBroken
-    from beliefd.steward.handle import ledger_broken
+    from beliefd.steward.failures import translating
 
     is_file = source == "-" or Path(source).is_file()
     data = read_bytes(source) if is_file else target.ask(lambda calls: calls.export(source))
-    try:
+    with translating():
         answer = _replayed(_exported(data))
-    except LedgerBroken as error:
-        raise ledger_broken(error) from None
     output.show(Reply(answer, replayed(answer)), target.as_json)
     sys.exit(Exit.ALLOWED if answer["same"] else Exit.LEDGER_BROKEN)
 
@@ -174,7 +171,7 @@ def _verify_file(path: str) -> "Verified":
     from beliefd.ledger.transfer import BadExport, read_export
     from beliefd.ledger.verify import verify as verify_entries
     from beliefd.protocol.answers import FirstBad, Verified
-    from beliefd.steward.queries import verified
+    from beliefd.steward.handlers.ledger import verified
 
     try:
         exported = read_export(read_bytes(path).splitlines())

@@ -150,7 +150,7 @@ def _tokens(embedded: "Embedded") -> Finding:
 
 def _ledgers(embedded: "Embedded", place: str) -> Iterator[Finding]:
     from beliefd.cli.ledgers import sessions_of, verify_stored
-    from beliefd.steward.outside import now
+    from beliefd.steward.environment import now
     from beliefd.steward.projections.rebuilding import differences, stray_differences
 
     store = embedded.steward.store

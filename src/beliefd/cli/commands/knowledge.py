@@ -20,13 +20,11 @@ if TYPE_CHECKING:
 @contextmanager
 def _told() -> Iterator[None]:
     from beliefd.knowledge.typedb import GraphUnavailable
-    from beliefd.ledger.envelope import LedgerBroken
-    from beliefd.steward.handle import ledger_broken
+    from beliefd.steward.failures import translating
 
     try:
-        yield
-    except LedgerBroken as error:
-        raise ledger_broken(error) from None
+        with translating():
+            yield
     except GraphUnavailable as error:
         raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None
 

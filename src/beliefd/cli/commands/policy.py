@@ -59,7 +59,7 @@ def explain(policy_file: Path, **files: Any) -> Reply:
     """Say what arbitration would decide about a call, and why. Needs no server and records nothing."""
     from beliefd.policy.files import load_policy
     from beliefd.policy.trying import explain_files
-    from beliefd.steward.outside import now
+    from beliefd.steward.environment import now
 
     answer = explain_files(load_policy(policy_file), **files, now=now())
     return Reply(answer, exit=DECISION_EXITS[answer.verdict])
@@ -71,7 +71,7 @@ def test(path: Path, policy_file: Path) -> Reply:
     from beliefd.cli.views.policy import cases
     from beliefd.policy.files import load_policy
     from beliefd.policy.trying import try_cases
-    from beliefd.steward.outside import now
+    from beliefd.steward.environment import now
 
     tried = try_cases(load_policy(policy_file), path, now())
     failed = sum(not case.ok for case in tried)

@@ -161,8 +161,8 @@ def _walk(
 
 async def _heads(store: "Store", only: str | None) -> dict[str, int]:
     """The length of each ledger."""
-    from beliefd.steward.positions import session_not_found
     from beliefd.steward.projections.rebuilding import all_sessions
+    from beliefd.steward.write.positions import session_not_found
 
     if only is None:
         return {row.session_id: row.head.seq async for row in all_sessions(store)}

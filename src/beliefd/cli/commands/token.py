@@ -66,7 +66,7 @@ def _table(tokens: "list[Token]") -> "Table":
 @replies(token, argument("token_id", metavar="ID"), store_options)
 def revoke(token_id: str, data: Path, store: str | None) -> Reply:
     """Revoke a token; running servers notice within a second."""
-    from beliefd.steward.outside import now
+    from beliefd.steward.environment import now
 
     if not with_store(need_store(data, store), lambda opened: opened.revoke_token(token_id, now())):
         raise invalid(f"no token `{token_id}` that is still valid", "ID")

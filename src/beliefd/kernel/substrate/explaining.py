@@ -1,19 +1,40 @@
 """What arbitration would say of a call on a given state, without a session and without a record."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
+from rpds import HashTrieMap
 
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.evolve import begin
+from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.capabilities import Capability, cannot_use, exhausted, out_of_scope
+from beliefd.kernel.substrate.arbitration import judge
+from beliefd.kernel.substrate.capabilities import ANY, Capability, Scope
 from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import Verdict
-from beliefd.kernel.substrate.rulebook import rulebook
-from beliefd.kernel.substrate.situation import failed
+from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.state import NORMAL_MODE
+from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
-from beliefd.kernel.values import Value
+from beliefd.kernel.values import OntologyBundle, Principal, Role, Value
+
+EPOCH: Final = "1970-01-01T00:00:00.000000Z"
+ANYTHING: Final = Capability(
+    capability_id="cap-explained",
+    agent_id="agent://explained",
+    scope=Scope(tools=(ANY,)),
+    issued_at=EPOCH,
+    expires_at="9999-12-31T23:59:59.999999Z",
+    issued_by="",
+    secret_hash="",
+)
+NOWHERE: Final = begin(
+    "explained", DeclareSession(ontology=OntologyBundle("-", "-", "-", "-"), hypotheses=("-",))
+)
 
 
 class Question(Value, frozen=True):
@@ -41,42 +62,44 @@ def explain_call(
     question: Question,
     argument_errors: tuple[str, ...] = (),
     capability: Capability | None = None,
-    now: str = "",
+    now: str = EPOCH,
 ) -> Explanation:
+    """Judge the call as an agent's, in a session with that state; without a capability, under one for all.
+
+    INVARIANT: what judges a proposal judges here; nothing of a verdict is worked out a second time.
+    """
+    left_out = ["capability"] if capability is None else ["paths and hosts of the capability's scope"]
+    # What it came out of is not at hand.
+    held = ANYTHING if capability is None else replace(capability, parent=None)
+    facts = Facts(
+        now=now,
+        event_id=NOWHERE.session_id,
+        principal=Principal(id=held.agent_id, role=Role.AGENT),
+        policy=policy,
+        policy_hash=policy_hash,
+    )
+    session = replace(
+        NOWHERE, sparse=SymbolicState(state), capabilities=HashTrieMap({held.capability_id: held})
+    )
+    ground = Situation(session, facts, NORMAL_MODE)
     definition = policy.tools.get(question.tool_id, ToolDefinition())
-    reasons = [Reason(code="BAD_ARGUMENTS", text=text) for text in argument_errors]
-    left_out = ["capability"]
-    if capability is not None:
-        left_out = ["paths and hosts of the capability's scope"]
-        reasons += _capability_reasons(capability, question.tool_id, now)
-    context: dict[str, Any] = {"tier": definition.tier, "mutates": definition.mutates}
-    context |= {"mode": NORMAL_MODE, "confirmed": False}
-    if capability is not None:
-        context["agent_id"] = capability.agent_id
+    candidate = CallCandidate(
+        tool_id=question.tool_id,
+        args=question.args,
+        capability_id=held.capability_id,
+        idempotency_key="explained",
+    )
+    finding = CallFinding(
+        definition=definition, argument_errors=argument_errors, capability_id=held.capability_id
+    )
+    result = judge(ground, candidate, finding, 0)
+    context = ground.context(tier=definition.tier, mutates=definition.mutates)
     action = Action(question.tool_id, definition.capabilities, question.args, context)
-    rules = rulebook(policy, policy_hash)
-    result = failed(rules.truths(state).judge(state, action), action.known(state), rules)
-    every = reasons + ([] if result is None else list(result.reasons))
-    # What is wrong with the call itself is blocked, whatever the constraints would do.
-    on_fail = "block" if reasons else (None if result is None else result.on_fail)
     return Explanation(
-        verdict="deny" if reasons else ("allow" if result is None else result.verdict),
-        reason_code=every[0].code if every else "ALLOWED",
-        on_fail=on_fail,
-        reasons=every,
-        allowed_by=rules.allowing(state, action),
+        verdict=result.verdict,
+        reason_code=result.reason_code,
+        on_fail=result.on_fail,
+        reasons=list(result.reasons),
+        allowed_by=ground.rules.allowing(state, action),
         left_out=left_out,
     )
-
-
-def _capability_reasons(capability: Capability, tool_id: str, now: str) -> list[Reason]:
-    problem = cannot_use(capability, (), capability.agent_id, now)
-    if problem is not None:
-        return [Reason(code="BAD_CAPABILITY", text=problem)]
-    found = [
-        Reason(code="OUT_OF_SCOPE", text=text)
-        for text in out_of_scope(capability.scope, tool_id, CallFinding())
-    ]
-    if (spent := exhausted(capability)) is not None:
-        found.append(Reason(code="BUDGET_EXHAUSTED", text=spent))
-    return found

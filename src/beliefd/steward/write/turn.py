@@ -1,8 +1,9 @@
 """One pass over the calls that wait for a session: decided one after the other, then written together."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -13,7 +14,6 @@ from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.event import Refused
 from beliefd.kernel.events import Event, kind_of
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
@@ -21,17 +21,16 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Head, Principal
 from beliefd.ledger.chain import seal
-from beliefd.ledger.envelope import Sealed, head_of, payload_of
+from beliefd.ledger.envelope import LedgerBroken, Sealed, head_of, payload_of, read
 from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash_due
-from beliefd.steward.lookout import EXAMINED, Aside
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.finder import EXAMINED, Attachments, FactFinder
 from beliefd.steward.offload import HEAVY_ITEMS
-from beliefd.steward.positions import pack, session_not_found
+from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections import TOUCHED_BY
-from beliefd.stores.base import Append, Row, SavedState, UsedKey
-
-if TYPE_CHECKING:
-    from beliefd.steward.handle import Steward
+from beliefd.steward.write.positions import Positions, pack, session_not_found
+from beliefd.stores.base import Append, Row, SavedState, Store, UsedKey
 
 ANY_HEAD: Final = (None, "*")
 """What If-Match says when any head will do."""
@@ -51,15 +50,34 @@ class Outcome(Struct, frozen=True):
     repeated: bool = False
 
 
-class Waiting(Struct):
-    """A call that waits for its turn."""
+class Counts(Struct):
+    """What was decided, by verb and kind of event, and how often another process was faster."""
+
+    decided: Counter[tuple[str, str]]
+    retries: int = 0
+
+
+class Ports(Struct, frozen=True):
+    """What a turn reaches beyond itself. `stored_policies` are known to be in the store, by hash."""
+
+    store: Store
+    positions: Positions
+    in_force: PolicyInForce
+    finder: FactFinder
+    environment: Environment
+    counts: Counts
+    stored_policies: set[str]
+
+
+class QueuedCommand(Struct):
+    """A command that waits for its turn, and the caller that waits for its outcome."""
 
     session_id: str
     command: Command
     principal: Principal
     if_match: str | None
     key: str | None
-    aside: Aside
+    attachments: Attachments
     done: "asyncio.Future[Outcome]"
     recent: int | None = None
 
@@ -83,14 +101,14 @@ class Waiting(Struct):
 class Turn:
     """Everything is worked out here, then written at once."""
 
-    def __init__(self, steward: "Steward", session_id: str, position: Position | None) -> None:
-        self._steward = steward
+    def __init__(self, ports: Ports, session_id: str, position: Position | None) -> None:
+        self._ports = ports
         self._session_id = session_id
         self._expected = None if position is None else position.head
         self.session = None if position is None else position.session
         self.head = self._expected
         self.entries: list[Sealed] = []
-        self._outcomes: list[tuple[Waiting, Outcome | BeliefdError]] = []
+        self._outcomes: list[tuple[QueuedCommand, Outcome | BeliefdError]] = []
         self._used: dict[tuple[str, str], tuple[UsedKey, Outcome]] = {}
         self._verdicts: list[tuple[str, str]] = []
         self._now = ""
@@ -99,10 +117,10 @@ class Turn:
         # Another policy may come into force while a turn waits for a detector or for the disk.
         self.policies: dict[str, Policy] = {}
 
-    async def take(self, call: Waiting) -> None:
+    async def take(self, call: QueuedCommand) -> None:
         """Find out what the call needs to be decided with, and decide it."""
         try:
-            outcome = await self._remembered(call) if call.key is not None else None
+            outcome = await self._first_answer(call) if call.key is not None else None
             findings = await self._findings(call) if outcome is None else None
         except TURNED_AWAY as error:
             self._outcomes.append((call, _as_answer(error)))
@@ -114,7 +132,7 @@ class Turn:
         else:
             self.take_now(call, findings)
 
-    def take_now(self, call: Waiting, findings: Findings | None = None) -> None:
+    def take_now(self, call: QueuedCommand, findings: Findings | None = None) -> None:
         outcome: Outcome | BeliefdError
         try:
             outcome = self._decide(call, findings)
@@ -122,21 +140,21 @@ class Turn:
             outcome = _as_answer(error)
         self._outcomes.append((call, outcome))
 
-    async def _findings(self, call: Waiting) -> Findings | None:
-        steward, command = self._steward, call.command
+    async def _findings(self, call: QueuedCommand) -> Findings | None:
+        finder, policy, command = self._ports.finder, self._ports.in_force.policy, call.command
         if not isinstance(command, EXAMINED):
             return None
         if call.recent is None:  # a call that is decided again has still been made once
-            call.recent = steward.lookout.count(command, call.principal, steward.policy)
-        return await steward.lookout.findings(
-            self.session, command, call.principal, steward.policy, call.recent, call.aside
+            call.recent = finder.count(command, call.principal, policy)
+        return await finder.findings(
+            self.session, command, call.principal, policy, call.recent, call.attachments
         )
 
-    async def _remembered(self, call: Waiting) -> Outcome | None:
+    async def _first_answer(self, call: QueuedCommand) -> Outcome | None:
         assert call.key is not None  # noqa: S101
         who = call.principal.id
         here = self._used.get((who, call.key))
-        used = here[0] if here else await self._steward.store.used_key(who, call.key)
+        used = here[0] if here else await self._ports.store.used_key(who, call.key)
         if used is None:
             return None
         if used.request_hash != call.request_hash:
@@ -145,21 +163,29 @@ class Turn:
                 f"Idempotency-Key `{call.key}` was used for another request; use a new key",
                 {"path": "Idempotency-Key"},
             )
-        return replace(here[1], repeated=True) if here else await self._steward.recall(used)
+        return replace(here[1], repeated=True) if here else await self._answer_again(used)
 
-    def _decide(self, call: Waiting, findings: Findings | None) -> Outcome:
+    async def _answer_again(self, used: UsedKey) -> Outcome:
+        """The answer a remembered request got: a function of its entry and the state after it."""
+        position = await self._ports.positions.at(used.session_id, used.seq)
+        entries = await self._ports.store.entries(used.session_id, used.seq - 1, 1)
+        if position is None or not entries:
+            raise LedgerBroken(used.seq, None, "a remembered request points at an event that is not there")
+        return Outcome(read(entries[0].record).delta, position.session, position.head, repeated=True)
+
+    def _decide(self, call: QueuedCommand, findings: Findings | None) -> Outcome:
         command, before = call.command, self.session
         if before is None and not isinstance(command, DeclareSession):
             raise session_not_found(self._session_id)
         self._check_head(call)
-        steward = self._steward
-        self._now = steward.outside.now()
+        environment, in_force = self._ports.environment, self._ports.in_force
+        self._now = environment.now()
         facts = Facts(
             now=self._now,
-            event_id=steward.outside.new_id(),
+            event_id=environment.new_id(),
             principal=call.principal,
-            policy=steward.policy,
-            policy_hash=steward.policy_hash,
+            policy=in_force.policy,
+            policy_hash=in_force.hash,
             findings=findings,
         )
         self.policies[facts.policy_hash] = facts.policy
@@ -184,7 +210,7 @@ class Turn:
             self._used[call.principal.id, call.key] = (used, outcome)
         return outcome
 
-    def _check_head(self, call: Waiting) -> None:
+    def _check_head(self, call: QueuedCommand) -> None:
         if call.if_match in ANY_HEAD:
             return
         head_id = None if self.head is None else self.head.event_id
@@ -204,7 +230,7 @@ class Turn:
 
     def write(self) -> Awaitable[None]:
         """INVARIANT: what is appended was decided here, on the head that the append expects."""
-        return self._steward.store.append(self._batch())
+        return self._ports.store.append(self._batch())
 
     def _batch(self) -> Append:
         return Append(
@@ -215,7 +241,7 @@ class Turn:
             policies=[
                 (name, canonical(msgspec.to_builtins(policy)))
                 for name, policy in self.policies.items()
-                if name not in self._steward.stored_policies
+                if name not in self._ports.stored_policies
             ],
             used_keys=[used for used, _ in self._used.values()],
             saved_state=self._saved_state,
@@ -224,12 +250,13 @@ class Turn:
 
     def answer(self) -> None:
         """Remember where the session stands now, and tell every caller what became of its call."""
-        steward = self._steward
+        ports = self._ports
         if self.entries and (position := self.position) is not None:
-            steward.positions.keep(position)
-            steward.stored_policies.update(self.policies)
+            ports.positions.keep(position)
+            ports.stored_policies.update(self.policies)
+        decided = ports.counts.decided
         for verdict in self._verdicts:
-            steward.decided[verdict] += 1
+            decided[verdict] += 1
         for call, outcome in self._outcomes:
             if call.done.done():
                 continue
@@ -245,14 +272,6 @@ def _as_answer(error: Exception) -> BeliefdError:
     if isinstance(error, NotCanonical):
         return invalid(error.message, error.path.replace("$.payload", "$", 1))
     return invalid("lone surrogates are not text", "$")
-
-
-def refusal(outcome: Outcome) -> BeliefdError | None:
-    """The error that a refused command is answered with; it names the event that records the refusal."""
-    event = outcome.event
-    if not isinstance(event, Refused):
-        return None
-    return BeliefdError(event.code, event.message, {**event.details, "audit_event_id": outcome.head.event_id})
 
 
 def is_heavy(command: Command) -> bool:

@@ -22,8 +22,8 @@ import msgspec
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.ledger.envelope import LedgerBroken
-from beliefd.steward.handle import Steward
-from beliefd.stores.base import InboxRow, StorageUnavailable
+from beliefd.steward.write.positions import Positions
+from beliefd.stores.base import InboxRow, StorageUnavailable, Store
 
 log = logging.getLogger("beliefd.webhook")
 AT_ONCE: Final = 20
@@ -74,15 +74,16 @@ def signature(key: bytes, message_id: str, timestamp: int, body: bytes) -> str:
 class Webhook:
     """Delivers every pending approval to one address."""
 
-    def __init__(self, steward: Steward, url: str, key: bytes) -> None:
-        self._steward = steward
+    def __init__(self, store: Store, positions: Positions, url: str, key: bytes) -> None:
+        self._store = store
+        self._positions = positions
         self._url = _address(url)
         self._key = key
 
     async def run(self) -> None:
         """Deliver for ever; wakes up when any session grows."""
         grown = asyncio.Event()
-        unsubscribe = self._steward.store.subscribe(lambda _: grown.set())
+        unsubscribe = self._store.subscribe(lambda _: grown.set())
         delay = FIRST_RETRY_SECONDS
         try:
             async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS) as client:
@@ -99,17 +100,16 @@ class Webhook:
 
     async def _deliver_all(self, client: httpx.AsyncClient) -> bool:
         """Deliver what is untold. One message that is not taken holds up none of the others."""
-        store = self._steward.store
         missed: set[str] = set()
         try:
             while rows := [
                 row
-                for row in await store.inbox_untold(AT_ONCE + len(missed))
+                for row in await self._store.inbox_untold(AT_ONCE + len(missed))
                 if row.approval_id not in missed
             ]:
                 for row in rows:
                     if await self._deliver(client, row):
-                        await store.inbox_told(row.approval_id)
+                        await self._store.inbox_told(row.approval_id)
                     else:
                         missed.add(row.approval_id)
         except StorageUnavailable as error:
@@ -122,7 +122,7 @@ class Webhook:
 
     async def _deliver(self, client: httpx.AsyncClient, row: InboxRow) -> bool:
         try:
-            position = await self._steward.positions.existing(row.session_id)
+            position = await self._positions.existing(row.session_id)
         except (BeliefdError, LedgerBroken) as error:
             log.warning("no webhook for `%s`, its ledger cannot be read: %s", row.approval_id, error)
             return False

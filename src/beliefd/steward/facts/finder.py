@@ -29,8 +29,8 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal
-from beliefd.steward.calls import Proof, confirmed_finding, proposal_findings
-from beliefd.steward.measuring import with_standings
+from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
+from beliefd.steward.facts.measuring import with_standings
 from beliefd.stores.base import Store
 from beliefd.tools.registry import Registry
 
@@ -46,17 +46,17 @@ MAX_RUNNING: Final = 16
 """So many questions may be with a detector at once; those that hang count too."""
 
 
-class Aside(Struct, frozen=True):
+class Attachments(Struct, frozen=True):
     """What came with a command and is no part of it: where it came from, and what proves the tokens in it."""
 
     origin: str | None = None
     proofs: tuple[Proof | None, ...] = ()
 
 
-NOTHING_ASIDE: Final = Aside()
+NO_ATTACHMENTS: Final = Attachments()
 
 
-class Lookout:
+class FactFinder:
     """Gathers findings. The built-in detector runs in place, any other apart and against the clock."""
 
     def __init__(self, store: Store, registry: Registry, detector: Detector | None = None) -> None:
@@ -73,16 +73,18 @@ class Lookout:
         principal: Principal,
         policy: Policy,
         recent: int,
-        aside: "Aside",
+        attachments: "Attachments",
     ) -> Findings | None:
         """Facts for a command that needs some; None where there is nothing to find out."""
         if isinstance(command, SubmitClaims):
-            found = await self.examine(command.bundle, session, principal.id, policy, recent, aside.origin)
+            found = await self.examine(
+                command.bundle, session, principal.id, policy, recent, attachments.origin
+            )
             return await with_standings(found, command)
         if session is None:
             return None
         if isinstance(command, Propose):
-            return proposal_findings(session, command.candidates, aside.proofs, policy, self._registry)
+            return proposal_findings(session, command.candidates, attachments.proofs, policy, self._registry)
         if isinstance(command, Remember):
             return await self._confirmation(session, command)
         if isinstance(command, DesignExperiment):
@@ -149,9 +151,9 @@ class Lookout:
         answer: asyncio.Future[Threat] = loop.create_future()
 
         def work(detector: Detector) -> None:
-            found = _asked(detector, texts, tier, trail)
+            found = _ask(detector, texts, tier, trail)
             with contextlib.suppress(RuntimeError):  # the loop is gone, and who asked with it
-                loop.call_soon_threadsafe(self._answered, answer, found)
+                loop.call_soon_threadsafe(self._pass_on, answer, found)
 
         self._running += 1
         # A thread that hangs cannot be ended; as a daemon it does not keep the process from ending either.
@@ -161,7 +163,7 @@ class Lookout:
         except TimeoutError:
             return Threat(detector=_name(self._detector), failed=f"no answer within {timeout_ms} ms")
 
-    def _answered(self, answer: "asyncio.Future[Threat]", found: Threat) -> None:
+    def _pass_on(self, answer: "asyncio.Future[Threat]", found: Threat) -> None:
         self._running -= 1
         if not answer.done():
             answer.set_result(found)
@@ -209,7 +211,7 @@ async def _sha256(content: bytes) -> str:
     return (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
 
 
-def _asked(detector: Detector, texts: list[tuple[str, str]], tier: int, trail: list[int]) -> Threat:
+def _ask(detector: Detector, texts: list[tuple[str, str]], tier: int, trail: list[int]) -> Threat:
     """INVARIANT: whatever a detector does, what comes out is a verdict that can be recorded and judged."""
     try:
         threat = msgspec.convert(msgspec.to_builtins(detector(texts, tier, trail)), Threat)

@@ -12,6 +12,7 @@ from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.state import Session
+from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import LedgerBroken, Sealed, declaration, head_of, read
 from beliefd.ledger.replay import Folding, Position, fold
 from beliefd.ledger.state_hash import SURVIVORS_HASH, state_document, state_of
@@ -153,6 +154,13 @@ def unpack(snapshot: SavedState, begun: Session, state_hash: str | None) -> Sess
         return state_of(document, begun, survivors)
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
         return None
+
+
+async def existing_head(store: Store, session_id: str) -> Head:
+    head = await store.head(session_id)
+    if head is None:
+        raise session_not_found(session_id)
+    return head
 
 
 def session_not_found(session_id: str) -> BeliefdError:

@@ -1,4 +1,4 @@
-"""The outside world in three functions: time, ids, chance. Nothing else in beliefd asks for them."""
+"""The outside world in two functions: the time, and new ids. Nothing else in beliefd asks for them."""
 
 import os
 import time
@@ -51,7 +51,7 @@ def _end(digits: str) -> str:
     return f"{'89ab'[int(digits[0], 16) & 0x3]}{digits[1:4]}-{digits[4:]}"
 
 
-class Outside(Struct, frozen=True):
+class Environment(Struct, frozen=True):
     """Handed to the steward, so that tests can freeze it."""
 
     now: Callable[[], str] = now

@@ -1,0 +1,130 @@
+"""Everything that runs on one store, wired in one place for the server and the embedded library."""
+
+import asyncio
+from typing import Any
+
+from msgspec import Struct
+
+from beliefd.kernel.policy import Policy
+from beliefd.steward.dispatch import Handler, handlers_of
+from beliefd.steward.effects.background import Background
+from beliefd.steward.effects.expiry import Expiry
+from beliefd.steward.effects.runner import Runner
+from beliefd.steward.effects.runs import ExperimentRuns
+from beliefd.steward.effects.tools import ToolCalls
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.finder import Detector, FactFinder
+from beliefd.steward.feeds import Feeds
+from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
+from beliefd.steward.handlers.beliefs import BatchHandlers, BeliefHandlers, verb_handlers
+from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
+from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHandlers
+from beliefd.steward.handlers.intents import IntentHandlers
+from beliefd.steward.handlers.knowledge import KnowledgeHandlers
+from beliefd.steward.handlers.ledger import CounterfactualHandlers, LedgerHandlers
+from beliefd.steward.handlers.policy import PolicyHandlers
+from beliefd.steward.handlers.speculation import SpeculationHandlers
+from beliefd.steward.handlers.substrate import (
+    CapabilityHandlers,
+    MemoryHandlers,
+    ProposalHandlers,
+    StateHandlers,
+)
+from beliefd.steward.handlers.transfer import TransferHandlers
+from beliefd.steward.handlers.uncertainty import CalibrationHandlers, UncertaintyHandlers
+from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.steward import Steward
+from beliefd.stores.base import Store
+from beliefd.tools.biscuit import Signer
+from beliefd.tools.registry import Registry, default_registry
+from beliefd.uncertainty.equivalence.judges import Judges
+
+
+class Runtime(Struct, frozen=True):
+    """What a transport needs: the handlers, the write path, and what has to be ended with the process."""
+
+    steward: Steward
+    handlers: dict[str, Handler]
+    feeds: Feeds
+    expiry: Expiry
+    runner: Runner
+    judges: Judges
+    background: Background
+
+    async def close(self, patience: float | None = None) -> None:
+        """Let what was accepted finish, but wait no longer than told for a hanging store; then close it."""
+        self.runner.cancel_all()
+        queues = self.steward.queues
+        try:
+            async with asyncio.timeout(patience):
+                while queues or self.background:
+                    await queues.empty()
+                    await self.background.finish()
+        except TimeoutError:
+            queues.cancel()
+        await self.runner.close()
+        await asyncio.to_thread(self.judges.close)
+        await self.steward.store.close()
+
+
+def bootstrap(  # noqa: PLR0913 - one argument per port
+    store: Store,
+    policy: Policy | None = None,
+    *,
+    environment: Environment | None = None,
+    detector: Detector | None = None,
+    registry: Registry | None = None,
+    signer: Signer | None = None,
+    runner: Runner | None = None,
+    judges: Judges | None = None,
+) -> Runtime:
+    """Wire everything up. One line per vocabulary, with what it needs and nothing else."""
+    environment, registry = environment or Environment(), registry or default_registry
+    runner, judges = runner or Runner(), judges or Judges()
+    positions = Positions(store)
+    in_force = PolicyInForce(store, environment, policy)
+    finder = FactFinder(store, registry, detector)
+    steward = Steward(store, positions, in_force, finder, environment)
+    submit, feeds, background = steward.submit, Feeds(store), Background()
+    expiry = Expiry(store, positions, submit, environment)
+    tools = ToolCalls(store, positions, submit, registry, in_force, background)
+    runs = ExperimentRuns(store, submit, runner, background)
+    handlers = verb_handlers(submit)
+    for vocabulary in (
+        BeliefHandlers(store, positions, steward.declare),
+        BatchHandlers(store, submit),
+        LedgerHandlers(store, positions, feeds),
+        TransferHandlers(store, positions, submit),
+        CounterfactualHandlers(store),
+        ClaimHandlers(store, positions, submit),
+        ClaimCheckHandlers(finder, in_force, environment),
+        ApprovalHandlers(store, positions, submit, expiry, tools),
+        GrantHandlers(positions, submit),
+        PolicyHandlers(in_force),
+        StateHandlers(store, positions, in_force),
+        ProposalHandlers(submit, signer, registry, tools),
+        CapabilityHandlers(positions, submit, signer),
+        MemoryHandlers(positions, submit, environment),
+        SpeculationHandlers(positions, submit),
+        ExperimentHandlers(store, positions, submit, runs),
+        EvidenceHandlers(positions, submit, in_force),
+        IntentHandlers(positions, submit),
+        KnowledgeHandlers(store, in_force),
+        UncertaintyHandlers(store, in_force, judges),
+        CalibrationHandlers(store, environment),
+    ):
+        handlers |= handlers_of(vocabulary)
+    return Runtime(steward, handlers, feeds, expiry, runner, judges, background)
+
+
+async def start(store: Store, policy: Policy | None = None, **ports: Any) -> Runtime:
+    """Wired, and deciding by the policy that was adopted last in the store unless it is given one."""
+    runtime = bootstrap(store, policy, **ports)
+    if policy is None:
+        try:
+            await runtime.steward.in_force.recall()
+        except BaseException:
+            await runtime.close()
+            raise
+    return runtime

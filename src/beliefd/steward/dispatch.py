@@ -1,0 +1,62 @@
+"""From a call to its handler: who may ask, and what an operation heeds."""
+
+import re
+from collections.abc import AsyncGenerator, Callable, Mapping
+from inspect import isfunction
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.values import Principal
+from beliefd.protocol.operations import Operation
+from beliefd.protocol.wire import query_values
+from beliefd.steward.call import Call
+
+Handler = Callable[[Call], Any]
+"""Returns what is awaited for the answer; of an operation that streams, an async generator of chunks."""
+KEY_PATTERN: Final = "^[!-~]([ -~]{0,253}[!-~])?$"
+_KEY: Final = re.compile(KEY_PATTERN)
+
+
+def handlers_of(vocabulary: object) -> dict[str, Handler]:
+    """The public methods of a vocabulary, each of which is the operation that it is named after."""
+    named = vars(type(vocabulary)).items()
+    return {name: getattr(vocabulary, name) for name, one in named if isfunction(one) and name[0] != "_"}
+
+
+async def perform(handlers: Mapping[str, Handler], operation: Operation, call: Call) -> Any:
+    """Admit one call and answer it."""
+    return await handlers[operation.name](admit(operation, call))
+
+
+def stream(handlers: Mapping[str, Handler], operation: Operation, call: Call) -> AsyncGenerator[bytes, None]:
+    """Admit one call of an operation that streams, and begin its answer."""
+    chunks: AsyncGenerator[bytes, None] = handlers[operation.name](admit(operation, call))
+    return chunks
+
+
+def authorise(operation: Operation, principal: Principal) -> None:
+    if principal.role not in operation.roles:
+        allowed = ", ".join(f"`{role}`" for role in sorted(operation.roles))
+        raise BeliefdError(
+            Code.FORBIDDEN,
+            f"role `{principal.role}` may not {operation.name}; it takes one of {allowed}",
+        )
+
+
+def admit(operation: Operation, call: Call) -> Call:
+    """The call with its query parsed, if this principal may make it and the operation heeds all it says."""
+    authorise(operation, call.principal)
+    if call.if_match is not None and not operation.if_match:
+        raise invalid(f"`{operation.name}` does not heed If-Match; leave it out", "If-Match")
+    if call.key is not None:
+        if not operation.idempotency_key:
+            raise invalid(
+                f"`{operation.name}` does not heed Idempotency-Key; leave it out", "Idempotency-Key"
+            )
+        if not _KEY.match(call.key) or call.key.endswith("\n"):
+            raise invalid("Idempotency-Key must be 1 to 255 printable ASCII characters", "Idempotency-Key")
+    if call.query or operation.query:
+        return replace(call, query=query_values(operation.query, call.query))
+    return call

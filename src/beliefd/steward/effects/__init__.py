@@ -1,0 +1,1 @@
+"""What is carried out once the decision that allows it is durable."""

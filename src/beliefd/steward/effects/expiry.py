@@ -1,0 +1,66 @@
+"""Time-outs: approvals that nobody decided are brought before the kernel, which does what policy says."""
+
+import asyncio
+import logging
+from typing import Final
+
+from msgspec import Struct
+
+from beliefd.kernel.approvals.commands import ExpireApproval
+from beliefd.kernel.commands import Command
+from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.event import Refused
+from beliefd.kernel.values import Principal, Role, Tier
+from beliefd.steward.effects.runs import overdue_run
+from beliefd.steward.effects.tools import overdue_call
+from beliefd.steward.environment import Environment
+from beliefd.steward.projections.inbox import RUNNING
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.submitting import Submit
+from beliefd.stores.base import InboxRow, StorageUnavailable, Store
+
+log = logging.getLogger("beliefd.expiry")
+CLOCKWORK: Final = Principal(id="steward://expiry", role=Role.TOOL, tier=Tier.READ_ONLY.name)
+EVERY_SECONDS: Final = 1.0
+AT_ONCE: Final = 100
+
+
+class Expiry(Struct, frozen=True):
+    """Brings what is due before the kernel. Two processes may do so at once: the second is refused."""
+
+    store: Store
+    positions: Positions
+    submit: Submit
+    environment: Environment
+
+    async def expire_due(self) -> int:
+        """Expire what is due now; returns how many."""
+        rows = await self.store.inbox_due(self.environment.now(), AT_ONCE)
+        expired = 0
+        for row in rows:
+            try:
+                outcome = await self.submit(row.session_id, await self._ending(row), CLOCKWORK)
+            except BeliefdError as error:
+                log.warning("`%s` could not be expired: %s", row.approval_id, error)
+            else:
+                expired += not isinstance(outcome.event, Refused)
+        return expired
+
+    async def _ending(self, row: InboxRow) -> Command:
+        """What is said of something whose time is up: of an approval, a call, or the run of an experiment."""
+        if row.status != RUNNING:
+            return ExpireApproval(approval_id=row.approval_id)
+        session = (await self.positions.existing(row.session_id)).session
+        if row.approval_id in session.experiments.runs:
+            return overdue_run(session, row.approval_id)
+        return overdue_call(row.approval_id)
+
+    async def run(self) -> None:
+        """Expire what falls due; never returns."""
+        while True:
+            try:
+                while await self.expire_due() == AT_ONCE:
+                    pass
+            except StorageUnavailable as error:
+                log.warning("approvals are not being expired: %s", error)
+            await asyncio.sleep(EVERY_SECONDS)

@@ -1,0 +1,216 @@
+"""Handlers of approvals and standing grants."""
+
+from msgspec import Struct
+
+from beliefd.kernel.approvals.commands import DecideApproval, GiveGrant, RevokeGrant, WithdrawApproval
+from beliefd.kernel.approvals.eligibility import required_approvals
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided, GrantGiven, GrantRevoked
+from beliefd.kernel.approvals.state import (
+    Approval,
+    BundleSubject,
+    CallSubject,
+    DeltaSubject,
+    InformationSubject,
+    IntentSubject,
+)
+from beliefd.kernel.claims.bundle import Claim
+from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.claims.events import BundleGated
+from beliefd.kernel.commands import Command
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.intents.state import Change
+from beliefd.kernel.state import Session
+from beliefd.ledger.envelope import command_of
+from beliefd.ledger.replay import Position
+from beliefd.protocol import claim_answers as answers
+from beliefd.protocol.claim_answers import judged
+from beliefd.protocol.firewall_answers import intent_view
+from beliefd.protocol.wire import bind, convert
+from beliefd.steward.call import Call
+from beliefd.steward.effects.expiry import Expiry
+from beliefd.steward.effects.tools import ToolCalls
+from beliefd.steward.entries import entry_of
+from beliefd.steward.handlers.claims import snake_body
+from beliefd.steward.handlers.substrate import candidate_answer
+from beliefd.steward.projections.inbox import DONE, RUNNING
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.submitting import Submit, submit_for
+from beliefd.stores.base import Store
+
+
+class ApprovalHandlers(Struct, frozen=True):
+    """What waits for a person."""
+
+    store: Store
+    positions: Positions
+    submit: Submit
+    expiry: Expiry
+    tools: ToolCalls
+
+    async def list_approvals(self, call: Call) -> answers.Inbox:
+        cursor, limit = call.query["cursor"], call.query["limit"]
+        await self.expiry.expire_due()
+        rows = await self.store.inbox(call.query["status"], cursor, limit + 1)
+        cards = []
+        for row in rows[:limit]:
+            position = await self.positions.existing(row.session_id)
+            # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
+            if position.session.approvals.by_id[row.approval_id].status == row.status:
+                cards.append(await self._card(position, row.approval_id))
+        return answers.Inbox(approvals=cards, next=rows[limit - 1].approval_id if len(rows) > limit else None)
+
+    async def show_approval(self, call: Call) -> answers.ApprovalCard:
+        position = await self._holding(call.path["approval_id"])
+        return await self._card(position, call.path["approval_id"])
+
+    async def decide_approval(self, call: Call) -> answers.DecidedApproval:
+        position = await self._holding(call.path["approval_id"])
+        command = convert(bind(snake_body(call.body), call.path), DecideApproval)
+        try:
+            outcome, event = await submit_for(
+                call, self.submit, position.session.session_id, command, ApprovalDecided
+            )
+        except BeliefdError as error:
+            raise await self._with_first_decision(position, command.approval_id, error) from None
+        results = () if event.result is None else (event.result,)
+        recorded = await self.tools.run_scheduled_calls(outcome, results)
+        resumed = None if event.gated is None else judged(event.gated, outcome.head.event_id)
+        after = Position(outcome.session, outcome.head)
+        return answers.DecidedApproval(
+            approval_id=event.approval_id,
+            status=event.approval.status,
+            decision=event.decision,
+            outcome=None if resumed is None else resumed.decision,
+            bundle=resumed,
+            call=next(map(candidate_answer, results, recorded), None),
+            intent=intent_view(event.intents[0]) if event.intents else None,
+            approval=await self._card(after, event.approval_id),
+            audit_event_id=outcome.head.event_id,
+        )
+
+    async def _with_first_decision(
+        self, position: Position, approval_id: str, error: BeliefdError
+    ) -> BeliefdError:
+        """A head that has moved says little to the second of two people; what the first decided says all."""
+        if (error.details or {}).get("path") != "If-Match":
+            return error
+        session = (await self.positions.existing(position.session.session_id)).session
+        approval: Approval = session.approvals.by_id[approval_id]
+        found = {
+            "status": approval.status,
+            "decided_by": approval.decided_by,
+            "successor": approval.successor,
+        }
+        return BeliefdError(error.code, error.message, {**(error.details or {}), **found})
+
+    async def withdraw_approval(self, call: Call) -> answers.ApprovalCard:
+        position = await self._holding(call.path["approval_id"])
+        command = convert(bind(call.body, call.path), WithdrawApproval)
+        session_id = position.session.session_id
+        outcome, _ = await submit_for(call, self.submit, session_id, command, ApprovalClosed)
+        return await self._card(Position(outcome.session, outcome.head), command.approval_id)
+
+    async def _holding(self, approval_id: str) -> Position:
+        """The session that an approval belongs to."""
+        row = await self.store.inbox_row(approval_id)
+        if row is None or row.status in (RUNNING, DONE):
+            raise BeliefdError(
+                Code.APPROVAL_NOT_FOUND, f"no approval `{approval_id[:64]}`", {"path": "approval_id"}
+            )
+        return await self.positions.existing(row.session_id)
+
+    async def _card(self, position: Position, approval_id: str) -> answers.ApprovalCard:
+        session = position.session
+        approval: Approval = session.approvals.by_id[approval_id]
+        rule, subject = approval.rule, approval.subject
+        return answers.ApprovalCard(
+            approval_id=approval.approval_id,
+            session_id=session.session_id,
+            bundle_id=getattr(subject, "bundle_id", ""),
+            status=approval.status,
+            gate=approval.gate,
+            tier=approval.tier,
+            reason=approval.reason,
+            content_hash=approval.content_hash,
+            claims=await self._claims(session, approval),
+            call=subject.candidate if isinstance(subject, CallSubject) else None,
+            patch=subject.candidate.patch
+            if isinstance(subject, DeltaSubject) and subject.candidate
+            else None,
+            change=_change(session, approval),
+            intent_id=getattr(subject, "intent_id", ""),
+            gates=list(approval.results),
+            proposers=list(approval.proposers),
+            required_approvals=list(required_approvals(rule)),
+            required=rule.required,
+            allowed_decisions=list(approval.allowed),
+            approvals=[*approval.earlier, *approval.approvals],
+            decided_by=approval.decided_by,
+            on_approval=_on_approval(approval),
+            opened_at=approval.opened_at,
+            expires_at=approval.expires_at,
+            overdue=approval.overdue,
+            successor=approval.successor,
+            audit_head_event_id=position.head.event_id,
+        )
+
+    async def _claims(self, session: Session, approval: Approval) -> list[Claim]:
+        """What the approval is about: from the state while it is open, from the ledger afterwards."""
+        if not isinstance(approval.subject, BundleSubject | InformationSubject):
+            return []
+        if approval.subject.bundle is not None:
+            return list(approval.subject.bundle.claims)
+        event_id = approval.approval_id.removeprefix("apr-")
+        entry = await entry_of(self.store, session.session_id, event_id)
+        event = entry.delta
+        if isinstance(event, BundleGated | ApprovalDecided) and event.gated is not None:
+            return list(event.gated.bundle.claims)
+        if isinstance(event, ApprovalClosed) and event.bundle is not None:
+            return list(event.bundle.claims)
+        command = command_of(entry)
+        return list(command.bundle.claims) if isinstance(command, SubmitClaims) else []
+
+
+class GrantHandlers(Struct, frozen=True):
+    """Consent that is given beforehand."""
+
+    positions: Positions
+    submit: Submit
+
+    async def give_grant(self, call: Call) -> answers.GrantAnswer:
+        return await self._grant(call, convert(bind(call.body, call.path), GiveGrant), GrantGiven)
+
+    async def revoke_grant(self, call: Call) -> answers.GrantAnswer:
+        return await self._grant(call, RevokeGrant(grant_id=call.path["grant_id"]), GrantRevoked)
+
+    async def list_grants(self, call: Call) -> answers.Grants:
+        session = (await self.positions.existing(call.session_id)).session
+        return answers.Grants(
+            grants=[session.approvals.grants[name] for name in sorted(session.approvals.grants)]
+        )
+
+    async def _grant(
+        self, call: Call, command: Command, kind: type[GrantGiven] | type[GrantRevoked]
+    ) -> answers.GrantAnswer:
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, kind)
+        return answers.GrantAnswer(grant=event.grant, audit_event_id=outcome.head.event_id)
+
+
+def _change(session: Session, approval: Approval) -> Change | None:
+    intent = session.intents.by_id.get(getattr(approval.subject, "intent_id", ""))
+    return None if intent is None else intent.change
+
+
+def _on_approval(approval: Approval) -> str:
+    if approval.status != "pending":
+        return "nothing: it is not waiting any more"
+    missing = approval.rule.required - len(approval.approvals)
+    if missing > 1:
+        return f"{missing - 1} more approvals are needed, then all gates are asked again"
+    if isinstance(approval.subject, IntentSubject):
+        return "its evidence is weighed again at that moment; if it still warrants the change, it is made"
+    if isinstance(approval.subject, CallSubject | DeltaSubject):
+        return (
+            "it is arbitrated again on the state and policy of that moment; if nothing else fails, it happens"
+        )
+    return "all gates are asked again under today's policy; unless one refuses, the bundle is published"

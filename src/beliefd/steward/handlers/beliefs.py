@@ -1,0 +1,220 @@
+"""Handlers of sessions: declaring them, the verbs on them, one by one or many at once, and their state."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from io import BytesIO
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from beliefd.kernel.beliefs import events
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.commands import VERB_OF, Command
+from beliefd.kernel.errors import BeliefdError, invalid
+from beliefd.ledger.envelope import LedgerBroken
+from beliefd.protocol import answers
+from beliefd.protocol.answers import snapshot_of
+from beliefd.protocol.operations import BY_NAME, Operation
+from beliefd.protocol.wire import bind, convert, parse_object
+from beliefd.steward.call import Call
+from beliefd.steward.handlers.shared import view_of
+from beliefd.steward.offload import HEAVY_ITEMS, offload
+from beliefd.steward.write.positions import Positions, existing_head
+from beliefd.steward.write.submitting import Submit, raise_if_refused
+from beliefd.steward.write.turn import Outcome
+from beliefd.stores.base import Store
+
+
+def is_verb(operation: Operation) -> bool:
+    """Is it one command to one session and nothing else, answered with the state after it?"""
+    return (
+        operation.body in VERB_OF
+        and "{session_id}" in operation.path
+        and "snapshot" in operation.answer.__struct_fields__
+    )
+
+
+VERBS: Final = {name: operation for name, operation in BY_NAME.items() if is_verb(operation)}
+KINDS: Final = {str(one.body.__struct_config__.tag): one.body for one in VERBS.values()}
+"""Their commands, by the `verb` that a line of a batch names."""
+WINDOW: Final = 512
+"""So many lines are submitted before the first of them is answered: they share their commits."""
+PARSE_IN_THREAD: Final = 256 * 1024
+CHUNK: Final = 64 * 1024
+_Queued = BeliefdError | Awaitable[Outcome]
+_ELIMINATING: Final = (events.Eliminated, events.Merged)
+_RULING: Final = (events.ExitRuled, events.TerminationRuled)
+
+
+class BeliefHandlers(Struct, frozen=True):
+    """Declaring sessions and reading where they stand."""
+
+    store: Store
+    positions: Positions
+    declare: Callable[..., Awaitable[Outcome]]
+
+    async def declare_session(self, call: Call) -> answers.Answer:
+        command = await _converted(call.body, DeclareSession)
+        return answer_to(await self.declare(command, call.principal, key=call.key))
+
+    async def list_sessions(self, call: Call) -> answers.SessionPage:
+        cursor, limit = call.query["cursor"], call.query["limit"]
+        rows = await self.store.sessions(cursor, limit + 1)
+        shown = rows[:limit]
+        snapshots: list[answers.BeliefSnapshot] = []
+        broken: list[answers.BrokenLedger] = []
+        for row in shown:
+            try:
+                position = await self.positions.existing(row.session_id)
+            except LedgerBroken as error:
+                broken.append(view_of(answers.BrokenLedger, error, session_id=row.session_id))
+            else:
+                snapshots.append(snapshot_of(position.session, position.head, limit=100))
+        following = shown[-1].session_id if len(rows) > limit else None
+        return answers.SessionPage(sessions=snapshots, next=following, broken=broken)
+
+    async def query_belief(self, call: Call) -> answers.BeliefSnapshot:
+        position = await self.positions.existing(call.session_id)
+        at = call.query["at"]
+        if at is not None and at != position.head.seq:
+            if not 1 <= at <= position.head.seq:
+                raise invalid(f"`at` must be between 1 and {position.head.seq}", "at")
+            position = await self.positions.at(call.session_id, at) or position
+        limit, after = call.query["survivors_limit"], call.query["survivors_after"]
+        return snapshot_of(position.session, position.head, limit, after)
+
+
+def submit_verb(submit: Submit, operation: Operation, call: Call) -> "asyncio.Future[Outcome]":
+    """One of `VERBS`: its command is in its session's queue when this returns."""
+    command = convert(bind(call.body, call.path), operation.body)
+    return submit(call.session_id, command, call.principal, if_match=call.if_match, key=call.key)
+
+
+def verb_handlers(submit: Submit) -> dict[str, Callable[[Call], Awaitable[answers.Answer]]]:
+    return {name: _verb_handler(submit, operation.body) for name, operation in VERBS.items()}
+
+
+def _verb_handler(submit: Submit, kind: Any) -> Callable[[Call], Awaitable[answers.Answer]]:
+    async def handle(call: Call) -> answers.Answer:
+        command = await _converted(bind(call.body, call.path), kind)
+        queued = submit(call.session_id, command, call.principal, if_match=call.if_match, key=call.key)
+        return answer_to(await queued)
+
+    return handle
+
+
+async def _converted(body: dict[str, Any], kind: Any) -> Any:
+    for value in body.values():
+        if type(value) is list and len(value) > HEAVY_ITEMS:
+            return await offload(True, convert, body, kind)
+    return convert(body, kind)
+
+
+def answer_to(outcome: Outcome) -> answers.Answer:
+    """An event and the state after it, in the words of the protocol. A refusal becomes the error it names."""
+    raise_if_refused(outcome)
+    event, event_id = outcome.event, outcome.head.event_id
+    snapshot = snapshot_of(outcome.session, outcome.head)
+    if isinstance(event, _ELIMINATING):
+        return answers.Eliminated(
+            applied_eliminated=list(event.eliminated),
+            ignored_eliminated=list(event.ignored),
+            snapshot=snapshot,
+            audit_event_id=event_id,
+        )
+    if isinstance(event, _RULING):
+        return answers.Ruled(
+            approved=event.approved, reason=event.reason, snapshot=snapshot, audit_event_id=event_id
+        )
+    if isinstance(event, events.ConclusionRuled):
+        return answers.Concluded(
+            accepted=event.accepted, reason=event.reason, snapshot=snapshot, audit_event_id=event_id
+        )
+    if isinstance(event, events.Declared):
+        return answers.Declared(
+            session_id=outcome.session.session_id, snapshot=snapshot, audit_event_id=event_id
+        )
+    return answers.Recorded(snapshot=snapshot, audit_event_id=event_id)
+
+
+class BatchHandlers(Struct, frozen=True):
+    """Many verbs, decided in order."""
+
+    store: Store
+    submit: Submit
+
+    async def batch(self, call: Call) -> AsyncGenerator[bytes, None]:
+        """Decide the lines in order and answer them in order, many per chunk.
+
+        A line that cannot be read answers with its error; the others are not held up by it. If the caller
+        goes away, the lines that were submitted are carried out and the rest is not: always a prefix.
+        """
+        session_id = call.session_id
+        await existing_head(self.store, session_id)
+        for window in _windows(call.body):
+            large = sum(len(line) for _, line in window) > PARSE_IN_THREAD
+            queued: list[_Queued] = [
+                one if isinstance(one, BeliefdError) else self.submit(session_id, one, call.principal)
+                for one in await offload(large, _read, window, session_id)
+            ]
+            try:
+                async for chunk in _answers(queued):
+                    yield chunk
+            finally:
+                _forget(queued)
+
+
+def _windows(body: bytes) -> Iterator[list[tuple[int, bytes]]]:
+    """The lines that say something, with their numbers, so many at a time."""
+    numbered = ((number, line) for number, line in enumerate(BytesIO(body), 1) if line.strip())
+    while window := list(islice(numbered, WINDOW)):
+        yield window
+
+
+def _read(window: list[tuple[int, bytes]], session_id: str) -> list[Command | BeliefdError]:
+    read: list[Command | BeliefdError] = []
+    for number, line in window:
+        try:
+            read.append(_command(line, session_id))
+        except BeliefdError as error:
+            read.append(BeliefdError(error.code, error.message, {**(error.details or {}), "line": number}))
+    return read
+
+
+def _command(line: bytes, session_id: str) -> Command:
+    value = parse_object(line)
+    verb = value.get("verb")
+    kind = KINDS.get(verb) if isinstance(verb, str) else None
+    if kind is None:
+        known = ", ".join(f"`{name}`" for name in KINDS)
+        raise invalid(f"a line needs `verb`, one of {known}", "$.verb")
+    command: Command = convert(bind(value, {"session_id": session_id}), kind)
+    return command
+
+
+async def _answers(queued: list[_Queued]) -> AsyncIterator[bytes]:
+    chunk = bytearray()
+    for item in queued:
+        chunk += msgspec.json.encode(await _answer(item)) + b"\n"
+        if len(chunk) > CHUNK:
+            yield bytes(chunk)
+            chunk.clear()
+    yield bytes(chunk)
+
+
+async def _answer(item: _Queued) -> Any:
+    if isinstance(item, BeliefdError):
+        return item.body
+    try:
+        return answer_to(await item)
+    except BeliefdError as error:
+        return error.body
+
+
+def _forget(queued: list[_Queued]) -> None:
+    """Nobody is left to hear these answers; without this, asyncio would complain about each."""
+    for item in queued:
+        if isinstance(item, asyncio.Future):
+            item.add_done_callback(lambda done: done.cancelled() or done.exception())

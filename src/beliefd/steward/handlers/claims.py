@@ -1,0 +1,160 @@
+"""Handlers of claims and of the evidence content that they point to."""
+
+import hashlib
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.approvals.state import Approval
+from beliefd.kernel.claims.bundle import ClaimBundle, SpeltTwice, filled, snake_keys, spelt_twice
+from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.claims.events import BundleGated, Gated
+from beliefd.kernel.claims.gates import caveats, run_gates
+from beliefd.kernel.claims.judging import gate_input, gated
+from beliefd.kernel.claims.measured import as_measured
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.facts import Facts
+from beliefd.ledger.replay import Position
+from beliefd.protocol import claim_answers as answers
+from beliefd.protocol.claim_answers import judged
+from beliefd.protocol.submitted import SubmittedBundle
+from beliefd.protocol.wire import convert
+from beliefd.steward.call import Call
+from beliefd.steward.entries import entry_of
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.finder import FactFinder
+from beliefd.steward.facts.measuring import with_standings
+from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.submitting import Submit, submit_for
+from beliefd.stores.base import Store
+
+_IN_FIELD = re.compile(r"in field `([^`]+)`$")
+
+
+def read_bundle(body: Any) -> ClaimBundle:
+    """A bundle from parsed JSON, in either spelling of its keys; most are spelt as the contract does."""
+    try:
+        return msgspec.convert(body, ClaimBundle)
+    except msgspec.ValidationError:
+        return convert(snake_body(body), ClaimBundle)
+
+
+def read_submission(body: Any) -> SubmitClaims:
+    """A bundle as the contract has it, and apart from it the raw answers that came with its claims."""
+    if not _is_sampled(body):
+        return SubmitClaims(bundle=read_bundle(body))
+    sent = convert(snake_body(body), SubmittedBundle)
+    try:
+        return SubmitClaims(bundle=sent.bundle, samples=sent.samples)
+    except ValueError as error:  # what only the contract's own bundle refuses, such as one id for two claims
+        named = _IN_FIELD.search(str(error))
+        raise invalid(str(error), "$" if named is None else f"$.{named[1]}") from None
+
+
+def _is_sampled(body: Any) -> bool:
+    claims = body.get("claims") if isinstance(body, dict) else None
+    if not isinstance(claims, list):
+        return False
+    told = (claim.get("uncertainty") for claim in claims if isinstance(claim, dict))
+    return any(isinstance(one, dict) and "samples" in one for one in told)
+
+
+def snake_body(body: Any) -> Any:
+    try:
+        return snake_keys(body)
+    except SpeltTwice:
+        raise invalid("given in both snake_case and kebab-case; keep one", spelt_twice(body)) from None
+
+
+class ClaimHandlers(Struct, frozen=True):
+    """Claims, judged and kept."""
+
+    store: Store
+    positions: Positions
+    submit: Submit
+
+    async def submit_claims(self, call: Call) -> answers.JudgedBundle:
+        command = read_submission(call.body)
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, BundleGated)
+        return judged(event.gated, outcome.head.event_id)
+
+    async def list_claims(self, call: Call) -> answers.BundlePage:
+        position = await self.positions.existing(call.session_id)
+        cursor, limit = call.query["cursor"], call.query["limit"]
+        names = sorted(name for name in position.session.claims.bundles if cursor is None or name > cursor)
+        shown = [await self._bundle(position, name) for name in names[:limit]]
+        return answers.BundlePage(claims=shown, next=names[limit - 1] if len(names) > limit else None)
+
+    async def show_claims(self, call: Call) -> answers.JudgedBundle:
+        position = await self.positions.existing(call.session_id)
+        return await self._bundle(position, call.path["bundle_id"])
+
+    async def store_content(self, call: Call) -> answers.StoredContent:
+        if not call.body:
+            raise invalid("the body is empty; send the evidence itself", "$")
+        name = hashlib.sha256(call.body).hexdigest()
+        await self.store.put_content(name, call.body)
+        return answers.StoredContent(sha256=name, size=len(call.body))
+
+    async def _bundle(self, position: Position, bundle_id: str) -> answers.JudgedBundle:
+        """A bundle as the event that last judged it holds it."""
+        state = position.session.claims.bundles.get(bundle_id)
+        if state is None:
+            raise BeliefdError(Code.BUNDLE_NOT_FOUND, f"no bundle `{bundle_id[:64]}`", {"path": "bundle_id"})
+        judgement = await self._judgement(position.session.session_id, state.event_id, bundle_id)
+        approval = position.session.approvals.by_id.get(state.approval_id) if state.approval_id else None
+        answer = judged(judgement, state.event_id)
+        waits = approval is not None and approval.status == "pending"
+        return replace(answer, approval_id=state.approval_id if waits else None)
+
+    async def _judgement(self, session_id: str, event_id: str, bundle_id: str) -> Gated:
+        event = (await entry_of(self.store, session_id, event_id)).delta
+        if isinstance(event, BundleGated | ApprovalDecided) and event.gated is not None:
+            if event.gated.bundle.id == bundle_id:
+                return event.gated
+            assert isinstance(event, ApprovalDecided)  # noqa: S101 - only an edit judges two bundles at once
+            assert event.replaced is not None  # noqa: S101
+            return _closed_bundle(event.approval, event.replaced)
+        assert isinstance(event, ApprovalClosed)  # noqa: S101 - no other event holds a bundle
+        assert event.bundle is not None  # noqa: S101
+        return _closed_bundle(event.approval, event.bundle)
+
+
+class ClaimCheckHandlers(Struct, frozen=True):
+    """The gates, tried out."""
+
+    finder: FactFinder
+    in_force: PolicyInForce
+    environment: Environment
+
+    async def check_claims(self, call: Call) -> answers.JudgedBundle:
+        """Run the gates as a submission would, and write nothing."""
+        command, principal, policy = read_submission(call.body), call.principal, self.in_force.policy
+        examined = await self.finder.examine(command.bundle, None, principal.id, policy, 0, call.origin)
+        found = await with_standings(examined, command)
+        facts = Facts(
+            now=self.environment.now(),
+            event_id=self.environment.new_id(),
+            principal=principal,
+            policy=self.in_force.policy,
+            policy_hash=self.in_force.hash,
+            findings=found,
+        )
+        complete = as_measured(filled(command.bundle, facts.event_id, facts.now), found)
+        chain = run_gates(gate_input(complete, principal, facts, None))
+        answer = judged(gated(chain, complete, facts, (principal.id,), principal), None)
+        return replace(answer, approval_id=None)
+
+
+def _closed_bundle(approval: Approval, bundle: ClaimBundle) -> Gated:
+    return Gated(
+        bundle=bundle,
+        content_hash=approval.content_hash,
+        results=approval.results,
+        caveats=caveats(approval.results, bundle.decision == "PUBLISH"),
+    )

@@ -1,0 +1,208 @@
+"""Handlers of experiments, from their plan to the evidence that comes of them."""
+
+import asyncio
+
+from msgspec import Struct
+
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence, StartRun
+from beliefd.kernel.experiments.design import choose, design
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.experiments.params import parse_spec
+from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen, RunReport
+from beliefd.kernel.experiments.state import Evidence, Experiment, Run
+from beliefd.kernel.intents.warrant import counted, warrant_of
+from beliefd.kernel.scan.guards import CLAIM_ID_NAMES, guard_evidence
+from beliefd.kernel.speculation.hints import extract_hints
+from beliefd.kernel.state import Session
+from beliefd.protocol import firewall_answers as answers
+from beliefd.protocol.firewall_operations import DesignRequest, EvidenceRequest, ReproduceRequest, RunRequest
+from beliefd.protocol.wire import bind, convert
+from beliefd.steward.call import Call
+from beliefd.steward.effects.runs import ExperimentRuns, frozen_plan, need_source
+from beliefd.steward.entries import entry_of
+from beliefd.steward.handlers.shared import as_recorded, page, view_of
+from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.submitting import Submit, submit_for
+from beliefd.stores.base import Store
+
+
+class ExperimentHandlers(Struct, frozen=True):
+    """Experiments, from their plan to their outcome."""
+
+    store: Store
+    positions: Positions
+    submit: Submit
+    runs: ExperimentRuns
+
+    async def design_experiment(self, call: Call) -> answers.ExperimentView:
+        body = bind(as_recorded(call.body), call.path)
+        given = {name for name, value in body.items() if value is not None}
+        spec = _whole(body["spec"]) if given == {"spec"} else _designed(convert(body, DesignRequest))
+        await need_source(self.store, spec)
+        command = DesignExperiment(spec=spec)
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, ExperimentDesigned)
+        return await self._view(outcome.session, event.experiment)
+
+    async def list_experiments(self, call: Call) -> answers.ExperimentPage:
+        session = (await self.positions.existing(call.session_id)).session
+        held: list[Experiment] = [session.experiments.by_id[name] for name in session.experiments.by_id]
+        shown, after = page(held, call, lambda one: one.experiment_id)
+        views = [await self._view(session, one) for one in shown]
+        return answers.ExperimentPage(experiments=views, next=after)
+
+    async def show_experiment(self, call: Call) -> answers.ExperimentView:
+        session = (await self.positions.existing(call.session_id)).session
+        return await self._view(session, _existing(session, call.path["experiment_id"]))
+
+    async def run_experiment(self, call: Call) -> answers.ExperimentView:
+        body = bind(as_recorded(call.body), {"session_id": call.session_id})
+        asked = convert(body, RunRequest)
+        command = StartRun(experiment_id=call.path["experiment_id"])
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, RunStarted)
+        underway = self.runs.runner.underway.get(event.run.run_id)
+        # A repeated request has started its run before: it waits with the first one, and starts nothing.
+        if underway is None and not outcome.repeated:
+            experiment = outcome.session.experiments.by_id[event.run.experiment_id]
+            frozen = await frozen_plan(self.store, call.session_id, experiment)
+            underway = self.runs.begin(call.session_id, event.run, frozen)
+        if asked.wait and underway is not None and underway.task is not None:
+            # A caller who goes away does not take the run along.
+            await asyncio.shield(underway.task)
+        return await self.show_experiment(call)
+
+    async def cancel_experiment(self, call: Call) -> answers.ExperimentView:
+        session = (await self.positions.existing(call.session_id)).session
+        experiment = _existing(session, call.path["experiment_id"])
+        underway = self.runs.runner.underway.get(experiment.run_id or "")
+        if underway is None or not self.runs.runner.cancel(experiment.run_id or ""):
+            raise BeliefdError(Code.CONFLICT, "no run of it is being made here", {"path": "experiment_id"})
+        if underway.task is not None:
+            await asyncio.shield(underway.task)
+        return await self.show_experiment(call)
+
+    async def reproduce_experiment(self, call: Call) -> answers.Reproduced:
+        convert(bind(as_recorded(call.body), {"session_id": call.session_id}), ReproduceRequest)
+        session = (await self.positions.existing(call.session_id)).session
+        experiment = _existing(session, call.path["experiment_id"])
+        run: Run | None = None if experiment.run_id is None else session.experiments.runs[experiment.run_id]
+        if run is None or run.status != "completed" or run.result_hash is None:
+            text = "there is no completed run of it that could be made again"
+            raise BeliefdError(Code.CONFLICT, text, {"path": "experiment_id"})
+        frozen = await frozen_plan(self.store, call.session_id, experiment)
+        report = await self.runs.make(frozen)
+        return answers.Reproduced(
+            experiment_id=experiment.experiment_id,
+            run_id=run.run_id,
+            reproduced=report.result_hash == run.result_hash,
+            recorded_hash=run.result_hash,
+            result_hash=report.result_hash,
+        )
+
+    async def _view(self, session: Session, experiment: Experiment) -> answers.ExperimentView:
+        frozen: Frozen = await frozen_plan(self.store, session.session_id, experiment)
+        run: Run | None = None if experiment.run_id is None else session.experiments.runs[experiment.run_id]
+        return view_of(
+            answers.ExperimentView,
+            experiment,
+            spec=frozen.spec,
+            informed_by=experiment.hints_digest,
+            audit_event_id=experiment.event_id,
+            run=run,
+            report=await self._report(session.session_id, run),
+            progress=None if run is None else self._progress(run),
+        )
+
+    async def _report(self, session_id: str, run: Run | None) -> RunReport | None:
+        if run is None or run.event_id is None:
+            return None
+        event = (await entry_of(self.store, session_id, run.event_id)).delta
+        assert isinstance(event, RunRecorded)  # noqa: S101 - the state names the event that made it
+        return event.report
+
+    def _progress(self, run: Run) -> answers.Progress | None:
+        one = self.runs.runner.underway.get(run.run_id)
+        return None if one is None else answers.Progress(replicates=one.replicates, planned=one.planned)
+
+
+def _whole(document: object) -> ExperimentSpec:
+    """A plan that somebody else has made, or what is wrong with it, its path counted from the body."""
+    try:
+        return parse_spec(document)
+    except BeliefdError as error:
+        details = dict(error.details or {})
+        told = str(details.get("path", "$"))
+        details["path"] = f"$.spec{told[1:]}"
+        message = error.message.replace(f"`{told}`", f"`{details['path']}`")
+        raise BeliefdError(error.code, message, details) from None
+
+
+def _designed(asked: DesignRequest) -> ExperimentSpec:
+    """INVARIANT: hints end here. What is recorded is the spec, and the spec has their digest only."""
+    assert asked.claim is not None  # noqa: S101 - a whole spec comes alone
+    hints = asked.hints
+    if asked.speculation is not None:
+        hints = extract_hints(asked.claim.claim_id, asked.speculation)
+    return design(asked.claim, hints, choose(asked.claim, hints))
+
+
+def _existing(session: Session, experiment_id: str) -> Experiment:
+    found = session.experiments.by_id.get(experiment_id)
+    if found is None:
+        text = f"no experiment `{experiment_id[:64]}` in this session"
+        raise BeliefdError(Code.EXPERIMENT_NOT_FOUND, text, {"path": "experiment_id"})
+    return found
+
+
+class EvidenceHandlers(Struct, frozen=True):
+    """Evidence from completed runs."""
+
+    positions: Positions
+    submit: Submit
+    in_force: PolicyInForce
+
+    async def link_evidence(self, call: Call) -> answers.LinkedEvidence:
+        """INVARIANT: which claim it is about is asked first, then whether speculation hides in it."""
+        body = as_recorded(call.body)
+        claim_id = guard_evidence(body)
+        named = {name: value for name, value in body.items() if name not in CLAIM_ID_NAMES}
+        asked = convert(bind({**named, "claim_id": claim_id}, call.path), EvidenceRequest)
+        command = LinkEvidence(claim_id=asked.claim_id, run_id=asked.run_id, role=asked.role)
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, EvidenceLinked)
+        pieces = counted(outcome.session, asked.claim_id)
+        return answers.LinkedEvidence(
+            evidence=event.evidence,
+            applied_eliminated=list(event.eliminated),
+            ignored_eliminated=list(event.ignored),
+            warrants=warrant_of(pieces, self.in_force.policy.firewall.alpha).status,
+            audit_event_id=outcome.head.event_id,
+        )
+
+    async def list_evidence(self, call: Call) -> answers.EvidencePage:
+        session = (await self.positions.existing(call.session_id)).session
+        held: list[Evidence] = [session.experiments.evidence[name] for name in session.experiments.evidence]
+        shown, after = page(held, call, lambda one: one.evidence_id)
+        return answers.EvidencePage(evidence=shown, next=after)
+
+    async def list_discoveries(self, call: Call) -> answers.Discoveries:
+        """INVARIANT: every completed run of a claim weighs in, not only the one that came out best."""
+        from beliefd.experiments.sequential import e_bh, e_value
+
+        session = (await self.positions.existing(call.session_id)).session
+        worth: dict[str, list[float]] = {}
+        for name in sorted(session.experiments.evidence):
+            piece: Evidence = session.experiments.evidence[name]
+            speaks = piece.outcome == "support" and piece.solid
+            worth.setdefault(piece.claim_id, []).append(e_value(piece.error_level) if speaks else 0.0)
+        found = [
+            answers.Discovery(claim_id=claim_id, e_value=sum(values) / len(values), runs=len(values))
+            for claim_id, values in sorted(worth.items())
+        ]
+        alpha = self.in_force.policy.firewall.alpha
+        kept = set(e_bh([one.e_value for one in found], alpha))
+        return answers.Discoveries(
+            alpha=alpha,
+            discovered=[one for place, one in enumerate(found) if place in kept],
+            others=[one for place, one in enumerate(found) if place not in kept],
+        )

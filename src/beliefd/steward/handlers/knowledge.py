@@ -1,0 +1,205 @@
+"""Handlers of the proposition operations: they read the graph, and the ledgers for the way to a status."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.experiments.state import Evidence
+from beliefd.kernel.intents.state import EpistemicStatus, Intent, Proposition
+from beliefd.kernel.intents.warrant import warrant_of
+from beliefd.kernel.speculation.state import SpeculativeHypothesis
+from beliefd.knowledge import schema as say
+from beliefd.knowledge.combining import combined, may_combine_to
+from beliefd.knowledge.graph import NodeRow
+from beliefd.knowledge.provenance import NEEDLES, Telling
+from beliefd.ledger.envelope import read
+from beliefd.protocol import knowledge_answers as answers
+from beliefd.steward.call import Call
+from beliefd.steward.handlers.shared import view_of
+from beliefd.steward.policies import PolicyInForce
+from beliefd.stores.base import Store
+
+MOST: Final = 1_000
+"""So many pieces of each kind an answer holds."""
+EVERY: Final = 2**62
+"""What a status is worked out from is never cut short."""
+T = TypeVar("T")
+_Held = list[tuple[str, T]]
+"""Artifacts, each with the session that it is in."""
+
+
+class KnowledgeHandlers(Struct, frozen=True):
+    """What all sessions together say of a proposition."""
+
+    store: Store
+    in_force: PolicyInForce
+
+    async def list_propositions(self, call: Call) -> answers.PropositionPage:
+        cursor, limit, status = call.query["cursor"], call.query["limit"], call.query["status"]
+        wanted = () if status is None else may_combine_to(status)
+        shown: list[answers.PropositionRow] = []
+        # What one session says only hints at what all of them say together, so a page may take several looks.
+        while len(shown) <= limit:
+            ids = await self.store.node_ids(say.PROPOSITION, wanted, cursor, limit + 1)
+            if not ids:
+                break
+            rows = await self._propositions(ids)
+            shown += [row for row in rows if status in (None, row.status)]
+            cursor = ids[-1]
+            if len(ids) <= limit:
+                break
+        page = shown[:limit]
+        return answers.PropositionPage(
+            propositions=page, next=page[-1].claim_id if len(shown) > limit else None
+        )
+
+    async def show_proposition(self, call: Call) -> answers.PropositionView:
+        claim_id = call.path["claim_id"]
+        held = await self._held(claim_id)
+        evidence, intents, ideas = await self._around(claim_id)
+        revisions = {session_id: one.revision for session_id, one in held}
+        entries = [_evidence_entry(session_id, one, revisions) for session_id, one in evidence]
+        counting = [one for session_id, one in evidence if revisions.get(session_id) == one.revision]
+        found = warrant_of(counting, self.in_force.policy.firewall.alpha)
+        return answers.PropositionView(
+            claim_id=claim_id,
+            statement=_latest(held).statement,
+            status=_status(held),
+            truth_assertion=answers.TruthAssertion(
+                warrants=found.status,
+                why=found.why,
+                supporting=list(found.supporting),
+                refuting=list(found.refuting),
+            ),
+            sessions=[_holding(session_id, one) for session_id, one in held[:MOST]],
+            evidence=entries[:MOST],
+            intents=[_intent_entry(session_id, one) for session_id, one in intents[:MOST]],
+            speculative_hypotheses=[_idea_entry(session_id, one) for session_id, one in ideas[:MOST]],
+            truncated=max(len(held), len(evidence), len(intents), len(ideas)) > MOST,
+        )
+
+    async def why_proposition(self, call: Call) -> answers.PropositionWhy:
+        claim_id = call.path["claim_id"]
+        held = await self._held(claim_id)
+        steps: list[answers.WhyStep] = []
+        for session_id, _ in held:
+            steps += await self._steps(session_id, claim_id)
+        steps.sort(key=lambda step: (step.ts, step.session_id, step.seq))
+        return answers.PropositionWhy(claim_id=claim_id, status=_status(held), steps=steps)
+
+    async def _steps(self, session_id: str, claim_id: str) -> list[answers.WhyStep]:
+        """The way to a status is told by the ledger itself: the graph only says in which sessions to look."""
+        telling = Telling(claim_id)
+        steps = []
+        async for chunk in self.store.stream(session_id):
+            for sealed in chunk:
+                # Most entries are of other kinds: looking for bytes is far cheaper than decoding.
+                if not any(needle in sealed.record for needle in NEEDLES):
+                    continue
+                entry = read(sealed.record)
+                said = telling.take(entry.delta)
+                if said is not None:
+                    steps.append(
+                        answers.WhyStep(
+                            session_id=session_id,
+                            seq=entry.seq,
+                            event_id=entry.event_id,
+                            ts=entry.ts,
+                            actor=entry.actor.id,
+                            event=str(entry.delta.__struct_config__.tag),
+                            said=said.text,
+                            about=said.about,
+                            status=said.status,
+                        )
+                    )
+        return steps
+
+    async def _propositions(self, ids: Sequence[str]) -> list[answers.PropositionRow]:
+        by_claim: dict[str, _Held[Proposition]] = {name: [] for name in ids}
+        rows = await self.store.nodes(say.PROPOSITION, ids, EVERY)
+        for session_id, one in _decoded(rows, Proposition):
+            by_claim[one.claim_id].append((session_id, one))
+        return [
+            answers.PropositionRow(
+                claim_id=name,
+                statement=_latest(held).statement,
+                status=_status(held),
+                sessions=len(held),
+                changed_at=_latest(held).changed_at,
+            )
+            for name, held in by_claim.items()
+            if held
+        ]
+
+    async def _held(self, claim_id: str) -> _Held[Proposition]:
+        held = _decoded(await self.store.nodes(say.PROPOSITION, [claim_id], EVERY), Proposition)
+        if not held:
+            text = f"no session holds a proposition `{claim_id[:64]}`"
+            raise BeliefdError(Code.PROPOSITION_NOT_FOUND, text, {"path": "claim_id"})
+        return held
+
+    async def _around(
+        self, claim_id: str
+    ) -> tuple[_Held[Evidence], _Held[Intent], _Held[SpeculativeHypothesis]]:
+        store = self.store
+        # INVARIANT: evidence is what plays that role in the graph; nothing else is shown as such.
+        linked = {
+            (link.session_id, link.first_kind, link.first_id)
+            for link in await store.links(say.EVIDENCE_FOR_PROPOSITION, claim_id)
+        }
+        pieces: _Held[Evidence] = []
+        for kind in say.EVIDENCE_KINDS:
+            rows = await store.nodes(kind, [claim_id], EVERY)
+            pieces += _decoded((row for row in rows if (row.session_id, *row.key) in linked), Evidence)
+        pieces.sort(key=lambda piece: (piece[1].linked_at or "", piece[1].evidence_id))
+        intents = _decoded(await store.nodes(say.INTENT, [claim_id], MOST + 1), Intent)
+        ideas = _decoded(
+            await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST + 1), SpeculativeHypothesis
+        )
+        return pieces, intents, ideas
+
+
+def _decoded(rows: Iterable[NodeRow], kind: type[T]) -> _Held[T]:
+    return [(row.session_id, msgspec.json.decode(row.document, type=kind)) for row in rows]
+
+
+def _status(held: _Held[Proposition]) -> EpistemicStatus:
+    return combined("quarantined" if one.quarantined else one.status for _, one in held)
+
+
+def _latest(held: _Held[Proposition]) -> Proposition:
+    return max(held, key=lambda one: (one[1].changed_at, one[0]))[1]
+
+
+def _holding(session_id: str, one: Proposition) -> answers.Holding:
+    return view_of(answers.Holding, one, session_id=session_id, evidence_ids=list(one.evidence_ids))
+
+
+def _evidence_entry(session_id: str, one: Evidence, revisions: dict[str, int]) -> answers.EvidenceEntry:
+    return view_of(
+        answers.EvidenceEntry,
+        one,
+        session_id=session_id,
+        run_id=one.execution_id,
+        counts=revisions.get(session_id) == one.revision,
+    )
+
+
+def _intent_entry(session_id: str, one: Intent) -> answers.IntentEntry:
+    return view_of(
+        answers.IntentEntry,
+        one,
+        session_id=session_id,
+        type=one.change.type,
+        to_status=one.change.to_status,
+        evidence_ids=list(one.change.evidence_ids),
+        proposed_by=one.proposer.id,
+        history=list(one.history),
+    )
+
+
+def _idea_entry(session_id: str, one: SpeculativeHypothesis) -> answers.IdeaEntry:
+    return view_of(answers.IdeaEntry, one, session_id=session_id)

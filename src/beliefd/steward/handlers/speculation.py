@@ -1,0 +1,53 @@
+"""Handlers of speculation: ideas about a claim."""
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from beliefd.kernel.speculation.commands import Speculate
+from beliefd.kernel.speculation.events import Speculated
+from beliefd.kernel.speculation.state import SpeculativeHypothesis
+from beliefd.protocol import firewall_answers as answers
+from beliefd.protocol.firewall_operations import SpeculationRequest
+from beliefd.protocol.wire import bind, convert
+from beliefd.steward.call import Call
+from beliefd.steward.handlers.shared import as_recorded, page
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.submitting import Submit, submit_for
+
+
+class SpeculationHandlers(Struct, frozen=True):
+    """Ideas, which are never refused and never evidence."""
+
+    positions: Positions
+    submit: Submit
+
+    async def speculate(self, call: Call) -> answers.SpeculationAnswer:
+        asked = convert(bind(as_recorded(call.body), call.path), SpeculationRequest)
+        command = Speculate(claim_id=asked.claim_id, hypotheses=asked.hypotheses)
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, Speculated)
+        missed = event.links_attempted - event.links_created
+        return answers.SpeculationAnswer(
+            hypotheses=[_hypothesis(one) for one in event.hypotheses],
+            links=answers.Links(
+                session=len(event.hypotheses),
+                proposition_attempted=event.links_attempted,
+                proposition_created=event.links_created,
+            ),
+            # A soft failure is told, so that nobody relies on the link; what was noted stands all the same.
+            soft_failures=[f"there is no proposition `{asked.claim_id}` to link to"] if missed else [],
+            audit_event_id=outcome.head.event_id,
+        )
+
+    async def list_hypotheses(self, call: Call) -> answers.HypothesisPage:
+        session = (await self.positions.existing(call.session_id)).session
+        held: list[SpeculativeHypothesis] = [
+            one
+            for one in (session.speculation.ideas[name] for name in session.speculation.ideas)
+            if isinstance(one, SpeculativeHypothesis)
+        ]
+        shown, after = page(held, call, lambda one: one.hypothesis_id)
+        return answers.HypothesisPage(hypotheses=[_hypothesis(one) for one in shown], next=after)
+
+
+def _hypothesis(one: SpeculativeHypothesis) -> answers.HypothesisView:
+    return answers.HypothesisView(**asdict(one))

@@ -1,0 +1,255 @@
+"""Handlers of the symbolic state: what it is, proposals to change it, tools, capabilities, memory."""
+
+import hashlib
+import secrets
+
+import msgspec
+from msgspec import Struct
+
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.capabilities import Capability
+from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
+from beliefd.kernel.substrate.events import (
+    Arbitrated,
+    CandidateResult,
+    CapabilityIssued,
+    CapabilityRevoked,
+    OutcomeRecorded,
+    Remembered,
+)
+from beliefd.kernel.substrate.memory_entry import MemoryEntry
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
+from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState
+from beliefd.kernel.values import seconds
+from beliefd.ledger.envelope import LedgerBroken, read
+from beliefd.ledger.replay import Position
+from beliefd.protocol import substrate_answers as answers
+from beliefd.protocol.substrate_operations import CallRequest, CapabilityRequest, ProposalRequest
+from beliefd.protocol.wire import bind, convert
+from beliefd.steward.call import Call
+from beliefd.steward.effects.tools import ToolCalls, call_id_of
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, presented
+from beliefd.steward.handlers.shared import as_recorded, view_of
+from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.submitting import Submit, submit_for
+from beliefd.stores.base import Store
+from beliefd.tools.biscuit import Signer
+from beliefd.tools.registry import Registry
+
+
+class StateHandlers(Struct, frozen=True):
+    """The symbolic state, now and at earlier snapshots."""
+
+    store: Store
+    positions: Positions
+    in_force: PolicyInForce
+
+    async def show_state(self, call: Call) -> answers.StateAnswer:
+        position = await self.positions.existing(call.session_id)
+        policy, policy_hash = self.in_force.policy, self.in_force.hash
+        if (at := call.query["at"]) is not None and at != position.session.substrate.state_snapshot_id:
+            position = await self._at_snapshot(position, at)
+            policy, policy_hash = await self._policy_at(position)
+        session = position.session
+        return answers.StateAnswer(
+            state_snapshot_id=session.substrate.state_snapshot_id,
+            state_version=session.substrate.state_version,
+            f_sparse={**policy.constraints, **dict(session.substrate.symbolic_state)},
+            mode=session.substrate.mode,
+            seq=position.head.seq,
+            policy_hash=policy_hash,
+        )
+
+    async def _at_snapshot(self, position: Position, snapshot_id: str) -> Position:
+        session = position.session
+        if snapshot_id == GENESIS_SNAPSHOT:
+            seq: int | None = 1
+        elif snapshot_id in session.substrate.snapshots:
+            seq = await self.store.seq_of(session.session_id, snapshot_id)
+        else:
+            raise invalid(f"no snapshot `{snapshot_id[:64]}` in this session", "at")
+        past = None if seq is None else await self.positions.at(session.session_id, seq)
+        if past is None:
+            raise LedgerBroken(seq or 0, snapshot_id, "the event that made this snapshot is not there")
+        return past
+
+    async def _policy_at(self, position: Position) -> tuple[Policy, str]:
+        """The policy that an event was decided under: its constraints are part of the state that it saw."""
+        entries = await self.store.entries(position.session.session_id, position.head.seq - 1, 1)
+        name = read(entries[0].record).policy_hash
+        document = await self.store.policy(name)
+        if document is None:
+            raise LedgerBroken(position.head.seq, position.head.event_id, f"policy `{name}` is not known")
+        return msgspec.json.decode(document, type=Policy), name
+
+
+class ProposalHandlers(Struct, frozen=True):
+    """Proposals, and the calls that come of them."""
+
+    submit: Submit
+    signer: Signer | None
+    registry: Registry
+    tools: ToolCalls
+
+    async def propose(self, call: Call) -> answers.ProposalAnswer:
+        asked = convert(bind(as_recorded(call.body), call.path), ProposalRequest)
+        candidates: list[Candidate] = []
+        proofs: list[Proof | None] = []
+        for candidate in asked.candidates:
+            if isinstance(candidate, CallRequest):
+                capability_id, narrowed, proof = presented(candidate.capability_token, self.signer)
+                proofs.append(proof)
+                candidates.append(
+                    CallCandidate(
+                        tool_id=candidate.tool_id,
+                        args=candidate.args,
+                        capability_id=capability_id,
+                        idempotency_key=candidate.idempotency_key,
+                        narrowed=narrowed,
+                    )
+                )
+            else:
+                proofs.append(None)
+                candidates.append(candidate)
+        command = Propose(
+            provenance=asked.provenance,
+            candidates=tuple(candidates),
+            state_snapshot_id=asked.state_snapshot_id,
+        )
+        outcome, event = await submit_for(
+            call, self.submit, call.session_id, command, Arbitrated, tuple(proofs)
+        )
+        recorded = await self.tools.run_scheduled_calls(outcome, event.results)
+        return answers.ProposalAnswer(
+            state_snapshot_id=outcome.session.substrate.state_snapshot_id,
+            results=list(map(candidate_answer, event.results, recorded)),
+            mode=outcome.session.substrate.mode,
+            audit_event_id=outcome.head.event_id,
+        )
+
+    async def list_tools(self, _: Call) -> answers.ToolList:
+        return answers.ToolList(tools=[view_of(answers.ToolView, tool) for tool in self.registry.all()])
+
+
+def candidate_answer(result: CandidateResult, recorded: OutcomeRecorded | None) -> answers.CandidateAnswer:
+    """A verdict in the words of the protocol, with what is recorded of its call."""
+    call_id = call_id_of(result)
+    return answers.CandidateAnswer(
+        verdict=result.verdict,
+        reason_code=result.reason_code,
+        on_fail=result.on_fail,
+        reasons=list(result.reasons),
+        result=None if recorded is None else recorded.result,
+        status=None if call_id is None else ("scheduled" if recorded is None else recorded.call.status),
+        error="" if recorded is None else recorded.error,
+        call_id=call_id,
+        approval_id=None if result.approval is None else result.approval.approval_id,
+        content_hash=None if result.approval is None else result.approval.content_hash,
+    )
+
+
+class CapabilityHandlers(Struct, frozen=True):
+    """Capabilities, and the tokens that prove them."""
+
+    positions: Positions
+    submit: Submit
+    signer: Signer | None
+
+    async def issue_capability(self, call: Call) -> answers.IssuedCapability:
+        asked = convert(call.body, CapabilityRequest)
+        signer = self.signer if asked.signed else None
+        if asked.signed and signer is None:
+            raise invalid("this server has no key to sign tokens with", "$.signed")
+        if signer is not None:
+            signer.public_key  # noqa: B018 - what is missing for signing is found out before anything is issued
+        parent = None
+        if asked.parent_token is not None:
+            # A token that proves nothing is put before the kernel all the same: its refusal is on record.
+            parent = await self._proven_parent(asked.session_id, asked.parent_token) or UNPROVEN
+        secret = secrets.token_urlsafe(32)
+        command = IssueCapability(
+            agent_id=asked.agent_id,
+            scope=asked.scope,
+            expires_in_seconds=asked.expires_in_seconds,
+            secret_hash=hashlib.sha256(secret.encode()).hexdigest(),
+            parent=parent,
+        )
+        _, event = await submit_for(call, self.submit, asked.session_id, command, CapabilityIssued)
+        capability = event.capability
+        token = f"{capability.capability_id}.{secret}"
+        return answers.IssuedCapability(
+            # Of a signed capability nobody knows the secret: the signature is all that proves it.
+            token=token if signer is None else signer.sign(asked.session_id, capability),
+            capability=_capability(f"{asked.session_id}/{capability.capability_id}", capability),
+            public_key=None if signer is None else signer.public_key,
+        )
+
+    async def _proven_parent(self, session_id: str, token: str) -> str | None:
+        """The capability that is to be handed on; one that its holder has narrowed down is another one."""
+        session = (await self.positions.existing(session_id)).session
+        capability_id, narrowed, proof = presented(token, self.signer)
+        return None if narrowed else check_token(session, capability_id, proof)[0]
+
+    async def show_capability(self, call: Call) -> answers.CapabilityView:
+        session = (await self.positions.existing(call.session_id)).session
+        capability = session.substrate.capabilities.get(call.path["capability_id"])
+        if capability is None:
+            raise _no_capability(call.path["capability_id"])
+        return _capability(f"{call.session_id}/{capability.capability_id}", capability)
+
+    async def revoke_capability(self, call: Call) -> answers.CapabilityView:
+        """Named as `<session>/<capability>`, the way it was issued."""
+        session_id, slash, capability_id = call.path["capability_id"].partition("/")
+        if not slash:
+            raise _no_capability(session_id)
+        command = RevokeCapability(capability_id=capability_id)
+        _, event = await submit_for(call, self.submit, session_id, command, CapabilityRevoked)
+        return _capability(call.path["capability_id"], event.capability)
+
+
+def _capability(name: str, capability: Capability) -> answers.CapabilityView:
+    return view_of(answers.CapabilityView, capability, capability_id=name, session_id=name.partition("/")[0])
+
+
+def _no_capability(name: str) -> BeliefdError:
+    return BeliefdError(Code.NOT_FOUND, f"no capability `{name[:64]}`", {"path": "capability_id"})
+
+
+class MemoryHandlers(Struct, frozen=True):
+    """Entries leave the view when they expire, never the ledger."""
+
+    positions: Positions
+    submit: Submit
+    environment: Environment
+
+    async def remember(self, call: Call) -> answers.MemoryAnswer:
+        command = Remember(entry=convert(bind(as_recorded(call.body), call.path), MemoryEntry))
+        outcome, _ = await submit_for(call, self.submit, call.session_id, command, Remembered)
+        state = outcome.session.substrate.memory[command.entry.memory_id]
+        view = _memory(state, self.environment.now())
+        return answers.MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
+
+    async def list_memory(self, call: Call) -> answers.MemoryPage:
+        """What has not expired; entries leave the view, never the ledger."""
+        session = (await self.positions.existing(call.session_id)).session
+        now = self.environment.now()
+        views = [_memory(session.substrate.memory[name], now) for name in sorted(session.substrate.memory)]
+        live = [view for view in views if view.expires_at is None or seconds(view.expires_at) > seconds(now)]
+        if call.query["show"] == "review":
+            live = [view for view in live if view.review_due]
+        return answers.MemoryPage(entries=live)
+
+
+def _memory(state: MemoryState, now: str) -> answers.MemoryView:
+    review_at = state.entry.review_at
+    return answers.MemoryView(
+        entry=state.entry,
+        confirmed=state.confirmed,
+        remembered_at=state.remembered_at,
+        expires_at=state.expires_at,
+        review_due=state.entry.conflict_state != "none"
+        or (review_at is not None and seconds(review_at) <= seconds(now)),
+    )

@@ -1,0 +1,154 @@
+"""Handlers of ledgers that come and go: export, import, and the merge of replicas that were apart."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
+from io import BytesIO
+from itertools import islice
+
+from msgspec import Struct
+
+from beliefd.kernel.beliefs.commands import Eliminate, Merge, ReplicaElimination
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.event import Refused
+from beliefd.kernel.experiments.events import EvidenceLinked
+from beliefd.ledger.chain import genesis_hash
+from beliefd.ledger.envelope import command_of, read
+from beliefd.ledger.replay import Position
+from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_line, read_export
+from beliefd.ledger.verify import verify
+from beliefd.protocol.answers import Answer, Imported, snapshot_of
+from beliefd.steward.call import Call
+from beliefd.steward.failures import too_many_writers
+from beliefd.steward.handlers.beliefs import answer_to
+from beliefd.steward.handlers.ledger import policy_documents
+from beliefd.steward.projections import all_projected
+from beliefd.steward.write.positions import Positions, existing_head
+from beliefd.steward.write.submitting import Submit
+from beliefd.stores.base import INBOX, Append, HeadMoved, Store
+
+MERGE_ATTEMPTS = 50
+EXPORT_CHUNK = 256
+"""Lines that travel together."""
+
+
+class TransferHandlers(Struct, frozen=True):
+    """Ledgers out, ledgers in, and what two replicas know together."""
+
+    store: Store
+    positions: Positions
+    submit: Submit
+
+    async def export(self, call: Call) -> AsyncGenerator[bytes, None]:
+        session_id = call.session_id
+        head = await existing_head(self.store, session_id)
+        entries = [entry for entry in await self.store.entries(session_id) if entry.seq <= head.seq]
+        yield header_line(session_id, head, await policy_documents(self.store, entries))
+        lines = entry_lines(entries)
+        while chunk := b"".join(islice(lines, EXPORT_CHUNK)):
+            yield chunk
+
+    async def import_ledger(self, call: Call) -> Imported:
+        """Take a foreign ledger in, whole and byte for byte, after everything in it has been recomputed."""
+        exported, position = await asyncio.to_thread(read_and_verify, BytesIO(call.body))
+        session_id = exported.header.session_id
+        projected = all_projected(position.session)
+        for row in projected.get(INBOX, ()):
+            # Ids are the exporter's choice: a foreign ledger must not take what waits in another session.
+            (approval_id,) = row.key
+            known = await self.store.inbox_row(approval_id)
+            if known is not None and known.session_id != session_id:
+                raise BeliefdError(Code.CONFLICT, f"approval `{approval_id}` belongs to another session here")
+        batch = Append(
+            session_id=session_id,
+            expected=None,
+            entries=exported.entries,
+            created_at=read(exported.entries[0].record).ts,
+            policies=list(exported.policy_documents.items()),
+            projected=projected,
+        )
+        try:
+            await self.store.append(batch)
+        except HeadMoved:
+            raise BeliefdError(
+                Code.CONFLICT, f"session `{session_id}` is here already; merge the replica instead"
+            ) from None
+        return Imported(
+            session_id=session_id,
+            events=len(exported.entries),
+            snapshot=snapshot_of(position.session, position.head),
+        )
+
+    async def merge(self, call: Call) -> Answer:
+        """Record the union of both replicas' eliminations; the event names the head of each side.
+
+        Either side can merge the other, in any order and any number of times: the survivors are the same.
+        """
+        session_id = call.session_id
+        exported, replica = await asyncio.to_thread(read_and_verify, BytesIO(call.body))
+        own = await self.positions.existing(session_id)
+        if genesis_hash(own.session) != genesis_hash(replica.session):
+            raise invalid(
+                "the ledger is not a replica of this session: its genesis is another", "$.session_id"
+            )
+        eliminations = tuple(await asyncio.to_thread(_eliminations, exported))
+        for _ in range(MERGE_ATTEMPTS):
+            command = Merge(
+                genesis_hash=genesis_hash(own.session),
+                own_head=own.head,
+                replica_head=replica.head,
+                eliminations=eliminations,
+            )
+            try:
+                merged = await self.submit(session_id, command, call.principal, if_match=own.head.event_id)
+            except BeliefdError as error:
+                if error.code is not Code.CONFLICT:
+                    raise
+                own = await self.positions.existing(session_id)
+            else:
+                return answer_to(merged)
+        raise too_many_writers()
+
+
+def read_and_verify(lines: Iterable[bytes]) -> tuple[Exported, Position]:
+    try:
+        exported = read_export(lines)
+    except BadExport as error:
+        raise BeliefdError(Code.INVALID_REQUEST, str(error), {"path": f"line {error.line}"}) from None
+    header = exported.header
+    result, position = verify(exported.entries, header.session_id, header.policies, header.head)
+    if not result.ok or position is None:
+        bad = result.first_bad
+        raise BeliefdError(
+            Code.LEDGER_BROKEN,
+            "the ledger is empty" if bad is None else f"event {bad.seq}: {bad.reason}",
+            None if bad is None else {"seq": bad.seq, "event_id": bad.event_id, "reason": bad.reason},
+        )
+    return exported, position
+
+
+def _eliminations(exported: Exported) -> list[ReplicaElimination]:
+    """Every elimination the replica knows of, once each, however often it was merged back and forth."""
+    found: dict[str, ReplicaElimination] = {}
+    for sealed in exported.entries:
+        entry = read(sealed.record)
+        command = command_of(entry)
+        if isinstance(entry.delta, Refused):
+            continue
+        if isinstance(command, Eliminate):
+            found[entry.event_id] = ReplicaElimination(
+                event_id=entry.event_id,
+                source_id=command.source_id,
+                observation_id=command.observation_id,
+                eliminated=command.eliminated,
+            )
+        elif isinstance(entry.delta, EvidenceLinked) and entry.delta.eliminated:
+            found[entry.event_id] = ReplicaElimination(
+                event_id=entry.event_id,
+                source_id=entry.delta.evidence.execution_id,
+                observation_id=entry.delta.evidence.evidence_id,
+                eliminated=entry.delta.eliminated,
+            )
+        elif isinstance(command, Merge):
+            for item in command.eliminations:
+                found.setdefault(item.event_id, item)
+    return list(found.values())

@@ -1,0 +1,286 @@
+"""Handlers that measure uncertainty, and of the calibration sets that are kept for it."""
+
+from collections import Counter
+from typing import Any, Final
+
+from msgspec import Struct
+
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.policy import UncertaintyPolicy
+from beliefd.protocol import uncertainty_messages as messages
+from beliefd.protocol.uncertainty_messages import CalibrationAnswer, MeasuredUncertainty
+from beliefd.protocol.wire import bind, convert
+from beliefd.steward.call import Call
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.measuring import many
+from beliefd.steward.handlers.shared import view_of
+from beliefd.steward.offload import HEAVY_ITEMS, offload
+from beliefd.steward.policies import PolicyInForce
+from beliefd.stores.base import CalibrationRow, Store
+from beliefd.uncertainty.calibrations import (
+    CalibrationSet,
+    calibrated,
+    decoded,
+    drifted,
+    encoded,
+    joined,
+    version_hash,
+)
+from beliefd.uncertainty.confidence_score import confidence_score, fit_isotonic, fit_temperature
+from beliefd.uncertainty.conformal import Calibrated
+from beliefd.uncertainty.equivalence.judges import MOST_ANSWERS, RECHECKED, Judges
+from beliefd.uncertainty.equivalence.port import Judge
+from beliefd.uncertainty.model_disagreement import model_disagreement
+from beliefd.uncertainty.result import Measured
+from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
+
+Answers = messages.MeasureSemanticEntropy | messages.MeasureModelDisagreement
+
+
+class UncertaintyHandlers(Struct, frozen=True):
+    """Measuring, without a session and without a record."""
+
+    store: Store
+    in_force: PolicyInForce
+    judges: Judges
+
+    async def measure_semantic_entropy(self, call: Call) -> MeasuredUncertainty:
+        asked = convert(call.body, messages.MeasureSemanticEntropy)
+        return await offload(_heavy(asked), _entropy, asked, self.judges, self.in_force.policy.uncertainty)
+
+    async def measure_model_disagreement(self, call: Call) -> MeasuredUncertainty:
+        asked = convert(call.body, messages.MeasureModelDisagreement)
+        return await offload(
+            _heavy(asked), _disagreement, asked, self.judges, self.in_force.policy.uncertainty
+        )
+
+    async def measure_confidence(self, call: Call) -> MeasuredUncertainty:
+        asked = convert(call.body, messages.MeasureConfidence)
+        return await offload(
+            asked.calibration is not None, _confidence, asked, self.in_force.policy.uncertainty
+        )
+
+    async def measure_conformal_set(self, call: Call) -> MeasuredUncertainty:
+        asked = await offload(
+            _rows(call.body) > HEAVY_ITEMS, convert, call.body, messages.MeasureConformalSet
+        )
+        if (asked.calibration is None) == (asked.calibration_set is None):
+            raise invalid("give either `calibration` or `calibration_set`", "$.calibration")
+        row = None
+        if asked.calibration_set is not None:
+            row = await kept(self.store, asked.calibration_set, asked.calibration_version)
+        elif asked.calibration_version is not None:
+            raise invalid("only a kept set has versions; leave it out", "$.calibration_version")
+        return await offload(True, _conformal, asked, row, self.in_force.policy.uncertainty)
+
+
+def _heavy(asked: Answers) -> bool:
+    """Models are loaded and asked off the event loop, however few the answers."""
+    return asked.judge != "lexical" or many(asked.answers)
+
+
+def _entropy(
+    asked: messages.MeasureSemanticEntropy, judges: Judges, policy: UncertaintyPolicy
+) -> MeasuredUncertainty:
+    if asked.kind == "nearest_neighbour":
+        if asked.judge != "lexical":
+            raise invalid("nearest-neighbour entropy asks no judge; leave it out", "$.judge")
+        if asked.token_logprobs is not None:
+            raise invalid("nearest-neighbour entropy weighs no answers; leave it out", "$.token_logprobs")
+        return answered(nearest_neighbour_entropy(asked.answers, policy))
+    judge, recheck = _judge(asked, judges)
+    return answered(semantic_entropy(asked.answers, judge, asked.token_logprobs, policy, recheck))
+
+
+def _disagreement(
+    asked: messages.MeasureModelDisagreement, judges: Judges, policy: UncertaintyPolicy
+) -> MeasuredUncertainty:
+    judge, recheck = _judge(asked, judges)
+    return answered(model_disagreement(asked.answers, judge, policy, recheck))
+
+
+def _judge(asked: Answers, judges: Judges) -> tuple[Judge, int]:
+    """The judge that is asked for, and how many pairs to ask it about twice."""
+    most = MOST_ANSWERS.get(asked.judge, messages.MAX_ANSWERS)
+    if len(asked.answers) > most:
+        raise invalid(f"the judge `{asked.judge}` compares at most {most} answers", "$.answers")
+    return judges.named(asked.judge), RECHECKED.get(asked.judge, 0)
+
+
+def _confidence(asked: messages.MeasureConfidence, policy: UncertaintyPolicy) -> MeasuredUncertainty:
+    calibration = None
+    if (given := asked.calibration) is not None:
+        fit = fit_temperature if given.kind == "temperature" else fit_isotonic
+        calibration = fit(given.confidences, given.correct)
+    return answered(confidence_score(asked.confidence, asked.token_logprobs, calibration, policy))
+
+
+def _conformal(
+    asked: messages.MeasureConformalSet, row: CalibrationRow | None, policy: UncertaintyPolicy
+) -> MeasuredUncertainty:
+    from beliefd.uncertainty.conformal import conformal_set, drift
+
+    found = _given(asked, asked.calibration) if asked.calibration is not None else _kept(asked, row)
+    measured, labels = conformal_set(found, asked.probabilities, asked.labels, asked.group, policy)
+    warning = drift(found, asked.recent)
+    return answered(measured, list(labels), warning, None if row is None else row.sha256)
+
+
+def _kept(asked: messages.MeasureConformalSet, row: CalibrationRow | None) -> Calibrated:
+    assert row is not None  # noqa: S101
+    given = decoded(row.document)
+    if given.columns is not None and given.columns != len(asked.probabilities):
+        raise invalid(
+            f"{len(asked.probabilities)} labels, but {given.columns} in the calibration set",
+            "$.probabilities",
+        )
+    if asked.score not in (None, given.score):
+        raise invalid(f"the calibration set has `{given.score}` scores; leave it out", "$.score")
+    return calibrated(given, asked.alpha)
+
+
+def _given(asked: messages.MeasureConformalSet, given: messages.ConformalCalibration) -> Calibrated:
+    from beliefd.uncertainty.conformal import calibrate, scores_of
+
+    if given.probabilities and len(given.probabilities[0]) != len(asked.probabilities):
+        raise invalid(
+            f"{len(asked.probabilities)} labels, but {len(given.probabilities[0])} in the calibration",
+            "$.probabilities",
+        )
+    if len(given.labels) != len(given.probabilities):
+        raise invalid(
+            f"{len(given.probabilities)} rows, but {len(given.labels)} labels", "$.calibration.labels"
+        )
+    if not given.probabilities:
+        raise invalid("the calibration set is empty", "$.calibration")
+    score = asked.score or "lac"
+    scores = scores_of(given.probabilities, given.labels, score)
+    return calibrate(scores, asked.alpha, score, groups=given.groups)
+
+
+def answered(
+    found: Measured,
+    labels: list[str] | None = None,
+    warning: str | None = None,
+    calibration: str | None = None,
+) -> MeasuredUncertainty:
+    told = found.uncertainty
+    return view_of(
+        MeasuredUncertainty,
+        found,
+        method=told.method,
+        value=told.value,
+        interpretation=told.interpretation,
+        gate_recommendation=told.gate_recommendation,
+        clusters=[list(members) for members in found.clusters],
+        labels=labels,
+        warning=warning,
+        calibration=calibration,
+    )
+
+
+def _rows(body: Any) -> int:
+    given = body.get("calibration")
+    rows = given.get("probabilities") if isinstance(given, dict) else None
+    return len(rows) if isinstance(rows, list) else 0
+
+
+ATTEMPTS: Final = 20
+Given = messages.StoreCalibration | messages.AppendCalibration
+
+
+class CalibrationHandlers(Struct, frozen=True):
+    """Calibration sets, each version kept."""
+
+    store: Store
+    environment: Environment
+
+    async def store_calibration(self, call: Call) -> CalibrationAnswer:
+        """A new version that takes the place of the old one; the same set again makes none."""
+        asked = await offload(True, convert, bind(call.body, call.path), messages.StoreCalibration)
+        new = await offload(True, _scored, asked, asked.model, asked.score)
+        document = await offload(True, encoded, new)
+        for _ in range(ATTEMPTS):
+            newest = await self.store.calibration(asked.name)
+            if newest is not None and newest.document == document:
+                return await offload(True, described, newest)
+            if (row := await self._add_version(asked.name, newest, document)) is not None:
+                return await offload(True, described, row)
+        raise _contended(asked.name)
+
+    async def append_calibration(self, call: Call) -> CalibrationAnswer:
+        """A new version with more scores, and a warning if they do not look like those before them."""
+        asked = await offload(True, convert, bind(call.body, call.path), messages.AppendCalibration)
+        for _ in range(ATTEMPTS):
+            newest = await kept(self.store, asked.name)
+            old = await offload(True, decoded, newest.document)
+            new = await offload(True, _scored, asked, old.model, old.score)
+            document = await offload(True, lambda old=old, new=new: encoded(joined(old, new)))
+            if (row := await self._add_version(asked.name, newest, document)) is not None:
+                warning = await offload(True, drifted, old, new.scores)
+                return await offload(True, described, row, warning)
+        raise _contended(asked.name)
+
+    async def show_calibration(self, call: Call) -> CalibrationAnswer:
+        return await offload(
+            True, described, await kept(self.store, call.path["name"], call.query["version"])
+        )
+
+    async def _add_version(
+        self, name: str, newest: CalibrationRow | None, document: bytes
+    ) -> CalibrationRow | None:
+        """The next version, or None if somebody else was faster."""
+        row = CalibrationRow(
+            name=name,
+            version=1 if newest is None else newest.version + 1,
+            sha256=version_hash(document),
+            created_at=self.environment.now(),
+            document=document,
+        )
+        return row if await self.store.add_calibration(row) else None
+
+
+async def kept(store: Store, name: str, version: int | None = None) -> CalibrationRow:
+    row = await store.calibration(name, version)
+    if row is None:
+        which = "" if version is None else f"version {version} of a "
+        raise BeliefdError(Code.NOT_FOUND, f"there is no {which}calibration set `{name[:64]}`")
+    return row
+
+
+def _scored(asked: Given, model: str, score: messages.ScoreKind) -> CalibrationSet:
+    from beliefd.uncertainty.conformal import scores_of
+
+    if (asked.scores is None) == (asked.probabilities is None):
+        raise invalid("give either `scores` or `probabilities` with `labels`", "$.scores")
+    if not asked.probabilities and not asked.scores:
+        raise invalid("the calibration set is empty", "$.scores")
+    if asked.probabilities is None:
+        return CalibrationSet(model=model, score=score, scores=asked.scores or (), groups=asked.groups)
+    scores = scores_of(asked.probabilities, asked.labels or (), score)
+    return CalibrationSet(
+        model=model,
+        score=score,
+        scores=tuple(scores.tolist()),
+        columns=len(asked.probabilities[0]),
+        groups=asked.groups,
+    )
+
+
+def described(row: CalibrationRow, warning: str | None = None) -> CalibrationAnswer:
+    found = decoded(row.document)
+    sizes = Counter(found.groups or ())
+    return view_of(
+        CalibrationAnswer,
+        row,
+        model=found.model,
+        score=found.score,
+        count=len(found.scores),
+        groups=dict(sorted(sizes.items())),
+        least_alpha=1 / (min(sizes.values(), default=len(found.scores)) + 1),
+        warning=warning,
+    )
+
+
+def _contended(name: str) -> BeliefdError:
+    return BeliefdError(Code.CONFLICT, f"the calibration set `{name[:64]}` keeps changing; try again")

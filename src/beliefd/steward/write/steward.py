@@ -1,0 +1,62 @@
+"""The write path: load, decide, seal, append, evolve, answer. There is no other.
+
+Commands to one session wait in its queue, which decides them one after the other on the newest state and
+appends them at the expected head. If the head has moved (another process was faster) it loads the difference
+and decides again. Answers go out only after the commit.
+"""
+
+import asyncio
+from collections import Counter
+
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.commands import Command
+from beliefd.kernel.values import Principal
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments, FactFinder
+from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.session_queue import SessionQueues
+from beliefd.steward.write.turn import Counts, Outcome, Ports, QueuedCommand
+from beliefd.stores.base import Store
+
+
+class Steward:
+    """INVARIANT: every event in every ledger went through a `Turn`, and `decide` allowed or refused it."""
+
+    def __init__(
+        self,
+        store: Store,
+        positions: Positions,
+        in_force: PolicyInForce,
+        finder: FactFinder,
+        environment: Environment,
+    ) -> None:
+        self.store = store
+        self.positions = positions
+        self.in_force = in_force
+        self.finder = finder
+        self.environment = environment
+        self.counts = Counts(Counter())
+        self.queues = SessionQueues(
+            Ports(store, positions, in_force, finder, environment, self.counts, stored_policies=set())
+        )
+
+    def submit(
+        self,
+        session_id: str,
+        command: Command,
+        principal: Principal,
+        *,
+        if_match: str | None = None,
+        key: str | None = None,
+        attachments: Attachments = NO_ATTACHMENTS,
+    ) -> "asyncio.Future[Outcome]":
+        """Queue a command; commands submitted in order are decided in order."""
+        done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self.queues.add(QueuedCommand(session_id, command, principal, if_match, key, attachments, done))
+        return done
+
+    async def declare(
+        self, command: DeclareSession, principal: Principal, *, key: str | None = None
+    ) -> Outcome:
+        return await self.submit(self.environment.new_id(), command, principal, key=key)

@@ -1,0 +1,61 @@
+"""Submitting a command on a caller's behalf."""
+
+import asyncio
+from typing import Protocol, TypeVar
+
+from beliefd.kernel.commands import Command
+from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.event import Refused
+from beliefd.kernel.values import Principal
+from beliefd.steward.call import Call
+from beliefd.steward.facts.call_facts import Proof
+from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments
+from beliefd.steward.write.turn import Outcome
+
+E = TypeVar("E")
+
+
+class Submit(Protocol):
+    """`Steward.submit`: the one way to have something written."""
+
+    def __call__(
+        self,
+        session_id: str,
+        command: Command,
+        principal: Principal,
+        *,
+        if_match: str | None = None,
+        key: str | None = None,
+        attachments: Attachments = NO_ATTACHMENTS,
+    ) -> "asyncio.Future[Outcome]": ...
+
+
+async def submit_for(
+    call: Call,
+    submit: Submit,
+    session_id: str,
+    command: Command,
+    kind: type[E],
+    proofs: tuple[Proof | None, ...] = (),
+) -> tuple[Outcome, E]:
+    """Submit what a caller asks for; a `kind` of event comes of it, or the error that a refusal names."""
+    outcome = await submit(
+        session_id,
+        command,
+        call.principal,
+        if_match=call.if_match,
+        key=call.key,
+        attachments=Attachments(call.origin, proofs),
+    )
+    raise_if_refused(outcome)
+    assert isinstance(outcome.event, kind)  # noqa: S101 - what is not refused is what the command leads to
+    return outcome, outcome.event
+
+
+def raise_if_refused(outcome: Outcome) -> None:
+    """A refusal is answered with its error, which names the event that records it."""
+    event = outcome.event
+    if isinstance(event, Refused):
+        raise BeliefdError(
+            event.code, event.message, {**event.details, "audit_event_id": outcome.head.event_id}
+        )
