@@ -16,7 +16,7 @@ from beliefd.protocol.wire import convert
 
 ROOTS: dict[str, Any] = {
     **{operation.name: operation.body for operation in OPERATIONS if operation.body is not None},
-    **PARAMS,
+    **{str(name): params for name, params in PARAMS.items()},
 }
 KEY = "a key.with [dots]"
 

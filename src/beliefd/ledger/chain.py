@@ -21,7 +21,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.values import PROTOCOL, Principal
 
 STATE_HASH_EVERY: Final = 256
-"""Every so many events the envelope carries the hash of the whole state, to check snapshots against."""
+"""Once per so many events the envelope holds the hash of the whole state, to check snapshots against."""
 
 
 GROWING: Final = (
@@ -63,7 +63,7 @@ class Sealed(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The envelope, typed. `payload` stays raw: folding does not need it, re-deciding decodes it."""
+    """The envelope, typed. `payload` stays raw: folding does not need it, deciding again decodes it."""
 
     actor: Principal
     delta: Event
@@ -84,7 +84,7 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Link(Struct, frozen=True, gc=False):
-    """What folding needs of an envelope. The rest is scanned but not built: half the work of reading it."""
+    """What folding needs of an envelope. Not building the rest halves the time to read it."""
 
     delta: Event
     prev_hash: str
@@ -108,7 +108,7 @@ def read(record: bytes) -> Entry:
 
 def read_links(records: Sequence[bytes]) -> list[Link]:
     try:
-        return list(map(_read_elimination, records))  # almost all are, and one kind reads faster
+        return list(map(_read_elimination, records))  # almost all are eliminations, and one type reads faster
     except msgspec.ValidationError:
         return [_read_link(record) for record in records]
 
@@ -141,7 +141,7 @@ def policy_hash(policy: Policy) -> str:
 
 
 def genesis_hash(session: Session) -> str:
-    """What the first entry's `prev_hash` must be: a chain cannot be grafted onto another session."""
+    """What the first entry's `prev_hash` must be, so that a chain belongs to one session."""
     return digest(
         {
             "ontology": msgspec.to_builtins(session.ontology),
@@ -180,7 +180,7 @@ def state_document(session: Session) -> dict[str, Any]:
 
 
 def state_hash_due(session: Session, seq: int) -> bool:
-    """Every 256 events; less often the more a state holds, so that the cost per event stays the same."""
+    """Once per 256 events; less often the more a state holds, so that the cost per event stays the same."""
     if seq % STATE_HASH_EVERY:
         return False  # nor can it be due at a multiple of that
     held = sum(len(getattr(session, name)) for name in GROWING)
@@ -190,7 +190,7 @@ def state_hash_due(session: Session, seq: int) -> bool:
 def seal(
     before: Session | None, command: Command, event: Event, after: Session, head: Head | None, facts: Facts
 ) -> Sealed:
-    """Chain one decided command onto `head` (None: the session begins)."""
+    """The entry of one decided command, linked to `head` (None: the session begins)."""
     seq = 1 if head is None else head.seq + 1
     after_hash = after.survivors.digest
     envelope: dict[str, Any] = {
@@ -219,7 +219,7 @@ def seal(
 
 
 def _holds_texts_only(command: Command, event: Event) -> bool:
-    """An elimination is made of texts and of what justifies it: nothing else in it has to be looked at."""
+    """Apart from its justification, an elimination holds texts only, which need no check."""
     return type(command) is Eliminate and type(event) is Eliminated and is_plain(command.justification, 2)
 
 
