@@ -4,9 +4,9 @@ import json
 
 import httpx
 import pytest
+from beliefd.kernel.experiments.params import PARAMS
 
 from beliefd.kernel.errors import Code
-from beliefd.kernel.firewall.params import PARAMS
 from beliefd.protocol.operations import BY_NAME
 from tests.http.calls import ELIMINATE, JSON, ONTOLOGY, declare, error_of, head, url
 

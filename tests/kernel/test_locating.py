@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from beliefd.kernel.experiments.params import PARAMS
 from msgspec import inspect
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.params import PARAMS
 from beliefd.kernel.locating import KNOWN_FIELDS, MESSAGE_LENGTH, located
 from beliefd.kernel.values import Principal
 from beliefd.protocol.operations import BY_NAME, OPERATIONS

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect
 
 from beliefd.http.replies import Answered, RawHeaders, Reply
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.ledger.chain import LedgerBroken
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.steward.handle import ledger_broken
 from beliefd.stores.base import StorageUnavailable
 

@@ -11,14 +11,16 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
+from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate
+from beliefd.kernel.beliefs.events import Eliminated
 from beliefd.kernel.canonical import canonical_envelope, digest, is_plain
-from beliefd.kernel.commands import VERBS, Command, DeclareSession, Eliminate, Head, verb_of
+from beliefd.kernel.commands import VERBS, Command, verb_of
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Eliminated, Event
+from beliefd.kernel.events import Event
 from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import PROTOCOL, Principal
+from beliefd.kernel.values import PROTOCOL, Head, Principal
 
 STATE_HASH_EVERY: Final = 256
 """Once per so many events the envelope holds the hash of the whole state, to check snapshots against."""
@@ -147,7 +149,7 @@ def genesis_hash(session: Session) -> str:
             "ontology": msgspec.to_builtins(session.ontology),
             "protocol": PROTOCOL,
             "session_id": session.session_id,
-            "universe_hash": session.survivors.universe.digest.hex(),
+            "universe_hash": session.beliefs.survivors.universe.digest.hex(),
         }
     )
 
@@ -168,10 +170,10 @@ def state_document(session: Session) -> dict[str, Any]:
         for name in session.__struct_fields__
         if name not in ("ontology", "options", "metadata", "survivors", "obligations", *GROWING)
     }
-    document["survivors_hash"] = session.survivors.digest
+    document["survivors_hash"] = session.beliefs.survivors.digest
     # The order of entry is part of the state (the latest active one is *the* active one): a list keeps it.
     document["obligations"] = [
-        [oid, msgspec.to_builtins(obligation)] for oid, obligation in session.obligations.items()
+        [oid, msgspec.to_builtins(obligation)] for oid, obligation in session.beliefs.obligations.items()
     ]
     for name in GROWING:
         held = getattr(session, name)
@@ -192,7 +194,7 @@ def seal(
 ) -> Sealed:
     """The entry of one decided command, linked to `head` (None: the session begins)."""
     seq = 1 if head is None else head.seq + 1
-    after_hash = after.survivors.digest
+    after_hash = after.beliefs.survivors.digest
     envelope: dict[str, Any] = {
         "actor": {"id": facts.principal.id, "role": facts.principal.role.value, "tier": facts.principal.tier},
         "delta": msgspec.to_builtins(event),
@@ -204,7 +206,7 @@ def seal(
         "seq": seq,
         "session_id": after.session_id,
         "survivors_after_hash": after_hash,
-        "survivors_before_hash": after_hash if before is None else before.survivors.digest,
+        "survivors_before_hash": after_hash if before is None else before.beliefs.survivors.digest,
         "ts": facts.now,
         "verb": verb_of(command),
     }

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.evolve import begin, evolve
-from beliefd.kernel.firewall.events import ClaimSpeculated, Speculated
-from beliefd.kernel.firewall.lanes import GROUNDED, SPECULATIVE, Lane
+from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
+from beliefd.kernel.speculation.lanes import GROUNDED, SPECULATIVE, Lane
 from beliefd.kernel.state import Session, grounded
-from beliefd.ledger.chain import Entry, declaration, state_document
+from beliefd.ledger.envelope import Entry, declaration
+from beliefd.ledger.state_hash import state_document
 
 
 def lane_of(entry: Entry) -> Lane:

@@ -8,20 +8,21 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from beliefd.kernel.commands import Command, Head
+from beliefd.kernel.commands import Command
 from beliefd.kernel.decide import decide
 from beliefd.kernel.events import Event
 from beliefd.kernel.evolve import begin, evolve, evolve_all
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.ledger.chain import (
+from beliefd.kernel.values import Head
+from beliefd.ledger.chain import genesis_hash
+from beliefd.ledger.envelope import (
     Entry,
     LedgerBroken,
     Sealed,
     command_of,
     declaration,
-    genesis_hash,
     head_of,
     read,
     read_links,
@@ -177,8 +178,8 @@ def redecide(
 
 def without(command: Command, sources: frozenset[str]) -> Command | None:
     """The command without what `sources` contributed to it; None if nothing is left."""
-    from beliefd.kernel.commands import Eliminate, Merge
-    from beliefd.kernel.firewall.commands import LinkEvidence
+    from beliefd.kernel.beliefs.commands import Eliminate, Merge
+    from beliefd.kernel.experiments.commands import LinkEvidence
 
     if isinstance(command, Eliminate):
         return None if command.source_id in sources else command

@@ -11,11 +11,10 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
-from beliefd.kernel.commands import Head
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.values import PROTOCOL, Id
-from beliefd.ledger.chain import Sealed
-from beliefd.ledger.strict_json import Unreadable, loads
+from beliefd.kernel.strict_json import Unreadable, loads
+from beliefd.kernel.values import PROTOCOL, Head, Id
+from beliefd.ledger.envelope import Sealed
 
 FORMAT: Final = "beliefd-ledger/1"
 

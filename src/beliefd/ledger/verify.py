@@ -19,27 +19,18 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import NotCanonical, canonical
-from beliefd.kernel.commands import Command, Head
+from beliefd.kernel.commands import Command
 from beliefd.kernel.decide import decide
 from beliefd.kernel.events import Event
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import PROTOCOL
-from beliefd.ledger.chain import (
-    Entry,
-    LedgerBroken,
-    Sealed,
-    command_of,
-    declaration,
-    genesis_hash,
-    head_of,
-    read,
-    state_hash,
-    state_hash_due,
-)
+from beliefd.kernel.strict_json import loads
+from beliefd.kernel.values import PROTOCOL, Head
+from beliefd.ledger.chain import genesis_hash
+from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, command_of, declaration, head_of, read
 from beliefd.ledger.replay import Position, facts_of
-from beliefd.ledger.strict_json import loads
+from beliefd.ledger.state_hash import state_hash, state_hash_due
 
 TEXTS: Final = frozenset({"reason", "message", "details", "caveats", "text", "remedy"})
 
@@ -175,9 +166,9 @@ def _check_decision(entry: Entry, command: Command, before: Session | None, poli
 def _check_state(entry: Entry, begun: Session, before: Session | None, place: int) -> Session:
     # INVARIANT: only a delta that `decide` made is folded; any other may name what the state does not hold.
     after = begun if before is None else evolve(before, entry.delta)
-    if entry.survivors_before_hash != begun.survivors.digest:
+    if entry.survivors_before_hash != begun.beliefs.survivors.digest:
         raise _Broken("its `survivors_before_hash` is not that of the replayed state")
-    if entry.survivors_after_hash != after.survivors.digest:
+    if entry.survivors_after_hash != after.beliefs.survivors.digest:
         raise _Broken("its `survivors_after_hash` is not that of the replayed state")
     if entry.state_hash != (state_hash(after) if state_hash_due(after, place) else None):
         raise _Broken("its `state_hash` is not that of the replayed state, or not where one is due")
