@@ -76,6 +76,17 @@ def test_a_call_that_cannot_be_read_is_named_by_its_path(tmp_path: Path) -> None
     assert answer("policy", "explain", *options, code=2)["error"]["code"] == "INVALID_REQUEST"
 
 
+def test_a_candidate_of_an_unknown_kind_is_told_the_known_ones(tmp_path: Path, data: Path) -> None:
+    session = answer("session", "declare", "a", "b", "--data", data)["session_id"]
+    proposal = _written(tmp_path, proposal=[{"kind": "call"}])["proposal"]
+    error = answer("state", "propose", session, proposal, "--data", data, code=2)["error"]
+    assert error["message"] == "`call` is not one of delta, tool_call"
+    assert error["details"] == {"path": "$.candidates[0].kind"}
+    told = beliefd("state", "propose", session, proposal, "--data", data)
+    assert "`call` is not one of delta, tool_call" in told.stderr
+    assert "$.candidates[0].kind" in told.stderr
+
+
 TOOL_MODULE = '''
 from beliefd.tools import tool
 

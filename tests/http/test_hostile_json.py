@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from beliefd.kernel.errors import Code
+from beliefd.kernel.experiments.params import PARAMS
 from beliefd.protocol.operations import BY_NAME
 from tests.http.calls import ELIMINATE, JSON, ONTOLOGY, declare, error_of, head, url
 
@@ -213,3 +214,47 @@ def test_an_empty_body_is_an_object_without_fields(http: httpx.Client) -> None:
     assert answer.json()["approved"] is False
     chunked = http.post(f"/v1/sessions/{session_id}/terminate", content=iter([b"", b""]))
     assert chunked.json()["approved"] is False
+
+
+# case: (where it is posted, body, message, path)
+CLOSED_SETS: dict[str, tuple[str, object, str, str]] = {
+    "an unknown tag": (
+        "proposals",
+        {"source": "s", "candidates": [{"kind": "call"}]},
+        "`call` is not one of delta, tool_call",
+        "$.candidates[0].kind",
+    ),
+    "no tag": (
+        "proposals",
+        {"source": "s", "candidates": [{"tool": "t"}]},
+        "object missing required field `kind`; it must be one of delta, tool_call",
+        "$.candidates[0].kind",
+    ),
+    "an unknown template": (
+        "experiments",
+        {"spec": {"claim_id": "c", "template": "bootstrap"}},
+        f"`bootstrap` is not one of {', '.join(sorted(PARAMS))}",
+        "$.spec.template",
+    ),
+    "a field that is nearly right": (
+        "eliminate",
+        {**ELIMINATE, "eliminate": []},
+        "unknown field `eliminate`; known: `eliminated`, `verb`, `source_id`, `observation_id`, ",
+        "$.eliminate",
+    ),
+    "another verb": (
+        "eliminate",
+        {**ELIMINATE, "verb": "REMOVE"},
+        "`REMOVE` is not `ELIMINATE`",
+        "$.verb",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CLOSED_SETS)
+def test_what_is_in_no_closed_set_is_told_what_is(case: str, http: httpx.Client, victim: str) -> None:
+    place, body, message, path = CLOSED_SETS[case]
+    answer = http.post(f"/v1/sessions/{victim}/{place}", json=body)
+    error = error_of(answer, 400, Code.INVALID_REQUEST)
+    assert error["details"] == {"path": path}
+    assert error["message"].startswith(message), error["message"]

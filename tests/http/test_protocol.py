@@ -84,7 +84,7 @@ def test_a_caller_that_falls_silent_in_a_request_is_let_go(beginning: bytes, pla
     connection.close()
 
 
-@pytest.mark.parametrize("query", ["", "?"], ids=["the short way", "the long way"])
+@pytest.mark.parametrize("query", ["", "?"], ids=["answered directly", "by the application"])
 def test_a_connection_that_nobody_uses_any_more_is_closed(
     query: str, place: Place, near: httpx.Client
 ) -> None:

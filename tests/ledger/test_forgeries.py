@@ -3,13 +3,16 @@
 Each forgery is shown to the verifier of this package and, where hashes alone can tell, to the one in node.
 """
 
+import inspect
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.ledger import verify as verification
 from tests.conformance.node import verify_with_node
 from tests.ledger.ledgers import (
     Envelope,
@@ -52,6 +55,12 @@ def test_the_ledger_that_is_forged_below_is_sound() -> None:
     assert result.checked == LAST
     head = ENTRIES[-1]["hash"]
     assert verify_with_node(joined(HEADER, ENTRIES)) == (0, f"ok {LAST} events, head {head}")
+
+
+def test_the_steps_run_in_the_order_in_which_they_are_numbered() -> None:
+    numbered = re.findall(r"^  (\d)\. (\w+):", verification.__doc__ or "", re.MULTILINE)
+    called = re.findall(r"_check_(\w+)\(", inspect.getsource(verification._check_entry))[1:]
+    assert numbered == [(str(number), name) for number, name in enumerate(called, 1)]
 
 
 def test_every_kind_of_event_is_in_it() -> None:

@@ -197,10 +197,10 @@ def _server(
 
 
 def uvicorn_settings() -> dict[str, Any]:
-    from beliefd.http.protocol import Protocol
+    from beliefd.http.protocol_choice import choose_protocol
 
     return {
-        "http": Protocol,
+        "http": choose_protocol(),
         "ws": "none",
         "proxy_headers": False,
         "access_log": False,

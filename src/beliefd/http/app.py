@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from beliefd import __version__
 from beliefd.http.direct import Verbs
-from beliefd.http.errors import defect, guarded, no_such_path, not_offered
+from beliefd.http.errors import answer_or_error, defect, no_such_path, not_offered
 from beliefd.http.openapi import openapi_document
 from beliefd.http.replies import Answered, Reply
 from beliefd.http.surface import Surface
@@ -31,7 +31,7 @@ CLOSE_SECONDS: Final = 5.0
 
 
 class Application(Starlette):
-    """An operation's path leads straight to its handler; Starlette's router sees only what is left."""
+    """Answers the paths of operations itself; Starlette's router gets all others."""
 
     def __init__(self, runtime: Runtime, chores: Sequence[Chore], close_runtime: bool) -> None:
         self.surface = Surface(runtime)
@@ -56,7 +56,7 @@ class Application(Starlette):
 
     def _page(self, page: Callable[[], Awaitable[Answered]]) -> Callable[[Request], Awaitable[Answered]]:
         async def endpoint(_: Request) -> Answered:
-            return await guarded(page())
+            return await answer_or_error(page())
 
         return endpoint
 
@@ -82,7 +82,7 @@ class Application(Starlette):
 
 
 def create_app(runtime: Runtime, chores: Sequence[Chore] = (), *, close_runtime: bool = True) -> Application:
-    """`chores` go on beside the requests for as long as the server is up."""
+    """`chores` run beside the requests for as long as the server does."""
     return Application(runtime, chores, close_runtime)
 
 

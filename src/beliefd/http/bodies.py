@@ -16,7 +16,7 @@ PARSE_IN_THREAD: Final = 256 * 1024
 
 
 async def read_body(operation: Operation, headers: Headers, receive: Receive) -> Any:
-    """The body as the operation wants it: a JSON object, or the bytes of its lines."""
+    """The body in the form that the operation takes: a JSON object, or the bytes of its lines."""
     data = await _read(headers, receive, operation.max_body)
     if data:
         check_content(headers, operation.body_media)
@@ -28,9 +28,9 @@ async def read_body(operation: Operation, headers: Headers, receive: Receive) ->
 
 
 async def _read(headers: Headers, receive: Receive, limit: int) -> bytes:
-    """All bytes, if they are not too many. The rest is read off and dropped, so that the answer arrives."""
+    """All bytes, if they are not too many. The rest is read and dropped, so that the answer arrives."""
     if "Expect" in headers and _announced(headers) > limit:
-        raise _too_large(limit)  # the caller asks before it sends, and the answer is no
+        raise _too_large(limit)  # the caller asks before it sends
     chunks: list[bytes] = []
     size, more = 0, True
     while more and size <= max(limit, DRAIN_LIMIT):

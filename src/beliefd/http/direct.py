@@ -1,7 +1,7 @@
-"""Verbs on the short way: from the parser to the steward and back, without a task, a scope or a router.
+"""Verbs that are answered directly: from the parser to the steward and back, without ASGI.
 
-Only what waits for nothing but the steward goes here: a whole, small request of a caller who is known.
-Everything else, and everything in doubt, goes through the application. The answers are the same.
+Only requests that wait for nothing but the steward are answered so: small ones, read completely, of a caller
+who is known. All others, and all that may be wrong, go to the application. The answers are the same.
 """
 
 import time
@@ -27,7 +27,7 @@ from beliefd.steward.handlers.beliefs import VERBS, answer_to, submit_verb
 from beliefd.steward.write.turn import Outcome
 
 MAX_BODY: Final = 16 * 1024
-"""Nothing in a body of this size is worth a thread."""
+"""A body of this size is parsed faster than a thread is started."""
 MAX_PATH: Final = 512
 KNOWN_PATHS: Final = 4096
 
@@ -47,7 +47,7 @@ class Verbs:
         self.find: Callable[[bytes], Verb | None] = lru_cache(KNOWN_PATHS)(self._find)
 
     def _find(self, url: bytes) -> Verb | None:
-        """What a POST to a plain path asks for, if it is a verb; whatever is wrong is said elsewhere."""
+        """The verb that a POST to a plain path asks for; None leaves the request to the application."""
         if len(url) > MAX_PATH or not url.startswith(b"/") or b"?" in url or b"#" in url:
             return None
         found = self._surface.routes.find(url)
@@ -62,7 +62,7 @@ class Verbs:
     def begin(
         self, verb: Verb, raw_headers: Iterable[tuple[bytes, bytes]], body: bytes
     ) -> "Future[Outcome] | Reply | None":
-        """The command under way, or the reply if it is turned away; None if this is not the way for it."""
+        """Submit the command, or refuse it; None if only the application can answer it."""
         surface, operation = self._surface, verb.operation
         try:
             headers = read_headers(raw_headers)

@@ -1,4 +1,4 @@
-"""One error shape on the wire, and the status that goes with each code."""
+"""One error shape on the wire, and one status per code."""
 
 import asyncio
 import logging
@@ -60,7 +60,7 @@ def not_offered(method: str, offered: Iterable[str]) -> Reply:
     if "GET" in allowed:
         allowed.add("HEAD")
     listed = ", ".join(sorted(allowed))
-    error = BeliefdError(Code.METHOD_NOT_ALLOWED, f"`{method}` is not offered here; there is {listed}")
+    error = BeliefdError(Code.METHOD_NOT_ALLOWED, f"`{method}` is not offered here; offered: {listed}")
     return error_reply(error, [(b"allow", listed.encode())])
 
 
@@ -72,8 +72,8 @@ def defect() -> Reply:
     return error_reply(BeliefdError(Code.INTERNAL, "an unexpected error; it has been logged"))
 
 
-async def guarded(work: Awaitable[Answered]) -> Answered:
-    """INVARIANT: whatever happens inside, the caller sees one error shape and never a stack trace."""
+async def answer_or_error(work: Awaitable[Answered]) -> Answered:
+    """INVARIANT: whatever fails inside, the caller sees one error shape and never a stack trace."""
     try:
         return await work
     except (Exception, asyncio.CancelledError) as error:
@@ -85,7 +85,7 @@ def reply_to_failure(error: Exception | asyncio.CancelledError) -> Reply:
     if isinstance(told, BeliefdError):
         return error_reply(told)
     if isinstance(error, asyncio.CancelledError):
-        # Nothing but the end of the server cancels a request. Its caller may have been about to be answered.
+        # Only the end of the server cancels a request, and by then it may have been carried out.
         message = "the server is stopping; it is not known whether this was carried out"
         return error_reply(BeliefdError(Code.STORAGE_UNAVAILABLE, message))
     if isinstance(error, ClientDisconnect):

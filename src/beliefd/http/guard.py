@@ -1,4 +1,4 @@
-"""Who may speak at all: tokens, and on a laptop without tokens, only this machine's own programs."""
+"""Who may make requests: holders of tokens; on a server without tokens, programs of the same machine."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,7 +16,7 @@ LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 def known_principal(
     headers: Headers, authenticator: Authenticator, origins: Sequence[str]
 ) -> Principal | None:
-    """The speaker, if the store need not be asked who it is; refuses the pages that `principal_of` does."""
+    """The caller, if it is known without asking the store; refuses the pages that `principal_of` refuses."""
     if _is_from_a_page(headers) and foreign_origin(headers) not in origins:
         _refuse_foreign_pages(headers)
     authorization = headers.get("Authorization")
@@ -28,7 +28,7 @@ def known_principal(
 
 
 async def principal_of(headers: Headers, authenticator: Authenticator, origins: Sequence[str]) -> Principal:
-    """The speaker, unless a web page speaks that neither this server nor policy (`origins`) knows."""
+    """The caller; refuses web pages that are neither this server's nor allowed by policy (`origins`)."""
     known = known_principal(headers, authenticator, origins)
     if known is not None:
         return known
@@ -52,7 +52,7 @@ def _is_from_a_page(headers: Headers) -> bool:
 
 
 def _refuse_foreign_pages(headers: Headers) -> None:
-    """A browser says where a request comes from; pages of other sites have no business here."""
+    """Browsers send the origin of a request along; pages of other sites are refused."""
     if (origin := foreign_origin(headers)) is not None:
         message = f"requests from `{origin[:64]}` are not accepted"
         raise BeliefdError(Code.FORBIDDEN, message, {"path": "Origin"})

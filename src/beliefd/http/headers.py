@@ -1,4 +1,4 @@
-"""The headers that mean something here, each read once and strictly."""
+"""The headers that the server acts on, each read once and strictly."""
 
 import re
 from collections.abc import Iterable
@@ -44,12 +44,12 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers:
         elif known in LISTS:
             headers[known] += f", {value.decode('latin-1')}"
         else:
-            # Which of the two counts is a matter of taste, and a proxy may have another taste.
+            # Which of the two counts is not defined, and a proxy may choose the other one.
             raise invalid(f"header {known} is given twice", known)
     return headers
 
 
-# Quoted as HTTP has it, or bare as people type it; anything else names no event.
+# Quoted as in HTTP, or bare as people type it; anything else names no event.
 _TAG = re.compile(r'\*|(W/)?"[!#-+\--~]{1,512}"|[0-9A-Za-z._:-]{1,512}')
 
 
@@ -64,7 +64,7 @@ def expected_heads(if_match: str) -> list[str]:
 
 
 def is_known(if_none_match: str | None, etag: str) -> bool:
-    """Does the caller hold this version already? Here weak tags are as good as strong ones."""
+    """Does the caller have this version already? For reading, weak tags match as strong ones do."""
     if if_none_match is None:
         return False
     tags = [item.strip() for item in if_none_match.split(",")]
@@ -72,18 +72,18 @@ def is_known(if_none_match: str | None, etag: str) -> bool:
 
 
 def check_content(headers: Headers, media: str) -> None:
-    """Refuse a body that says it is something else; one that says nothing is taken at its word."""
+    """Refuse a body whose headers declare another type; one without a type is read as the expected one."""
     _check_content(headers.get("Content-Type"), headers.get("Content-Encoding"), media)
 
 
 UNSAID = "application/x-www-form-urlencoded"
-"""What curl and Python's urllib put on every body when nobody said anything."""
+"""What curl and Python's urllib declare for every body when they are given no type."""
 
 
 @lru_cache(256)
 def _check_content(given: str | None, encoding: str | None, media: str) -> None:
     if encoding is not None and encoding.strip().lower() != "identity":
-        message = f"Content-Encoding `{encoding[:64]}` is not supported; send the body as it is"
+        message = f"Content-Encoding `{encoding[:64]}` is not supported; send the body without encoding"
         raise BeliefdError(Code.UNSUPPORTED_MEDIA_TYPE, message, {"path": "Content-Encoding"})
     if given is None:
         return

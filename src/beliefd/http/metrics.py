@@ -1,4 +1,4 @@
-"""Counters in Prometheus' text format. No label ever carries a session id or anything an agent wrote."""
+"""Counters in Prometheus' text format. No label holds a session id or anything that an agent wrote."""
 
 import time
 from bisect import bisect_left
@@ -12,7 +12,7 @@ BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 
 
 class Metrics:
-    """What the surface has seen; what was decided is counted by the steward."""
+    """Counts requests and their durations; the steward counts what was decided."""
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()

@@ -1,15 +1,22 @@
-"""HTTP/1.1 as uvicorn speaks it, with what a stranger can abuse taken care of.
+"""HTTP/1.1 as uvicorn speaks it, with bounds on what a stranger may send, and small verbs without ASGI.
 
-What cannot be read as a request is answered in the one error shape, heads are bounded, a caller that falls
-silent in the middle of a request is let go, and an answer leaves in one packet instead of two.
+What cannot be read as a request is answered in the one error shape, heads are bounded, a connection that
+falls silent in the middle of a request is closed, and an answer is sent in one packet instead of two. uvicorn
+offers none of this: the class uses its internals, which are listed in `INTERNALS` (docs/adr/0021).
 """
 
 import asyncio
 import time
+from concurrent.futures import Future
+from operator import attrgetter
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from starlette.types import Receive, Scope, Send
+from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from beliefd.http.direct import MAX_BODY, Verb, Verbs
 from beliefd.http.replies import Reply
@@ -23,6 +30,34 @@ MAX_HEAD: Final = 64 * 1024
 SILENCE_SECONDS: Final = 30.0
 """How long the next bytes of a request may take."""
 CORK: Final = 64 * 1024
+"""Bytes that are kept to be sent together."""
+
+INTERNALS: Final = (
+    "app",
+    "cycle.disconnected",
+    "cycle.keep_alive",
+    "cycle.message_event",
+    "cycle.response_complete",
+    "expect_100_continue",
+    "flow.read_paused",
+    "flow.resume_reading",
+    "flow.write_paused",
+    "headers",
+    "loop",
+    "on_response_complete",
+    "parser.get_http_version",
+    "parser.get_method",
+    "parser.should_keep_alive",
+    "parser.should_upgrade",
+    "pipeline",
+    "scope",
+    "server_state.default_headers",
+    "server_state.total_requests",
+    "timeout_keep_alive",
+    "transport",
+    "url",
+)
+"""What `Protocol` and `Exchange` use of uvicorn's class besides the callbacks that they override."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -63,7 +98,7 @@ class Protocol(HttpToolsProtocol):
         if self._verbs is not None and self._is_ordinary():
             self._verb = self._verbs.find(self.url)
         if self._verb is None:
-            self._take_long_way()
+            self._pass_to_application()
 
     def on_body(self, body: bytes) -> None:
         if self._verb is None:
@@ -71,7 +106,7 @@ class Protocol(HttpToolsProtocol):
             return
         self._body += body
         if len(self._body) > MAX_BODY:
-            self._leave_short_way()
+            self._pass_on_what_came()
 
     def on_message_complete(self) -> None:
         self._in_request = False
@@ -80,10 +115,10 @@ class Protocol(HttpToolsProtocol):
         else:
             super().on_message_complete()
 
-    # -- verbs on the short way ----------------------------------------------------------------------
+    # -- verbs that are answered directly ------------------------------------------------------------
 
     def _is_ordinary(self) -> bool:
-        """A POST on a connection that stays, with nothing before it that is not answered and read."""
+        """A POST on a connection that stays open, with everything before it read and answered."""
         return (
             self.parser.get_method() == b"POST"
             and (self.cycle is None or self.cycle.response_complete)
@@ -92,7 +127,7 @@ class Protocol(HttpToolsProtocol):
             and self.parser.get_http_version() == "1.1"
         )
 
-    def _take_long_way(self) -> None:
+    def _pass_to_application(self) -> None:
         """Only the application needs a scope: it is made here and not when a request begins."""
         url, headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
@@ -100,10 +135,10 @@ class Protocol(HttpToolsProtocol):
         self.scope["headers"] = headers
         super().on_headers_complete()
 
-    def _leave_short_way(self) -> None:
-        """Let the application have the request, with as much of its body as has come."""
+    def _pass_on_what_came(self) -> None:
+        """Pass the request to the application after all, with as much of its body as has come."""
         self._verb, body, self._body = None, self._body, b""
-        self._take_long_way()
+        self._pass_to_application()
         if body:
             super().on_body(body)
 
@@ -111,7 +146,7 @@ class Protocol(HttpToolsProtocol):
         assert self._verbs is not None  # noqa: S101 - that is where the verb comes from
         begun = self._verbs.begin(verb, self.headers, self._body)
         if begun is None:
-            self._leave_short_way()
+            self._pass_on_what_came()
             super().on_message_complete()
             return
         self._verb, self._body = None, b""
@@ -123,7 +158,7 @@ class Protocol(HttpToolsProtocol):
             begun.add_done_callback(exchange.answer)
 
     def answer(self, reply: Reply, keep_alive: bool) -> None:
-        """Send an answer of the short way, and wait for the next request."""
+        """Send the answer to a verb, and wait for the next request."""
         head = (
             _opening.of(reply.status_code, self.server_state.default_headers),
             reply.written_headers,
@@ -135,7 +170,7 @@ class Protocol(HttpToolsProtocol):
         if self.pipeline:
             self.on_response_complete()
             return
-        # uvicorn would set a timer and cancel it for each request; one look now and then does as well.
+        # uvicorn sets and cancels a timer per request; one timer per connection, in `_look`, does as well.
         self.server_state.total_requests += 1
         self.flow.resume_reading()
         self._heard, self._idle = self.loop.time(), True
@@ -156,7 +191,7 @@ class Protocol(HttpToolsProtocol):
         return self.loop.call_later(min(SILENCE_SECONDS, self.timeout_keep_alive), self._look)
 
     def _look(self) -> None:
-        """Close the connection if a request or the rest of one is due too long, and not because of us."""
+        """Close the connection if a request, or the rest of one, did not come in time while we read."""
         silent = self.loop.time() - self._heard
         waiting = self._in_request and not self.flow.read_paused
         if (waiting and silent >= SILENCE_SECONDS) or (self._idle and silent >= self.timeout_keep_alive):
@@ -166,7 +201,7 @@ class Protocol(HttpToolsProtocol):
 
 
 class Exchange:
-    """A verb under way. It stands where uvicorn keeps its own, and knows as much of it as uvicorn asks."""
+    """A verb under way. It stands where uvicorn keeps its cycle, with the attributes that uvicorn reads."""
 
     __slots__ = (
         "_protocol",
@@ -178,7 +213,7 @@ class Exchange:
         "response_complete",
     )
     message_event: Final = asyncio.Event()
-    """Set when the caller leaves; nobody here waits for it."""
+    """uvicorn sets it when the connection is lost; nothing here waits for it."""
 
     def __init__(self, protocol: Protocol, verbs: Verbs, verb: Verb) -> None:
         self._protocol = protocol
@@ -200,7 +235,7 @@ class Exchange:
 
 
 class Opening:
-    """The status line and the server's own headers, put together once for each date that they carry."""
+    """The status line and the server's own headers, joined once per date that they carry."""
 
     def __init__(self) -> None:
         self._headers: list[tuple[bytes, bytes]] = []
@@ -220,7 +255,7 @@ _opening: Final = Opening()
 
 
 class Corked:
-    """A transport that keeps what is written in one turn of the event loop and sends it together."""
+    """A transport that collects what is written in one turn of the event loop and sends it together."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
@@ -237,7 +272,7 @@ class Corked:
             self._flush()
 
     def write_now(self, data: bytes) -> None:
-        """The same for what is whole already: nothing more is to come that it could travel with."""
+        """Write at once: the answer is complete, and nothing more follows that it could be sent with."""
         if self._kept:
             self.write(data)
         elif not self._transport.is_closing():
@@ -245,7 +280,7 @@ class Corked:
 
     def _flush(self) -> None:
         kept, self._kept, self._size = self._kept, [], 0
-        if kept and not self._transport.is_closing():  # the other side may have left since
+        if kept and not self._transport.is_closing():  # the other side may have closed it since
             self._transport.write(b"".join(kept))
 
     def is_closing(self) -> bool:
@@ -257,3 +292,35 @@ class Corked:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
+
+
+def missing_internals() -> list[str]:
+    """What uvicorn's class lacks of `INTERNALS`, seen on a request that is read and never answered."""
+    timer = SimpleNamespace(cancel=lambda: None)
+    loop: Any = SimpleNamespace(time=time.monotonic, call_later=lambda *_: timer, create_task=_discard)
+    config = Config(_no_application, log_config=None, log_level="error", lifespan="off", ws="none")
+    tried, failed = None, []
+    try:
+        tried = Protocol(config, ServerState(), {}, loop)
+        tried.connection_made(asyncio.Transport())
+        tried.data_received(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n")
+    except Exception as error:
+        failed = [f"{type(error).__name__} on a trial request"]
+    return [name for name in INTERNALS if not _has(tried, name)] or failed
+
+
+def _has(protocol: Protocol | None, name: str) -> bool:
+    try:
+        attrgetter(name)(protocol)
+    except AttributeError:
+        return False
+    return True
+
+
+def _discard(work: Any, **_: Any) -> "Future[None]":
+    work.close()
+    return Future()
+
+
+async def _no_application(scope: Scope, receive: Receive, send: Send) -> None:
+    """Never run: the trial request is not answered."""

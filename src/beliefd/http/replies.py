@@ -1,4 +1,4 @@
-"""What goes back over the wire: an answer in one piece, or a stream of chunks."""
+"""What is sent back: an answer in one piece, or a stream of chunks."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 RawHeaders = list[tuple[bytes, bytes]]
 NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
-"""Agents write HTML into their texts; no browser may take an answer for a page."""
+"""Texts of agents may hold HTML; no browser may show an answer as a page."""
 
 
 class Reply(Struct, frozen=True):
@@ -48,13 +48,13 @@ class Reply(Struct, frozen=True):
 
 @lru_cache(16)
 def _written(media: str | None) -> bytes:
-    """What is the same for all answers of one media type."""
+    """The header lines that all answers of one media type share."""
     fixed = b"%s: %s\r\n" % NO_SNIFFING
     return fixed if media is None else b"%scontent-type: %s\r\n" % (fixed, media.encode())
 
 
 class Stream(Struct, frozen=True):
-    """An answer that comes bit by bit. Whatever way it ends, `rest` is closed."""
+    """An answer in chunks. However it ends, `rest` is closed."""
 
     first: bytes
     rest: AsyncGenerator[bytes, None]
@@ -66,7 +66,7 @@ class Stream(Struct, frozen=True):
     async def start(
         cls, chunks: AsyncGenerator[bytes, None], media: str, headers: RawHeaders | None = None
     ) -> "Stream":
-        """Take the first chunk before answering, so that its error still has a status to travel in."""
+        """Take the first chunk before answering, so that an error in it can still set the status."""
         return cls(await anext(chunks, b""), chunks, media, headers or [])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -6,7 +6,7 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from beliefd.http.bodies import read_body
-from beliefd.http.errors import guarded, not_offered
+from beliefd.http.errors import answer_or_error, not_offered
 from beliefd.http.guard import foreign_origin, principal_of
 from beliefd.http.headers import Headers, expected_heads, is_known, read_headers
 from beliefd.http.metrics import Metrics
@@ -48,7 +48,7 @@ class Surface:
         if operation is None:
             answered = not_offered(method, offered)
         else:
-            answered = await guarded(self._answer(operation, values, scope, receive))
+            answered = await answer_or_error(self._answer(operation, values, scope, receive))
         self.metrics.observe(name, answered.status_code, time.perf_counter() - started)
         await answered(scope, receive, send)
         return True

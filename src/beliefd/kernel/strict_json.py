@@ -1,8 +1,8 @@
 """Reading JSON from strangers: no duplicate keys, no NaN, no lone surrogates, bounded depth and numbers.
 
-What most programs send is read by orjson, if writing it again gives the same bytes. The rest goes at the
-speed of the C decoder as long as nothing is wrong. Only a suspicion (a repeated key, a
-number past the bounds, half a surrogate pair, many brackets) leads to a slower pass that names the place.
+What most programs send is read by orjson, if writing it again gives the same bytes. All else is read by the
+C decoder of `json`. Only where something may be wrong (a repeated key, a number past the bounds, half a
+surrogate pair, many brackets) does a slower pass find out whether it is, and where.
 """
 
 import json
@@ -54,10 +54,10 @@ def loads(data: bytes) -> Any:
 
 
 def _verbatim(data: bytes) -> Any:
-    """The value, if writing it gives the very same bytes: then nothing can have got lost in reading it.
+    """The value, if writing it gives the same bytes: then nothing was lost in reading it.
 
     A repeated key, a number that does not fit, white space or another way to write a text show up as a
-    difference, and the careful reader decides whether there is anything wrong with them.
+    difference, and the other readers decide whether they are wrong.
     """
     try:
         value = orjson.loads(data)
@@ -69,7 +69,7 @@ def _verbatim(data: bytes) -> Any:
 
 
 class _Suspicion(Exception):
-    """Something the quick pass does not take; the slow pass finds out whether it is wrong, and where."""
+    """Something the quick pass does not accept; the slow pass finds out whether it is wrong, and where."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def policy_hash(policy: Policy) -> str:
 
 
 def genesis_hash(session: Session) -> str:
-    """What the first entry's `prev_hash` must be: a chain cannot be grafted onto another session."""
+    """What the first entry's `prev_hash` must be, so that a chain belongs to one session."""
     return digest(
         {
             "ontology": msgspec.to_builtins(session.ontology),
@@ -41,7 +41,7 @@ def genesis_hash(session: Session) -> str:
 def seal(
     before: Session | None, command: Command, event: Event, after: Session, head: Head | None, facts: Facts
 ) -> Sealed:
-    """Chain one decided command onto `head` (None: the session begins)."""
+    """The entry of one decided command, linked to `head` (None: the session begins)."""
     seq = 1 if head is None else head.seq + 1
     after_hash = after.beliefs.survivors.digest
     envelope: dict[str, Any] = {
@@ -70,5 +70,5 @@ def seal(
 
 
 def _holds_texts_only(command: Command, event: Event) -> bool:
-    """An elimination is made of texts and of what justifies it: nothing else in it has to be looked at."""
+    """Apart from its justification, an elimination holds texts only, which need no check."""
     return type(command) is Eliminate and type(event) is Eliminated and is_plain(command.justification, 2)

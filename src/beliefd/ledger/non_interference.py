@@ -12,7 +12,7 @@ from beliefd.ledger.state_hash import state_document
 
 
 def lane_of(entry: Entry) -> Lane:
-    """The lane of a record, by what happened and not by what it says."""
+    """The lane of a record, by what was decided and not by what was claimed."""
     return SPECULATIVE if isinstance(entry.delta, Speculated | ClaimSpeculated) else GROUNDED
 
 
@@ -26,7 +26,7 @@ def grounded_hash(session: Session) -> str:
 
 
 def refolded(entries: Iterable[Entry]) -> Session | None:
-    """The state that these records fold to. Links are not looked at: records may have been left out."""
+    """The state that these records fold to. Links are not checked: records may have been left out."""
     session: Session | None = None
     for entry in entries:
         if session is None:

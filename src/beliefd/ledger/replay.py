@@ -40,7 +40,7 @@ class Position(Struct, frozen=True):
 
 
 def fold(entries: Iterable[Sealed], start: Position | None = None) -> Position | None:
-    """Fold entries onto `start`, checking every hash and link on the way.
+    """Fold entries onto `start`, and check every hash and link.
 
     Raises LedgerBroken at the first entry whose bytes, link or place do not hold.
     """
@@ -51,15 +51,15 @@ def fold(entries: Iterable[Sealed], start: Position | None = None) -> Position |
     while position is not None and (chunk := list(islice(rest, CHUNK))):
         hashes = [sealed.hash for sealed in chunk]
         records = [sealed.record for sealed in chunk]
-        position = _all_at_once(records, position, hashes) or _one_by_one(chunk, position)
+        position = _fold_chunk(records, position, hashes) or _fold_one_by_one(chunk, position)
     return position
 
 
 class Folding:
-    """A fold in progress that is fed bare records: the hash of each must be the link of the next.
+    """A fold in progress over records without their hashes: the hash of each must be the link of the next.
 
-    Whether the last hash is the right one only the head can tell, and where exactly a chunk does not hold
-    only whole entries can: both are the caller's to ask.
+    The caller compares the last hash with the head. If a chunk does not hold, the caller folds whole entries
+    to find out which of them is wrong.
     """
 
     def __init__(self, start: Position | None) -> None:
@@ -71,7 +71,7 @@ class Folding:
             self.position = _begun(Sealed(1, "", first, sha256(first).hexdigest()))
         if records:
             start = self.position
-            self.position = _all_at_once(records, start)
+            self.position = _fold_chunk(records, start)
             if self.position is None:
                 raise LedgerBroken(start.head.seq + 1, None, "from here on it does not hold together")
 
@@ -86,8 +86,8 @@ def _begun(sealed: Sealed) -> Position:
     return Position(session, Head(seq=1, event_id=entry.event_id, hash=sealed.hash))
 
 
-def _all_at_once(records: list[bytes], start: Position, promised: list[str] | None = None) -> Position | None:
-    """The same checks as one by one, in loops that run fast; None where anything does not hold."""
+def _fold_chunk(records: list[bytes], start: Position, promised: list[str] | None = None) -> Position | None:
+    """The checks of `_fold_one_by_one`, but in fast loops; None if any of them fails."""
     hashes = [sha256(record).hexdigest() for record in records]
     if promised is not None and hashes != promised:
         return None
@@ -104,15 +104,15 @@ def _all_at_once(records: list[bytes], start: Position, promised: list[str] | No
     return Position(session, Head(seq=last.seq, event_id=last.event_id, hash=hashes[-1]))
 
 
-def _one_by_one(chunk: list[Sealed], start: Position) -> Position:
-    """Slower, but it can name the first entry that does not hold."""
+def _fold_one_by_one(chunk: list[Sealed], start: Position) -> Position:
+    """Slower, but it names the first entry that does not hold."""
     session, head = start.session, start.head
     for sealed in chunk:
         entry = _read(sealed)
         _check(sealed, entry, head.seq + 1, head.hash)
         try:
             session = evolve(session, entry.delta)
-        except KeyError as error:  # what `decide` never made, `evolve` cannot fold
+        except KeyError as error:  # `evolve` folds only what `decide` made
             raise LedgerBroken(sealed.seq, sealed.event_id, f"it does not follow: {error}") from None
         head = head_of(sealed)
     return Position(session, head)
@@ -177,7 +177,7 @@ def redecide(
 
 
 def without(command: Command, sources: frozenset[str]) -> Command | None:
-    """The command as it would have been, had `sources` never spoken; None where nothing is left of it."""
+    """The command without what `sources` contributed to it; None if nothing is left."""
     from beliefd.kernel.beliefs.commands import Eliminate, Merge
     from beliefd.kernel.experiments.commands import LinkEvidence
 

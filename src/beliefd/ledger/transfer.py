@@ -1,4 +1,4 @@
-"""Ledgers as JSON Lines: a header line with what a verifier needs, then one entry a line.
+"""Ledgers as JSON Lines: a header line with what a verifier needs, then one line per entry.
 
 The header names the session, the head and the policies; there is no time in it, so that exporting twice
 gives the same bytes.
@@ -37,7 +37,7 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Exported(Struct, frozen=True):
-    """A ledger as read from a file: of its entries nothing has been verified yet.
+    """A ledger as read from a file; its entries are not verified yet.
 
     Policy documents are kept as they came: their hash is over what was written then, not over what this
     version would write.
@@ -110,7 +110,7 @@ def _header(value: dict[str, Any], number: int) -> Header:
 
 def _sealed(value: dict[str, Any], number: int) -> Sealed:
     try:
-        # A head is exactly what an entry must be able to become; the rest is for the verifier.
+        # Any entry may be the head, so these must fit one; the verifier checks the rest.
         place = msgspec.convert({name: value[name] for name in ("seq", "event_id", "hash")}, Head)
         del value["hash"]
         return Sealed(place.seq, place.event_id, canonical(value), place.hash)

@@ -1,12 +1,13 @@
 """Verification: recompute everything an exported ledger claims, and name the first event that does not hold.
 
 For each entry, in order:
-  1. its bytes hash to its hash, and are the canonical form of what they say;
-  2. it reads as an envelope of a protocol we know, for this session, at the next place;
-  3. its link is the hash of the entry before it (for the first: the hash of the session's genesis);
-  4. its survivors hashes are those of the folded state before and after it, and so is its state hash, where
-     one is due;
-  5. deciding its command again under the recorded facts and policy gives the outcome it records.
+  1. bytes: they hash to its hash, and are the canonical form of what they say;
+  2. envelope: it reads as one of a protocol we know, with a command, for this session, at the next place;
+  3. link: it is the hash of the entry before it (for the first: the hash of the session's genesis);
+  4. policy: the one it was decided under is known;
+  5. decision: deciding its command again under the recorded facts and policy gives the outcome it records;
+  6. state: its survivors hashes are those of the folded state before and after it, and so is its state hash,
+     where one is due.
 After the last: the head that was promised is the head that was reached.
 """
 
@@ -18,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import NotCanonical, canonical
+from beliefd.kernel.commands import Command
 from beliefd.kernel.decide import decide
 from beliefd.kernel.events import Event
 from beliefd.kernel.evolve import begin, evolve
@@ -63,7 +65,7 @@ def verify(
     checked = 0
     try:
         for sealed in entries:
-            session = _check(sealed, session_id, session, head, policies)
+            session = _check_entry(sealed, session_id, session, head, policies)
             head = head_of(sealed)
             checked += 1
             if progress is not None:
@@ -87,51 +89,89 @@ def _check_head(head: Head | None, promised: Head | None) -> None:
     raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
 
 
-def _check(
+def _check_entry(
     sealed: Sealed, session_id: str, before: Session | None, head: Head | None, policies: dict[str, Policy]
 ) -> Session:
-    # The place is counted, not read: an entry that lies about its own number is still named rightly.
+    """The steps of one entry, in their order; the state after it."""
+    # The place is counted, not read: an entry that gives a wrong number for itself is still named rightly.
     place = 1 if head is None else head.seq + 1
+    try:
+        _check_bytes(sealed)
+        entry, command = _check_envelope(sealed, session_id, place)
+        begun = _check_link(entry, before, head)
+        policy = _check_policy(entry, policies)
+        _check_decision(entry, command, before, policy)
+        return _check_state(entry, begun, before, place)
+    except _Broken as broken:
+        raise LedgerBroken(place, sealed.event_id, str(broken)) from None
 
-    def broken(reason: str) -> LedgerBroken:
-        return LedgerBroken(place, sealed.event_id, reason)
 
-    # 1. bytes
+class _Broken(Exception):
+    """A step does not hold; the text says why."""
+
+
+def _check_bytes(sealed: Sealed) -> None:
     if hashlib.sha256(sealed.record).hexdigest() != sealed.hash:
-        raise broken("its hash does not match its bytes")
+        raise _Broken("its hash does not match its bytes")
     try:
         if canonical(loads(sealed.record)) != sealed.record:
-            raise broken("its bytes are not in canonical form")
+            raise _Broken("its bytes are not in canonical form")
+    except (NotCanonical, ValueError) as error:
+        raise _Broken(f"it cannot be read: {error}") from None
+
+
+def _check_envelope(sealed: Sealed, session_id: str, place: int) -> tuple[Entry, Command]:
+    try:
         entry = read(sealed.record)
         command = command_of(entry)
-    except (msgspec.MsgspecError, NotCanonical, ValueError, KeyError) as error:
-        raise broken(f"it cannot be read: {error}") from None
-    # 2. identity and place
-    _check_place(entry, sealed, session_id, place, broken)
-    # 3. link
+    except (msgspec.MsgspecError, ValueError, KeyError) as error:
+        raise _Broken(f"it cannot be read: {error}") from None
+    if entry.protocol != PROTOCOL:
+        raise _Broken(f"protocol `{entry.protocol}` is not `{PROTOCOL}`")
+    if entry.session_id != session_id:
+        raise _Broken(f"it belongs to session `{entry.session_id}`")
+    if entry.seq != place or sealed.seq != place:
+        raise _Broken(f"it stands at place {place} but says {entry.seq}")
+    if entry.event_id != sealed.event_id:
+        raise _Broken("its event id is not the one it is filed under")
+    return entry, command
+
+
+def _check_link(entry: Entry, before: Session | None, head: Head | None) -> Session:
+    """The state that the entry's command met; for the first, the session as it was declared."""
     if before is None and entry.verb != "DECLARE_SESSION":
-        raise broken("the first event does not declare the session")
-    begun = begin(session_id, declaration(entry)) if before is None else before
+        raise _Broken("the first event does not declare the session")
+    begun = begin(entry.session_id, declaration(entry)) if before is None else before
     if entry.prev_hash != (genesis_hash(begun) if head is None else head.hash):
-        raise broken("its `prev_hash` is not the hash of what comes before it")
-    # 5. the decision (before 4, which folds what was decided)
+        raise _Broken("its `prev_hash` is not the hash of what comes before it")
+    return begun
+
+
+def _check_policy(entry: Entry, policies: dict[str, Policy]) -> Policy:
     policy = policies.get(entry.policy_hash)
     if policy is None:
-        raise broken(f"policy `{entry.policy_hash}` is not known here")
+        raise _Broken(f"policy `{entry.policy_hash}` is not known here")
+    return policy
+
+
+def _check_decision(entry: Entry, command: Command, before: Session | None, policy: Policy) -> None:
     try:
         decided = decide(before, command, facts_of(entry, policy))
-    except (ValueError, OverflowError) as error:  # facts that no steward finds, such as a time that is none
-        raise broken(f"it cannot be decided again: {error}") from None
+    except (ValueError, OverflowError) as error:  # facts that no steward finds, such as an impossible time
+        raise _Broken(f"it cannot be decided again: {error}") from None
     if not same_outcome(decided, entry.delta):
-        raise broken("deciding it again gives another outcome than the one recorded")
-    # 4. state
+        raise _Broken("deciding it again gives another outcome than the one recorded")
+
+
+def _check_state(entry: Entry, begun: Session, before: Session | None, place: int) -> Session:
+    # INVARIANT: only a delta that `decide` made is folded; any other may name what the state does not hold.
     after = begun if before is None else evolve(before, entry.delta)
     if entry.survivors_before_hash != begun.beliefs.survivors.digest:
-        raise broken("its `survivors_before_hash` is not that of the replayed state")
+        raise _Broken("its `survivors_before_hash` is not that of the replayed state")
     if entry.survivors_after_hash != after.beliefs.survivors.digest:
-        raise broken("its `survivors_after_hash` is not that of the replayed state")
+        raise _Broken("its `survivors_after_hash` is not that of the replayed state")
     if entry.state_hash != (state_hash(after) if state_hash_due(after, place) else None):
-        raise broken("its `state_hash` is not that of the replayed state, or not where one is due")
+        raise _Broken("its `state_hash` is not that of the replayed state, or not where one is due")
     return after
 
 
@@ -146,16 +186,3 @@ def _outcome(value: Any) -> Any:
         names = (name for name in value.__struct_fields__ if name not in TEXTS)
         return type(value), {name: _outcome(getattr(value, name)) for name in names}
     return [_outcome(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _check_place(
-    entry: Entry, sealed: Sealed, session_id: str, place: int, broken: Callable[[str], LedgerBroken]
-) -> None:
-    if entry.protocol != PROTOCOL:
-        raise broken(f"protocol `{entry.protocol}` is not `{PROTOCOL}`")
-    if entry.session_id != session_id:
-        raise broken(f"it belongs to session `{entry.session_id}`")
-    if entry.seq != place or sealed.seq != place:
-        raise broken(f"it stands at place {place} but says {entry.seq}")
-    if entry.event_id != sealed.event_id:
-        raise broken("its event id is not the one it is filed under")

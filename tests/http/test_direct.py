@@ -1,4 +1,4 @@
-"""Small verbs take a short way through the server; nobody can tell from the answer."""
+"""Small verbs are answered directly, without the application; nobody can tell from the answer."""
 
 import json
 import re
@@ -30,13 +30,13 @@ CASES: dict[str, tuple[str, bytes, dict[str, str]]] = {
     "a conclusion": ("conclusions", b'{"conclusion_id": "c"}', {}),
     "the end": ("terminate", b"{}", {}),
     "an obligation": ("obligations", b'{"obligation_id": "o", "min_total_eliminations": 1}', {}),
-    "too large for the short way": ("eliminate", BODY[:-2] + b'"' + b"x" * 40_000 + b'": 1}}', {}),
+    "too large to be answered directly": ("eliminate", BODY[:-2] + b'"' + b"x" * 40_000 + b'": 1}}', {}),
     "the connection ends": ("eliminate", BODY, {"Connection": "close"}),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_short_way_answers_as_the_long_one_does(
+def test_verbs_answered_directly_get_the_answer_of_the_application(
     case: str, server: ServerProcess, http: httpx.Client
 ) -> None:
     verb, body, headers = CASES[case]
@@ -48,10 +48,10 @@ def test_the_short_way_answers_as_the_long_one_does(
             connection.request("POST", f"/v1/sessions/{declare(http)}/{verb}{query}", body, headers)
             return connection.answer()
 
-    short = asked("")
+    directly = asked("")
     if case == "with a key":
         headers = {"Idempotency-Key": declare(http)}
-    assert masked(short) == masked(asked("?"))  # a query, even an empty one, goes the long way
+    assert masked(directly) == masked(asked("?"))  # a query, even an empty one, goes to the application
 
 
 def masked(answer: Raw) -> tuple[int, dict[str, str], bytes]:
@@ -59,7 +59,7 @@ def masked(answer: Raw) -> tuple[int, dict[str, str], bytes]:
     return answer.status, {**headers, "date": ""}, UUID.sub(b"-", answer.body)
 
 
-def test_tokens_count_on_the_short_way(guarded: tuple[ServerProcess, Tokens]) -> None:
+def test_tokens_count_for_verbs_answered_directly(guarded: tuple[ServerProcess, Tokens]) -> None:
     server, tokens = guarded
     with httpx.Client(base_url=server.url, verify=False) as http:
         for role, token in tokens.items():
