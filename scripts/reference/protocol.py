@@ -86,7 +86,7 @@ def operations() -> str:
     pages = table(("path", "answer"), ([f"`GET {path}`", text] for path, text in SERVER_PAGES.items()))
     details = "\n".join(_operation(operation) for operation in OPERATIONS)
     return (
-        "# Operations\n\nEverything a caller can ask over HTTP, one row an operation.\n\n"
+        "# Operations\n\nEverything a caller can ask over HTTP, one row per operation.\n\n"
         f"{table(('request', 'operation', 'what it does'), rows)}\n"
         "`GET` operations answer `HEAD` too. Bodies and answers in full: [OpenAPI](../../api/openapi.yaml).\n"
         "\n"
@@ -136,7 +136,7 @@ def _body(operation: Operation) -> str:
 
 
 def _answer(operation: Operation) -> str:
-    return f"`{operation.media}`" if operation.answer is None else f"`{operation.answer.__name__}`"
+    return f"`{operation.media}`" if operation.stream else f"`{operation.answer.__name__}`"
 
 
 def _headers(operation: Operation) -> str:

@@ -19,7 +19,8 @@ from beliefd.kernel import policy as kernel_policy
 from beliefd.kernel.claims import bundle
 from beliefd.ledger import chain
 from beliefd.policy import files, watch
-from beliefd.protocol import answers
+from beliefd.protocol.beliefs import SURVIVORS_PAGE
+from beliefd.protocol.ledger import AUDIT_PAGE
 from beliefd.protocol.operations import OPERATIONS
 from beliefd.steward import batch, handle, lanes, lookout, positions, tokens, webhook
 from beliefd.stores.memory import MemoryStore
@@ -59,10 +60,10 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("body that is read off and dropped", bodies.DRAIN_LIMIT, "bytes, so that `PAYLOAD_TOO_LARGE` arrives"),
     (
         "survivors in a snapshot",
-        answers.SURVIVORS_PAGE,
+        SURVIVORS_PAGE,
         "ids; `survivors_next` goes on",
     ),
-    ("entries in an audit answer", answers.AUDIT_PAGE, "entries; `next` goes on"),
+    ("entries in an audit answer", AUDIT_PAGE, "entries; `next` goes on"),
     ("commands decided in one turn", lanes.BATCH, "of a session"),
     ("turns on their way to the disk", lanes.UNDER_WAY, "a session, if the store keeps their order"),
     ("attempts at a head that keeps moving", lanes.MAX_ATTEMPTS, "then `CONFLICT`"),

@@ -4,26 +4,24 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from beliefd.client.asynchronous import AsyncCalls
-from beliefd.client.requests import Request
+from beliefd.client.requests import Request, decoded
 from beliefd.client.synchronous import Calls
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import LedgerBroken
-from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
-from beliefd.protocol.firewall_operations import FIREWALL_OPERATIONS
-from beliefd.protocol.substrate_operations import SUBSTRATE_OPERATIONS
+from beliefd.protocol.beliefs import snapshot_in
+from beliefd.protocol.operation import A
 from beliefd.steward import transfer
 from beliefd.steward.batch import run_batch
 from beliefd.steward.handle import Steward, ledger_broken
 from beliefd.steward.lookout import Detector
 from beliefd.steward.policies import recall
-from beliefd.steward.queries import RawAuditPage
 from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.steward.usecases import Call, admit, perform
 from beliefd.stores.base import StorageUnavailable
@@ -32,13 +30,9 @@ from beliefd.tools.registry import Registry
 from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
 T = TypeVar("T")
-SHARING: Final = frozenset(
-    one.name for one in (*CLAIM_OPERATIONS, *SUBSTRATE_OPERATIONS, *FIREWALL_OPERATIONS)
-)
-"""Their answers hold values of the state and of the policy: callers get copies, to do with as they like."""
 
 
-async def send(steward: Steward, principal: Principal, request: Request) -> Any:
+async def send(steward: Steward, principal: Principal, request: Request[A]) -> A:
     """Carry a request out without a wire: same checks, same answers."""
     operation = request.operation
     body = request.body
@@ -53,22 +47,20 @@ async def send(steward: Steward, principal: Principal, request: Request) -> Any:
         key=request.key,
     )
     try:
-        if operation.name == "export":
+        if operation.stream:
             admit(operation, call)
-            return b"".join([line async for line in transfer.export(steward, call.session_id)])
-        if operation.name == "batch":
-            admit(operation, call)
-            return b"".join([line async for line in run_batch(steward, call)])
-        answer = await perform(steward, operation, call)
+            whole = operation.name == "export"
+            chunks = transfer.export(steward, call.session_id) if whole else run_batch(steward, call)
+            return decoded(operation, b"".join([chunk async for chunk in chunks]))
+        answer: Any = await perform(steward, operation, call)
     except StorageUnavailable as error:
         raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None
     except LedgerBroken as error:
         raise ledger_broken(error) from None
-    if isinstance(answer, RawAuditPage):
-        return msgspec.json.decode(msgspec.json.encode(answer), type=operation.answer)
-    if operation.name in SHARING:
-        return msgspec.convert(msgspec.to_builtins(answer), operation.answer)
-    return answer
+    if snapshot_in(answer) is None:
+        # It may hold values of the state and of the policy: callers get copies, to do with as they like.
+        return decoded(operation, msgspec.json.encode(answer))
+    return cast(A, answer)  # a snapshot is made for whoever asks
 
 
 class AsyncEmbedded(AsyncCalls):
@@ -78,7 +70,7 @@ class AsyncEmbedded(AsyncCalls):
         self.steward = steward
         self._principal = principal
 
-    async def _send(self, request: Request) -> Any:
+    async def _send(self, request: Request[A]) -> A:
         return await send(self.steward, self._principal, request)
 
     async def close(self) -> None:
@@ -113,7 +105,7 @@ class Embedded(Calls):
 
         return asyncio.run_coroutine_threadsafe(wrapped(), self._loop).result()
 
-    def _send(self, request: Request) -> Any:
+    def _send(self, request: Request[A]) -> A:
         return self.run(lambda: send(self.steward, self._principal, request))
 
     def close(self) -> None:

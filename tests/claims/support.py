@@ -22,7 +22,9 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.chain import state_hash
-from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval, JudgedBundle
+from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
+from beliefd.protocol.claims import JudgedBundle
+from beliefd.protocol.operation import A
 from beliefd.steward.expiry import expire_due
 from beliefd.steward.handle import Outcome, Steward
 from beliefd.steward.inbox import all_rows
@@ -133,7 +135,7 @@ class Person(Calls):
         self.house = house
         self.principal = principal
 
-    def _send(self, request: Request) -> Any:
+    def _send(self, request: Request[A]) -> A:
         return self.house.run(lambda: send(self.house.steward, self.principal, request))
 
     def close(self) -> None:

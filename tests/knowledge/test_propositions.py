@@ -12,7 +12,7 @@ from beliefd.kernel.firewall.artifacts import Change, EpistemicStatus
 from beliefd.kernel.firewall.commands import StageIntent
 from beliefd.knowledge.combining import STRENGTH, combined, may_combine_to
 from beliefd.knowledge.rows import QUARANTINED
-from beliefd.protocol.knowledge_answers import PropositionPage, PropositionView, PropositionWhy
+from beliefd.protocol.knowledge import PropositionPage, PropositionView, PropositionWhy
 from beliefd.protocol.operations import BY_NAME
 from beliefd.steward import propositions
 from beliefd.steward.call import Call

@@ -7,7 +7,7 @@ from beliefd.kernel.commands import DeclareSession, Eliminate, EnterObligation
 from beliefd.kernel.values import OntologyBundle, Principal, Role
 from beliefd.ledger.chain import Sealed, state_hash
 from beliefd.ledger.replay import Position
-from beliefd.protocol.answers import snapshot_of
+from beliefd.protocol.beliefs import snapshot_of
 from beliefd.steward.handle import Outcome, Steward
 from beliefd.steward.queries import verify_session
 from beliefd.stores.base import Store

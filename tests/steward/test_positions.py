@@ -14,7 +14,7 @@ from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.chain import STATE_HASH_EVERY, Sealed
 from beliefd.ledger.replay import Position, fold
-from beliefd.protocol.answers import snapshot_of
+from beliefd.protocol.beliefs import snapshot_of
 from beliefd.steward import positions as positions_module
 from beliefd.steward.handle import Steward
 from beliefd.steward.positions import Positions

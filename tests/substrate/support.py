@@ -12,7 +12,7 @@ from beliefd.kernel.substrate.proposals import CallCandidate, Propose, Provenanc
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import read, state_hash
 from beliefd.ledger.replay import fold
-from beliefd.protocol.substrate_answers import CandidateAnswer, ProposalAnswer
+from beliefd.protocol.substrate import CandidateAnswer, ProposalAnswer
 from beliefd.steward.handle import Steward
 from beliefd.stores.opening import open_store
 from beliefd.tools.biscuit import Signer

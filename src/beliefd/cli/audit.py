@@ -16,7 +16,7 @@ from beliefd.kernel.errors import BeliefdError, Code, invalid
 if TYPE_CHECKING:
     from beliefd.embedded import Embedded
     from beliefd.ledger.transfer import Exported
-    from beliefd.protocol.answers import Verified
+    from beliefd.protocol.ledger import Verified
     from beliefd.stores.base import SessionRow
 
 LONG_LEDGER = 5_000
@@ -138,7 +138,7 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
     from beliefd.ledger.lanes import grounded_hash
     from beliefd.ledger.replay import fold
     from beliefd.ledger.verify import verify as verify_entries
-    from beliefd.protocol.answers import snapshot_of
+    from beliefd.protocol.beliefs import snapshot_of
 
     header, entries = exported.header, exported.entries
     with progress("folding", len(entries)) as folded_so_far:
@@ -228,7 +228,7 @@ def verify_stored(embedded: "Embedded", session_id: str) -> "Verified":
 def _verify_file(path: str) -> "Verified":
     from beliefd.ledger.transfer import BadExport, read_export
     from beliefd.ledger.verify import verify as verify_entries
-    from beliefd.protocol.answers import FirstBad, Verified
+    from beliefd.protocol.ledger import FirstBad, Verified
     from beliefd.steward.queries import verified
 
     try:

@@ -13,7 +13,7 @@ from beliefd.cli.target import Target, target_options
 from beliefd.kernel.values import Tier
 
 if TYPE_CHECKING:
-    from beliefd.protocol.claim_answers import JudgedBundle
+    from beliefd.protocol.claims import JudgedBundle
 
 EXITS = {
     "PUBLISH": Exit.ALLOWED,

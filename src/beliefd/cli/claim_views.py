@@ -14,14 +14,9 @@ from beliefd.kernel.claims.bundle import Claim
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.firewall.artifacts import Change
 from beliefd.kernel.policy import Policy
-from beliefd.protocol.claim_answers import (
-    ApprovalCard,
-    BundlePage,
-    DecidedApproval,
-    Inbox,
-    JudgedBundle,
-    PolicyAnswer,
-)
+from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, Inbox
+from beliefd.protocol.claims import BundlePage, JudgedBundle
+from beliefd.protocol.policy import PolicyAnswer
 
 WHENCE = {
     "default": "nobody chose one: the defaults hold",

@@ -15,7 +15,7 @@ from beliefd.cli.target import Target, target_options
 
 if TYPE_CHECKING:
     from beliefd.client.synchronous import Calls
-    from beliefd.protocol.firewall_answers import ExperimentView
+    from beliefd.protocol.experiments import ExperimentView
 
 EXPERIMENT = click.argument("experiment_id", metavar="EXPERIMENT")
 CLAIM_OPTION = click.option("--claim", "claim_id", metavar="ID", help="Only those of this claim.")
@@ -140,7 +140,7 @@ def _chosen(given: dict[str, Any], *model: Any) -> dict[str, Any]:
 
     from beliefd.agents.verify import VerifyAgent
     from beliefd.kernel.firewall.hints import extract_hints
-    from beliefd.protocol.firewall_operations import DesignRequest
+    from beliefd.protocol.experiments import DesignRequest
     from beliefd.protocol.wire import convert
 
     request = convert(given, DesignRequest)

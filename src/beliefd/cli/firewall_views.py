@@ -9,19 +9,16 @@ from rich.text import Text
 from beliefd.cli.output import visible
 from beliefd.kernel.firewall.artifacts import Evidence, Run
 from beliefd.kernel.firewall.experiments import RunReport
-from beliefd.protocol.firewall_answers import (
+from beliefd.protocol.experiments import (
     Discoveries,
     EvidencePage,
     ExperimentPage,
     ExperimentView,
-    HypothesisPage,
-    HypothesisView,
-    IntentPage,
-    IntentView,
     LinkedEvidence,
     Reproduced,
-    SpeculationAnswer,
 )
+from beliefd.protocol.intents import IntentPage, IntentView
+from beliefd.protocol.speculation import HypothesisPage, HypothesisView, SpeculationAnswer
 
 OUTCOME_STYLE = {"support": "bold green", "refute": "bold red", "unresolved": "bold yellow"}
 STATE_STYLE = {"executed": "green", "awaiting_approval": "yellow", "failed": "red", "rejected": "red"}

@@ -15,7 +15,7 @@ from beliefd.cli.target import Target, target_options
 from beliefd.kernel.errors import invalid
 
 if TYPE_CHECKING:
-    from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval
+    from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
 
 APPROVAL = click.argument("approval_id", metavar="APPROVAL")
 REASON = click.option("--reason", default="", metavar="TEXT", help="Recorded with the decision.")

@@ -6,7 +6,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from beliefd.cli.output import visible
-from beliefd.protocol.knowledge_answers import (
+from beliefd.protocol.knowledge import (
     EvidenceEntry,
     Holding,
     IntentEntry,

@@ -25,7 +25,7 @@ def check(path: Path, as_json: bool) -> None:
     """Say whether FILE can be adopted, and if not, which line is wrong."""
     from beliefd.ledger.chain import policy_hash
     from beliefd.policy.files import load_policy
-    from beliefd.protocol.claim_answers import PolicyAnswer
+    from beliefd.protocol.policy import PolicyAnswer
 
     with errors_exit(as_json):
         found = load_policy(path)

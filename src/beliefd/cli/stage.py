@@ -7,7 +7,7 @@ from beliefd.kits import Kit, Probe
 if TYPE_CHECKING:
     from beliefd.cli.screen import Screen
     from beliefd.client import Client
-    from beliefd.protocol.answers import BeliefSnapshot
+    from beliefd.protocol.beliefs import BeliefSnapshot
 
 
 class StoryBroken(Exception):

@@ -12,7 +12,7 @@ from beliefd.cli import lanes_story
 from beliefd.cli.stage import Stage, must
 
 if TYPE_CHECKING:
-    from beliefd.protocol.substrate_answers import CandidateAnswer
+    from beliefd.protocol.substrate import CandidateAnswer
 
 FIRST_PROBES = 2
 """So many come back before the agent loses patience."""

@@ -11,13 +11,7 @@ from beliefd.cli.output import visible
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.substrate.explaining import Explanation
 from beliefd.policy.trying import Tried
-from beliefd.protocol.substrate_answers import (
-    CandidateAnswer,
-    CapabilityView,
-    ProposalAnswer,
-    StateAnswer,
-    ToolList,
-)
+from beliefd.protocol.substrate import CandidateAnswer, CapabilityView, ProposalAnswer, StateAnswer, ToolList
 
 VERDICT_STYLE = {"allow": "bold green", "defer": "bold yellow", "deny": "bold red"}
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from beliefd.cli.claim_views import OUTCOME_STYLE
 from beliefd.cli.output import visible
-from beliefd.protocol.uncertainty_messages import CalibrationAnswer, MeasuredUncertainty
+from beliefd.protocol.uncertainty import CalibrationAnswer, MeasuredUncertainty
 from beliefd.uncertainty.evaluation import Evaluation, Score
 from beliefd.uncertainty.examples import Example
 from beliefd.uncertainty.result import Measured

@@ -9,19 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from beliefd.cli.output import visible
-from beliefd.protocol.answers import (
+from beliefd.protocol.beliefs import (
     BeliefSnapshot,
     Concluded,
-    Counterfactual,
     Declared,
     Eliminated,
-    Imported,
     Recorded,
     Ruled,
     SessionPage,
-    Verified,
-    Why,
 )
+from beliefd.protocol.ledger import Counterfactual, Imported, Verified, Why
 
 SHOWN_NAMES = 120
 BAR = 30

@@ -15,7 +15,7 @@ from beliefd.http.metrics import Metrics
 from beliefd.http.replies import Answered, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
 from beliefd.kernel.errors import invalid
-from beliefd.protocol.answers import BeliefSnapshot
+from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.operations import OPERATIONS, Operation
 from beliefd.steward import queries, transfer
 from beliefd.steward.batch import run_batch
@@ -149,5 +149,5 @@ def _last_event(text: str | None, head: int) -> int:
 
 
 def _etag(answer: object) -> str | None:
-    snapshot = answer if isinstance(answer, BeliefSnapshot) else getattr(answer, "snapshot", None)
+    snapshot = snapshot_in(answer)
     return None if snapshot is None else f'"{snapshot.audit_head_event_id}"'

@@ -4,8 +4,7 @@ from collections import Counter
 from typing import Final
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.protocol import uncertainty_messages as messages
-from beliefd.protocol.uncertainty_messages import CalibrationAnswer
+from beliefd.protocol.uncertainty import AppendCalibration, CalibrationAnswer, ScoreKind, StoreCalibration
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.handle import Steward
@@ -21,12 +20,12 @@ from beliefd.uncertainty.calibrations import (
 )
 
 ATTEMPTS: Final = 20
-Given = messages.StoreCalibration | messages.AppendCalibration
+Given = StoreCalibration | AppendCalibration
 
 
 async def store_calibration(steward: Steward, call: Call) -> CalibrationAnswer:
     """A new version that takes the place of the old one; the same set again makes none."""
-    asked = await offload(True, convert, bind(call.body, call.path), messages.StoreCalibration)
+    asked = await offload(True, convert, bind(call.body, call.path), StoreCalibration)
     new = await offload(True, _scored, asked, asked.model, asked.score)
     document = await offload(True, encoded, new)
     for _ in range(ATTEMPTS):
@@ -40,7 +39,7 @@ async def store_calibration(steward: Steward, call: Call) -> CalibrationAnswer:
 
 async def append_calibration(steward: Steward, call: Call) -> CalibrationAnswer:
     """A new version with more scores, and a warning if they do not look like those before them."""
-    asked = await offload(True, convert, bind(call.body, call.path), messages.AppendCalibration)
+    asked = await offload(True, convert, bind(call.body, call.path), AppendCalibration)
     for _ in range(ATTEMPTS):
         newest = await kept(steward, asked.name)
         old = await offload(True, decoded, newest.document)
@@ -78,7 +77,7 @@ async def _added(
     return row if await steward.store.add_calibration(row) else None
 
 
-def _scored(asked: Given, model: str, score: messages.ScoreKind) -> CalibrationSet:
+def _scored(asked: Given, model: str, score: ScoreKind) -> CalibrationSet:
     from beliefd.uncertainty.conformal import scores_of
 
     if (asked.scores is None) == (asked.probabilities is None):

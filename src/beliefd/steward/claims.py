@@ -42,10 +42,10 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import command_of, read
 from beliefd.ledger.replay import Position
-from beliefd.protocol import claim_answers as answers
-from beliefd.protocol.claim_answers import judged
-from beliefd.protocol.firewall_answers import intent_view
-from beliefd.protocol.submitted import SubmittedBundle
+from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, GrantAnswer, Grants, Inbox
+from beliefd.protocol.claims import BundlePage, JudgedBundle, StoredContent, SubmittedBundle, judged
+from beliefd.protocol.intents import intent_view
+from beliefd.protocol.policy import PolicyAnswer
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.expiry import expire_due
@@ -94,19 +94,19 @@ def _snake(body: Any) -> Any:
         raise invalid("given in both snake_case and kebab-case; keep one", spelt_twice(body)) from None
 
 
-async def submit_claims(steward: Steward, call: Call) -> answers.JudgedBundle:
+async def submit_claims(steward: Steward, call: Call) -> JudgedBundle:
     outcome = await submitted(steward, call.session_id, read_submission(call.body), call)
     assert isinstance(outcome.event, BundleGated)  # noqa: S101 - what is not refused was gated
     return judged(outcome.event.gated, outcome.head.event_id)
 
 
-async def check_claims(steward: Steward, call: Call) -> answers.JudgedBundle:
+async def check_claims(steward: Steward, call: Call) -> JudgedBundle:
     return await check_bundle(steward, read_submission(call.body), call.principal, call.origin)
 
 
 async def check_bundle(
     steward: Steward, command: SubmitClaims, principal: Principal, origin: str | None = None
-) -> answers.JudgedBundle:
+) -> JudgedBundle:
     """Run the gates as a submission would, and write nothing."""
     examined = await steward.lookout.examine(command.bundle, None, principal.id, steward.policy, 0, origin)
     found = await with_standings(examined, command)
@@ -121,23 +121,23 @@ async def check_bundle(
     complete = as_measured(filled(command.bundle, facts.event_id, facts.now), found)
     chain = run_gates(gate_input(complete, principal, facts, None))
     answer = judged(gated(chain, complete, facts, (principal.id,), principal), None)
-    return answers.JudgedBundle(**{**_fields(answer), "approval_id": None})
+    return JudgedBundle(**{**_fields(answer), "approval_id": None})
 
 
-async def list_claims(steward: Steward, call: Call) -> answers.BundlePage:
+async def list_claims(steward: Steward, call: Call) -> BundlePage:
     position = await steward.positions.existing(call.session_id)
     cursor, limit = call.query["cursor"], call.query["limit"]
     names = sorted(name for name in position.session.bundles if cursor is None or name > cursor)
     shown = [await _bundle(steward, position, name) for name in names[:limit]]
-    return answers.BundlePage(claims=shown, next=names[limit - 1] if len(names) > limit else None)
+    return BundlePage(claims=shown, next=names[limit - 1] if len(names) > limit else None)
 
 
-async def show_claims(steward: Steward, call: Call) -> answers.JudgedBundle:
+async def show_claims(steward: Steward, call: Call) -> JudgedBundle:
     position = await steward.positions.existing(call.session_id)
     return await _bundle(steward, position, call.path["bundle_id"])
 
 
-async def list_approvals(steward: Steward, call: Call) -> answers.Inbox:
+async def list_approvals(steward: Steward, call: Call) -> Inbox:
     cursor, limit = call.query["cursor"], call.query["limit"]
     await expire_due(steward)
     rows = await steward.store.inbox(call.query["status"], cursor, limit + 1)
@@ -147,15 +147,15 @@ async def list_approvals(steward: Steward, call: Call) -> answers.Inbox:
         # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
         if position.session.approvals[row.approval_id].status == row.status:
             cards.append(await _card(steward, position, row.approval_id))
-    return answers.Inbox(approvals=cards, next=rows[limit - 1].approval_id if len(rows) > limit else None)
+    return Inbox(approvals=cards, next=rows[limit - 1].approval_id if len(rows) > limit else None)
 
 
-async def show_approval(steward: Steward, call: Call) -> answers.ApprovalCard:
+async def show_approval(steward: Steward, call: Call) -> ApprovalCard:
     position = await _holding(steward, call.path["approval_id"])
     return await _card(steward, position, call.path["approval_id"])
 
 
-async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApproval:
+async def decide_approval(steward: Steward, call: Call) -> DecidedApproval:
     position = await _holding(steward, call.path["approval_id"])
     command = convert(bind(_snake(call.body), call.path), DecideApproval)
     try:
@@ -166,7 +166,7 @@ async def decide_approval(steward: Steward, call: Call) -> answers.DecidedApprov
     assert isinstance(event, ApprovalDecided)  # noqa: S101 - what is not refused was decided
     resumed = None if event.gated is None else judged(event.gated, outcome.head.event_id)
     after = Position(outcome.session, outcome.head)
-    return answers.DecidedApproval(
+    return DecidedApproval(
         approval_id=event.approval_id,
         status=event.approval.status,
         decision=event.decision,
@@ -191,37 +191,37 @@ async def _with_first_decision(
     return BeliefdError(error.code, error.message, {**(error.details or {}), **found})
 
 
-async def withdraw_approval(steward: Steward, call: Call) -> answers.ApprovalCard:
+async def withdraw_approval(steward: Steward, call: Call) -> ApprovalCard:
     position = await _holding(steward, call.path["approval_id"])
     command = convert(bind(call.body, call.path), WithdrawApproval)
     outcome = await submitted(steward, position.session.session_id, command, call)
     return await _card(steward, Position(outcome.session, outcome.head), command.approval_id)
 
 
-async def give_grant(steward: Steward, call: Call) -> answers.GrantAnswer:
+async def give_grant(steward: Steward, call: Call) -> GrantAnswer:
     return await _grant(steward, call, convert(bind(call.body, call.path), GiveGrant))
 
 
-async def revoke_grant(steward: Steward, call: Call) -> answers.GrantAnswer:
+async def revoke_grant(steward: Steward, call: Call) -> GrantAnswer:
     return await _grant(steward, call, RevokeGrant(grant_id=call.path["grant_id"]))
 
 
-async def list_grants(steward: Steward, call: Call) -> answers.Grants:
+async def list_grants(steward: Steward, call: Call) -> Grants:
     session = (await steward.positions.existing(call.session_id)).session
-    return answers.Grants(grants=[session.grants[name] for name in sorted(session.grants)])
+    return Grants(grants=[session.grants[name] for name in sorted(session.grants)])
 
 
-async def store_content(steward: Steward, call: Call) -> answers.StoredContent:
+async def store_content(steward: Steward, call: Call) -> StoredContent:
     if not call.body:
         raise invalid("the body is empty; send the evidence itself", "$")
     name = hashlib.sha256(call.body).hexdigest()
     await steward.store.put_content(name, call.body)
-    return answers.StoredContent(sha256=name, size=len(call.body))
+    return StoredContent(sha256=name, size=len(call.body))
 
 
-async def show_policy(steward: Steward, _: Call) -> answers.PolicyAnswer:
+async def show_policy(steward: Steward, _: Call) -> PolicyAnswer:
     origin = steward.policy_origin
-    return answers.PolicyAnswer(
+    return PolicyAnswer(
         policy_hash=steward.policy_hash,
         policy=steward.policy,
         source=origin.source,
@@ -230,15 +230,15 @@ async def show_policy(steward: Steward, _: Call) -> answers.PolicyAnswer:
     )
 
 
-async def adopt_policy(steward: Steward, call: Call) -> answers.PolicyAnswer:
+async def adopt_policy(steward: Steward, call: Call) -> PolicyAnswer:
     await bring_into_force(steward, convert(call.body, Policy), call.principal)
     return await show_policy(steward, call)
 
 
-async def _grant(steward: Steward, call: Call, command: Command) -> answers.GrantAnswer:
+async def _grant(steward: Steward, call: Call, command: Command) -> GrantAnswer:
     outcome = await submitted(steward, call.session_id, command, call)
     assert isinstance(outcome.event, GrantGiven | GrantRevoked)  # noqa: S101
-    return answers.GrantAnswer(grant=outcome.event.grant, audit_event_id=outcome.head.event_id)
+    return GrantAnswer(grant=outcome.event.grant, audit_event_id=outcome.head.event_id)
 
 
 async def submitted(
@@ -268,7 +268,7 @@ async def _holding(steward: Steward, approval_id: str) -> Position:
     return await steward.positions.existing(row.session_id)
 
 
-async def _bundle(steward: Steward, position: Position, bundle_id: str) -> answers.JudgedBundle:
+async def _bundle(steward: Steward, position: Position, bundle_id: str) -> JudgedBundle:
     """A bundle as the event that last judged it holds it."""
     state = position.session.bundles.get(bundle_id)
     if state is None:
@@ -277,7 +277,7 @@ async def _bundle(steward: Steward, position: Position, bundle_id: str) -> answe
     approval = position.session.approvals.get(state.approval_id) if state.approval_id else None
     answer = judged(judgement, state.event_id)
     waits = approval is not None and approval.status == "pending"
-    return answers.JudgedBundle(**{**_fields(answer), "approval_id": state.approval_id if waits else None})
+    return JudgedBundle(**{**_fields(answer), "approval_id": state.approval_id if waits else None})
 
 
 async def _judgement(steward: Steward, session_id: str, event_id: str, bundle_id: str) -> Gated:
@@ -304,11 +304,11 @@ def _closed_bundle(approval: Approval, bundle: ClaimBundle) -> Gated:
     )
 
 
-async def _card(steward: Steward, position: Position, approval_id: str) -> answers.ApprovalCard:
+async def _card(steward: Steward, position: Position, approval_id: str) -> ApprovalCard:
     session = position.session
     approval: Approval = session.approvals[approval_id]
     rule = approval.rule
-    return answers.ApprovalCard(
+    return ApprovalCard(
         approval_id=approval.approval_id,
         session_id=session.session_id,
         bundle_id=approval.bundle_id,
@@ -376,5 +376,5 @@ def _on_approval(approval: Approval) -> str:
     return "all gates are asked again under today's policy; unless one refuses, the bundle is published"
 
 
-def _fields(answer: answers.JudgedBundle) -> dict[str, Any]:
+def _fields(answer: JudgedBundle) -> dict[str, Any]:
     return {name: getattr(answer, name) for name in answer.__struct_fields__}

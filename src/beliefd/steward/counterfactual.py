@@ -8,7 +8,8 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.ledger.chain import LedgerBroken, Sealed, read
 from beliefd.ledger.replay import Redecided, redecide
-from beliefd.protocol.answers import SURVIVORS_PAGE, ConclusionBasis, Counterfactual
+from beliefd.protocol.beliefs import SURVIVORS_PAGE
+from beliefd.protocol.ledger import ConclusionBasis, Counterfactual
 from beliefd.steward.handle import Steward
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.queries import all_entries, policies_of

@@ -11,8 +11,15 @@ from beliefd.kernel.firewall.experiments import ExperimentSpec, Frozen, RunRepor
 from beliefd.kernel.firewall.guards import parse_spec
 from beliefd.kernel.firewall.hints import extract_hints
 from beliefd.kernel.state import Session
-from beliefd.protocol import firewall_answers as answers
-from beliefd.protocol.firewall_operations import DesignRequest, ReproduceRequest, RunRequest
+from beliefd.protocol.experiments import (
+    DesignRequest,
+    ExperimentPage,
+    ExperimentView,
+    Progress,
+    Reproduced,
+    ReproduceRequest,
+    RunRequest,
+)
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.claims import submitted
@@ -22,7 +29,7 @@ from beliefd.steward.runs import begin, conduct, entry_of, frozen_plan, need_sou
 from beliefd.steward.substrate import as_recorded
 
 
-async def design_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
+async def design_experiment(steward: Steward, call: Call) -> ExperimentView:
     body = bind(as_recorded(call.body), call.path)
     given = {name for name, value in body.items() if value is not None}
     spec = _whole(body["spec"]) if given == {"spec"} else _designed(convert(body, DesignRequest))
@@ -54,20 +61,20 @@ def _designed(asked: DesignRequest) -> ExperimentSpec:
     return design(asked.claim, hints, choose(asked.claim, hints))
 
 
-async def list_experiments(steward: Steward, call: Call) -> answers.ExperimentPage:
+async def list_experiments(steward: Steward, call: Call) -> ExperimentPage:
     session = (await steward.positions.existing(call.session_id)).session
     held: list[Experiment] = [session.experiments[name] for name in session.experiments]
     shown, after = page(held, call, lambda one: one.experiment_id)
     views = [await _view(steward, session, one) for one in shown]
-    return answers.ExperimentPage(experiments=views, next=after)
+    return ExperimentPage(experiments=views, next=after)
 
 
-async def show_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
+async def show_experiment(steward: Steward, call: Call) -> ExperimentView:
     session = (await steward.positions.existing(call.session_id)).session
     return await _view(steward, session, _existing(session, call.path["experiment_id"]))
 
 
-async def run_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
+async def run_experiment(steward: Steward, call: Call) -> ExperimentView:
     body = bind(as_recorded(call.body), {"session_id": call.session_id})
     asked = convert(body, RunRequest)
     command = StartRun(experiment_id=call.path["experiment_id"])
@@ -86,7 +93,7 @@ async def run_experiment(steward: Steward, call: Call) -> answers.ExperimentView
     return await show_experiment(steward, call)
 
 
-async def cancel_experiment(steward: Steward, call: Call) -> answers.ExperimentView:
+async def cancel_experiment(steward: Steward, call: Call) -> ExperimentView:
     session = (await steward.positions.existing(call.session_id)).session
     experiment = _existing(session, call.path["experiment_id"])
     underway = steward.runner.underway.get(experiment.run_id or "")
@@ -97,7 +104,7 @@ async def cancel_experiment(steward: Steward, call: Call) -> answers.ExperimentV
     return await show_experiment(steward, call)
 
 
-async def reproduce_experiment(steward: Steward, call: Call) -> answers.Reproduced:
+async def reproduce_experiment(steward: Steward, call: Call) -> Reproduced:
     convert(bind(as_recorded(call.body), {"session_id": call.session_id}), ReproduceRequest)
     session = (await steward.positions.existing(call.session_id)).session
     experiment = _existing(session, call.path["experiment_id"])
@@ -107,7 +114,7 @@ async def reproduce_experiment(steward: Steward, call: Call) -> answers.Reproduc
         raise BeliefdError(Code.CONFLICT, text, {"path": "experiment_id"})
     frozen = await frozen_plan(steward, call.session_id, experiment)
     report = await conduct(steward, frozen)
-    return answers.Reproduced(
+    return Reproduced(
         experiment_id=experiment.experiment_id,
         run_id=run.run_id,
         reproduced=report.result_hash == run.result_hash,
@@ -124,10 +131,10 @@ def _existing(session: Session, experiment_id: str) -> Experiment:
     return found
 
 
-async def _view(steward: Steward, session: Session, experiment: Experiment) -> answers.ExperimentView:
+async def _view(steward: Steward, session: Session, experiment: Experiment) -> ExperimentView:
     frozen: Frozen = await frozen_plan(steward, session.session_id, experiment)
     run: Run | None = None if experiment.run_id is None else session.runs[experiment.run_id]
-    return answers.ExperimentView(
+    return ExperimentView(
         experiment_id=experiment.experiment_id,
         claim_id=experiment.claim_id,
         template=experiment.template,
@@ -155,6 +162,6 @@ async def _report(steward: Steward, session_id: str, run: Run | None) -> RunRepo
     return event.report
 
 
-def _progress(steward: Steward, run: Run) -> answers.Progress | None:
+def _progress(steward: Steward, run: Run) -> Progress | None:
     one = steward.runner.underway.get(run.run_id)
-    return None if one is None else answers.Progress(replicates=one.replicates, planned=one.planned)
+    return None if one is None else Progress(replicates=one.replicates, planned=one.planned)

@@ -19,9 +19,15 @@ from beliefd.kernel.firewall.events import ClaimSpeculated, EvidenceLinked, Inte
 from beliefd.kernel.firewall.guards import CLAIM_ID_NAMES, guard_evidence, refuse_speculation
 from beliefd.kernel.firewall.lanes import GROUNDED, SPECULATIVE
 from beliefd.kernel.firewall.promotion import counted, standing
-from beliefd.protocol import firewall_answers as answers
-from beliefd.protocol.firewall_answers import intent_view
-from beliefd.protocol.firewall_operations import EvidenceRequest, IntentRequest, SpeculationRequest
+from beliefd.protocol.experiments import Discoveries, Discovery, EvidencePage, EvidenceRequest, LinkedEvidence
+from beliefd.protocol.intents import IntentPage, IntentRequest, IntentView, intent_view
+from beliefd.protocol.speculation import (
+    HypothesisPage,
+    HypothesisView,
+    Links,
+    SpeculationAnswer,
+    SpeculationRequest,
+)
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.claims import submitted
@@ -31,16 +37,16 @@ from beliefd.steward.substrate import as_recorded
 T = TypeVar("T")
 
 
-async def speculate(steward: Steward, call: Call) -> answers.SpeculationAnswer:
+async def speculate(steward: Steward, call: Call) -> SpeculationAnswer:
     asked = convert(bind(as_recorded(call.body), call.path), SpeculationRequest)
     command = Speculate(claim_id=asked.claim_id, hypotheses=asked.hypotheses)
     outcome = await submitted(steward, call.session_id, command, call)
     event = outcome.event
     assert isinstance(event, Speculated)  # noqa: S101 - ideas are never refused
     missed = event.links_attempted - event.links_created
-    return answers.SpeculationAnswer(
+    return SpeculationAnswer(
         hypotheses=[_hypothesis(one) for one in event.hypotheses],
-        links=answers.Links(
+        links=Links(
             session=len(event.hypotheses),
             proposition_attempted=event.links_attempted,
             proposition_created=event.links_created,
@@ -51,7 +57,7 @@ async def speculate(steward: Steward, call: Call) -> answers.SpeculationAnswer:
     )
 
 
-async def list_hypotheses(steward: Steward, call: Call) -> answers.HypothesisPage:
+async def list_hypotheses(steward: Steward, call: Call) -> HypothesisPage:
     session = (await steward.positions.existing(call.session_id)).session
     held: list[Hypothesis] = [
         one
@@ -59,10 +65,10 @@ async def list_hypotheses(steward: Steward, call: Call) -> answers.HypothesisPag
         if isinstance(one, Hypothesis)
     ]
     shown, after = page(held, call, lambda one: one.hypothesis_id)
-    return answers.HypothesisPage(hypotheses=[_hypothesis(one) for one in shown], next=after)
+    return HypothesisPage(hypotheses=[_hypothesis(one) for one in shown], next=after)
 
 
-async def link_evidence(steward: Steward, call: Call) -> answers.LinkedEvidence:
+async def link_evidence(steward: Steward, call: Call) -> LinkedEvidence:
     """INVARIANT: which claim it is about is asked first, then whether speculation hides in it."""
     body = as_recorded(call.body)
     claim_id = guard_evidence(body)
@@ -73,7 +79,7 @@ async def link_evidence(steward: Steward, call: Call) -> answers.LinkedEvidence:
     event = outcome.event
     assert isinstance(event, EvidenceLinked)  # noqa: S101 - what is not refused was linked
     pieces = counted(outcome.session, asked.claim_id)
-    return answers.LinkedEvidence(
+    return LinkedEvidence(
         evidence=event.evidence,
         applied_eliminated=list(event.eliminated),
         ignored_eliminated=list(event.ignored),
@@ -82,14 +88,14 @@ async def link_evidence(steward: Steward, call: Call) -> answers.LinkedEvidence:
     )
 
 
-async def list_evidence(steward: Steward, call: Call) -> answers.EvidencePage:
+async def list_evidence(steward: Steward, call: Call) -> EvidencePage:
     session = (await steward.positions.existing(call.session_id)).session
     held: list[Evidence] = [session.evidence[name] for name in session.evidence]
     shown, after = page(held, call, lambda one: one.evidence_id)
-    return answers.EvidencePage(evidence=shown, next=after)
+    return EvidencePage(evidence=shown, next=after)
 
 
-async def list_discoveries(steward: Steward, call: Call) -> answers.Discoveries:
+async def list_discoveries(steward: Steward, call: Call) -> Discoveries:
     """INVARIANT: every completed run of a claim weighs in, not only the one that came out best."""
     from beliefd.experiments.sequential import e_bh, e_value
 
@@ -100,19 +106,19 @@ async def list_discoveries(steward: Steward, call: Call) -> answers.Discoveries:
         speaks = piece.outcome == "support" and piece.solid
         worth.setdefault(piece.claim_id, []).append(e_value(piece.error_level) if speaks else 0.0)
     found = [
-        answers.Discovery(claim_id=claim_id, e_value=sum(values) / len(values), runs=len(values))
+        Discovery(claim_id=claim_id, e_value=sum(values) / len(values), runs=len(values))
         for claim_id, values in sorted(worth.items())
     ]
     alpha = steward.policy.firewall.alpha
     kept = set(e_bh([one.e_value for one in found], alpha))
-    return answers.Discoveries(
+    return Discoveries(
         alpha=alpha,
         discovered=[one for place, one in enumerate(found) if place in kept],
         others=[one for place, one in enumerate(found) if place not in kept],
     )
 
 
-async def stage_intent(steward: Steward, call: Call) -> answers.IntentView:
+async def stage_intent(steward: Steward, call: Call) -> IntentView:
     body = bind(as_recorded(call.body), call.path)
     if INTENT_LANES.get(str(body.get("type"))) == GROUNDED:
         refuse_speculation({name: body[name] for name in body if name != "lane"}, Code.SPECULATIVE_PROPOSAL)
@@ -130,7 +136,7 @@ async def stage_intent(steward: Steward, call: Call) -> answers.IntentView:
     return intent_view(event.intent, event_id)
 
 
-async def list_intents(steward: Steward, call: Call) -> answers.IntentPage:
+async def list_intents(steward: Steward, call: Call) -> IntentPage:
     session = (await steward.positions.existing(call.session_id)).session
     held = [intent_view(session.intents[name]) for name in session.intents]
     held += [
@@ -139,10 +145,10 @@ async def list_intents(steward: Steward, call: Call) -> answers.IntentPage:
         if isinstance(one, SpeculativeClaim)
     ]
     shown, after = page(held, call, lambda one: one.intent_id, lambda one: one.change.claim_id)
-    return answers.IntentPage(intents=shown, next=after)
+    return IntentPage(intents=shown, next=after)
 
 
-async def show_intent(steward: Steward, call: Call) -> answers.IntentView:
+async def show_intent(steward: Steward, call: Call) -> IntentView:
     session = (await steward.positions.existing(call.session_id)).session
     name = call.path["intent_id"]
     if name in session.intents:
@@ -173,15 +179,15 @@ def page(
     return found[:limit], name(found[limit - 1]) if len(found) > limit else None
 
 
-def _hypothesis(one: Hypothesis) -> answers.HypothesisView:
-    return answers.HypothesisView(**asdict(one))
+def _hypothesis(one: Hypothesis) -> HypothesisView:
+    return HypothesisView(**asdict(one))
 
 
-def _speculative_intent(claim: SpeculativeClaim, event_id: str | None = None) -> answers.IntentView:
+def _speculative_intent(claim: SpeculativeClaim, event_id: str | None = None) -> IntentView:
     """Noting a claim is all there is to such an intent: it is carried out as soon as it is staged."""
     change = Change(type="create_claim", claim_id=claim.claim_id, statement=claim.statement)
     step: dict[str, Any] = {"at": claim.proposed_at, "by": claim.proposed_by}
-    return answers.IntentView(
+    return IntentView(
         intent_id=claim.intent_id,
         lane=SPECULATIVE,
         change=change,

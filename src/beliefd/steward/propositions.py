@@ -13,8 +13,19 @@ from beliefd.knowledge.combining import combined, may_combine_to
 from beliefd.knowledge.graph import NodeRow
 from beliefd.knowledge.provenance import NEEDLES, Telling
 from beliefd.ledger.chain import read
-from beliefd.protocol import knowledge_answers as answers
-from beliefd.protocol.answers import Answer
+from beliefd.protocol.knowledge import (
+    EvidenceEntry,
+    Holding,
+    IdeaEntry,
+    IntentEntry,
+    PropositionPage,
+    PropositionRow,
+    PropositionView,
+    PropositionWhy,
+    TruthAssertion,
+    WhyStep,
+)
+from beliefd.protocol.operation import Answer
 from beliefd.steward.call import Call
 from beliefd.steward.handle import Steward
 
@@ -28,10 +39,10 @@ _Held = list[tuple[str, T]]
 """Artifacts, each with the session that it is in."""
 
 
-async def list_propositions(steward: Steward, call: Call) -> answers.PropositionPage:
+async def list_propositions(steward: Steward, call: Call) -> PropositionPage:
     cursor, limit, status = call.query["cursor"], call.query["limit"], call.query["status"]
     wanted = () if status is None else may_combine_to(status)
-    shown: list[answers.PropositionRow] = []
+    shown: list[PropositionRow] = []
     # What one session says only hints at what all of them say together, so a page may take several looks.
     while len(shown) <= limit:
         ids = await steward.store.node_ids(say.PROPOSITION, wanted, cursor, limit + 1)
@@ -43,10 +54,10 @@ async def list_propositions(steward: Steward, call: Call) -> answers.Proposition
         if len(ids) <= limit:
             break
     page = shown[:limit]
-    return answers.PropositionPage(propositions=page, next=page[-1].claim_id if len(shown) > limit else None)
+    return PropositionPage(propositions=page, next=page[-1].claim_id if len(shown) > limit else None)
 
 
-async def show_proposition(steward: Steward, call: Call) -> answers.PropositionView:
+async def show_proposition(steward: Steward, call: Call) -> PropositionView:
     claim_id = call.path["claim_id"]
     held = await _held(steward, claim_id)
     evidence, intents, ideas = await _around(steward, claim_id)
@@ -54,11 +65,11 @@ async def show_proposition(steward: Steward, call: Call) -> answers.PropositionV
     entries = [_evidence_entry(session_id, one, revisions) for session_id, one in evidence]
     counting = [one for session_id, one in evidence if revisions.get(session_id) == one.revision]
     found = standing(counting, steward.policy.firewall.alpha)
-    return answers.PropositionView(
+    return PropositionView(
         claim_id=claim_id,
         statement=_latest(held).statement,
         status=_status(held),
-        truth_assertion=answers.TruthAssertion(
+        truth_assertion=TruthAssertion(
             warrants=found.status,
             why=found.why,
             supporting=list(found.supporting),
@@ -72,17 +83,17 @@ async def show_proposition(steward: Steward, call: Call) -> answers.PropositionV
     )
 
 
-async def why_proposition(steward: Steward, call: Call) -> answers.PropositionWhy:
+async def why_proposition(steward: Steward, call: Call) -> PropositionWhy:
     claim_id = call.path["claim_id"]
     held = await _held(steward, claim_id)
-    steps: list[answers.WhyStep] = []
+    steps: list[WhyStep] = []
     for session_id, _ in held:
         steps += await _steps(steward, session_id, claim_id)
     steps.sort(key=lambda step: (step.ts, step.session_id, step.seq))
-    return answers.PropositionWhy(claim_id=claim_id, status=_status(held), steps=steps)
+    return PropositionWhy(claim_id=claim_id, status=_status(held), steps=steps)
 
 
-async def _steps(steward: Steward, session_id: str, claim_id: str) -> list[answers.WhyStep]:
+async def _steps(steward: Steward, session_id: str, claim_id: str) -> list[WhyStep]:
     """The way to a status is told by the ledger itself: the graph only says in which sessions to look."""
     telling = Telling(claim_id)
     steps = []
@@ -95,7 +106,7 @@ async def _steps(steward: Steward, session_id: str, claim_id: str) -> list[answe
             said = telling.take(entry.delta)
             if said is not None:
                 steps.append(
-                    answers.WhyStep(
+                    WhyStep(
                         session_id=session_id,
                         seq=entry.seq,
                         event_id=entry.event_id,
@@ -110,13 +121,13 @@ async def _steps(steward: Steward, session_id: str, claim_id: str) -> list[answe
     return steps
 
 
-async def _propositions(steward: Steward, ids: Sequence[str]) -> list[answers.PropositionRow]:
+async def _propositions(steward: Steward, ids: Sequence[str]) -> list[PropositionRow]:
     by_claim: dict[str, _Held[Proposition]] = {name: [] for name in ids}
     rows = await steward.store.nodes(say.PROPOSITION, ids, EVERY)
     for session_id, one in _decoded(rows, Proposition):
         by_claim[one.claim_id].append((session_id, one))
     return [
-        answers.PropositionRow(
+        PropositionRow(
             claim_id=name,
             statement=_latest(held).statement,
             status=_status(held),
@@ -167,13 +178,13 @@ def _latest(held: _Held[Proposition]) -> Proposition:
     return max(held, key=lambda one: (one[1].changed_at, one[0]))[1]
 
 
-def _holding(session_id: str, one: Proposition) -> answers.Holding:
-    return _entry(answers.Holding, one, session_id=session_id, evidence_ids=list(one.evidence_ids))
+def _holding(session_id: str, one: Proposition) -> Holding:
+    return _entry(Holding, one, session_id=session_id, evidence_ids=list(one.evidence_ids))
 
 
-def _evidence_entry(session_id: str, one: Evidence, revisions: dict[str, int]) -> answers.EvidenceEntry:
+def _evidence_entry(session_id: str, one: Evidence, revisions: dict[str, int]) -> EvidenceEntry:
     return _entry(
-        answers.EvidenceEntry,
+        EvidenceEntry,
         one,
         session_id=session_id,
         run_id=one.execution_id,
@@ -181,9 +192,9 @@ def _evidence_entry(session_id: str, one: Evidence, revisions: dict[str, int]) -
     )
 
 
-def _intent_entry(session_id: str, one: Intent) -> answers.IntentEntry:
+def _intent_entry(session_id: str, one: Intent) -> IntentEntry:
     return _entry(
-        answers.IntentEntry,
+        IntentEntry,
         one,
         session_id=session_id,
         type=one.change.type,
@@ -194,8 +205,8 @@ def _intent_entry(session_id: str, one: Intent) -> answers.IntentEntry:
     )
 
 
-def _idea_entry(session_id: str, one: Hypothesis) -> answers.IdeaEntry:
-    return _entry(answers.IdeaEntry, one, session_id=session_id)
+def _idea_entry(session_id: str, one: Hypothesis) -> IdeaEntry:
+    return _entry(IdeaEntry, one, session_id=session_id)
 
 
 def _entry(kind: type[A], one: Any, **rest: Any) -> A:

@@ -15,18 +15,8 @@ from beliefd.kernel.firewall.events import EvidenceLinked
 from beliefd.kernel.policy import Policy
 from beliefd.ledger.chain import Entry, LedgerBroken, Sealed, command_of, read
 from beliefd.ledger.verify import Verification, verify
-from beliefd.protocol.answers import (
-    AUDIT_PAGE,
-    SURVIVORS_PAGE,
-    BeliefSnapshot,
-    BrokenLedger,
-    FirstBad,
-    SessionPage,
-    Testimony,
-    Verified,
-    Why,
-    snapshot_of,
-)
+from beliefd.protocol.beliefs import SURVIVORS_PAGE, BeliefSnapshot, BrokenLedger, SessionPage, snapshot_of
+from beliefd.protocol.ledger import AUDIT_PAGE, FirstBad, Testimony, Verified, Why
 from beliefd.steward.handle import Steward
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.positions import session_not_found

@@ -29,8 +29,20 @@ from beliefd.kernel.substrate.proposals import (
 )
 from beliefd.ledger.chain import LedgerBroken, read
 from beliefd.ledger.replay import Position
-from beliefd.protocol import substrate_answers as answers
-from beliefd.protocol.substrate_operations import CallRequest, CapabilityRequest, ProposalRequest
+from beliefd.protocol.substrate import (
+    CallRequest,
+    CapabilityRequest,
+    CapabilityView,
+    IssuedCapability,
+    MemoryAnswer,
+    MemoryPage,
+    MemoryView,
+    ProposalAnswer,
+    ProposalRequest,
+    StateAnswer,
+    ToolList,
+    ToolView,
+)
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.calls import UNPROVEN, Proof, check_token, presented
@@ -40,14 +52,14 @@ from beliefd.steward.lookout import Aside
 from beliefd.steward.verdicts import candidate_answer
 
 
-async def show_state(steward: Steward, call: Call) -> answers.StateAnswer:
+async def show_state(steward: Steward, call: Call) -> StateAnswer:
     position = await steward.positions.existing(call.session_id)
     policy, policy_hash = steward.policy, steward.policy_hash
     if (at := call.query["at"]) is not None and at != position.session.state_snapshot_id:
         position = await _at_snapshot(steward, position, at)
         policy, policy_hash = await _policy_at(steward, position)
     session = position.session
-    return answers.StateAnswer(
+    return StateAnswer(
         state_snapshot_id=session.state_snapshot_id,
         state_version=session.state_version,
         f_sparse={**policy.constraints, **dict(session.sparse)},
@@ -57,7 +69,7 @@ async def show_state(steward: Steward, call: Call) -> answers.StateAnswer:
     )
 
 
-async def propose(steward: Steward, call: Call) -> answers.ProposalAnswer:
+async def propose(steward: Steward, call: Call) -> ProposalAnswer:
     asked = convert(bind(as_recorded(call.body), call.path), ProposalRequest)
     candidates: list[Candidate] = []
     proofs: list[Proof | None] = []
@@ -83,7 +95,7 @@ async def propose(steward: Steward, call: Call) -> answers.ProposalAnswer:
     outcome = await submitted(steward, call.session_id, command, call, Aside(call.origin, tuple(proofs)))
     event = outcome.event
     assert isinstance(event, Arbitrated)  # noqa: S101 - what is not refused was arbitrated
-    return answers.ProposalAnswer(
+    return ProposalAnswer(
         state_snapshot_id=outcome.session.state_snapshot_id,
         results=[await candidate_answer(steward, outcome, result) for result in event.results],
         mode=outcome.session.mode,
@@ -91,18 +103,16 @@ async def propose(steward: Steward, call: Call) -> answers.ProposalAnswer:
     )
 
 
-async def list_tools(steward: Steward, _: Call) -> answers.ToolList:
-    return answers.ToolList(
+async def list_tools(steward: Steward, _: Call) -> ToolList:
+    return ToolList(
         tools=[
-            answers.ToolView(
-                tool_id=tool.tool_id, definition=tool.definition, definition_hash=tool.definition_hash
-            )
+            ToolView(tool_id=tool.tool_id, definition=tool.definition, definition_hash=tool.definition_hash)
             for tool in steward.registry.all()
         ]
     )
 
 
-async def issue_capability(steward: Steward, call: Call) -> answers.IssuedCapability:
+async def issue_capability(steward: Steward, call: Call) -> IssuedCapability:
     asked = convert(call.body, CapabilityRequest)
     signer = steward.signer if asked.signed else None
     if asked.signed and signer is None:
@@ -125,7 +135,7 @@ async def issue_capability(steward: Steward, call: Call) -> answers.IssuedCapabi
     assert isinstance(outcome.event, CapabilityIssued)  # noqa: S101
     capability = outcome.event.capability
     token = f"{capability.capability_id}.{secret}"
-    return answers.IssuedCapability(
+    return IssuedCapability(
         # Of a signed capability nobody knows the secret: the signature is all that proves it.
         token=token if signer is None else signer.sign(asked.session_id, capability),
         capability=_capability(f"{asked.session_id}/{capability.capability_id}", capability),
@@ -140,7 +150,7 @@ async def _proven_parent(steward: Steward, session_id: str, token: str) -> str |
     return None if narrowed else check_token(session, capability_id, proof)[0]
 
 
-async def show_capability(steward: Steward, call: Call) -> answers.CapabilityView:
+async def show_capability(steward: Steward, call: Call) -> CapabilityView:
     session = (await steward.positions.existing(call.session_id)).session
     capability = session.capabilities.get(call.path["capability_id"])
     if capability is None:
@@ -148,7 +158,7 @@ async def show_capability(steward: Steward, call: Call) -> answers.CapabilityVie
     return _capability(f"{call.session_id}/{capability.capability_id}", capability)
 
 
-async def revoke_capability(steward: Steward, call: Call) -> answers.CapabilityView:
+async def revoke_capability(steward: Steward, call: Call) -> CapabilityView:
     """Named as `<session>/<capability>`, the way it was issued."""
     session_id, slash, capability_id = call.path["capability_id"].partition("/")
     if not slash:
@@ -159,16 +169,16 @@ async def revoke_capability(steward: Steward, call: Call) -> answers.CapabilityV
     return _capability(call.path["capability_id"], outcome.event.capability)
 
 
-async def remember(steward: Steward, call: Call) -> answers.MemoryAnswer:
+async def remember(steward: Steward, call: Call) -> MemoryAnswer:
     command = Remember(entry=convert(bind(as_recorded(call.body), call.path), MemoryEntry))
     outcome = await submitted(steward, call.session_id, command, call)
     assert isinstance(outcome.event, Remembered)  # noqa: S101
     state = outcome.session.memory[command.entry.memory_id]
     view = _memory(state, steward.outside.now())
-    return answers.MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
+    return MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
 
 
-async def list_memory(steward: Steward, call: Call) -> answers.MemoryPage:
+async def list_memory(steward: Steward, call: Call) -> MemoryPage:
     """What has not expired; entries leave the view, never the ledger."""
     session = (await steward.positions.existing(call.session_id)).session
     now = steward.outside.now()
@@ -176,7 +186,7 @@ async def list_memory(steward: Steward, call: Call) -> answers.MemoryPage:
     live = [view for view in views if view.expires_at is None or seconds(view.expires_at) > seconds(now)]
     if call.query["show"] == "review":
         live = [view for view in live if view.review_due]
-    return answers.MemoryPage(entries=live)
+    return MemoryPage(entries=live)
 
 
 def as_recorded(body: Any) -> Any:
@@ -215,17 +225,17 @@ async def _policy_at(steward: Steward, position: Position) -> tuple[Policy, str]
     return msgspec.json.decode(document, type=Policy), name
 
 
-def _capability(name: str, capability: Capability) -> answers.CapabilityView:
+def _capability(name: str, capability: Capability) -> CapabilityView:
     session_id = name.partition("/")[0]
     shown: dict[str, Any] = {
         field: getattr(capability, field) for field in capability.__struct_fields__ if field != "secret_hash"
     }
-    return answers.CapabilityView(**{**shown, "capability_id": name}, session_id=session_id)
+    return CapabilityView(**{**shown, "capability_id": name}, session_id=session_id)
 
 
-def _memory(state: MemoryState, now: str) -> answers.MemoryView:
+def _memory(state: MemoryState, now: str) -> MemoryView:
     review_at = state.entry.review_at
-    return answers.MemoryView(
+    return MemoryView(
         entry=state.entry,
         confirmed=state.confirmed,
         remembered_at=state.remembered_at,

@@ -14,7 +14,8 @@ from beliefd.ledger.chain import command_of, genesis_hash, read
 from beliefd.ledger.replay import Position
 from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_line, read_export
 from beliefd.ledger.verify import verify
-from beliefd.protocol.answers import Imported, snapshot_of
+from beliefd.protocol.beliefs import snapshot_of
+from beliefd.protocol.ledger import Imported
 from beliefd.steward.handle import Outcome, Steward
 from beliefd.steward.inbox import all_rows
 from beliefd.steward.positions import session_not_found

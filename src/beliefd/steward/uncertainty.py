@@ -4,8 +4,15 @@ from typing import Any
 
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import UncertaintyPolicy
-from beliefd.protocol import uncertainty_messages as messages
-from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
+from beliefd.protocol.uncertainty import (
+    MAX_ANSWERS,
+    ConformalCalibration,
+    MeasureConfidence,
+    MeasureConformalSet,
+    MeasuredUncertainty,
+    MeasureModelDisagreement,
+    MeasureSemanticEntropy,
+)
 from beliefd.protocol.wire import convert
 from beliefd.steward.calibrations import kept
 from beliefd.steward.call import Call
@@ -22,26 +29,26 @@ from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.result import Measured
 from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
 
-Answers = messages.MeasureSemanticEntropy | messages.MeasureModelDisagreement
+Answers = MeasureSemanticEntropy | MeasureModelDisagreement
 
 
 async def measure_semantic_entropy(steward: Steward, call: Call) -> MeasuredUncertainty:
-    asked = convert(call.body, messages.MeasureSemanticEntropy)
+    asked = convert(call.body, MeasureSemanticEntropy)
     return await offload(_heavy(asked), _entropy, asked, steward.judges, steward.policy.uncertainty)
 
 
 async def measure_model_disagreement(steward: Steward, call: Call) -> MeasuredUncertainty:
-    asked = convert(call.body, messages.MeasureModelDisagreement)
+    asked = convert(call.body, MeasureModelDisagreement)
     return await offload(_heavy(asked), _disagreement, asked, steward.judges, steward.policy.uncertainty)
 
 
 async def measure_confidence(steward: Steward, call: Call) -> MeasuredUncertainty:
-    asked = convert(call.body, messages.MeasureConfidence)
+    asked = convert(call.body, MeasureConfidence)
     return await offload(asked.calibration is not None, _confidence, asked, steward.policy.uncertainty)
 
 
 async def measure_conformal_set(steward: Steward, call: Call) -> MeasuredUncertainty:
-    asked = await offload(_rows(call.body) > HEAVY_ITEMS, convert, call.body, messages.MeasureConformalSet)
+    asked = await offload(_rows(call.body) > HEAVY_ITEMS, convert, call.body, MeasureConformalSet)
     if (asked.calibration is None) == (asked.calibration_set is None):
         raise invalid("give either `calibration` or `calibration_set`", "$.calibration")
     row = None
@@ -57,9 +64,7 @@ def _heavy(asked: Answers) -> bool:
     return asked.judge != "lexical" or many(asked.answers)
 
 
-def _entropy(
-    asked: messages.MeasureSemanticEntropy, judges: Judges, policy: UncertaintyPolicy
-) -> MeasuredUncertainty:
+def _entropy(asked: MeasureSemanticEntropy, judges: Judges, policy: UncertaintyPolicy) -> MeasuredUncertainty:
     if asked.kind == "nearest_neighbour":
         if asked.judge != "lexical":
             raise invalid("nearest-neighbour entropy asks no judge; leave it out", "$.judge")
@@ -71,7 +76,7 @@ def _entropy(
 
 
 def _disagreement(
-    asked: messages.MeasureModelDisagreement, judges: Judges, policy: UncertaintyPolicy
+    asked: MeasureModelDisagreement, judges: Judges, policy: UncertaintyPolicy
 ) -> MeasuredUncertainty:
     judge, recheck = _judge(asked, judges)
     return answered(model_disagreement(asked.answers, judge, policy, recheck))
@@ -79,13 +84,13 @@ def _disagreement(
 
 def _judge(asked: Answers, judges: Judges) -> tuple[Judge, int]:
     """The judge that is asked for, and how many pairs to ask it about twice."""
-    most = MOST_ANSWERS.get(asked.judge, messages.MAX_ANSWERS)
+    most = MOST_ANSWERS.get(asked.judge, MAX_ANSWERS)
     if len(asked.answers) > most:
         raise invalid(f"the judge `{asked.judge}` compares at most {most} answers", "$.answers")
     return judges.named(asked.judge), RECHECKED.get(asked.judge, 0)
 
 
-def _confidence(asked: messages.MeasureConfidence, policy: UncertaintyPolicy) -> MeasuredUncertainty:
+def _confidence(asked: MeasureConfidence, policy: UncertaintyPolicy) -> MeasuredUncertainty:
     calibration = None
     if (given := asked.calibration) is not None:
         fit = fit_temperature if given.kind == "temperature" else fit_isotonic
@@ -94,7 +99,7 @@ def _confidence(asked: messages.MeasureConfidence, policy: UncertaintyPolicy) ->
 
 
 def _conformal(
-    asked: messages.MeasureConformalSet, row: CalibrationRow | None, policy: UncertaintyPolicy
+    asked: MeasureConformalSet, row: CalibrationRow | None, policy: UncertaintyPolicy
 ) -> MeasuredUncertainty:
     from beliefd.uncertainty.conformal import conformal_set, drift
 
@@ -104,7 +109,7 @@ def _conformal(
     return answered(measured, list(labels), warning, None if row is None else row.sha256)
 
 
-def _kept(asked: messages.MeasureConformalSet, row: CalibrationRow | None) -> Calibrated:
+def _kept(asked: MeasureConformalSet, row: CalibrationRow | None) -> Calibrated:
     assert row is not None  # noqa: S101
     given = decoded(row.document)
     if given.columns is not None and given.columns != len(asked.probabilities):
@@ -117,7 +122,7 @@ def _kept(asked: messages.MeasureConformalSet, row: CalibrationRow | None) -> Ca
     return calibrated(given, asked.alpha)
 
 
-def _given(asked: messages.MeasureConformalSet, given: messages.ConformalCalibration) -> Calibrated:
+def _given(asked: MeasureConformalSet, given: ConformalCalibration) -> Calibrated:
     from beliefd.uncertainty.conformal import calibrate, scores_of
 
     if given.probabilities and len(given.probabilities[0]) != len(asked.probabilities):

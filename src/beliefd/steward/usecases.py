@@ -12,9 +12,10 @@ from beliefd.kernel import events
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import Principal
-from beliefd.protocol import answers
-from beliefd.protocol.answers import snapshot_of
-from beliefd.protocol.operations import BY_NAME, AskCounterfactual, Operation
+from beliefd.protocol.beliefs import Concluded, Declared, Eliminated, Recorded, Ruled, snapshot_of
+from beliefd.protocol.ledger import AskCounterfactual
+from beliefd.protocol.operation import Answer
+from beliefd.protocol.operations import BY_NAME, Operation
 from beliefd.protocol.wire import bind, convert, query_values
 from beliefd.steward import (
     calibrations,
@@ -80,32 +81,28 @@ def admit(operation: Operation, call: Call) -> Call:
     return call
 
 
-def answer_to(outcome: Outcome) -> answers.Answer:
+def answer_to(outcome: Outcome) -> Answer:
     """An event and the state after it, in the words of the protocol. A refusal becomes the error it names."""
     event, event_id = outcome.event, outcome.head.event_id
     if (refused := refusal(outcome)) is not None:
         raise refused
     snapshot = snapshot_of(outcome.session, outcome.head)
     if isinstance(event, _ELIMINATING):
-        return answers.Eliminated(
+        return Eliminated(
             applied_eliminated=list(event.eliminated),
             ignored_eliminated=list(event.ignored),
             snapshot=snapshot,
             audit_event_id=event_id,
         )
     if isinstance(event, _RULING):
-        return answers.Ruled(
-            approved=event.approved, reason=event.reason, snapshot=snapshot, audit_event_id=event_id
-        )
+        return Ruled(approved=event.approved, reason=event.reason, snapshot=snapshot, audit_event_id=event_id)
     if isinstance(event, events.ConclusionRuled):
-        return answers.Concluded(
+        return Concluded(
             accepted=event.accepted, reason=event.reason, snapshot=snapshot, audit_event_id=event_id
         )
     if isinstance(event, events.Declared):
-        return answers.Declared(
-            session_id=outcome.session.session_id, snapshot=snapshot, audit_event_id=event_id
-        )
-    return answers.Recorded(snapshot=snapshot, audit_event_id=event_id)
+        return Declared(session_id=outcome.session.session_id, snapshot=snapshot, audit_event_id=event_id)
+    return Recorded(snapshot=snapshot, audit_event_id=event_id)
 
 
 async def _converted(body: dict[str, Any], kind: Any) -> Any:
@@ -115,7 +112,7 @@ async def _converted(body: dict[str, Any], kind: Any) -> Any:
     return convert(body, kind)
 
 
-async def _declare(steward: Steward, call: Call) -> answers.Answer:
+async def _declare(steward: Steward, call: Call) -> Answer:
     command = await _converted(call.body, BY_NAME["declare_session"].body)
     return answer_to(await steward.declare(command, call.principal, key=call.key))
 
@@ -132,7 +129,7 @@ def _queued(steward: Steward, call: Call, command: Command) -> "asyncio.Future[O
 def _verb(name: str) -> Handler:
     kind = BY_NAME[name].body
 
-    async def handle(steward: Steward, call: Call) -> answers.Answer:
+    async def handle(steward: Steward, call: Call) -> Answer:
         command = await _converted(bind(call.body, call.path), kind)
         return answer_to(await _queued(steward, call, command))
 

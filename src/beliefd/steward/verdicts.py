@@ -4,14 +4,12 @@ import asyncio
 
 from beliefd.kernel.substrate.events import Call, CandidateResult, OutcomeRecorded
 from beliefd.ledger.chain import read
-from beliefd.protocol import substrate_answers as answers
+from beliefd.protocol.substrate import CandidateAnswer
 from beliefd.steward.effects import carry_out
 from beliefd.steward.handle import Outcome, Steward
 
 
-async def candidate_answer(
-    steward: Steward, outcome: Outcome, result: CandidateResult
-) -> answers.CandidateAnswer:
+async def candidate_answer(steward: Steward, outcome: Outcome, result: CandidateResult) -> CandidateAnswer:
     """The verdict; a call that was let through just now is carried out first, an earlier one looked up."""
     done: OutcomeRecorded | None = None
     call_id = result.repeats if result.call is None else result.call.call_id
@@ -20,7 +18,7 @@ async def candidate_answer(
         done = await _seen_through(steward, outcome.session.session_id, result.call)
     elif call_id is not None:
         done = await _recorded(steward, outcome.session.session_id, call_id)
-    return answers.CandidateAnswer(
+    return CandidateAnswer(
         verdict=result.verdict,
         reason_code=result.reason_code,
         on_fail=result.on_fail,
