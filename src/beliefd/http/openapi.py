@@ -1,13 +1,16 @@
 """OpenAPI 3.1 from the operations table. `python -m beliefd.http.openapi` prints it as YAML."""
 
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args, get_origin
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import fields
 
 from beliefd import __version__
 from beliefd.http.errors import STATUS
 from beliefd.kernel.errors import Code, ErrorShape
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Id
 from beliefd.ledger.chain import Entry
 from beliefd.protocol.beliefs import BeliefSnapshot, Health
@@ -98,6 +101,9 @@ def _schemas() -> tuple[dict[Any, Json], Json]:
     for operation in OPERATIONS:
         if operation.body is not None:
             _relax(schemas[operation.body.__name__], operation)
+    for section in fields(Policy):
+        if isinstance(section.type, type) and issubclass(section.type, Struct):
+            _name_keys(section.type, schemas)
     entry = schemas["Entry"]
     entry["properties"]["hash"] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
     entry["required"].append("hash")
@@ -115,6 +121,15 @@ def _with_short_names(refs: tuple[Json, ...], schemas: Json) -> tuple[list[Json]
             text = text.replace(name, f"{short}Event" if module.endswith(".events") else short)
     short_refs, short_schemas = msgspec.json.decode(text)
     return short_refs, short_schemas
+
+
+def _name_keys(kind: type[Struct], schemas: Json) -> None:
+    """Of tables whose keys are choices, msgspec describes the values alone."""
+    for field in fields(kind):
+        key = next(iter(get_args(field.type)), None) if get_origin(field.type) is dict else None
+        if get_origin(key) is Literal:
+            described = schemas[kind.__name__]["properties"][field.encode_name]
+            described["propertyNames"] = {"enum": list(get_args(key))}
 
 
 def _relax(body: Json, operation: Operation) -> None:
