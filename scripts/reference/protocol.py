@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from beliefd.ledger.envelope import Entry
+from beliefd.ledger.state_hash import STATE_HASH_EVERY
 from msgspec import inspect
 from scripts.reference.types import fields, sections, sentence, struct, table, values_in, words
 
@@ -11,7 +13,6 @@ from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.events import Event
 from beliefd.kernel.values import Role
-from beliefd.ledger.chain import STATE_HASH_EVERY, Entry
 from beliefd.protocol.operations import OPERATIONS, Operation
 
 SERVER_PAGES: Final = {

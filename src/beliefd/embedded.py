@@ -14,7 +14,7 @@ from beliefd.client.synchronous import Calls
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
-from beliefd.ledger.chain import LedgerBroken
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.operation import A
 from beliefd.steward import transfer

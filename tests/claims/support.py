@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
+from beliefd.ledger.state_hash import state_hash
 
 from beliefd.client.requests import Request
 from beliefd.client.synchronous import Calls
@@ -21,7 +22,6 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.ledger.chain import state_hash
 from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.operation import A

@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Self, TypeVar
 
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.ledger.envelope import Sealed
+
 from beliefd.client.requests import Request
 from beliefd.client.synchronous import Calls
 from beliefd.embedded import send
-from beliefd.kernel.commands import Command, DeclareSession
+from beliefd.kernel.commands import Command
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.ledger.chain import Sealed
 from beliefd.protocol.operation import A
 from beliefd.steward.handle import Outcome, Steward
 from beliefd.stores.base import Store

@@ -8,11 +8,12 @@ from typing import Any
 import asyncpg
 import msgspec
 import pytest
+from beliefd.ledger.envelope import Sealed
+from beliefd.ledger.state_hash import STATE_HASH_EVERY
 
 from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.ledger.chain import STATE_HASH_EVERY, Sealed
 from beliefd.ledger.replay import Position, fold
 from beliefd.protocol.beliefs import snapshot_of
 from beliefd.steward import positions as positions_module
@@ -130,7 +131,7 @@ FORGERIES: dict[str, Forge] = {
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES.keys())
 async def test_a_forged_snapshot_is_not_believed(forge: Forge) -> None:
     steward, session_id, packed = await _packed()
-    survivors = (await folded(steward.store, session_id)).session.survivors
+    survivors = (await folded(steward.store, session_id)).session.beliefs.survivors
     forge(packed["document"], survivors)
     await _ignored(steward, session_id, Snapshot(STATE_HASH_EVERY, msgspec.msgpack.encode(packed)))
 
@@ -138,7 +139,7 @@ async def test_a_forged_snapshot_is_not_believed(forge: Forge) -> None:
 @pytest.mark.parametrize("consistent", [False, True], ids=["bitmap alone", "bitmap and its hash"])
 async def test_a_snapshot_that_resurrects_a_hypothesis_is_not_believed(consistent: bool) -> None:
     steward, session_id, packed = await _packed()
-    universe = (await folded(steward.store, session_id)).session.survivors.universe
+    universe = (await folded(steward.store, session_id)).session.beliefs.survivors.universe
     everything = Survivors(universe)
     packed["bitmap"] = everything.to_bytes()
     if consistent:

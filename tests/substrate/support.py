@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from beliefd.kernel.substrate.commands import Propose
+from beliefd.ledger.envelope import read
+from beliefd.ledger.state_hash import state_hash
 
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.capabilities import Scope
-from beliefd.kernel.substrate.proposals import CallCandidate, Propose, Provenance
+from beliefd.kernel.substrate.proposals import CallCandidate, Provenance
 from beliefd.kernel.values import Principal, Role
-from beliefd.ledger.chain import read, state_hash
 from beliefd.ledger.replay import fold
 from beliefd.protocol.substrate import CandidateAnswer, ProposalAnswer
 from beliefd.steward.handle import Steward

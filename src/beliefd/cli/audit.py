@@ -119,7 +119,7 @@ def replay(target: Target, source: str) -> None:
 
     Where something was speculated, it is also rebuilt without that: nothing else may have changed.
     """
-    from beliefd.ledger.chain import LedgerBroken
+    from beliefd.ledger.envelope import LedgerBroken
     from beliefd.steward.handle import ledger_broken
 
     is_file = source == "-" or Path(source).is_file()
@@ -134,9 +134,10 @@ def replay(target: Target, source: str) -> None:
 
 
 def _replayed(exported: "Exported") -> dict[str, Any]:
-    from beliefd.ledger.chain import LedgerBroken, state_hash
-    from beliefd.ledger.lanes import grounded_hash
+    from beliefd.ledger.envelope import LedgerBroken
+    from beliefd.ledger.non_interference import grounded_hash
     from beliefd.ledger.replay import fold
+    from beliefd.ledger.state_hash import state_hash
     from beliefd.ledger.verify import verify as verify_entries
     from beliefd.protocol.beliefs import snapshot_of
 
@@ -163,8 +164,8 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
 
 def _lanes(entries: list[Any], grounded: str) -> dict[str, Any]:
     """How much was speculated, and whether the grounded state is the same without it."""
-    from beliefd.ledger.chain import read
-    from beliefd.ledger.lanes import grounded_hash, refolded, without_speculation
+    from beliefd.ledger.envelope import read
+    from beliefd.ledger.non_interference import grounded_hash, refolded, without_speculation
 
     told = [read(entry.record) for entry in entries]
     kept = without_speculation(told)

@@ -12,7 +12,7 @@ from beliefd.cli.output import visible
 from beliefd.cli.substrate_views import candidate
 from beliefd.kernel.claims.bundle import Claim
 from beliefd.kernel.claims.gates.result import GateResult
-from beliefd.kernel.firewall.artifacts import Change
+from beliefd.kernel.intents.state import Change
 from beliefd.kernel.policy import Policy
 from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, Inbox
 from beliefd.protocol.claims import BundlePage, JudgedBundle

@@ -139,7 +139,7 @@ def _chosen(given: dict[str, Any], *model: Any) -> dict[str, Any]:
     import msgspec
 
     from beliefd.agents.verify import VerifyAgent
-    from beliefd.kernel.firewall.hints import extract_hints
+    from beliefd.kernel.speculation.hints import extract_hints
     from beliefd.protocol.experiments import DesignRequest
     from beliefd.protocol.wire import convert
 

@@ -7,8 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from beliefd.cli.output import visible
-from beliefd.kernel.firewall.artifacts import Evidence, Run
-from beliefd.kernel.firewall.experiments import RunReport
+from beliefd.kernel.experiments.plan import RunReport
+from beliefd.kernel.experiments.state import Evidence, Run
 from beliefd.protocol.experiments import (
     Discoveries,
     EvidencePage,

@@ -9,14 +9,7 @@ from beliefd.client.requests import Request, given, query
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Object
-from beliefd.protocol.approvals import (
-    ApprovalCard,
-    ApprovalRows,
-    DecidedApproval,
-    GrantAnswer,
-    Grants,
-    Inbox,
-)
+from beliefd.protocol.approvals import ApprovalCard, ApprovalRows, DecidedApproval, GrantAnswer, Grants, Inbox
 from beliefd.protocol.claims import BundlePage, ClaimRows, JudgedBundle, StoredContent
 from beliefd.protocol.policy import PolicyAnswer, PolicyRows
 

@@ -12,7 +12,7 @@ from beliefd.http.errors import STATUS
 from beliefd.kernel.errors import Code, ErrorShape
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Id
-from beliefd.ledger.chain import Entry
+from beliefd.ledger.envelope import Entry
 from beliefd.protocol.beliefs import BeliefSnapshot, Health
 from beliefd.protocol.operations import OPERATIONS, VOCABULARIES, Operation, Parameter
 from beliefd.steward.usecases import KEY_PATTERN

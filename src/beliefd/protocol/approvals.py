@@ -3,11 +3,11 @@
 from typing import Final, Literal
 
 from beliefd.kernel import commands
+from beliefd.kernel.approvals.state import Grant
 from beliefd.kernel.claims.bundle import Claim, Decision, HumanApproval
-from beliefd.kernel.claims.events import Grant
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.errors import Code
-from beliefd.kernel.firewall.artifacts import Change
+from beliefd.kernel.intents.state import Change
 from beliefd.kernel.substrate.proposals import CallCandidate, Patch
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.intents import IntentView

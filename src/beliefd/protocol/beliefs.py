@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from beliefd.kernel import commands
-from beliefd.kernel.commands import Head
+from beliefd.kernel.beliefs.state import Status
 from beliefd.kernel.errors import Code
-from beliefd.kernel.state import Session, Status
-from beliefd.kernel.values import Id, Object, OntologyBundle
+from beliefd.kernel.state import Session
+from beliefd.kernel.values import Head, Id, Object, OntologyBundle
 from beliefd.protocol.operation import (
     LINES,
     MIB,
@@ -115,7 +115,7 @@ class Health(Answer, frozen=True, kw_only=True):
 def snapshot_of(
     session: Session, head: Head, limit: int = SURVIVORS_PAGE, after: str | None = None
 ) -> BeliefSnapshot:
-    survivors = session.survivors
+    survivors = session.beliefs.survivors
     page = survivors.page(limit + 1, after)
     more = len(page) > limit
     return BeliefSnapshot(
@@ -126,19 +126,19 @@ def snapshot_of(
         n_hypotheses=len(survivors.universe.ids),
         survivors_next=page[limit - 1] if more and limit else None,
         entropy_proxy=math.log2(survivors.count) if survivors.count > 1 else 0.0,
-        status=session.status,
-        terminated=session.terminated,
-        active_obligation_id=session.active_obligation_id,
+        status=session.beliefs.status,
+        terminated=session.beliefs.terminated,
+        active_obligation_id=session.beliefs.active_obligation_id,
         obligations=[
             ObligationView(
                 obligation_id=oid,
                 min_total_eliminations=obligation.min_total_eliminations,
-                eliminations_since_entry=session.eliminations - obligation.entered_at,
+                eliminations_since_entry=session.beliefs.eliminations - obligation.entered_at,
                 active=obligation.active,
             )
-            for oid, obligation in session.obligations.items()
+            for oid, obligation in session.beliefs.obligations.items()
         ],
-        conclusions=session.conclusions,
+        conclusions=session.beliefs.conclusions,
         metadata=session.metadata,
         audit_head_event_id=head.event_id,
         seq=head.seq,

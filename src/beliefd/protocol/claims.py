@@ -15,20 +15,15 @@ from beliefd.kernel.claims.bundle import (
     Decision,
     EvidencePointer,
     Method,
-    Note,
     Recommendation,
     Samples,
-    Text,
-    TierName,
-    Timestamp,
     Uncertainty,
-    Unit,
     claim_id,
 )
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.errors import Code
-from beliefd.kernel.values import Id, Value
+from beliefd.kernel.values import Id, Note, Text, TierName, Timestamp, Unit, Value
 from beliefd.protocol.operation import PAGE, SESSION, Answer, Operation, Vocabulary, asks, reads, writes
 
 MAX_SAMPLED: Final = 2_000

@@ -3,11 +3,12 @@
 from typing import Final
 
 from beliefd.kernel.errors import Code
-from beliefd.kernel.firewall.artifacts import EpistemicStatus, Evidence, EvidenceRole, Run
-from beliefd.kernel.firewall.experiments import ExperimentSpec, RunReport
-from beliefd.kernel.firewall.hints import ExperimentHints, Speculation
-from beliefd.kernel.firewall.lanes import Lane
-from beliefd.kernel.firewall.testable import TestableClaim
+from beliefd.kernel.experiments.plan import ExperimentSpec, RunReport
+from beliefd.kernel.experiments.state import Evidence, EvidenceRole, Run
+from beliefd.kernel.experiments.testable import TestableClaim
+from beliefd.kernel.intents.state import EpistemicStatus
+from beliefd.kernel.speculation.hints import ExperimentHints, Speculation
+from beliefd.kernel.speculation.lanes import Lane
 from beliefd.kernel.values import Id, Value
 from beliefd.protocol.operation import (
     ABOUT_CLAIM,

@@ -5,12 +5,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from beliefd.kernel.claims.bundle import Text
 from beliefd.kernel.errors import Code
-from beliefd.kernel.firewall.artifacts import Change, EpistemicStatus, Intent, IntentState, IntentType, Step
-from beliefd.kernel.firewall.intents import content_of
-from beliefd.kernel.firewall.lanes import Lane
-from beliefd.kernel.values import Id, Value
+from beliefd.kernel.intents.rules import content_of
+from beliefd.kernel.intents.state import Change, EpistemicStatus, Intent, IntentState, IntentStep, IntentType
+from beliefd.kernel.speculation.lanes import Lane
+from beliefd.kernel.values import Id, Text, Value
 from beliefd.protocol.operation import ABOUT_CLAIM, PAGE, SESSION, Answer, Vocabulary, reads, writes
 
 
@@ -37,7 +36,7 @@ class IntentView(Answer, frozen=True):
     change: Change
     state: IntentState
     proposer: str
-    history: list[Step]
+    history: list[IntentStep]
     expires_at: str | None = None
     approval_id: str | None = None
     content_hash: str | None = None

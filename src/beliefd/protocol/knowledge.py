@@ -3,16 +3,10 @@
 from typing import Final
 
 from beliefd.kernel.errors import Code
-from beliefd.kernel.firewall.artifacts import (
-    Alternative,
-    EpistemicStatus,
-    EvidenceKind,
-    EvidenceRole,
-    IntentState,
-    IntentType,
-    Step,
-)
-from beliefd.kernel.firewall.experiments import Outcome
+from beliefd.kernel.experiments.plan import RunOutcome
+from beliefd.kernel.experiments.state import EvidenceKind, EvidenceRole
+from beliefd.kernel.intents.state import EpistemicStatus, IntentState, IntentStep, IntentType
+from beliefd.kernel.speculation.state import Alternative
 from beliefd.protocol.operation import PAGE, Answer, Parameter, Vocabulary, reads
 
 PROPOSITION: Final = "/v1/propositions/{claim_id}"
@@ -59,7 +53,7 @@ class EvidenceEntry(Answer, frozen=True):
     evidence_id: str
     kind: EvidenceKind
     role: EvidenceRole
-    outcome: Outcome
+    outcome: RunOutcome
     success: bool
     fragile: bool
     counts: bool
@@ -85,7 +79,7 @@ class IntentEntry(Answer, frozen=True):
     evidence_ids: list[str]
     proposed_by: str
     approval_id: str | None
-    history: list[Step]
+    history: list[IntentStep]
 
 
 class IdeaEntry(Answer, frozen=True):

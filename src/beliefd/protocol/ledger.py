@@ -4,10 +4,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from beliefd.kernel.commands import Head
+from beliefd.kernel.beliefs.state import Status
 from beliefd.kernel.errors import Code
-from beliefd.kernel.state import Status
-from beliefd.kernel.values import Id, Object, Value
+from beliefd.kernel.values import Head, Id, Object, Value
 from beliefd.protocol.beliefs import BeliefSnapshot, Eliminated
 from beliefd.protocol.operation import (
     LINES,

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from beliefd.kernel.firewall.artifacts import Alternative
-from beliefd.kernel.firewall.lanes import Lane
+from beliefd.kernel.speculation.lanes import Lane
+from beliefd.kernel.speculation.state import Alternative
 from beliefd.kernel.values import Id, Value
 from beliefd.protocol.operation import ABOUT_CLAIM, PAGE, SESSION, Answer, Vocabulary, reads, writes
 

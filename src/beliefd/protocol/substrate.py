@@ -8,7 +8,8 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.substrate.capabilities import Scope, Used
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.events import Verdict
-from beliefd.kernel.substrate.proposals import DeltaCandidate, MemoryEntry, Provenance
+from beliefd.kernel.substrate.memory_entry import MemoryEntry
+from beliefd.kernel.substrate.proposals import DeltaCandidate, Provenance
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import Id, Object, Value
 from beliefd.protocol.operation import (

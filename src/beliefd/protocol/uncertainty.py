@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
-from beliefd.kernel.claims.bundle import Method, Note, Recommendation, Unit
+from beliefd.kernel.claims.bundle import Method, Recommendation
 from beliefd.kernel.errors import Code
-from beliefd.kernel.values import Id, Value
+from beliefd.kernel.values import Id, Note, Unit, Value
 from beliefd.protocol.operation import OPERATORS, Answer, Operation, Parameter, Vocabulary, asks, reads
 
 MAX_ANSWERS = 200

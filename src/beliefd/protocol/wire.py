@@ -9,8 +9,8 @@ import msgspec
 from beliefd.kernel import patterns
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.locating import located
+from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.kernel.values import MAX_ID_LENGTH, Id, shown
-from beliefd.ledger.strict_json import Unreadable, loads
 from beliefd.protocol.operation import Parameter
 
 T = TypeVar("T")

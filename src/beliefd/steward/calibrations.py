@@ -10,14 +10,7 @@ from beliefd.steward.call import Call
 from beliefd.steward.handle import Steward
 from beliefd.steward.offload import offload
 from beliefd.stores.base import CalibrationRow
-from beliefd.uncertainty.calibrations import (
-    CalibrationSet,
-    decoded,
-    drifted,
-    encoded,
-    joined,
-    version_hash,
-)
+from beliefd.uncertainty.calibrations import CalibrationSet, decoded, drifted, encoded, joined, version_hash
 
 ATTEMPTS: Final = 20
 Given = StoreCalibration | AppendCalibration

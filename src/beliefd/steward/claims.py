@@ -6,41 +6,23 @@ from typing import Any
 
 import msgspec
 
-from beliefd.kernel.claims.approvals import Approval, required_approvals
-from beliefd.kernel.claims.bundle import (
-    Claim,
-    ClaimBundle,
-    SpeltTwice,
-    filled,
-    snake_keys,
-    spelt_twice,
-)
-from beliefd.kernel.claims.events import (
-    ApprovalClosed,
-    ApprovalDecided,
-    BundleGated,
-    Gated,
-    GrantGiven,
-    GrantRevoked,
-)
+from beliefd.kernel.approvals.commands import DecideApproval, GiveGrant, RevokeGrant, WithdrawApproval
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided, GrantGiven, GrantRevoked
+from beliefd.kernel.approvals.state import Approval, required_approvals
+from beliefd.kernel.claims.bundle import Claim, ClaimBundle, SpeltTwice, filled, snake_keys, spelt_twice
+from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.claims.events import BundleGated, Gated
 from beliefd.kernel.claims.gates import caveats, run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
 from beliefd.kernel.claims.measured import as_measured
-from beliefd.kernel.commands import (
-    Command,
-    DecideApproval,
-    GiveGrant,
-    RevokeGrant,
-    SubmitClaims,
-    WithdrawApproval,
-)
+from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.firewall.artifacts import Change
+from beliefd.kernel.intents.state import Change
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
-from beliefd.ledger.chain import command_of, read
+from beliefd.ledger.envelope import command_of, read
 from beliefd.ledger.replay import Position
 from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, GrantAnswer, Grants, Inbox
 from beliefd.protocol.claims import BundlePage, JudgedBundle, StoredContent, SubmittedBundle, judged
@@ -127,7 +109,7 @@ async def check_bundle(
 async def list_claims(steward: Steward, call: Call) -> BundlePage:
     position = await steward.positions.existing(call.session_id)
     cursor, limit = call.query["cursor"], call.query["limit"]
-    names = sorted(name for name in position.session.bundles if cursor is None or name > cursor)
+    names = sorted(name for name in position.session.claims.bundles if cursor is None or name > cursor)
     shown = [await _bundle(steward, position, name) for name in names[:limit]]
     return BundlePage(claims=shown, next=names[limit - 1] if len(names) > limit else None)
 
@@ -145,7 +127,7 @@ async def list_approvals(steward: Steward, call: Call) -> Inbox:
     for row in rows[:limit]:
         position = await steward.positions.existing(row.session_id)
         # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
-        if position.session.approvals[row.approval_id].status == row.status:
+        if position.session.approvals.by_id[row.approval_id].status == row.status:
             cards.append(await _card(steward, position, row.approval_id))
     return Inbox(approvals=cards, next=rows[limit - 1].approval_id if len(rows) > limit else None)
 
@@ -186,7 +168,7 @@ async def _with_first_decision(
     if (error.details or {}).get("path") != "If-Match":
         return error
     session = (await steward.positions.existing(position.session.session_id)).session
-    approval: Approval = session.approvals[approval_id]
+    approval: Approval = session.approvals.by_id[approval_id]
     found = {"status": approval.status, "decided_by": approval.decided_by, "successor": approval.successor}
     return BeliefdError(error.code, error.message, {**(error.details or {}), **found})
 
@@ -208,7 +190,7 @@ async def revoke_grant(steward: Steward, call: Call) -> GrantAnswer:
 
 async def list_grants(steward: Steward, call: Call) -> Grants:
     session = (await steward.positions.existing(call.session_id)).session
-    return Grants(grants=[session.grants[name] for name in sorted(session.grants)])
+    return Grants(grants=[session.approvals.grants[name] for name in sorted(session.approvals.grants)])
 
 
 async def store_content(steward: Steward, call: Call) -> StoredContent:
@@ -270,11 +252,11 @@ async def _holding(steward: Steward, approval_id: str) -> Position:
 
 async def _bundle(steward: Steward, position: Position, bundle_id: str) -> JudgedBundle:
     """A bundle as the event that last judged it holds it."""
-    state = position.session.bundles.get(bundle_id)
+    state = position.session.claims.bundles.get(bundle_id)
     if state is None:
         raise BeliefdError(Code.BUNDLE_NOT_FOUND, f"no bundle `{bundle_id[:64]}`", {"path": "bundle_id"})
     judgement = await _judgement(steward, position.session.session_id, state.event_id, bundle_id)
-    approval = position.session.approvals.get(state.approval_id) if state.approval_id else None
+    approval = position.session.approvals.by_id.get(state.approval_id) if state.approval_id else None
     answer = judged(judgement, state.event_id)
     waits = approval is not None and approval.status == "pending"
     return JudgedBundle(**{**_fields(answer), "approval_id": state.approval_id if waits else None})
@@ -306,7 +288,7 @@ def _closed_bundle(approval: Approval, bundle: ClaimBundle) -> Gated:
 
 async def _card(steward: Steward, position: Position, approval_id: str) -> ApprovalCard:
     session = position.session
-    approval: Approval = session.approvals[approval_id]
+    approval: Approval = session.approvals.by_id[approval_id]
     rule = approval.rule
     return ApprovalCard(
         approval_id=approval.approval_id,
@@ -357,7 +339,7 @@ async def _claims(steward: Steward, session: Session, approval: Approval) -> lis
 
 
 def _change(session: Session, approval: Approval) -> Change | None:
-    intent = session.intents.get(approval.intent_id)
+    intent = session.intents.by_id.get(approval.intent_id)
     return None if intent is None else intent.change
 
 

@@ -1,12 +1,13 @@
 """What if some sources had never spoken? Their commands are left out and all others decided again."""
 
-from beliefd.kernel.commands import Eliminate, Merge
-from beliefd.kernel.events import ConclusionRuled, Refused
-from beliefd.kernel.firewall.commands import LinkEvidence
-from beliefd.kernel.firewall.events import EvidenceLinked
+from beliefd.kernel.beliefs.commands import Eliminate, Merge
+from beliefd.kernel.beliefs.events import ConclusionRuled
+from beliefd.kernel.event import Refused
+from beliefd.kernel.experiments.commands import LinkEvidence
+from beliefd.kernel.experiments.events import EvidenceLinked
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.ledger.chain import LedgerBroken, Sealed, read
+from beliefd.ledger.envelope import LedgerBroken, Sealed, read
 from beliefd.ledger.replay import Redecided, redecide
 from beliefd.protocol.beliefs import SURVIVORS_PAGE
 from beliefd.protocol.ledger import ConclusionBasis, Counterfactual
@@ -59,7 +60,7 @@ def _basis(
     step: Redecided, event: ConclusionRuled, other: Redecided, spoke: dict[str, set[str]]
 ) -> ConclusionBasis:
     accepted = isinstance(other.event, ConclusionRuled) and other.event.accepted
-    then, imagined = step.session.survivors.count, other.session.survivors.count
+    then, imagined = step.session.beliefs.survivors.count, other.session.beliefs.survivors.count
     return ConclusionBasis(
         conclusion_id=event.conclusion_id,
         event_id=step.entry.event_id,
@@ -94,4 +95,7 @@ def _claims(step: Redecided) -> list[tuple[str, str]]:
 
 
 def _eliminated(session: Session, name: str) -> bool:
-    return session.survivors.universe.position(name) is not None and name not in session.survivors
+    return (
+        session.beliefs.survivors.universe.position(name) is not None
+        and name not in session.beliefs.survivors
+    )

@@ -3,13 +3,13 @@
 import asyncio
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.artifacts import Experiment, Run
-from beliefd.kernel.firewall.commands import DesignExperiment, StartRun
-from beliefd.kernel.firewall.design import choose, design
-from beliefd.kernel.firewall.events import ExperimentDesigned, RunRecorded, RunStarted
-from beliefd.kernel.firewall.experiments import ExperimentSpec, Frozen, RunReport
-from beliefd.kernel.firewall.guards import parse_spec
-from beliefd.kernel.firewall.hints import extract_hints
+from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
+from beliefd.kernel.experiments.design import choose, design
+from beliefd.kernel.experiments.events import ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.experiments.params import parse_spec
+from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen, RunReport
+from beliefd.kernel.experiments.state import Experiment, Run
+from beliefd.kernel.speculation.hints import extract_hints
 from beliefd.kernel.state import Session
 from beliefd.protocol.experiments import (
     DesignRequest,
@@ -63,7 +63,7 @@ def _designed(asked: DesignRequest) -> ExperimentSpec:
 
 async def list_experiments(steward: Steward, call: Call) -> ExperimentPage:
     session = (await steward.positions.existing(call.session_id)).session
-    held: list[Experiment] = [session.experiments[name] for name in session.experiments]
+    held: list[Experiment] = [session.experiments.by_id[name] for name in session.experiments.by_id]
     shown, after = page(held, call, lambda one: one.experiment_id)
     views = [await _view(steward, session, one) for one in shown]
     return ExperimentPage(experiments=views, next=after)
@@ -84,7 +84,7 @@ async def run_experiment(steward: Steward, call: Call) -> ExperimentView:
     underway = steward.runner.underway.get(event.run.run_id)
     # A repeated request has started its run before: it waits with the first one, and starts nothing.
     if underway is None and not outcome.repeated:
-        experiment = outcome.session.experiments[event.run.experiment_id]
+        experiment = outcome.session.experiments.by_id[event.run.experiment_id]
         frozen = await frozen_plan(steward, call.session_id, experiment)
         underway = begin(steward, call.session_id, event.run, frozen)
     if asked.wait and underway is not None and underway.task is not None:
@@ -108,7 +108,7 @@ async def reproduce_experiment(steward: Steward, call: Call) -> Reproduced:
     convert(bind(as_recorded(call.body), {"session_id": call.session_id}), ReproduceRequest)
     session = (await steward.positions.existing(call.session_id)).session
     experiment = _existing(session, call.path["experiment_id"])
-    run: Run | None = None if experiment.run_id is None else session.runs[experiment.run_id]
+    run: Run | None = None if experiment.run_id is None else session.experiments.runs[experiment.run_id]
     if run is None or run.status != "completed" or run.result_hash is None:
         text = "there is no completed run of it that could be made again"
         raise BeliefdError(Code.CONFLICT, text, {"path": "experiment_id"})
@@ -124,7 +124,7 @@ async def reproduce_experiment(steward: Steward, call: Call) -> Reproduced:
 
 
 def _existing(session: Session, experiment_id: str) -> Experiment:
-    found = session.experiments.get(experiment_id)
+    found = session.experiments.by_id.get(experiment_id)
     if found is None:
         text = f"no experiment `{experiment_id[:64]}` in this session"
         raise BeliefdError(Code.EXPERIMENT_NOT_FOUND, text, {"path": "experiment_id"})
@@ -133,7 +133,7 @@ def _existing(session: Session, experiment_id: str) -> Experiment:
 
 async def _view(steward: Steward, session: Session, experiment: Experiment) -> ExperimentView:
     frozen: Frozen = await frozen_plan(steward, session.session_id, experiment)
-    run: Run | None = None if experiment.run_id is None else session.runs[experiment.run_id]
+    run: Run | None = None if experiment.run_id is None else session.experiments.runs[experiment.run_id]
     return ExperimentView(
         experiment_id=experiment.experiment_id,
         claim_id=experiment.claim_id,

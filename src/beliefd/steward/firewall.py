@@ -6,19 +6,18 @@ from typing import Any, TypeVar
 from msgspec.structs import asdict
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.firewall.artifacts import (
-    INTENT_LANES,
-    Change,
-    Evidence,
-    Hypothesis,
-    SpeculativeClaim,
-    Step,
-)
-from beliefd.kernel.firewall.commands import LinkEvidence, Speculate, StageIntent
-from beliefd.kernel.firewall.events import ClaimSpeculated, EvidenceLinked, IntentStaged, Speculated
-from beliefd.kernel.firewall.guards import CLAIM_ID_NAMES, guard_evidence, refuse_speculation
-from beliefd.kernel.firewall.lanes import GROUNDED, SPECULATIVE
-from beliefd.kernel.firewall.promotion import counted, standing
+from beliefd.kernel.experiments.commands import LinkEvidence
+from beliefd.kernel.experiments.events import EvidenceLinked
+from beliefd.kernel.experiments.state import Evidence
+from beliefd.kernel.intents.commands import StageIntent
+from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.intents.state import INTENT_LANES, Change, IntentStep
+from beliefd.kernel.intents.warrant import counted, warrant_of
+from beliefd.kernel.scan.guards import CLAIM_ID_NAMES, guard_evidence, refuse_speculation
+from beliefd.kernel.speculation.commands import Speculate
+from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
+from beliefd.kernel.speculation.lanes import GROUNDED, SPECULATIVE
+from beliefd.kernel.speculation.state import SpeculativeClaim, SpeculativeHypothesis
 from beliefd.protocol.experiments import Discoveries, Discovery, EvidencePage, EvidenceRequest, LinkedEvidence
 from beliefd.protocol.intents import IntentPage, IntentRequest, IntentView, intent_view
 from beliefd.protocol.speculation import (
@@ -59,10 +58,10 @@ async def speculate(steward: Steward, call: Call) -> SpeculationAnswer:
 
 async def list_hypotheses(steward: Steward, call: Call) -> HypothesisPage:
     session = (await steward.positions.existing(call.session_id)).session
-    held: list[Hypothesis] = [
+    held: list[SpeculativeHypothesis] = [
         one
-        for one in (session.speculative[name] for name in session.speculative)
-        if isinstance(one, Hypothesis)
+        for one in (session.speculation.ideas[name] for name in session.speculation.ideas)
+        if isinstance(one, SpeculativeHypothesis)
     ]
     shown, after = page(held, call, lambda one: one.hypothesis_id)
     return HypothesisPage(hypotheses=[_hypothesis(one) for one in shown], next=after)
@@ -83,14 +82,14 @@ async def link_evidence(steward: Steward, call: Call) -> LinkedEvidence:
         evidence=event.evidence,
         applied_eliminated=list(event.eliminated),
         ignored_eliminated=list(event.ignored),
-        warrants=standing(pieces, steward.policy.firewall.alpha).status,
+        warrants=warrant_of(pieces, steward.policy.firewall.alpha).status,
         audit_event_id=outcome.head.event_id,
     )
 
 
 async def list_evidence(steward: Steward, call: Call) -> EvidencePage:
     session = (await steward.positions.existing(call.session_id)).session
-    held: list[Evidence] = [session.evidence[name] for name in session.evidence]
+    held: list[Evidence] = [session.experiments.evidence[name] for name in session.experiments.evidence]
     shown, after = page(held, call, lambda one: one.evidence_id)
     return EvidencePage(evidence=shown, next=after)
 
@@ -101,8 +100,8 @@ async def list_discoveries(steward: Steward, call: Call) -> Discoveries:
 
     session = (await steward.positions.existing(call.session_id)).session
     worth: dict[str, list[float]] = {}
-    for name in sorted(session.evidence):
-        piece: Evidence = session.evidence[name]
+    for name in sorted(session.experiments.evidence):
+        piece: Evidence = session.experiments.evidence[name]
         speaks = piece.outcome == "support" and piece.solid
         worth.setdefault(piece.claim_id, []).append(e_value(piece.error_level) if speaks else 0.0)
     found = [
@@ -138,10 +137,10 @@ async def stage_intent(steward: Steward, call: Call) -> IntentView:
 
 async def list_intents(steward: Steward, call: Call) -> IntentPage:
     session = (await steward.positions.existing(call.session_id)).session
-    held = [intent_view(session.intents[name]) for name in session.intents]
+    held = [intent_view(session.intents.by_id[name]) for name in session.intents.by_id]
     held += [
         _speculative_intent(one)
-        for one in (session.speculative[name] for name in session.speculative)
+        for one in (session.speculation.ideas[name] for name in session.speculation.ideas)
         if isinstance(one, SpeculativeClaim)
     ]
     shown, after = page(held, call, lambda one: one.intent_id, lambda one: one.change.claim_id)
@@ -151,9 +150,9 @@ async def list_intents(steward: Steward, call: Call) -> IntentPage:
 async def show_intent(steward: Steward, call: Call) -> IntentView:
     session = (await steward.positions.existing(call.session_id)).session
     name = call.path["intent_id"]
-    if name in session.intents:
-        return intent_view(session.intents[name])
-    noted = session.speculative.get(name)
+    if name in session.intents.by_id:
+        return intent_view(session.intents.by_id[name])
+    noted = session.speculation.ideas.get(name)
     if isinstance(noted, SpeculativeClaim):
         return _speculative_intent(noted)
     text = f"no intent `{name[:64]}` in this session"
@@ -179,7 +178,7 @@ def page(
     return found[:limit], name(found[limit - 1]) if len(found) > limit else None
 
 
-def _hypothesis(one: Hypothesis) -> HypothesisView:
+def _hypothesis(one: SpeculativeHypothesis) -> HypothesisView:
     return HypothesisView(**asdict(one))
 
 
@@ -193,6 +192,6 @@ def _speculative_intent(claim: SpeculativeClaim, event_id: str | None = None) ->
         change=change,
         state="executed",
         proposer=claim.proposed_by,
-        history=[Step(state="staged", **step), Step(state="executed", **step)],
+        history=[IntentStep(state="staged", **step), IntentStep(state="executed", **step)],
         audit_event_id=event_id,
     )

@@ -6,13 +6,15 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.artifacts import EpistemicStatus, Evidence, Hypothesis, Intent, Proposition
-from beliefd.kernel.firewall.promotion import standing
+from beliefd.kernel.experiments.state import Evidence
+from beliefd.kernel.intents.state import EpistemicStatus, Intent, Proposition
+from beliefd.kernel.intents.warrant import warrant_of
+from beliefd.kernel.speculation.state import SpeculativeHypothesis
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.combining import combined, may_combine_to
 from beliefd.knowledge.graph import NodeRow
 from beliefd.knowledge.provenance import NEEDLES, Telling
-from beliefd.ledger.chain import read
+from beliefd.ledger.envelope import read
 from beliefd.protocol.knowledge import (
     EvidenceEntry,
     Holding,
@@ -64,7 +66,7 @@ async def show_proposition(steward: Steward, call: Call) -> PropositionView:
     revisions = {session_id: one.revision for session_id, one in held}
     entries = [_evidence_entry(session_id, one, revisions) for session_id, one in evidence]
     counting = [one for session_id, one in evidence if revisions.get(session_id) == one.revision]
-    found = standing(counting, steward.policy.firewall.alpha)
+    found = warrant_of(counting, steward.policy.firewall.alpha)
     return PropositionView(
         claim_id=claim_id,
         statement=_latest(held).statement,
@@ -149,7 +151,7 @@ async def _held(steward: Steward, claim_id: str) -> _Held[Proposition]:
 
 async def _around(
     steward: Steward, claim_id: str
-) -> tuple[_Held[Evidence], _Held[Intent], _Held[Hypothesis]]:
+) -> tuple[_Held[Evidence], _Held[Intent], _Held[SpeculativeHypothesis]]:
     store = steward.store
     # INVARIANT: evidence is what plays that role in the graph; nothing else is shown as such.
     linked = {
@@ -162,7 +164,9 @@ async def _around(
         pieces += _decoded((row for row in rows if row.key in linked), Evidence)
     pieces.sort(key=lambda piece: (piece[1].linked_at or "", piece[1].evidence_id))
     intents = _decoded(await store.nodes(say.INTENT, [claim_id], MOST + 1), Intent)
-    ideas = _decoded(await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST + 1), Hypothesis)
+    ideas = _decoded(
+        await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST + 1), SpeculativeHypothesis
+    )
     return pieces, intents, ideas
 
 
@@ -205,7 +209,7 @@ def _intent_entry(session_id: str, one: Intent) -> IntentEntry:
     )
 
 
-def _idea_entry(session_id: str, one: Hypothesis) -> IdeaEntry:
+def _idea_entry(session_id: str, one: SpeculativeHypothesis) -> IdeaEntry:
     return _entry(IdeaEntry, one, session_id=session_id)
 
 

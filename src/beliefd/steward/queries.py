@@ -7,13 +7,13 @@ from collections.abc import AsyncGenerator, Callable
 import msgspec
 from msgspec import Raw, Struct
 
-from beliefd.kernel.commands import Eliminate, Merge
+from beliefd.kernel.beliefs.commands import Eliminate, Merge
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.events import Refused
-from beliefd.kernel.firewall.artifacts import Evidence
-from beliefd.kernel.firewall.events import EvidenceLinked
+from beliefd.kernel.event import Refused
+from beliefd.kernel.experiments.events import EvidenceLinked
+from beliefd.kernel.experiments.state import Evidence
 from beliefd.kernel.policy import Policy
-from beliefd.ledger.chain import Entry, LedgerBroken, Sealed, command_of, read
+from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, command_of, read
 from beliefd.ledger.verify import Verification, verify
 from beliefd.protocol.beliefs import SURVIVORS_PAGE, BeliefSnapshot, BrokenLedger, SessionPage, snapshot_of
 from beliefd.protocol.ledger import AUDIT_PAGE, FirstBad, Testimony, Verified, Why
@@ -154,7 +154,7 @@ def verified(result: Verification) -> Verified:
 async def why(steward: Steward, session_id: str, hypothesis: str) -> Why:
     """Everyone who spoke against a hypothesis, in order; the first one that counted is marked."""
     position = await steward.positions.existing(session_id)
-    if position.session.survivors.universe.position(hypothesis) is None:
+    if position.session.beliefs.survivors.universe.position(hypothesis) is None:
         raise BeliefdError(
             Code.INVALID_HYPOTHESIS_ID,
             f"not declared in this session: `{hypothesis[:64]}`",
@@ -167,7 +167,9 @@ async def why(steward: Steward, session_id: str, hypothesis: str) -> Why:
             # Most entries do not name it: looking for its bytes is far cheaper than decoding.
             if sealed.seq > 1 and needle in sealed.record:
                 testimony += _testimony(read(sealed.record), hypothesis)
-    return Why(hypothesis=hypothesis, survives=hypothesis in position.session.survivors, events=testimony)
+    return Why(
+        hypothesis=hypothesis, survives=hypothesis in position.session.beliefs.survivors, events=testimony
+    )
 
 
 def _testimony(entry: Entry, hypothesis: str) -> list[Testimony]:

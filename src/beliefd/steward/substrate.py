@@ -7,27 +7,16 @@ from typing import Any
 import msgspec
 
 from beliefd.kernel.canonical import NotCanonical, canonical
-from beliefd.kernel.claims.bundle import seconds
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.state import GENESIS_SNAPSHOT, MemoryState
 from beliefd.kernel.substrate.capabilities import Capability
-from beliefd.kernel.substrate.events import (
-    Arbitrated,
-    CapabilityIssued,
-    CapabilityRevoked,
-    Remembered,
-)
-from beliefd.kernel.substrate.proposals import (
-    CallCandidate,
-    Candidate,
-    IssueCapability,
-    MemoryEntry,
-    Propose,
-    Remember,
-    RevokeCapability,
-)
-from beliefd.ledger.chain import LedgerBroken, read
+from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
+from beliefd.kernel.substrate.events import Arbitrated, CapabilityIssued, CapabilityRevoked, Remembered
+from beliefd.kernel.substrate.memory_entry import MemoryEntry
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
+from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState
+from beliefd.kernel.values import seconds
+from beliefd.ledger.envelope import LedgerBroken, read
 from beliefd.ledger.replay import Position
 from beliefd.protocol.substrate import (
     CallRequest,
@@ -55,15 +44,15 @@ from beliefd.steward.verdicts import candidate_answer
 async def show_state(steward: Steward, call: Call) -> StateAnswer:
     position = await steward.positions.existing(call.session_id)
     policy, policy_hash = steward.policy, steward.policy_hash
-    if (at := call.query["at"]) is not None and at != position.session.state_snapshot_id:
+    if (at := call.query["at"]) is not None and at != position.session.substrate.state_snapshot_id:
         position = await _at_snapshot(steward, position, at)
         policy, policy_hash = await _policy_at(steward, position)
     session = position.session
     return StateAnswer(
-        state_snapshot_id=session.state_snapshot_id,
-        state_version=session.state_version,
-        f_sparse={**policy.constraints, **dict(session.sparse)},
-        mode=session.mode,
+        state_snapshot_id=session.substrate.state_snapshot_id,
+        state_version=session.substrate.state_version,
+        f_sparse={**policy.constraints, **dict(session.substrate.symbolic_state)},
+        mode=session.substrate.mode,
         seq=position.head.seq,
         policy_hash=policy_hash,
     )
@@ -96,9 +85,9 @@ async def propose(steward: Steward, call: Call) -> ProposalAnswer:
     event = outcome.event
     assert isinstance(event, Arbitrated)  # noqa: S101 - what is not refused was arbitrated
     return ProposalAnswer(
-        state_snapshot_id=outcome.session.state_snapshot_id,
+        state_snapshot_id=outcome.session.substrate.state_snapshot_id,
         results=[await candidate_answer(steward, outcome, result) for result in event.results],
-        mode=outcome.session.mode,
+        mode=outcome.session.substrate.mode,
         audit_event_id=outcome.head.event_id,
     )
 
@@ -152,7 +141,7 @@ async def _proven_parent(steward: Steward, session_id: str, token: str) -> str |
 
 async def show_capability(steward: Steward, call: Call) -> CapabilityView:
     session = (await steward.positions.existing(call.session_id)).session
-    capability = session.capabilities.get(call.path["capability_id"])
+    capability = session.substrate.capabilities.get(call.path["capability_id"])
     if capability is None:
         raise _no_capability(call.path["capability_id"])
     return _capability(f"{call.session_id}/{capability.capability_id}", capability)
@@ -173,7 +162,7 @@ async def remember(steward: Steward, call: Call) -> MemoryAnswer:
     command = Remember(entry=convert(bind(as_recorded(call.body), call.path), MemoryEntry))
     outcome = await submitted(steward, call.session_id, command, call)
     assert isinstance(outcome.event, Remembered)  # noqa: S101
-    state = outcome.session.memory[command.entry.memory_id]
+    state = outcome.session.substrate.memory[command.entry.memory_id]
     view = _memory(state, steward.outside.now())
     return MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
 
@@ -182,7 +171,7 @@ async def list_memory(steward: Steward, call: Call) -> MemoryPage:
     """What has not expired; entries leave the view, never the ledger."""
     session = (await steward.positions.existing(call.session_id)).session
     now = steward.outside.now()
-    views = [_memory(session.memory[name], now) for name in sorted(session.memory)]
+    views = [_memory(session.substrate.memory[name], now) for name in sorted(session.substrate.memory)]
     live = [view for view in views if view.expires_at is None or seconds(view.expires_at) > seconds(now)]
     if call.query["show"] == "review":
         live = [view for view in live if view.review_due]
@@ -205,7 +194,7 @@ async def _at_snapshot(steward: Steward, position: Position, snapshot_id: str) -
     session = position.session
     if snapshot_id == GENESIS_SNAPSHOT:
         seq: int | None = 1
-    elif snapshot_id in session.snapshots:
+    elif snapshot_id in session.substrate.snapshots:
         seq = await steward.store.seq_of(session.session_id, snapshot_id)
     else:
         raise invalid(f"no snapshot `{snapshot_id[:64]}` in this session", "at")

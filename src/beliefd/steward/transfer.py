@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from itertools import islice
 
-from beliefd.kernel.commands import Eliminate, Merge, ReplicaElimination
+from beliefd.kernel.beliefs.commands import Eliminate, Merge, ReplicaElimination
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.events import Refused
-from beliefd.kernel.firewall.events import EvidenceLinked
+from beliefd.kernel.event import Refused
+from beliefd.kernel.experiments.events import EvidenceLinked
 from beliefd.kernel.values import Principal
 from beliefd.knowledge import rows as knowledge
-from beliefd.ledger.chain import command_of, genesis_hash, read
+from beliefd.ledger.chain import genesis_hash
+from beliefd.ledger.envelope import command_of, read
 from beliefd.ledger.replay import Position
 from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_line, read_export
 from beliefd.ledger.verify import verify

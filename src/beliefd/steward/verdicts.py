@@ -2,8 +2,9 @@
 
 import asyncio
 
-from beliefd.kernel.substrate.events import Call, CandidateResult, OutcomeRecorded
-from beliefd.ledger.chain import read
+from beliefd.kernel.substrate.events import CandidateResult, OutcomeRecorded
+from beliefd.kernel.substrate.state import ToolCall
+from beliefd.ledger.envelope import read
 from beliefd.protocol.substrate import CandidateAnswer
 from beliefd.steward.effects import carry_out
 from beliefd.steward.handle import Outcome, Steward
@@ -32,7 +33,7 @@ async def candidate_answer(steward: Steward, outcome: Outcome, result: Candidate
     )
 
 
-async def _seen_through(steward: Steward, session_id: str, call: Call) -> OutcomeRecorded | None:
+async def _seen_through(steward: Steward, session_id: str, call: ToolCall) -> OutcomeRecorded | None:
     """Carry a call out and record its outcome, also if who asked for it goes away meanwhile."""
     task = asyncio.get_running_loop().create_task(carry_out(steward, session_id, call))
     steward.effects.add(task)
@@ -43,7 +44,7 @@ async def _seen_through(steward: Steward, session_id: str, call: Call) -> Outcom
 async def _recorded(steward: Steward, session_id: str, call_id: str) -> OutcomeRecorded | None:
     """The newest outcome that is recorded of a call; None while it is under way."""
     session = (await steward.positions.existing(session_id)).session
-    recorded = session.calls[call_id].outcome
+    recorded = session.substrate.calls[call_id].outcome
     seq = None if recorded is None else await steward.store.seq_of(session_id, recorded)
     if seq is None:
         return None
