@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from beliefd.client.requests import Ontology
+from beliefd.client.beliefs import Ontology
 
 CALLERS: Final = 64
 ONTOLOGY: Final[Ontology] = {

@@ -137,7 +137,7 @@ def _body(operation: Operation) -> str:
 
 
 def _answer(operation: Operation) -> str:
-    return f"`{operation.media}`" if operation.answer is None else f"`{operation.answer.__name__}`"
+    return f"`{operation.media}`" if operation.stream else f"`{operation.answer.__name__}`"
 
 
 def _headers(operation: Operation) -> str:

@@ -19,7 +19,8 @@ from beliefd.kernel import policy as kernel_policy
 from beliefd.kernel.claims import bundle
 from beliefd.ledger import state_hash
 from beliefd.policy import files, watch
-from beliefd.protocol import answers
+from beliefd.protocol.beliefs import SURVIVORS_PAGE
+from beliefd.protocol.ledger import AUDIT_PAGE
 from beliefd.protocol.operations import OPERATIONS
 from beliefd.steward import tokens
 from beliefd.steward.bootstrap import bootstrap
@@ -64,10 +65,10 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("body that is read and dropped", bodies.DRAIN_LIMIT, "bytes, so that `PAYLOAD_TOO_LARGE` arrives"),
     (
         "survivors in a snapshot",
-        answers.SURVIVORS_PAGE,
+        SURVIVORS_PAGE,
         "ids per page; `survivors_next` continues",
     ),
-    ("entries in an audit answer", answers.AUDIT_PAGE, "entries per page; `next` continues"),
+    ("entries in an audit answer", AUDIT_PAGE, "entries per page; `next` continues"),
     ("commands decided in one turn", session_queue.BATCH, "per session"),
     ("turns that are being written", session_queue.UNDER_WAY, "per session, if the store keeps their order"),
     ("attempts at a head that keeps moving", session_queue.MAX_ATTEMPTS, "then `CONFLICT`"),

@@ -4,16 +4,17 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from beliefd.client.asynchronous import AsyncCalls
-from beliefd.client.requests import Request
+from beliefd.client.requests import Request, decoded
 from beliefd.client.synchronous import Calls
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
-from beliefd.protocol.answers import BeliefSnapshot
+from beliefd.protocol.beliefs import snapshot_in
+from beliefd.protocol.operation import A
 from beliefd.steward.bootstrap import Runtime, start
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import perform, stream
@@ -27,7 +28,7 @@ from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 T = TypeVar("T")
 
 
-async def send(runtime: Runtime, principal: Principal, request: Request) -> Any:
+async def send(runtime: Runtime, principal: Principal, request: Request[A]) -> A:
     """Carry a request out without a wire: same checks, same answers."""
     operation = request.operation
     body = request.body
@@ -43,12 +44,13 @@ async def send(runtime: Runtime, principal: Principal, request: Request) -> Any:
     )
     with translating():
         if operation.stream:
-            return b"".join([chunk async for chunk in stream(runtime.handlers, operation, call)])
-        answer = await perform(runtime.handlers, operation, call)
-    if isinstance(answer, BeliefSnapshot) or hasattr(answer, "snapshot"):
-        return answer
-    # Other answers hold values of the state and of the policy, or stored bytes: callers get copies.
-    return msgspec.json.decode(msgspec.json.encode(answer), type=operation.answer)
+            chunks = stream(runtime.handlers, operation, call)
+            return decoded(operation, b"".join([chunk async for chunk in chunks]))
+        answer: Any = await perform(runtime.handlers, operation, call)
+    if snapshot_in(answer) is None:
+        # It may hold values of the state and of the policy: callers get copies, to do with as they like.
+        return decoded(operation, msgspec.json.encode(answer))
+    return cast(A, answer)  # a snapshot is made for whoever asks
 
 
 class AsyncEmbedded(AsyncCalls):
@@ -59,7 +61,7 @@ class AsyncEmbedded(AsyncCalls):
         self.steward = runtime.steward
         self._principal = principal
 
-    async def _send(self, request: Request) -> Any:
+    async def _send(self, request: Request[A]) -> A:
         return await send(self.runtime, self._principal, request)
 
     async def close(self) -> None:
@@ -95,7 +97,7 @@ class Embedded(Calls):
 
         return asyncio.run_coroutine_threadsafe(wrapped(), self._loop).result()
 
-    def _send(self, request: Request) -> Any:
+    def _send(self, request: Request[A]) -> A:
         return self.run(lambda: send(self.runtime, self._principal, request))
 
     def close(self) -> None:

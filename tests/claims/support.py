@@ -22,7 +22,9 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.state_hash import state_hash
-from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval, JudgedBundle
+from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
+from beliefd.protocol.claims import JudgedBundle
+from beliefd.protocol.operation import A
 from beliefd.steward.bootstrap import Runtime, bootstrap
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import Detector
@@ -134,7 +136,7 @@ class Person(Calls):
         self.house = house
         self.principal = principal
 
-    def _send(self, request: Request) -> Any:
+    def _send(self, request: Request[A]) -> A:
         return self.house.run(lambda: send(self.house.runtime, self.principal, request))
 
     def close(self) -> None:

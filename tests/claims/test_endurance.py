@@ -17,7 +17,8 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.ledger.envelope import read
 from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash
-from beliefd.protocol.claim_answers import DecidedApproval
+from beliefd.protocol.approvals import DecidedApproval
+from beliefd.protocol.claims import JudgedBundle
 from beliefd.stores.base import Append, InboxRow
 from tests.claims.conftest import Build
 from tests.claims.support import (
@@ -330,7 +331,7 @@ def test_a_policy_adopted_while_a_detector_thinks_is_stored_too(build: Build) ->
     house = build(detector=thinking)
     session = house.session()
 
-    async def many() -> list[Any]:
+    async def many() -> list[JudgedBundle]:
         agent = AsyncEmbedded(house.runtime, AGENT)
         return await asyncio.gather(*(agent.submit_claims(session, bundle()) for _ in range(6)))
 

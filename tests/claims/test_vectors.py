@@ -8,8 +8,10 @@ import pytest
 
 from beliefd.http.app import create_app
 from beliefd.kernel.values import Role, Tier
-from beliefd.protocol.claim_operations import CLAIM_OPERATIONS
+from beliefd.protocol.approvals import ApprovalRows
+from beliefd.protocol.claims import ClaimRows
 from beliefd.protocol.operations import BY_NAME
+from beliefd.protocol.policy import PolicyRows
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.tokens import create_token
 from beliefd.stores.memory import MemoryStore
@@ -84,7 +86,8 @@ def test_stories_say_what_they_are_and_nothing_that_is_not_documented() -> None:
 
 def test_stories_cover_every_operation_on_claims() -> None:
     told = {step["op"] for story in STORIES.values() for step in story["steps"]}
-    assert {operation.name for operation in CLAIM_OPERATIONS} <= told
+    vocabularies = (ApprovalRows, ClaimRows, PolicyRows)
+    assert {operation.name for vocabulary in vocabularies for operation in vocabulary.rows()} <= told
 
 
 def test_the_specification_s_two_examples_end_as_it_asks() -> None:

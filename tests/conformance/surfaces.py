@@ -33,10 +33,21 @@ class Library:
             answer = self._opened.run(lambda: send(self._opened.runtime, principal, request(step)))
         except BeliefdError as error:
             answer = error.body
-        return None, answered(step.op, answer if isinstance(answer, bytes) else msgspec.json.encode(answer))
+        return None, answered(step.op, _written(answer))
 
     def close(self) -> None:
         self._opened.close()
+
+
+def _written(answer: Any) -> bytes:
+    """What a server would have written."""
+    if isinstance(answer, bytes):
+        return answer
+    return (
+        msgspec.json.Encoder().encode_lines(answer)
+        if isinstance(answer, list)
+        else msgspec.json.encode(answer)
+    )
 
 
 class Server:

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from beliefd.client.firewall_requests import design_experiment, of_experiment, run_experiment
-from beliefd.client.requests import declare_session
+from beliefd.client.operations import Operations
 from beliefd.embedded import send
 from beliefd.experiments.engine import run
 from beliefd.experiments.executors.ray import RayExecutor
@@ -52,13 +51,13 @@ def test_a_steward_with_a_cluster_runs_on_it_and_another_reproduces_it_without(
     async def story() -> tuple[Any, Any]:
         store = MemoryStore()
         here, elsewhere = bootstrap(store, runner=Runner(2, LOCAL)), bootstrap(store)
-        declared = await send(here, AGENT, declare_session(["a"], ONTOLOGY, None, None, None))
+        declared = await send(here, AGENT, Operations.declare_session(["a"], ONTOLOGY))
         session_id = declared.session_id
-        planned = await send(here, AGENT, design_experiment(session_id, {"spec": spec}, None, None))
-        done = await send(here, AGENT, run_experiment(session_id, planned.experiment_id, True, None, None))
+        planned = await send(here, AGENT, Operations.design_experiment(session_id, spec=spec))
+        done = await send(here, AGENT, Operations.run_experiment(session_id, planned.experiment_id))
         assert here.runner.executor.name == "ray"
         await here.runner.close()
-        again = of_experiment("reproduce_experiment", session_id, planned.experiment_id)
+        again = Operations.reproduce_experiment(session_id, planned.experiment_id)
         reproduced = await send(elsewhere, AGENT, again)
         await here.close()
         return done, reproduced

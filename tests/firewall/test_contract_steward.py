@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from beliefd.client.requests import request
+from beliefd.client.requests import Request
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.scan.guards import guard_evidence
 from beliefd.kernel.speculation.hints import ExperimentHints
 from beliefd.kernel.speculation.state import SpeculativeHypothesis
+from beliefd.protocol.experiments import ExperimentRows
 from tests.claims.support import AGENT, House, Person
 from tests.firewall.test_pipeline import OBSERVED, proposed, session_of
 
@@ -35,7 +36,7 @@ def stopped(library: Person, document: dict[str, Any], code: Code) -> BeliefdErr
         guard_evidence(document)
     session_id = session_of(library)
     with pytest.raises(BeliefdError) as refused:
-        library._send(request("link_evidence", session_id, body=document))
+        library._send(Request(ExperimentRows.link_evidence, {"session_id": session_id}, body=document))
     assert refused.value.code == code
     assert str(raised.value) == str(refused.value)
     assert library.query_belief(session_id).seq == 1
@@ -82,7 +83,7 @@ def test_v22_p11_claim_id_kebab_case_accepted(library: Person) -> None:
         planned = library.design_experiment(session_id, claim={**given, "seed": seed})
         run_id = library.run_experiment(session_id, planned.experiment_id).run_id
         body = {name: "wait", "run_id": run_id, "role": "support"}
-        linked = library._send(request("link_evidence", session_id, body=body))
+        linked = library._send(Request(ExperimentRows.link_evidence, {"session_id": session_id}, body=body))
         assert linked.evidence.claim_id == "wait"
     assert [one.claim_id for one in library.list_evidence(session_id, claim_id="wait").evidence] == [
         "wait",

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from beliefd.protocol.firewall_operations import FIREWALL_OPERATIONS
+from beliefd.protocol.experiments import ExperimentRows
+from beliefd.protocol.intents import IntentRows
 from beliefd.protocol.operations import BY_NAME
+from beliefd.protocol.speculation import SpeculationRows
 from tests.cli.runner import beliefd
 from tests.conformance.command_line import COMMANDS, SAYINGS
 from tests.conformance.surfaces import Http, Library, Server
@@ -102,4 +104,5 @@ def test_stories_say_what_they_are_and_cover_every_operation_of_the_lanes() -> N
             assert {"op", "args", "status", "expect"} <= step.keys() <= STEP_MEMBERS
             assert step["op"] in BY_NAME
             told.add(step["op"])
-    assert {operation.name for operation in FIREWALL_OPERATIONS} <= told
+    lanes = (SpeculationRows, ExperimentRows, IntentRows)
+    assert {operation.name for vocabulary in lanes for operation in vocabulary.rows()} <= told

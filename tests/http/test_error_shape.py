@@ -3,7 +3,6 @@
 import httpx
 import pytest
 
-from beliefd.http.examples import EXAMPLES
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
 from beliefd.protocol.operations import OPERATIONS, Operation
@@ -50,7 +49,7 @@ def test_a_query_that_is_not_known_is_named_as_such(
         operation.method,
         server.url + url(operation, NOWHERE),
         params={"nonsense": "1"},
-        json=EXAMPLES[operation.name] if operation in WITH_JSON else None,
+        json=operation.example if operation in WITH_JSON else None,
         headers={"Authorization": f"Bearer {tokens[Role.ADMIN]}"},
         verify=False,
     )
@@ -66,7 +65,7 @@ def test_a_session_that_is_not_there_is_named_as_such(
         base_url=server.url, headers={"Authorization": f"Bearer {tokens[Role.ADMIN]}"}, verify=False
     )
     with admin:
-        body = EXAMPLES[operation.name] if operation in WITH_JSON else None
+        body = operation.example if operation in WITH_JSON else None
         answer = admin.request(operation.method, url(operation, NOWHERE), json=body)
         if operation.name == "merge":  # what is to be merged is read before the session is looked for
             assert error_of(answer, 400, Code.INVALID_REQUEST)["details"]["path"] == "line 1"

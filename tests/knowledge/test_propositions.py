@@ -12,7 +12,7 @@ from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.state import Change, EpistemicStatus
 from beliefd.knowledge.combining import STRENGTH, combined, may_combine_to
 from beliefd.knowledge.schema import QUARANTINED
-from beliefd.protocol.knowledge_answers import PropositionPage, PropositionView, PropositionWhy
+from beliefd.protocol.knowledge import PropositionPage, PropositionView, PropositionWhy
 from beliefd.protocol.operations import BY_NAME
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.call import Call

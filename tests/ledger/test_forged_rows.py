@@ -11,7 +11,7 @@ import pytest
 import beliefd
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.protocol.answers import Verified
+from beliefd.protocol.ledger import Verified
 from beliefd.steward.tokens import LOCAL_OPERATOR
 from tests.ledger.ledgers import exported, parts, rehashed
 

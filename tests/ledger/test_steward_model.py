@@ -24,7 +24,7 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.envelope import payload_of
-from beliefd.protocol.answers import BeliefSnapshot
+from beliefd.protocol.beliefs import BeliefSnapshot
 from beliefd.protocol.operations import BY_NAME
 from beliefd.testing.strategies import (
     claims,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from beliefd.client.requests import Request
 from beliefd.client.synchronous import Calls
@@ -12,6 +12,7 @@ from beliefd.kernel.commands import Command
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.envelope import Sealed
+from beliefd.protocol.operation import A
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
@@ -52,7 +53,7 @@ class World(Calls):
 
         return self._loop.run_until_complete(wrapped())
 
-    def _send(self, request: Request) -> Any:
+    def _send(self, request: Request[A]) -> A:
         return self.run(send(self.runtime, self.principal, request))
 
     def say(self, session_id: str, command: Command, principal: Principal | None = None) -> Outcome:

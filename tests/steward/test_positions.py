@@ -15,7 +15,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.replay import Position, fold
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
-from beliefd.protocol.answers import SURVIVORS_PAGE, BeliefSnapshot, snapshot_of
+from beliefd.protocol.beliefs import SURVIVORS_PAGE, BeliefSnapshot, snapshot_of
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.beliefs import BeliefHandlers

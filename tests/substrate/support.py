@@ -14,7 +14,7 @@ from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.envelope import read
 from beliefd.ledger.replay import fold
 from beliefd.ledger.state_hash import state_hash
-from beliefd.protocol.substrate_answers import CandidateAnswer, ProposalAnswer
+from beliefd.protocol.substrate import CandidateAnswer, ProposalAnswer
 from beliefd.steward.bootstrap import Runtime, bootstrap
 from beliefd.stores.opening import open_store
 from beliefd.tools.biscuit import Signer

@@ -10,7 +10,7 @@ from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
-from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval
+from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
 from tests.claims.support import claim, inbox_is_the_fold_of_all_ledgers, refused
 from tests.substrate.conftest import Build
 from tests.substrate.support import (

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
 from beliefd.ledger.chain import policy_hash
-from beliefd.protocol.substrate_answers import ProposalAnswer
+from beliefd.protocol.substrate import ProposalAnswer
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.facts.call_facts import presented
 from beliefd.steward.facts.finder import Attachments

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from beliefd.client import substrate_requests
+from beliefd.client.operations import Operations
 from beliefd.embedded import send
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.substrate.commands import RecordOutcome
@@ -186,7 +186,7 @@ def test_who_goes_away_does_not_take_the_outcome_along(house: House, stuck: thre
     candidate = tool_call("slow", house.token(session))
 
     async def impatient() -> None:
-        request = substrate_requests.propose(session, [candidate], "agent", (), None, None, None)
+        request = Operations.propose(session, [candidate])
         task = asyncio.ensure_future(send(house.runtime, house.agent.principal, request))
         await asyncio.to_thread(wait_until, lambda: house.toolbox.count == 1)
         task.cancel()

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 import beliefd
-from beliefd.http.examples import EXAMPLES
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy, UncertaintyPolicy
 from beliefd.policy.files import load_policy
+from beliefd.protocol.uncertainty import UncertaintyRows
 from tests.cli.runner import answer
 from tests.cli.runner import beliefd as command
 
 PARIS = ["Paris", "It is Paris", "Lyon"]
-CALIBRATION = EXAMPLES["measure_conformal_set"]["calibration"]
+EXAMPLE = UncertaintyRows.measure_conformal_set.example
+CALIBRATION = EXAMPLE["calibration"]
 
 
 def test_semantic_entropy_answers_with_the_contract_s_fields_and_the_clusters() -> None:
@@ -80,15 +81,15 @@ def test_drift_is_told_beside_the_set() -> None:
         ("model_disagreement", {"answers": []}, "$.answers"),
         ("confidence_score", {}, "$.confidence"),
         ("confidence_score", {"token_logprobs": [0.5]}, "$.token_logprobs[0]"),
-        ("conformal_set", {**EXAMPLES["measure_conformal_set"], "alpha": 0.01}, "$.calibration"),
+        ("conformal_set", {**EXAMPLE, "alpha": 0.01}, "$.calibration"),
         (
             "conformal_set",
-            {**EXAMPLES["measure_conformal_set"], "probabilities": [0.9, 0.9, 0.9]},
+            {**EXAMPLE, "probabilities": [0.9, 0.9, 0.9]},
             "$.probabilities[0]",
         ),
         (
             "conformal_set",
-            {**EXAMPLES["measure_conformal_set"], "probabilities": [0.5, 0.5]},
+            {**EXAMPLE, "probabilities": [0.5, 0.5]},
             "$.probabilities",
         ),
     ],

@@ -50,7 +50,8 @@ def _polled(target: Target, session_id: str, last: Entry | None) -> Generator[En
 def _streamed(target: Target, session_id: str, last: Entry | None) -> Generator[Entry, None, None]:
     import httpx
 
-    from beliefd.client.requests import error_from, unreachable
+    from beliefd.client.requests import error_from
+    from beliefd.client.transport import unreachable
 
     headers = {} if target.token is None else {"Authorization": f"Bearer {target.token}"}
     if last is not None:

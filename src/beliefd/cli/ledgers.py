@@ -8,7 +8,7 @@ from beliefd.cli.output import console
 
 if TYPE_CHECKING:
     from beliefd.embedded import Embedded
-    from beliefd.protocol.answers import Verified
+    from beliefd.protocol.ledger import Verified
     from beliefd.stores.base import SessionRow
 
 LONG_LEDGER = 5_000

@@ -19,7 +19,7 @@ from beliefd.http.openapi import openapi_document
 from beliefd.http.replies import Answered, Reply
 from beliefd.http.surface import Surface
 from beliefd.kernel.values import PROTOCOL
-from beliefd.protocol.answers import Health
+from beliefd.protocol.beliefs import Health
 from beliefd.steward.bootstrap import Runtime
 
 Chore = Callable[[], Awaitable[None]]

@@ -1,24 +1,26 @@
 """OpenAPI 3.1 from the operations table. `python -m beliefd.http.openapi` prints it as YAML."""
 
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args, get_origin
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import fields
 
 from beliefd import __version__
 from beliefd.http.errors import STATUS
-from beliefd.http.examples import EXAMPLES
 from beliefd.kernel.errors import Code, ErrorShape
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Id
 from beliefd.ledger.envelope import Entry
-from beliefd.protocol.answers import BeliefSnapshot, Health
-from beliefd.protocol.operations import OPERATIONS, Operation, Parameter
+from beliefd.protocol.beliefs import BeliefSnapshot, Health
+from beliefd.protocol.operations import OPERATIONS, VOCABULARIES, Operation, Parameter
 from beliefd.steward.dispatch import KEY_PATTERN
 
 Json = dict[str, Any]
 
 DESCRIPTION: Final = """\
-Agents propose, beliefd decides, and one append-only ledger a session remembers why.
+Agents propose, beliefd decides, and one append-only ledger per session remembers why.
 
 Every error has the same shape: `error.code` never changes its meaning, `error.details.path` points at the bad
 field. A command that was understood but turned down is on record: `error.details.audit_event_id` names the
@@ -27,15 +29,7 @@ entry.
 Objects that are stored and not interpreted (`metadata`, `justification`, `context`) take any JSON that every
 parser reads alike: no repeated keys, no integers past 2^53 - 1, at most 60 levels.
 """
-TAGS: Final = {
-    "sessions": "Declare hypotheses, eliminate them, come to an end",
-    "ledger": "What happened, why, and whether it can be believed",
-    "claims": "What agents say, the gates it must pass, and the people who decide",
-    "substrate": "State, proposals, tools, capabilities and memory",
-    "policy": "The rules in force",
-    "uncertainty": "How sure one may be, measured instead of declared",
-    "server": "Is it well?",
-}
+SERVER: Final = {"name": "server", "description": "Is it well?"}
 TEXT: Final[Json] = {"type": "string"}
 ETAG: Final[Json] = {
     "description": "The event id of the session's head; send it back as If-Match or If-None-Match",
@@ -65,12 +59,6 @@ LAST_EVENT_ID: Final[Json] = {
     "description": "The `id` of the last event that arrived; the feed goes on after it",
     "schema": {"type": "integer", "minimum": 0},
 }
-BYTES: Final = {"application/octet-stream": "Evidence, byte for byte"}
-STREAMS: Final = {
-    "batch": "One answer or error a line, in the order of the lines",
-    "export": "A header line, then one entry a line",
-    "events": "Server-sent events: `id` is the entry's seq, `event` is `audit`, `data` the entry",
-}
 
 
 @cache
@@ -91,7 +79,7 @@ def openapi_document() -> Json:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "http://127.0.0.1:8642"}],
-        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
+        "tags": [*({"name": one.tag(), "description": one.__doc__} for one in VOCABULARIES), SERVER],
         # Where no token has ever been made, programs on the same machine are let in as `agent://local`.
         "security": [{"bearer": []}, {}],
         "paths": {**paths, **_server_paths(refs, responses)},
@@ -106,13 +94,16 @@ def openapi_document() -> Json:
 def _schemas() -> tuple[dict[Any, Json], Json]:
     """A reference for every type that crosses the wire, and the schemas that the references lead to."""
     bodies = [operation.body for operation in OPERATIONS if operation.body is not None]
-    answers = [operation.answer for operation in OPERATIONS if operation.answer is not None]
+    answers = [operation.answer for operation in OPERATIONS if not operation.stream]
     types = list(dict.fromkeys([*bodies, *answers, ErrorShape, Health, Entry]))
     made = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     refs, schemas = _with_short_names(*made)
     for operation in OPERATIONS:
         if operation.body is not None:
             _relax(schemas[operation.body.__name__], operation)
+    for section in fields(Policy):
+        if isinstance(section.type, type) and issubclass(section.type, Struct):
+            _name_keys(section.type, schemas)
     entry = schemas["Entry"]
     entry["properties"]["hash"] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
     entry["required"].append("hash")
@@ -132,9 +123,18 @@ def _with_short_names(refs: tuple[Json, ...], schemas: Json) -> tuple[list[Json]
     return short_refs, short_schemas
 
 
+def _name_keys(kind: type[Struct], schemas: Json) -> None:
+    """Of tables whose keys are choices, msgspec describes the values alone."""
+    for field in fields(kind):
+        key = next(iter(get_args(field.type)), None) if get_origin(field.type) is dict else None
+        if get_origin(key) is Literal:
+            described = schemas[kind.__name__]["properties"][field.encode_name]
+            described["propertyNames"] = {"enum": list(get_args(key))}
+
+
 def _relax(body: Json, operation: Operation) -> None:
     """A body may leave out the verb and what the path says, or repeat them."""
-    known = {"verb", *_path_names(operation)}
+    known = {"verb", *operation.path_names}
     body["required"] = [name for name in body.get("required", ()) if name not in known]
     if "session_id" in known and "verb" in body["properties"]:
         body["properties"]["session_id"] = {"type": "string", "description": "The one in the path, if any"}
@@ -159,7 +159,7 @@ def _operation(operation: Operation, refs: dict[Any, Json], schemas: Json, respo
 def _parameters(operation: Operation) -> list[Json]:
     found: list[Json] = [
         {"name": name, "in": "path", "required": True, "schema": msgspec.json.schema(Id)}
-        for name in _path_names(operation)
+        for name in operation.path_names
     ]
     found += [_query_parameter(parameter) for parameter in operation.query]
     if operation.if_match:
@@ -180,25 +180,20 @@ def _query_parameter(parameter: Parameter) -> Json:
     return {"name": parameter.name, "in": "query", "description": parameter.summary, "schema": schema}
 
 
-def _path_names(operation: Operation) -> list[str]:
-    return [part.strip("{}") for part in operation.path.split("/") if part.startswith("{")]
-
-
 def _request_body(operation: Operation, refs: dict[Any, Json], schemas: Json) -> Json:
     if operation.body is None:
-        required = operation.answer is not None  # a batch without lines is answered without lines
-        description = BYTES.get(operation.body_media, "JSON Lines")
-        schema: Json = {"type": "string", "minLength": int(required), "description": description}
+        required = not operation.stream  # a batch without lines is answered without lines
+        schema: Json = {"type": "string", "minLength": int(required), "description": operation.content}
     else:
         schema = refs[operation.body]
         required = bool(schemas[operation.body.__name__].get("required"))
-    media = {"schema": schema, "example": EXAMPLES[operation.name]}
+    media = {"schema": schema, "example": operation.example}
     return {"required": required, "content": {operation.body_media: media}}
 
 
 def _success(operation: Operation, refs: dict[Any, Json]) -> Json:
-    if operation.answer is None:
-        answer: Json = {"description": STREAMS[operation.name], "content": _content(operation.media, TEXT)}
+    if operation.stream:
+        answer: Json = {"description": operation.stream, "content": _content(operation.media, TEXT)}
     else:
         content = _content(operation.media, refs[operation.answer])
         answer = {"description": operation.summary, "content": content}
@@ -258,7 +253,7 @@ def _server_paths(refs: dict[Any, Json], responses: Json) -> Json:
             "get": {
                 "operationId": name,
                 "summary": summary,
-                "tags": ["server"],
+                "tags": [SERVER["name"]],
                 "security": [],
                 "responses": made,
             }

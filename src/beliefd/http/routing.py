@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from msgspec import Struct
@@ -10,9 +9,6 @@ from msgspec import Struct
 from beliefd.kernel.errors import invalid
 from beliefd.protocol.operations import Operation
 from beliefd.protocol.wire import identifier
-
-SLASHED: Final = frozenset({"bundle_id", "capability_id", "hypothesis", "obligation_id"})
-"""Parameters whose slashes may also come unescaped; nothing but a fixed ending can follow them."""
 
 Raw = dict[str, bytes]
 
@@ -24,7 +20,8 @@ class Place(Struct):
     literals: "dict[bytes, Place]" = {}
     parameter: str = ""
     beyond: "Place | None" = None
-    ending: tuple[bytes, ...] = ()
+    ending: tuple[bytes, ...] | None = None
+    """What follows a value that may hold slashes."""
 
 
 class Routes:
@@ -37,6 +34,7 @@ class Routes:
 
     def _add(self, operation: Operation) -> None:
         segments = operation.path.encode().split(b"/")[1:]
+        slashed = operation.path_names[-1] if operation.slashed else ""
         place = self._root
         for index, segment in enumerate(segments):
             if not segment.startswith(b"{"):
@@ -44,7 +42,7 @@ class Routes:
                 continue
             place.parameter = segment.strip(b"{}").decode()
             beyond = place.beyond = place.beyond or Place()
-            if place.parameter in SLASHED:
+            if place.parameter == slashed:
                 place.ending = tuple(segments[index + 1 :])
                 place = beyond
                 break
@@ -63,7 +61,7 @@ class Routes:
                 if place.beyond is None or not segment:
                     return None
                 after = place.beyond
-                if place.parameter in SLASHED:
+                if place.ending is not None:
                     end = len(segments) - len(place.ending)
                     if end <= index or tuple(segments[end:]) != place.ending:
                         return None

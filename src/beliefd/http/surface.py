@@ -12,7 +12,7 @@ from beliefd.http.headers import Headers, expected_heads, is_known, read_headers
 from beliefd.http.metrics import Metrics
 from beliefd.http.replies import Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
-from beliefd.protocol.answers import BeliefSnapshot
+from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.operations import OPERATIONS, Operation
 from beliefd.steward.bootstrap import Runtime
 from beliefd.steward.call import Call
@@ -111,5 +111,5 @@ def stream_headers(operation: Operation) -> RawHeaders:
 
 
 def _etag(answer: object) -> str | None:
-    snapshot = answer if isinstance(answer, BeliefSnapshot) else getattr(answer, "snapshot", None)
+    snapshot = snapshot_in(answer)
     return None if snapshot is None else f'"{snapshot.audit_head_event_id}"'

@@ -1,19 +1,33 @@
-"""What a row of the surface says."""
+"""What a row of the surface says, and the shapes that rows share."""
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import force_setattr
 
 from beliefd.kernel.errors import Code
-from beliefd.kernel.values import Role
+from beliefd.kernel.values import Id, Role
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    A = TypeVar("A", default=Any)
+else:  # a type variable has a default from Python 3.13 on; until then only type checkers know it
+    from typing import TypeVar
+
+    A = TypeVar("A")
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
 EVERYONE: Final = frozenset(Role)
-PROPOSERS: Final = EVERYONE
 OPERATORS: Final = frozenset({Role.ADMIN})
 ON_WRITING: Final = (Code.CONFLICT, Code.SESSION_TERMINATED)
-SESSION_PATH: Final = "/v1/sessions/{session_id}"
+SESSION: Final = "/v1/sessions/{session_id}"
+LINES: Final = "application/x-ndjson"
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """Base of all answers."""
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
@@ -25,31 +39,102 @@ class Parameter(Struct, frozen=True, kw_only=True):
     default: Any = None
 
 
-class Operation(Struct, frozen=True, kw_only=True):
-    """One row of the surface. `body` is a command or a question; None means there is no JSON body.
+PAGE: Final = (
+    Parameter(name="cursor", kind=Id, summary="`next` of the page before"),
+    Parameter(
+        name="limit", kind=Annotated[int, Meta(ge=1, le=500)], default=50, summary="How many items per page"
+    ),
+)
+ABOUT_CLAIM: Final = Parameter(name="claim_id", kind=Id, summary="Only what is about this claim")
 
-    `errors` are those that only some operations know; bad input, missing rights and a broken store are
-    everybody's.
+
+class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
+    """One row of the surface. Its name is the one it has in its vocabulary; its tag is that of the module.
+
+    `body` is a command or a question; None means that there is no JSON body, but perhaps `content`: what the
+    bytes of a body are that has no type. `stream` says what an answer consists of that comes bit by bit; it
+    is empty if the answer is one JSON document. If `slashed`, the last value in the path may hold slashes
+    that are not escaped, because nothing but a fixed ending can follow it. `errors` are those that only some
+    operations know; bad input, missing rights and a broken store are everybody's.
     """
 
-    name: str
     method: str
     path: str
-    answer: Any
+    answer: type[A]
     summary: str
     body: Any = None
+    content: str = ""
+    example: Any = None
+    writes: bool = True
     status: int = 200
     query: tuple[Parameter, ...] = ()
+    slashed: bool = False
     if_match: bool = False
     idempotency_key: bool = False
     errors: tuple[Code, ...] = ()
-    tag: str = "sessions"
     roles: frozenset[Role] = EVERYONE
     max_body: int = 16 * MIB
-    media: str = "application/json"
     body_media: str = "application/json"
+    media: str = "application/json"
     stream: str = ""
+    name: str = ""
+    tag: str = ""
+
+    def __set_name__(self, vocabulary: "type[Vocabulary]", name: str) -> None:
+        force_setattr(self, "name", name)
+        force_setattr(self, "tag", vocabulary.tag())
 
     @property
     def takes_body(self) -> bool:
         return self.method in ("POST", "PUT")
+
+    @property
+    def path_names(self) -> list[str]:
+        return [part.strip("{}") for part in self.path.split("/") if part.startswith("{")]
+
+
+class Vocabulary:
+    """Rows that belong together, under the name of their module. The docstring describes the tag."""
+
+    @classmethod
+    def tag(cls) -> str:
+        return cls.__module__.rpartition(".")[2]
+
+    @classmethod
+    def rows(cls) -> tuple[Operation, ...]:
+        return tuple(value for value in vars(cls).values() if isinstance(value, Operation))
+
+
+def reads(path: str, answer: type[A], summary: str, **rest: Any) -> Operation[A]:
+    """A row that tells something that is there."""
+    return Operation(method="GET", path=path, answer=answer, summary=summary, writes=False, **rest)
+
+
+def asks(path: str, body: Any, answer: type[A], summary: str, **rest: Any) -> Operation[A]:
+    """A row that answers a question too long for a path, and records nothing."""
+    return Operation(
+        method="POST", path=path, body=body, answer=answer, summary=summary, writes=False, **rest
+    )
+
+
+def writes(
+    path: str,
+    body: Any,
+    answer: type[A],
+    summary: str,
+    *,
+    errors: tuple[Code, ...] = (),
+    **rest: Any,
+) -> Operation[A]:
+    """A row that is one command to a session: it can be made conditional, and repeated without harm."""
+    return Operation(
+        method=rest.pop("method", "POST"),
+        path=path,
+        body=body,
+        answer=answer,
+        summary=summary,
+        if_match=True,
+        idempotency_key=True,
+        errors=(*errors, *ON_WRITING),
+        **rest,
+    )

@@ -11,7 +11,7 @@ from beliefd.kernel.errors import invalid
 from beliefd.kernel.locating import located
 from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.kernel.values import MAX_ID_LENGTH, Id, shown
-from beliefd.protocol.operations import Parameter
+from beliefd.protocol.operation import Parameter
 
 T = TypeVar("T")
 _ID = re.compile(patterns.ID)

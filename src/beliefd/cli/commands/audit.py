@@ -18,7 +18,7 @@ from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 if TYPE_CHECKING:
     from beliefd.ledger.transfer import Exported
-    from beliefd.protocol.answers import Verified
+    from beliefd.protocol.ledger import Verified
 
 audit = click.Group("audit", help="Read, verify, replay, export, import and merge ledgers.")
 
@@ -116,7 +116,7 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
     from beliefd.ledger.replay import fold
     from beliefd.ledger.state_hash import state_hash
     from beliefd.ledger.verify import verify as verify_entries
-    from beliefd.protocol.answers import snapshot_of
+    from beliefd.protocol.beliefs import snapshot_of
 
     header, entries = exported.header, exported.entries
     with progress("folding", len(entries)) as folded_so_far:
@@ -170,7 +170,7 @@ def _verify_one(target: Target, session_id: str) -> "Verified":
 def _verify_file(path: str) -> "Verified":
     from beliefd.ledger.transfer import BadExport, read_export
     from beliefd.ledger.verify import verify as verify_entries
-    from beliefd.protocol.answers import FirstBad, Verified
+    from beliefd.protocol.ledger import FirstBad, Verified
     from beliefd.steward.handlers.ledger import verified
 
     try:

@@ -17,7 +17,7 @@ from beliefd.kernel.errors import invalid
 
 if TYPE_CHECKING:
     from beliefd.client.synchronous import Calls
-    from beliefd.protocol.firewall_answers import ExperimentView
+    from beliefd.protocol.experiments import ExperimentView
 
 EXPERIMENT = together(SESSION, argument("experiment_id", metavar="EXPERIMENT"))
 PLAN_MEMBERS = ("spec", "claim", "speculation", "hints")
@@ -104,7 +104,7 @@ def _chosen(given: dict[str, Any], **model: Any) -> dict[str, Any]:
 
     from beliefd.agents.verify import VerifyAgent
     from beliefd.kernel.speculation.hints import extract_hints
-    from beliefd.protocol.firewall_operations import DesignRequest
+    from beliefd.protocol.experiments import DesignRequest
     from beliefd.protocol.wire import convert
 
     request = convert(given, DesignRequest)

@@ -16,7 +16,7 @@ from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.approvals.state import ApprovalStatus
 
 if TYPE_CHECKING:
-    from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval
+    from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
 
 APPROVAL = argument("approval_id", metavar="APPROVAL")
 REASON = option("--reason", default="", metavar="TEXT", help="Recorded with the decision.")

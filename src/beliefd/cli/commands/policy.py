@@ -20,7 +20,7 @@ def check(path: Path) -> Reply:
     """Say whether FILE can be adopted, and if not, which line is wrong."""
     from beliefd.ledger.chain import policy_hash
     from beliefd.policy.files import load_policy
-    from beliefd.protocol.claim_answers import PolicyAnswer
+    from beliefd.protocol.policy import PolicyAnswer
 
     found = load_policy(path)
     answer = PolicyAnswer(policy_hash=policy_hash(found), policy=found, source="file")

@@ -15,7 +15,7 @@ from beliefd.kernel.errors import invalid
 from beliefd.uncertainty.equivalence.judges import NAMES, JudgeName
 
 if TYPE_CHECKING:
-    from beliefd.protocol.uncertainty_messages import MeasuredUncertainty
+    from beliefd.protocol.uncertainty import MeasuredUncertainty
     from beliefd.uncertainty.equivalence.port import Judge
     from beliefd.uncertainty.evaluation import Evaluation
     from beliefd.uncertainty.sampling import Budget, Drawn, Manner
@@ -151,13 +151,14 @@ def _measured(
     operation: str, body: Any, policy_file: Path | None, settings: Mapping[str, Any]
 ) -> "MeasuredUncertainty":
     import beliefd
-    from beliefd.client.requests import request
+    from beliefd.client.requests import Request
     from beliefd.policy.files import load_policy
+    from beliefd.protocol.operations import BY_NAME
     from beliefd.uncertainty.equivalence.judges import JudgeSettings
 
     policy = None if policy_file is None else load_policy(policy_file)
     with beliefd.open(":memory:", policy=policy, judges=JudgeSettings(**settings)) as embedded:
-        found: MeasuredUncertainty = embedded._send(request(operation, body=body))
+        found: MeasuredUncertainty = embedded._send(Request(BY_NAME[operation], body=body))
         return found
 
 

@@ -7,8 +7,8 @@ from beliefd.kits import Kit, Probe
 if TYPE_CHECKING:
     from beliefd.cli.demo.screen import Screen
     from beliefd.client import Client
-    from beliefd.protocol.answers import BeliefSnapshot
-    from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval
+    from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
+    from beliefd.protocol.beliefs import BeliefSnapshot
 
 
 class StoryBroken(Exception):

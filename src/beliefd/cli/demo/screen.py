@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-    from beliefd.protocol.answers import BeliefSnapshot
+    from beliefd.protocol.beliefs import BeliefSnapshot
 
 INDENT = 3
 Mark = Literal["allowed", "refused", "verified", "waits"]

@@ -12,7 +12,7 @@ from beliefd.cli.demo import idea_to_belief
 from beliefd.cli.demo.run import DemoRun, must
 
 if TYPE_CHECKING:
-    from beliefd.protocol.substrate_answers import CandidateAnswer
+    from beliefd.protocol.substrate import CandidateAnswer
 
 FIRST_PROBES = 2
 """How many are made before the agent concludes too early."""

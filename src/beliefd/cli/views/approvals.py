@@ -10,7 +10,7 @@ from beliefd.cli.views.claims import approver_words, claim_lines, decision_words
 from beliefd.cli.views.drawing import EventWords, json_text, names, page, view
 from beliefd.cli.views.substrate import verdict_words
 from beliefd.kernel.intents.state import Change
-from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval, Inbox
+from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, Inbox
 
 
 @view.register

@@ -9,17 +9,16 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, bar, first_names, json_text, page, view
-from beliefd.protocol.answers import (
+from beliefd.protocol.beliefs import (
     BeliefSnapshot,
     Concluded,
-    Counterfactual,
     Declared,
     Eliminated,
     Recorded,
     Ruled,
     SessionPage,
-    Why,
 )
+from beliefd.protocol.ledger import Counterfactual, Why
 
 SHOWN_NAMES = 120
 STATUS_STYLE = {"open": "cyan", "singleton": "green", "exhausted": "bold red", "terminated": "dim"}

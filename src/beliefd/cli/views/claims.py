@@ -11,7 +11,7 @@ from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, names, page, view
 from beliefd.kernel.claims.bundle import Claim, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
-from beliefd.protocol.claim_answers import BundlePage, JudgedBundle
+from beliefd.protocol.claims import BundlePage, JudgedBundle
 
 DECISION_STYLE = {
     "PUBLISH": "bold green",

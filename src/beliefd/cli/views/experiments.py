@@ -11,7 +11,7 @@ from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, first_names, names, page, view
 from beliefd.kernel.experiments.plan import RunReport
 from beliefd.kernel.experiments.state import Evidence, Run
-from beliefd.protocol.firewall_answers import (
+from beliefd.protocol.experiments import (
     Discoveries,
     EvidencePage,
     ExperimentPage,

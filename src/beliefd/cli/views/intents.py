@@ -7,7 +7,7 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, page, view
-from beliefd.protocol.firewall_answers import IntentPage, IntentView
+from beliefd.protocol.intents import IntentPage, IntentView
 
 STATE_STYLE = {"executed": "green", "awaiting_approval": "yellow", "failed": "red", "rejected": "red"}
 

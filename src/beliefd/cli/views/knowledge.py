@@ -7,7 +7,7 @@ from rich.tree import Tree
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import page, view
-from beliefd.protocol.knowledge_answers import (
+from beliefd.protocol.knowledge import (
     EvidenceEntry,
     Holding,
     IntentEntry,

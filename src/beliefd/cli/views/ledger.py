@@ -7,7 +7,7 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import view
-from beliefd.protocol.answers import Imported, Verified
+from beliefd.protocol.ledger import Imported, Verified
 
 
 @view.register

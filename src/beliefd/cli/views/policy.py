@@ -11,7 +11,7 @@ from beliefd.cli.views.drawing import json_text, names, view
 from beliefd.cli.views.substrate import VERDICT_STYLE, reason_words
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.explaining import Explanation
-from beliefd.protocol.claim_answers import PolicyAnswer
+from beliefd.protocol.policy import PolicyAnswer
 
 if TYPE_CHECKING:
     from beliefd.policy.trying import Tried

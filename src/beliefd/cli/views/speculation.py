@@ -7,7 +7,7 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, page, view
-from beliefd.protocol.firewall_answers import HypothesisPage, HypothesisView, SpeculationAnswer
+from beliefd.protocol.speculation import HypothesisPage, HypothesisView, SpeculationAnswer
 
 SPECULATIVE = "italic magenta"
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, first_names, json_text, names, view
 from beliefd.kernel.substrate.constraints import Reason
-from beliefd.protocol.substrate_answers import (
+from beliefd.protocol.substrate import (
     CandidateAnswer,
     CapabilityView,
     IssuedCapability,

@@ -10,7 +10,7 @@ from rich.text import Text
 from beliefd.cli.output import visible
 from beliefd.cli.views.claims import OUTCOME_STYLE
 from beliefd.cli.views.drawing import names, view
-from beliefd.protocol.uncertainty_messages import CalibrationAnswer, MeasuredUncertainty
+from beliefd.protocol.uncertainty import CalibrationAnswer, MeasuredUncertainty
 
 if TYPE_CHECKING:
     from beliefd.kernel.claims.bundle import Uncertainty

@@ -17,7 +17,7 @@ from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.situation import Situation
-from beliefd.kernel.substrate.state import NORMAL_MODE
+from beliefd.kernel.substrate.state import NORMAL_MODE, Substrate
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
 from beliefd.kernel.values import OntologyBundle, Principal, Role, Value
@@ -78,10 +78,9 @@ def explain_call(
         policy=policy,
         policy_hash=policy_hash,
     )
-    session = replace(
-        NOWHERE, sparse=SymbolicState(state), capabilities=HashTrieMap({held.capability_id: held})
-    )
-    ground = Situation(session, facts, NORMAL_MODE)
+    capabilities = HashTrieMap({held.capability_id: held})
+    substrate = Substrate(symbolic_state=SymbolicState(state), capabilities=capabilities)
+    situation = Situation(replace(NOWHERE, substrate=substrate), facts, NORMAL_MODE)
     definition = policy.tools.get(question.tool_id, ToolDefinition())
     candidate = CallCandidate(
         tool_id=question.tool_id,
@@ -92,14 +91,14 @@ def explain_call(
     finding = CallFinding(
         definition=definition, argument_errors=argument_errors, capability_id=held.capability_id
     )
-    result = judge(ground, candidate, finding, 0)
-    context = ground.context(tier=definition.tier, mutates=definition.mutates)
+    result = judge(situation, candidate, finding, 0)
+    context = situation.context(tier=definition.tier, mutates=definition.mutates)
     action = Action(question.tool_id, definition.capabilities, question.args, context)
     return Explanation(
         verdict=result.verdict,
         reason_code=result.reason_code,
         on_fail=result.on_fail,
         reasons=list(result.reasons),
-        allowed_by=ground.rules.allowing(state, action),
+        allowed_by=situation.rules.allowing(state, action),
         left_out=left_out,
     )

@@ -22,9 +22,9 @@ from beliefd.kernel.intents.state import Change
 from beliefd.kernel.state import Session
 from beliefd.ledger.envelope import command_of
 from beliefd.ledger.replay import Position
-from beliefd.protocol import claim_answers as answers
-from beliefd.protocol.claim_answers import judged
-from beliefd.protocol.firewall_answers import intent_view
+from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, GrantAnswer, Grants, Inbox
+from beliefd.protocol.claims import judged
+from beliefd.protocol.intents import intent_view
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.effects.expiry import Expiry
@@ -47,7 +47,7 @@ class ApprovalHandlers(Struct, frozen=True):
     expiry: Expiry
     tools: ToolCalls
 
-    async def list_approvals(self, call: Call) -> answers.Inbox:
+    async def list_approvals(self, call: Call) -> Inbox:
         cursor, limit = call.query["cursor"], call.query["limit"]
         await self.expiry.expire_due()
         rows = await self.store.inbox(call.query["status"], cursor, limit + 1)
@@ -57,13 +57,13 @@ class ApprovalHandlers(Struct, frozen=True):
             # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
             if position.session.approvals.by_id[row.approval_id].status == row.status:
                 cards.append(await self._card(position, row.approval_id))
-        return answers.Inbox(approvals=cards, next=rows[limit - 1].approval_id if len(rows) > limit else None)
+        return Inbox(approvals=cards, next=rows[limit - 1].approval_id if len(rows) > limit else None)
 
-    async def show_approval(self, call: Call) -> answers.ApprovalCard:
+    async def show_approval(self, call: Call) -> ApprovalCard:
         position = await self._holding(call.path["approval_id"])
         return await self._card(position, call.path["approval_id"])
 
-    async def decide_approval(self, call: Call) -> answers.DecidedApproval:
+    async def decide_approval(self, call: Call) -> DecidedApproval:
         position = await self._holding(call.path["approval_id"])
         command = convert(bind(snake_body(call.body), call.path), DecideApproval)
         try:
@@ -76,7 +76,7 @@ class ApprovalHandlers(Struct, frozen=True):
         recorded = await self.tools.run_scheduled_calls(outcome, results)
         resumed = None if event.gated is None else judged(event.gated, outcome.head.event_id)
         after = Position(outcome.session, outcome.head)
-        return answers.DecidedApproval(
+        return DecidedApproval(
             approval_id=event.approval_id,
             status=event.approval.status,
             decision=event.decision,
@@ -103,7 +103,7 @@ class ApprovalHandlers(Struct, frozen=True):
         }
         return BeliefdError(error.code, error.message, {**(error.details or {}), **found})
 
-    async def withdraw_approval(self, call: Call) -> answers.ApprovalCard:
+    async def withdraw_approval(self, call: Call) -> ApprovalCard:
         position = await self._holding(call.path["approval_id"])
         command = convert(bind(call.body, call.path), WithdrawApproval)
         session_id = position.session.session_id
@@ -119,11 +119,11 @@ class ApprovalHandlers(Struct, frozen=True):
             )
         return await self.positions.existing(row.session_id)
 
-    async def _card(self, position: Position, approval_id: str) -> answers.ApprovalCard:
+    async def _card(self, position: Position, approval_id: str) -> ApprovalCard:
         session = position.session
         approval: Approval = session.approvals.by_id[approval_id]
         rule, subject = approval.rule, approval.subject
-        return answers.ApprovalCard(
+        return ApprovalCard(
             approval_id=approval.approval_id,
             session_id=session.session_id,
             bundle_id=getattr(subject, "bundle_id", ""),
@@ -177,23 +177,21 @@ class GrantHandlers(Struct, frozen=True):
     positions: Positions
     submit: Submit
 
-    async def give_grant(self, call: Call) -> answers.GrantAnswer:
+    async def give_grant(self, call: Call) -> GrantAnswer:
         return await self._grant(call, convert(bind(call.body, call.path), GiveGrant), GrantGiven)
 
-    async def revoke_grant(self, call: Call) -> answers.GrantAnswer:
+    async def revoke_grant(self, call: Call) -> GrantAnswer:
         return await self._grant(call, RevokeGrant(grant_id=call.path["grant_id"]), GrantRevoked)
 
-    async def list_grants(self, call: Call) -> answers.Grants:
+    async def list_grants(self, call: Call) -> Grants:
         session = (await self.positions.existing(call.session_id)).session
-        return answers.Grants(
-            grants=[session.approvals.grants[name] for name in sorted(session.approvals.grants)]
-        )
+        return Grants(grants=[session.approvals.grants[name] for name in sorted(session.approvals.grants)])
 
     async def _grant(
         self, call: Call, command: Command, kind: type[GrantGiven] | type[GrantRevoked]
-    ) -> answers.GrantAnswer:
+    ) -> GrantAnswer:
         outcome, event = await submit_for(call, self.submit, call.session_id, command, kind)
-        return answers.GrantAnswer(grant=event.grant, audit_event_id=outcome.head.event_id)
+        return GrantAnswer(grant=event.grant, audit_event_id=outcome.head.event_id)
 
 
 def _change(session: Session, approval: Approval) -> Change | None:

@@ -14,8 +14,18 @@ from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import VERB_OF, Command
 from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.ledger.envelope import LedgerBroken
-from beliefd.protocol import answers
-from beliefd.protocol.answers import snapshot_of
+from beliefd.protocol.beliefs import (
+    BeliefSnapshot,
+    BrokenLedger,
+    Concluded,
+    Declared,
+    Eliminated,
+    Recorded,
+    Ruled,
+    SessionPage,
+    snapshot_of,
+)
+from beliefd.protocol.operation import Answer
 from beliefd.protocol.operations import BY_NAME, Operation
 from beliefd.protocol.wire import bind, convert, parse_object
 from beliefd.steward.call import Call
@@ -55,27 +65,27 @@ class BeliefHandlers(Struct, frozen=True):
     positions: Positions
     declare: Callable[..., Awaitable[Outcome]]
 
-    async def declare_session(self, call: Call) -> answers.Answer:
+    async def declare_session(self, call: Call) -> Answer:
         command = await _converted(call.body, DeclareSession)
         return answer_to(await self.declare(command, call.principal, key=call.key))
 
-    async def list_sessions(self, call: Call) -> answers.SessionPage:
+    async def list_sessions(self, call: Call) -> SessionPage:
         cursor, limit = call.query["cursor"], call.query["limit"]
         rows = await self.store.sessions(cursor, limit + 1)
         shown = rows[:limit]
-        snapshots: list[answers.BeliefSnapshot] = []
-        broken: list[answers.BrokenLedger] = []
+        snapshots: list[BeliefSnapshot] = []
+        broken: list[BrokenLedger] = []
         for row in shown:
             try:
                 position = await self.positions.existing(row.session_id)
             except LedgerBroken as error:
-                broken.append(view_of(answers.BrokenLedger, error, session_id=row.session_id))
+                broken.append(view_of(BrokenLedger, error, session_id=row.session_id))
             else:
                 snapshots.append(snapshot_of(position.session, position.head, limit=100))
         following = shown[-1].session_id if len(rows) > limit else None
-        return answers.SessionPage(sessions=snapshots, next=following, broken=broken)
+        return SessionPage(sessions=snapshots, next=following, broken=broken)
 
-    async def query_belief(self, call: Call) -> answers.BeliefSnapshot:
+    async def query_belief(self, call: Call) -> BeliefSnapshot:
         position = await self.positions.existing(call.session_id)
         at = call.query["at"]
         if at is not None and at != position.head.seq:
@@ -92,12 +102,12 @@ def submit_verb(submit: Submit, operation: Operation, call: Call) -> "asyncio.Fu
     return submit(call.session_id, command, call.principal, if_match=call.if_match, key=call.key)
 
 
-def verb_handlers(submit: Submit) -> dict[str, Callable[[Call], Awaitable[answers.Answer]]]:
+def verb_handlers(submit: Submit) -> dict[str, Callable[[Call], Awaitable[Answer]]]:
     return {name: _verb_handler(submit, operation.body) for name, operation in VERBS.items()}
 
 
-def _verb_handler(submit: Submit, kind: Any) -> Callable[[Call], Awaitable[answers.Answer]]:
-    async def handle(call: Call) -> answers.Answer:
+def _verb_handler(submit: Submit, kind: Any) -> Callable[[Call], Awaitable[Answer]]:
+    async def handle(call: Call) -> Answer:
         command = await _converted(bind(call.body, call.path), kind)
         queued = submit(call.session_id, command, call.principal, if_match=call.if_match, key=call.key)
         return answer_to(await queued)
@@ -112,31 +122,27 @@ async def _converted(body: dict[str, Any], kind: Any) -> Any:
     return convert(body, kind)
 
 
-def answer_to(outcome: Outcome) -> answers.Answer:
+def answer_to(outcome: Outcome) -> Answer:
     """An event and the state after it, in the words of the protocol. A refusal becomes the error it names."""
     raise_if_refused(outcome)
     event, event_id = outcome.event, outcome.head.event_id
     snapshot = snapshot_of(outcome.session, outcome.head)
     if isinstance(event, _ELIMINATING):
-        return answers.Eliminated(
+        return Eliminated(
             applied_eliminated=list(event.eliminated),
             ignored_eliminated=list(event.ignored),
             snapshot=snapshot,
             audit_event_id=event_id,
         )
     if isinstance(event, _RULING):
-        return answers.Ruled(
-            approved=event.approved, reason=event.reason, snapshot=snapshot, audit_event_id=event_id
-        )
+        return Ruled(approved=event.approved, reason=event.reason, snapshot=snapshot, audit_event_id=event_id)
     if isinstance(event, events.ConclusionRuled):
-        return answers.Concluded(
+        return Concluded(
             accepted=event.accepted, reason=event.reason, snapshot=snapshot, audit_event_id=event_id
         )
     if isinstance(event, events.Declared):
-        return answers.Declared(
-            session_id=outcome.session.session_id, snapshot=snapshot, audit_event_id=event_id
-        )
-    return answers.Recorded(snapshot=snapshot, audit_event_id=event_id)
+        return Declared(session_id=outcome.session.session_id, snapshot=snapshot, audit_event_id=event_id)
+    return Recorded(snapshot=snapshot, audit_event_id=event_id)
 
 
 class BatchHandlers(Struct, frozen=True):

@@ -19,9 +19,7 @@ from beliefd.kernel.claims.measured import as_measured
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
 from beliefd.ledger.replay import Position
-from beliefd.protocol import claim_answers as answers
-from beliefd.protocol.claim_answers import judged
-from beliefd.protocol.submitted import SubmittedBundle
+from beliefd.protocol.claims import BundlePage, JudgedBundle, StoredContent, SubmittedBundle, judged
 from beliefd.protocol.wire import convert
 from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
@@ -78,30 +76,30 @@ class ClaimHandlers(Struct, frozen=True):
     positions: Positions
     submit: Submit
 
-    async def submit_claims(self, call: Call) -> answers.JudgedBundle:
+    async def submit_claims(self, call: Call) -> JudgedBundle:
         command = read_submission(call.body)
         outcome, event = await submit_for(call, self.submit, call.session_id, command, BundleGated)
         return judged(event.gated, outcome.head.event_id)
 
-    async def list_claims(self, call: Call) -> answers.BundlePage:
+    async def list_claims(self, call: Call) -> BundlePage:
         position = await self.positions.existing(call.session_id)
         cursor, limit = call.query["cursor"], call.query["limit"]
         names = sorted(name for name in position.session.claims.bundles if cursor is None or name > cursor)
         shown = [await self._bundle(position, name) for name in names[:limit]]
-        return answers.BundlePage(claims=shown, next=names[limit - 1] if len(names) > limit else None)
+        return BundlePage(claims=shown, next=names[limit - 1] if len(names) > limit else None)
 
-    async def show_claims(self, call: Call) -> answers.JudgedBundle:
+    async def show_claims(self, call: Call) -> JudgedBundle:
         position = await self.positions.existing(call.session_id)
         return await self._bundle(position, call.path["bundle_id"])
 
-    async def store_content(self, call: Call) -> answers.StoredContent:
+    async def store_content(self, call: Call) -> StoredContent:
         if not call.body:
             raise invalid("the body is empty; send the evidence itself", "$")
         name = hashlib.sha256(call.body).hexdigest()
         await self.store.put_content(name, call.body)
-        return answers.StoredContent(sha256=name, size=len(call.body))
+        return StoredContent(sha256=name, size=len(call.body))
 
-    async def _bundle(self, position: Position, bundle_id: str) -> answers.JudgedBundle:
+    async def _bundle(self, position: Position, bundle_id: str) -> JudgedBundle:
         """A bundle as the event that last judged it holds it."""
         state = position.session.claims.bundles.get(bundle_id)
         if state is None:
@@ -132,7 +130,7 @@ class ClaimCheckHandlers(Struct, frozen=True):
     in_force: PolicyInForce
     environment: Environment
 
-    async def check_claims(self, call: Call) -> answers.JudgedBundle:
+    async def check_claims(self, call: Call) -> JudgedBundle:
         """Run the gates as a submission would, and write nothing."""
         command, principal, policy = read_submission(call.body), call.principal, self.in_force.policy
         examined = await self.finder.examine(command.bundle, None, principal.id, policy, 0, call.origin)

@@ -15,8 +15,20 @@ from beliefd.kernel.intents.warrant import counted, warrant_of
 from beliefd.kernel.scan.guards import CLAIM_ID_NAMES, guard_evidence
 from beliefd.kernel.speculation.hints import extract_hints
 from beliefd.kernel.state import Session
-from beliefd.protocol import firewall_answers as answers
-from beliefd.protocol.firewall_operations import DesignRequest, EvidenceRequest, ReproduceRequest, RunRequest
+from beliefd.protocol.experiments import (
+    DesignRequest,
+    Discoveries,
+    Discovery,
+    EvidencePage,
+    EvidenceRequest,
+    ExperimentPage,
+    ExperimentView,
+    LinkedEvidence,
+    Progress,
+    Reproduced,
+    ReproduceRequest,
+    RunRequest,
+)
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.effects.runs import ExperimentRuns, frozen_plan, need_source
@@ -36,7 +48,7 @@ class ExperimentHandlers(Struct, frozen=True):
     submit: Submit
     runs: ExperimentRuns
 
-    async def design_experiment(self, call: Call) -> answers.ExperimentView:
+    async def design_experiment(self, call: Call) -> ExperimentView:
         body = bind(as_recorded(call.body), call.path)
         given = {name for name, value in body.items() if value is not None}
         spec = _whole(body["spec"]) if given == {"spec"} else _designed(convert(body, DesignRequest))
@@ -45,18 +57,18 @@ class ExperimentHandlers(Struct, frozen=True):
         outcome, event = await submit_for(call, self.submit, call.session_id, command, ExperimentDesigned)
         return await self._view(outcome.session, event.experiment)
 
-    async def list_experiments(self, call: Call) -> answers.ExperimentPage:
+    async def list_experiments(self, call: Call) -> ExperimentPage:
         session = (await self.positions.existing(call.session_id)).session
         held: list[Experiment] = [session.experiments.by_id[name] for name in session.experiments.by_id]
         shown, after = page(held, call, lambda one: one.experiment_id)
         views = [await self._view(session, one) for one in shown]
-        return answers.ExperimentPage(experiments=views, next=after)
+        return ExperimentPage(experiments=views, next=after)
 
-    async def show_experiment(self, call: Call) -> answers.ExperimentView:
+    async def show_experiment(self, call: Call) -> ExperimentView:
         session = (await self.positions.existing(call.session_id)).session
         return await self._view(session, _existing(session, call.path["experiment_id"]))
 
-    async def run_experiment(self, call: Call) -> answers.ExperimentView:
+    async def run_experiment(self, call: Call) -> ExperimentView:
         body = bind(as_recorded(call.body), {"session_id": call.session_id})
         asked = convert(body, RunRequest)
         command = StartRun(experiment_id=call.path["experiment_id"])
@@ -72,7 +84,7 @@ class ExperimentHandlers(Struct, frozen=True):
             await asyncio.shield(underway.task)
         return await self.show_experiment(call)
 
-    async def cancel_experiment(self, call: Call) -> answers.ExperimentView:
+    async def cancel_experiment(self, call: Call) -> ExperimentView:
         session = (await self.positions.existing(call.session_id)).session
         experiment = _existing(session, call.path["experiment_id"])
         underway = self.runs.runner.underway.get(experiment.run_id or "")
@@ -82,7 +94,7 @@ class ExperimentHandlers(Struct, frozen=True):
             await asyncio.shield(underway.task)
         return await self.show_experiment(call)
 
-    async def reproduce_experiment(self, call: Call) -> answers.Reproduced:
+    async def reproduce_experiment(self, call: Call) -> Reproduced:
         convert(bind(as_recorded(call.body), {"session_id": call.session_id}), ReproduceRequest)
         session = (await self.positions.existing(call.session_id)).session
         experiment = _existing(session, call.path["experiment_id"])
@@ -92,7 +104,7 @@ class ExperimentHandlers(Struct, frozen=True):
             raise BeliefdError(Code.CONFLICT, text, {"path": "experiment_id"})
         frozen = await frozen_plan(self.store, call.session_id, experiment)
         report = await self.runs.make(frozen)
-        return answers.Reproduced(
+        return Reproduced(
             experiment_id=experiment.experiment_id,
             run_id=run.run_id,
             reproduced=report.result_hash == run.result_hash,
@@ -100,11 +112,11 @@ class ExperimentHandlers(Struct, frozen=True):
             result_hash=report.result_hash,
         )
 
-    async def _view(self, session: Session, experiment: Experiment) -> answers.ExperimentView:
+    async def _view(self, session: Session, experiment: Experiment) -> ExperimentView:
         frozen: Frozen = await frozen_plan(self.store, session.session_id, experiment)
         run: Run | None = None if experiment.run_id is None else session.experiments.runs[experiment.run_id]
         return view_of(
-            answers.ExperimentView,
+            ExperimentView,
             experiment,
             spec=frozen.spec,
             informed_by=experiment.hints_digest,
@@ -121,9 +133,9 @@ class ExperimentHandlers(Struct, frozen=True):
         assert isinstance(event, RunRecorded)  # noqa: S101 - the state names the event that made it
         return event.report
 
-    def _progress(self, run: Run) -> answers.Progress | None:
+    def _progress(self, run: Run) -> Progress | None:
         one = self.runs.runner.underway.get(run.run_id)
-        return None if one is None else answers.Progress(replicates=one.replicates, planned=one.planned)
+        return None if one is None else Progress(replicates=one.replicates, planned=one.planned)
 
 
 def _whole(document: object) -> ExperimentSpec:
@@ -162,7 +174,7 @@ class EvidenceHandlers(Struct, frozen=True):
     submit: Submit
     in_force: PolicyInForce
 
-    async def link_evidence(self, call: Call) -> answers.LinkedEvidence:
+    async def link_evidence(self, call: Call) -> LinkedEvidence:
         """INVARIANT: which claim it is about is asked first, then whether speculation hides in it."""
         body = as_recorded(call.body)
         claim_id = guard_evidence(body)
@@ -171,7 +183,7 @@ class EvidenceHandlers(Struct, frozen=True):
         command = LinkEvidence(claim_id=asked.claim_id, run_id=asked.run_id, role=asked.role)
         outcome, event = await submit_for(call, self.submit, call.session_id, command, EvidenceLinked)
         pieces = counted(outcome.session, asked.claim_id)
-        return answers.LinkedEvidence(
+        return LinkedEvidence(
             evidence=event.evidence,
             applied_eliminated=list(event.eliminated),
             ignored_eliminated=list(event.ignored),
@@ -179,13 +191,13 @@ class EvidenceHandlers(Struct, frozen=True):
             audit_event_id=outcome.head.event_id,
         )
 
-    async def list_evidence(self, call: Call) -> answers.EvidencePage:
+    async def list_evidence(self, call: Call) -> EvidencePage:
         session = (await self.positions.existing(call.session_id)).session
         held: list[Evidence] = [session.experiments.evidence[name] for name in session.experiments.evidence]
         shown, after = page(held, call, lambda one: one.evidence_id)
-        return answers.EvidencePage(evidence=shown, next=after)
+        return EvidencePage(evidence=shown, next=after)
 
-    async def list_discoveries(self, call: Call) -> answers.Discoveries:
+    async def list_discoveries(self, call: Call) -> Discoveries:
         """INVARIANT: every completed run of a claim weighs in, not only the one that came out best."""
         from beliefd.experiments.sequential import e_bh, e_value
 
@@ -196,12 +208,12 @@ class EvidenceHandlers(Struct, frozen=True):
             speaks = piece.outcome == "support" and piece.solid
             worth.setdefault(piece.claim_id, []).append(e_value(piece.error_level) if speaks else 0.0)
         found = [
-            answers.Discovery(claim_id=claim_id, e_value=sum(values) / len(values), runs=len(values))
+            Discovery(claim_id=claim_id, e_value=sum(values) / len(values), runs=len(values))
             for claim_id, values in sorted(worth.items())
         ]
         alpha = self.in_force.policy.firewall.alpha
         kept = set(e_bh([one.e_value for one in found], alpha))
-        return answers.Discoveries(
+        return Discoveries(
             alpha=alpha,
             discovered=[one for place, one in enumerate(found) if place in kept],
             others=[one for place, one in enumerate(found) if place not in kept],

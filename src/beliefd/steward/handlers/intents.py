@@ -13,9 +13,7 @@ from beliefd.kernel.scan.guards import refuse_speculation
 from beliefd.kernel.speculation.events import ClaimSpeculated
 from beliefd.kernel.speculation.lanes import GROUNDED, SPECULATIVE
 from beliefd.kernel.speculation.state import SpeculativeClaim
-from beliefd.protocol import firewall_answers as answers
-from beliefd.protocol.firewall_answers import intent_view
-from beliefd.protocol.firewall_operations import IntentRequest
+from beliefd.protocol.intents import IntentPage, IntentRequest, IntentView, intent_view
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.shared import as_recorded, page
@@ -29,7 +27,7 @@ class IntentHandlers(Struct, frozen=True):
     positions: Positions
     submit: Submit
 
-    async def stage_intent(self, call: Call) -> answers.IntentView:
+    async def stage_intent(self, call: Call) -> IntentView:
         body = bind(as_recorded(call.body), call.path)
         if INTENT_LANES.get(str(body.get("type"))) == GROUNDED:
             refuse_speculation(
@@ -48,7 +46,7 @@ class IntentHandlers(Struct, frozen=True):
         assert isinstance(event, IntentStaged)  # noqa: S101 - what is not refused was staged
         return intent_view(event.intent, event_id)
 
-    async def list_intents(self, call: Call) -> answers.IntentPage:
+    async def list_intents(self, call: Call) -> IntentPage:
         session = (await self.positions.existing(call.session_id)).session
         held = [intent_view(session.intents.by_id[name]) for name in session.intents.by_id]
         held += [
@@ -57,9 +55,9 @@ class IntentHandlers(Struct, frozen=True):
             if isinstance(one, SpeculativeClaim)
         ]
         shown, after = page(held, call, lambda one: one.intent_id, lambda one: one.change.claim_id)
-        return answers.IntentPage(intents=shown, next=after)
+        return IntentPage(intents=shown, next=after)
 
-    async def show_intent(self, call: Call) -> answers.IntentView:
+    async def show_intent(self, call: Call) -> IntentView:
         session = (await self.positions.existing(call.session_id)).session
         name = call.path["intent_id"]
         if name in session.intents.by_id:
@@ -71,11 +69,11 @@ class IntentHandlers(Struct, frozen=True):
         raise BeliefdError(Code.INTENT_NOT_FOUND, text, {"path": "intent_id"})
 
 
-def _speculative_intent(claim: SpeculativeClaim, event_id: str | None = None) -> answers.IntentView:
+def _speculative_intent(claim: SpeculativeClaim, event_id: str | None = None) -> IntentView:
     """Noting a claim is all there is to such an intent: it is carried out as soon as it is staged."""
     change = Change(type="create_claim", claim_id=claim.claim_id, statement=claim.statement)
     step: dict[str, Any] = {"at": claim.proposed_at, "by": claim.proposed_by}
-    return answers.IntentView(
+    return IntentView(
         intent_id=claim.intent_id,
         lane=SPECULATIVE,
         change=change,

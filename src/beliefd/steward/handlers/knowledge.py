@@ -16,7 +16,18 @@ from beliefd.knowledge.combining import combined, may_combine_to
 from beliefd.knowledge.graph import NodeRow
 from beliefd.knowledge.provenance import NEEDLES, Telling
 from beliefd.ledger.envelope import read
-from beliefd.protocol import knowledge_answers as answers
+from beliefd.protocol.knowledge import (
+    EvidenceEntry,
+    Holding,
+    IdeaEntry,
+    IntentEntry,
+    PropositionPage,
+    PropositionRow,
+    PropositionView,
+    PropositionWhy,
+    TruthAssertion,
+    WhyStep,
+)
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.shared import view_of
 from beliefd.steward.policies import PolicyInForce
@@ -37,10 +48,10 @@ class KnowledgeHandlers(Struct, frozen=True):
     store: Store
     in_force: PolicyInForce
 
-    async def list_propositions(self, call: Call) -> answers.PropositionPage:
+    async def list_propositions(self, call: Call) -> PropositionPage:
         cursor, limit, status = call.query["cursor"], call.query["limit"], call.query["status"]
         wanted = () if status is None else may_combine_to(status)
-        shown: list[answers.PropositionRow] = []
+        shown: list[PropositionRow] = []
         # What one session says only hints at what all of them say together, so a page may take several looks.
         while len(shown) <= limit:
             ids = await self.store.node_ids(say.PROPOSITION, wanted, cursor, limit + 1)
@@ -52,11 +63,9 @@ class KnowledgeHandlers(Struct, frozen=True):
             if len(ids) <= limit:
                 break
         page = shown[:limit]
-        return answers.PropositionPage(
-            propositions=page, next=page[-1].claim_id if len(shown) > limit else None
-        )
+        return PropositionPage(propositions=page, next=page[-1].claim_id if len(shown) > limit else None)
 
-    async def show_proposition(self, call: Call) -> answers.PropositionView:
+    async def show_proposition(self, call: Call) -> PropositionView:
         claim_id = call.path["claim_id"]
         held = await self._held(claim_id)
         evidence, intents, ideas = await self._around(claim_id)
@@ -64,11 +73,11 @@ class KnowledgeHandlers(Struct, frozen=True):
         entries = [_evidence_entry(session_id, one, revisions) for session_id, one in evidence]
         counting = [one for session_id, one in evidence if revisions.get(session_id) == one.revision]
         found = warrant_of(counting, self.in_force.policy.firewall.alpha)
-        return answers.PropositionView(
+        return PropositionView(
             claim_id=claim_id,
             statement=_latest(held).statement,
             status=_status(held),
-            truth_assertion=answers.TruthAssertion(
+            truth_assertion=TruthAssertion(
                 warrants=found.status,
                 why=found.why,
                 supporting=list(found.supporting),
@@ -81,16 +90,16 @@ class KnowledgeHandlers(Struct, frozen=True):
             truncated=max(len(held), len(evidence), len(intents), len(ideas)) > MOST,
         )
 
-    async def why_proposition(self, call: Call) -> answers.PropositionWhy:
+    async def why_proposition(self, call: Call) -> PropositionWhy:
         claim_id = call.path["claim_id"]
         held = await self._held(claim_id)
-        steps: list[answers.WhyStep] = []
+        steps: list[WhyStep] = []
         for session_id, _ in held:
             steps += await self._steps(session_id, claim_id)
         steps.sort(key=lambda step: (step.ts, step.session_id, step.seq))
-        return answers.PropositionWhy(claim_id=claim_id, status=_status(held), steps=steps)
+        return PropositionWhy(claim_id=claim_id, status=_status(held), steps=steps)
 
-    async def _steps(self, session_id: str, claim_id: str) -> list[answers.WhyStep]:
+    async def _steps(self, session_id: str, claim_id: str) -> list[WhyStep]:
         """The way to a status is told by the ledger itself: the graph only says in which sessions to look."""
         telling = Telling(claim_id)
         steps = []
@@ -103,7 +112,7 @@ class KnowledgeHandlers(Struct, frozen=True):
                 said = telling.take(entry.delta)
                 if said is not None:
                     steps.append(
-                        answers.WhyStep(
+                        WhyStep(
                             session_id=session_id,
                             seq=entry.seq,
                             event_id=entry.event_id,
@@ -117,13 +126,13 @@ class KnowledgeHandlers(Struct, frozen=True):
                     )
         return steps
 
-    async def _propositions(self, ids: Sequence[str]) -> list[answers.PropositionRow]:
+    async def _propositions(self, ids: Sequence[str]) -> list[PropositionRow]:
         by_claim: dict[str, _Held[Proposition]] = {name: [] for name in ids}
         rows = await self.store.nodes(say.PROPOSITION, ids, EVERY)
         for session_id, one in _decoded(rows, Proposition):
             by_claim[one.claim_id].append((session_id, one))
         return [
-            answers.PropositionRow(
+            PropositionRow(
                 claim_id=name,
                 statement=_latest(held).statement,
                 status=_status(held),
@@ -174,13 +183,13 @@ def _latest(held: _Held[Proposition]) -> Proposition:
     return max(held, key=lambda one: (one[1].changed_at, one[0]))[1]
 
 
-def _holding(session_id: str, one: Proposition) -> answers.Holding:
-    return view_of(answers.Holding, one, session_id=session_id, evidence_ids=list(one.evidence_ids))
+def _holding(session_id: str, one: Proposition) -> Holding:
+    return view_of(Holding, one, session_id=session_id, evidence_ids=list(one.evidence_ids))
 
 
-def _evidence_entry(session_id: str, one: Evidence, revisions: dict[str, int]) -> answers.EvidenceEntry:
+def _evidence_entry(session_id: str, one: Evidence, revisions: dict[str, int]) -> EvidenceEntry:
     return view_of(
-        answers.EvidenceEntry,
+        EvidenceEntry,
         one,
         session_id=session_id,
         run_id=one.execution_id,
@@ -188,9 +197,9 @@ def _evidence_entry(session_id: str, one: Evidence, revisions: dict[str, int]) -
     )
 
 
-def _intent_entry(session_id: str, one: Intent) -> answers.IntentEntry:
+def _intent_entry(session_id: str, one: Intent) -> IntentEntry:
     return view_of(
-        answers.IntentEntry,
+        IntentEntry,
         one,
         session_id=session_id,
         type=one.change.type,
@@ -201,5 +210,5 @@ def _intent_entry(session_id: str, one: Intent) -> answers.IntentEntry:
     )
 
 
-def _idea_entry(session_id: str, one: SpeculativeHypothesis) -> answers.IdeaEntry:
-    return view_of(answers.IdeaEntry, one, session_id=session_id)
+def _idea_entry(session_id: str, one: SpeculativeHypothesis) -> IdeaEntry:
+    return view_of(IdeaEntry, one, session_id=session_id)

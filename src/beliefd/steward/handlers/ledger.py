@@ -21,8 +21,9 @@ from beliefd.kernel.state import Session
 from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, command_of, read
 from beliefd.ledger.replay import Redecided, redecide
 from beliefd.ledger.verify import Verification, verify
-from beliefd.protocol.answers import (
-    SURVIVORS_PAGE,
+from beliefd.protocol.beliefs import SURVIVORS_PAGE
+from beliefd.protocol.ledger import (
+    AskCounterfactual,
     ConclusionBasis,
     Counterfactual,
     FirstBad,
@@ -30,7 +31,6 @@ from beliefd.protocol.answers import (
     Verified,
     Why,
 )
-from beliefd.protocol.operations import AskCounterfactual
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.feeds import Feeds

@@ -7,7 +7,7 @@ import msgspec
 
 from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.errors import invalid
-from beliefd.protocol.answers import Answer
+from beliefd.protocol.operation import Answer
 from beliefd.steward.call import Call
 
 T = TypeVar("T")

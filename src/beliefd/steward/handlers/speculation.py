@@ -6,8 +6,13 @@ from msgspec.structs import asdict
 from beliefd.kernel.speculation.commands import Speculate
 from beliefd.kernel.speculation.events import Speculated
 from beliefd.kernel.speculation.state import SpeculativeHypothesis
-from beliefd.protocol import firewall_answers as answers
-from beliefd.protocol.firewall_operations import SpeculationRequest
+from beliefd.protocol.speculation import (
+    HypothesisPage,
+    HypothesisView,
+    Links,
+    SpeculationAnswer,
+    SpeculationRequest,
+)
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.shared import as_recorded, page
@@ -21,14 +26,14 @@ class SpeculationHandlers(Struct, frozen=True):
     positions: Positions
     submit: Submit
 
-    async def speculate(self, call: Call) -> answers.SpeculationAnswer:
+    async def speculate(self, call: Call) -> SpeculationAnswer:
         asked = convert(bind(as_recorded(call.body), call.path), SpeculationRequest)
         command = Speculate(claim_id=asked.claim_id, hypotheses=asked.hypotheses)
         outcome, event = await submit_for(call, self.submit, call.session_id, command, Speculated)
         missed = event.links_attempted - event.links_created
-        return answers.SpeculationAnswer(
+        return SpeculationAnswer(
             hypotheses=[_hypothesis(one) for one in event.hypotheses],
-            links=answers.Links(
+            links=Links(
                 session=len(event.hypotheses),
                 proposition_attempted=event.links_attempted,
                 proposition_created=event.links_created,
@@ -38,7 +43,7 @@ class SpeculationHandlers(Struct, frozen=True):
             audit_event_id=outcome.head.event_id,
         )
 
-    async def list_hypotheses(self, call: Call) -> answers.HypothesisPage:
+    async def list_hypotheses(self, call: Call) -> HypothesisPage:
         session = (await self.positions.existing(call.session_id)).session
         held: list[SpeculativeHypothesis] = [
             one
@@ -46,8 +51,8 @@ class SpeculationHandlers(Struct, frozen=True):
             if isinstance(one, SpeculativeHypothesis)
         ]
         shown, after = page(held, call, lambda one: one.hypothesis_id)
-        return answers.HypothesisPage(hypotheses=[_hypothesis(one) for one in shown], next=after)
+        return HypothesisPage(hypotheses=[_hypothesis(one) for one in shown], next=after)
 
 
-def _hypothesis(one: SpeculativeHypothesis) -> answers.HypothesisView:
-    return answers.HypothesisView(**asdict(one))
+def _hypothesis(one: SpeculativeHypothesis) -> HypothesisView:
+    return HypothesisView(**asdict(one))

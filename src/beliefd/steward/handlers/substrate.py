@@ -24,8 +24,21 @@ from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState
 from beliefd.kernel.values import seconds
 from beliefd.ledger.envelope import LedgerBroken, read
 from beliefd.ledger.replay import Position
-from beliefd.protocol import substrate_answers as answers
-from beliefd.protocol.substrate_operations import CallRequest, CapabilityRequest, ProposalRequest
+from beliefd.protocol.substrate import (
+    CallRequest,
+    CandidateAnswer,
+    CapabilityRequest,
+    CapabilityView,
+    IssuedCapability,
+    MemoryAnswer,
+    MemoryPage,
+    MemoryView,
+    ProposalAnswer,
+    ProposalRequest,
+    StateAnswer,
+    ToolList,
+    ToolView,
+)
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.effects.tools import ToolCalls, call_id_of
@@ -47,14 +60,14 @@ class StateHandlers(Struct, frozen=True):
     positions: Positions
     in_force: PolicyInForce
 
-    async def show_state(self, call: Call) -> answers.StateAnswer:
+    async def show_state(self, call: Call) -> StateAnswer:
         position = await self.positions.existing(call.session_id)
         policy, policy_hash = self.in_force.policy, self.in_force.hash
         if (at := call.query["at"]) is not None and at != position.session.substrate.state_snapshot_id:
             position = await self._at_snapshot(position, at)
             policy, policy_hash = await self._policy_at(position)
         session = position.session
-        return answers.StateAnswer(
+        return StateAnswer(
             state_snapshot_id=session.substrate.state_snapshot_id,
             state_version=session.substrate.state_version,
             f_sparse={**policy.constraints, **dict(session.substrate.symbolic_state)},
@@ -94,7 +107,7 @@ class ProposalHandlers(Struct, frozen=True):
     registry: Registry
     tools: ToolCalls
 
-    async def propose(self, call: Call) -> answers.ProposalAnswer:
+    async def propose(self, call: Call) -> ProposalAnswer:
         asked = convert(bind(as_recorded(call.body), call.path), ProposalRequest)
         candidates: list[Candidate] = []
         proofs: list[Proof | None] = []
@@ -123,21 +136,21 @@ class ProposalHandlers(Struct, frozen=True):
             call, self.submit, call.session_id, command, Arbitrated, tuple(proofs)
         )
         recorded = await self.tools.run_scheduled_calls(outcome, event.results)
-        return answers.ProposalAnswer(
+        return ProposalAnswer(
             state_snapshot_id=outcome.session.substrate.state_snapshot_id,
             results=list(map(candidate_answer, event.results, recorded)),
             mode=outcome.session.substrate.mode,
             audit_event_id=outcome.head.event_id,
         )
 
-    async def list_tools(self, _: Call) -> answers.ToolList:
-        return answers.ToolList(tools=[view_of(answers.ToolView, tool) for tool in self.registry.all()])
+    async def list_tools(self, _: Call) -> ToolList:
+        return ToolList(tools=[view_of(ToolView, tool) for tool in self.registry.all()])
 
 
-def candidate_answer(result: CandidateResult, recorded: OutcomeRecorded | None) -> answers.CandidateAnswer:
+def candidate_answer(result: CandidateResult, recorded: OutcomeRecorded | None) -> CandidateAnswer:
     """A verdict in the words of the protocol, with what is recorded of its call."""
     call_id = call_id_of(result)
-    return answers.CandidateAnswer(
+    return CandidateAnswer(
         verdict=result.verdict,
         reason_code=result.reason_code,
         on_fail=result.on_fail,
@@ -158,7 +171,7 @@ class CapabilityHandlers(Struct, frozen=True):
     submit: Submit
     signer: Signer | None
 
-    async def issue_capability(self, call: Call) -> answers.IssuedCapability:
+    async def issue_capability(self, call: Call) -> IssuedCapability:
         asked = convert(call.body, CapabilityRequest)
         signer = self.signer if asked.signed else None
         if asked.signed and signer is None:
@@ -180,7 +193,7 @@ class CapabilityHandlers(Struct, frozen=True):
         _, event = await submit_for(call, self.submit, asked.session_id, command, CapabilityIssued)
         capability = event.capability
         token = f"{capability.capability_id}.{secret}"
-        return answers.IssuedCapability(
+        return IssuedCapability(
             # Of a signed capability nobody knows the secret: the signature is all that proves it.
             token=token if signer is None else signer.sign(asked.session_id, capability),
             capability=_capability(f"{asked.session_id}/{capability.capability_id}", capability),
@@ -193,14 +206,14 @@ class CapabilityHandlers(Struct, frozen=True):
         capability_id, narrowed, proof = presented(token, self.signer)
         return None if narrowed else check_token(session, capability_id, proof)[0]
 
-    async def show_capability(self, call: Call) -> answers.CapabilityView:
+    async def show_capability(self, call: Call) -> CapabilityView:
         session = (await self.positions.existing(call.session_id)).session
         capability = session.substrate.capabilities.get(call.path["capability_id"])
         if capability is None:
             raise _no_capability(call.path["capability_id"])
         return _capability(f"{call.session_id}/{capability.capability_id}", capability)
 
-    async def revoke_capability(self, call: Call) -> answers.CapabilityView:
+    async def revoke_capability(self, call: Call) -> CapabilityView:
         """Named as `<session>/<capability>`, the way it was issued."""
         session_id, slash, capability_id = call.path["capability_id"].partition("/")
         if not slash:
@@ -210,8 +223,8 @@ class CapabilityHandlers(Struct, frozen=True):
         return _capability(call.path["capability_id"], event.capability)
 
 
-def _capability(name: str, capability: Capability) -> answers.CapabilityView:
-    return view_of(answers.CapabilityView, capability, capability_id=name, session_id=name.partition("/")[0])
+def _capability(name: str, capability: Capability) -> CapabilityView:
+    return view_of(CapabilityView, capability, capability_id=name, session_id=name.partition("/")[0])
 
 
 def _no_capability(name: str) -> BeliefdError:
@@ -225,14 +238,14 @@ class MemoryHandlers(Struct, frozen=True):
     submit: Submit
     environment: Environment
 
-    async def remember(self, call: Call) -> answers.MemoryAnswer:
+    async def remember(self, call: Call) -> MemoryAnswer:
         command = Remember(entry=convert(bind(as_recorded(call.body), call.path), MemoryEntry))
         outcome, _ = await submit_for(call, self.submit, call.session_id, command, Remembered)
         state = outcome.session.substrate.memory[command.entry.memory_id]
         view = _memory(state, self.environment.now())
-        return answers.MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
+        return MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
 
-    async def list_memory(self, call: Call) -> answers.MemoryPage:
+    async def list_memory(self, call: Call) -> MemoryPage:
         """What has not expired; entries leave the view, never the ledger."""
         session = (await self.positions.existing(call.session_id)).session
         now = self.environment.now()
@@ -240,12 +253,12 @@ class MemoryHandlers(Struct, frozen=True):
         live = [view for view in views if view.expires_at is None or seconds(view.expires_at) > seconds(now)]
         if call.query["show"] == "review":
             live = [view for view in live if view.review_due]
-        return answers.MemoryPage(entries=live)
+        return MemoryPage(entries=live)
 
 
-def _memory(state: MemoryState, now: str) -> answers.MemoryView:
+def _memory(state: MemoryState, now: str) -> MemoryView:
     review_at = state.entry.review_at
-    return answers.MemoryView(
+    return MemoryView(
         entry=state.entry,
         confirmed=state.confirmed,
         remembered_at=state.remembered_at,

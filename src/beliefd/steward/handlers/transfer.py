@@ -16,7 +16,9 @@ from beliefd.ledger.envelope import command_of, read
 from beliefd.ledger.replay import Position
 from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_line, read_export
 from beliefd.ledger.verify import verify
-from beliefd.protocol.answers import Answer, Imported, snapshot_of
+from beliefd.protocol.beliefs import snapshot_of
+from beliefd.protocol.ledger import Imported
+from beliefd.protocol.operation import Answer
 from beliefd.steward.call import Call
 from beliefd.steward.failures import too_many_writers
 from beliefd.steward.handlers.beliefs import answer_to

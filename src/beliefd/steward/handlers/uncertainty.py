@@ -7,8 +7,19 @@ from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.policy import UncertaintyPolicy
-from beliefd.protocol import uncertainty_messages as messages
-from beliefd.protocol.uncertainty_messages import CalibrationAnswer, MeasuredUncertainty
+from beliefd.protocol.uncertainty import (
+    MAX_ANSWERS,
+    AppendCalibration,
+    CalibrationAnswer,
+    ConformalCalibration,
+    MeasureConfidence,
+    MeasureConformalSet,
+    MeasuredUncertainty,
+    MeasureModelDisagreement,
+    MeasureSemanticEntropy,
+    ScoreKind,
+    StoreCalibration,
+)
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.environment import Environment
@@ -34,7 +45,7 @@ from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.result import Measured
 from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
 
-Answers = messages.MeasureSemanticEntropy | messages.MeasureModelDisagreement
+Answers = MeasureSemanticEntropy | MeasureModelDisagreement
 
 
 class UncertaintyHandlers(Struct, frozen=True):
@@ -45,25 +56,23 @@ class UncertaintyHandlers(Struct, frozen=True):
     judges: Judges
 
     async def measure_semantic_entropy(self, call: Call) -> MeasuredUncertainty:
-        asked = convert(call.body, messages.MeasureSemanticEntropy)
+        asked = convert(call.body, MeasureSemanticEntropy)
         return await offload(_heavy(asked), _entropy, asked, self.judges, self.in_force.policy.uncertainty)
 
     async def measure_model_disagreement(self, call: Call) -> MeasuredUncertainty:
-        asked = convert(call.body, messages.MeasureModelDisagreement)
+        asked = convert(call.body, MeasureModelDisagreement)
         return await offload(
             _heavy(asked), _disagreement, asked, self.judges, self.in_force.policy.uncertainty
         )
 
     async def measure_confidence(self, call: Call) -> MeasuredUncertainty:
-        asked = convert(call.body, messages.MeasureConfidence)
+        asked = convert(call.body, MeasureConfidence)
         return await offload(
             asked.calibration is not None, _confidence, asked, self.in_force.policy.uncertainty
         )
 
     async def measure_conformal_set(self, call: Call) -> MeasuredUncertainty:
-        asked = await offload(
-            _rows(call.body) > HEAVY_ITEMS, convert, call.body, messages.MeasureConformalSet
-        )
+        asked = await offload(_rows(call.body) > HEAVY_ITEMS, convert, call.body, MeasureConformalSet)
         if (asked.calibration is None) == (asked.calibration_set is None):
             raise invalid("give either `calibration` or `calibration_set`", "$.calibration")
         row = None
@@ -79,9 +88,7 @@ def _heavy(asked: Answers) -> bool:
     return asked.judge != "lexical" or many(asked.answers)
 
 
-def _entropy(
-    asked: messages.MeasureSemanticEntropy, judges: Judges, policy: UncertaintyPolicy
-) -> MeasuredUncertainty:
+def _entropy(asked: MeasureSemanticEntropy, judges: Judges, policy: UncertaintyPolicy) -> MeasuredUncertainty:
     if asked.kind == "nearest_neighbour":
         if asked.judge != "lexical":
             raise invalid("nearest-neighbour entropy asks no judge; leave it out", "$.judge")
@@ -93,7 +100,7 @@ def _entropy(
 
 
 def _disagreement(
-    asked: messages.MeasureModelDisagreement, judges: Judges, policy: UncertaintyPolicy
+    asked: MeasureModelDisagreement, judges: Judges, policy: UncertaintyPolicy
 ) -> MeasuredUncertainty:
     judge, recheck = _judge(asked, judges)
     return answered(model_disagreement(asked.answers, judge, policy, recheck))
@@ -101,13 +108,13 @@ def _disagreement(
 
 def _judge(asked: Answers, judges: Judges) -> tuple[Judge, int]:
     """The judge that is asked for, and how many pairs to ask it about twice."""
-    most = MOST_ANSWERS.get(asked.judge, messages.MAX_ANSWERS)
+    most = MOST_ANSWERS.get(asked.judge, MAX_ANSWERS)
     if len(asked.answers) > most:
         raise invalid(f"the judge `{asked.judge}` compares at most {most} answers", "$.answers")
     return judges.named(asked.judge), RECHECKED.get(asked.judge, 0)
 
 
-def _confidence(asked: messages.MeasureConfidence, policy: UncertaintyPolicy) -> MeasuredUncertainty:
+def _confidence(asked: MeasureConfidence, policy: UncertaintyPolicy) -> MeasuredUncertainty:
     calibration = None
     if (given := asked.calibration) is not None:
         fit = fit_temperature if given.kind == "temperature" else fit_isotonic
@@ -116,7 +123,7 @@ def _confidence(asked: messages.MeasureConfidence, policy: UncertaintyPolicy) ->
 
 
 def _conformal(
-    asked: messages.MeasureConformalSet, row: CalibrationRow | None, policy: UncertaintyPolicy
+    asked: MeasureConformalSet, row: CalibrationRow | None, policy: UncertaintyPolicy
 ) -> MeasuredUncertainty:
     from beliefd.uncertainty.conformal import conformal_set, drift
 
@@ -126,7 +133,7 @@ def _conformal(
     return answered(measured, list(labels), warning, None if row is None else row.sha256)
 
 
-def _kept(asked: messages.MeasureConformalSet, row: CalibrationRow | None) -> Calibrated:
+def _kept(asked: MeasureConformalSet, row: CalibrationRow | None) -> Calibrated:
     assert row is not None  # noqa: S101
     given = decoded(row.document)
     if given.columns is not None and given.columns != len(asked.probabilities):
@@ -139,7 +146,7 @@ def _kept(asked: messages.MeasureConformalSet, row: CalibrationRow | None) -> Ca
     return calibrated(given, asked.alpha)
 
 
-def _given(asked: messages.MeasureConformalSet, given: messages.ConformalCalibration) -> Calibrated:
+def _given(asked: MeasureConformalSet, given: ConformalCalibration) -> Calibrated:
     from beliefd.uncertainty.conformal import calibrate, scores_of
 
     if given.probabilities and len(given.probabilities[0]) != len(asked.probabilities):
@@ -186,7 +193,7 @@ def _rows(body: Any) -> int:
 
 
 ATTEMPTS: Final = 20
-Given = messages.StoreCalibration | messages.AppendCalibration
+Given = StoreCalibration | AppendCalibration
 
 
 class CalibrationHandlers(Struct, frozen=True):
@@ -197,7 +204,7 @@ class CalibrationHandlers(Struct, frozen=True):
 
     async def store_calibration(self, call: Call) -> CalibrationAnswer:
         """A new version that takes the place of the old one; the same set again makes none."""
-        asked = await offload(True, convert, bind(call.body, call.path), messages.StoreCalibration)
+        asked = await offload(True, convert, bind(call.body, call.path), StoreCalibration)
         new = await offload(True, _scored, asked, asked.model, asked.score)
         document = await offload(True, encoded, new)
         for _ in range(ATTEMPTS):
@@ -210,7 +217,7 @@ class CalibrationHandlers(Struct, frozen=True):
 
     async def append_calibration(self, call: Call) -> CalibrationAnswer:
         """A new version with more scores, and a warning if they do not look like those before them."""
-        asked = await offload(True, convert, bind(call.body, call.path), messages.AppendCalibration)
+        asked = await offload(True, convert, bind(call.body, call.path), AppendCalibration)
         for _ in range(ATTEMPTS):
             newest = await kept(self.store, asked.name)
             old = await offload(True, decoded, newest.document)
@@ -248,7 +255,7 @@ async def kept(store: Store, name: str, version: int | None = None) -> Calibrati
     return row
 
 
-def _scored(asked: Given, model: str, score: messages.ScoreKind) -> CalibrationSet:
+def _scored(asked: Given, model: str, score: ScoreKind) -> CalibrationSet:
     from beliefd.uncertainty.conformal import scores_of
 
     if (asked.scores is None) == (asked.probabilities is None):

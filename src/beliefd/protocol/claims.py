@@ -1,6 +1,6 @@
-"""A bundle as agents send it: like the contract's, but a claim may bring raw answers instead of a number."""
+"""Claims: bundles as agents send them, how the gates judge them, and the content of their evidence."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -20,10 +20,26 @@ from beliefd.kernel.claims.bundle import (
     Uncertainty,
     claim_id,
 )
+from beliefd.kernel.claims.events import Gated
+from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Note, Text, TierName, Timestamp, Unit, Value
+from beliefd.protocol.operation import PAGE, SESSION, Answer, Operation, Vocabulary, asks, reads, writes
 
 MAX_SAMPLED: Final = 2_000
 FROM_SAMPLES: Final = ("semantic_entropy", "model_disagreement")
+BUNDLE: Final[dict[str, Any]] = {
+    "origin_agent": "agent://triage",
+    "claims": [
+        {
+            "statement": "terminate the 163 sessions that sit idle inside a transaction",
+            "claim_type": "DECISION",
+            "uncertainty": {"method": "confidence_score", "value": 0.12},
+            "risk_tier": "DELETE",
+            "if_wrong_cost": "work in progress of up to 163 customers is lost",
+        }
+    ],
+}
 
 
 class SubmittedUncertainty(Value, frozen=True):
@@ -101,3 +117,88 @@ class SubmittedBundle(Value, frozen=True):
             for place, one in enumerate(self.claims, 1)
             if one.uncertainty.samples is not UNSET
         }
+
+
+class JudgedBundle(Answer, frozen=True):
+    """The bundle as the contract has it, and beside it how the gates came to their word."""
+
+    id: str
+    timestamp: str
+    origin_agent: str
+    claims: list[Claim]
+    decision: Decision
+    reason: str
+    required_approvals: list[str]
+    audit_trail: AuditTrail
+    caveats: list[str]
+    gates: list[GateResult]
+    content_hash: str
+    approval_id: str | None
+    audit_event_id: str | None
+
+
+class BundlePage(Answer, frozen=True):
+    claims: list[JudgedBundle]
+    next: str | None
+
+
+class StoredContent(Answer, frozen=True):
+    sha256: str
+    size: int
+
+
+def judged(gated: Gated, event_id: str | None) -> JudgedBundle:
+    bundle = gated.bundle
+    waits = gated.approval is not None and gated.approval.status == "pending"
+    return JudgedBundle(
+        id=bundle.id or "",
+        timestamp=bundle.timestamp or "",
+        origin_agent=bundle.origin_agent,
+        claims=list(bundle.claims),
+        decision=bundle.decision,
+        reason=bundle.reason,
+        required_approvals=list(bundle.required_approvals),
+        audit_trail=bundle.audit_trail,
+        caveats=list(gated.caveats),
+        gates=list(gated.results),
+        content_hash=gated.content_hash,
+        approval_id=gated.approval.approval_id if waits and gated.approval is not None else None,
+        audit_event_id=event_id,
+    )
+
+
+class ClaimRows(Vocabulary):
+    """What agents say, the gates it must pass, and the content of its evidence"""
+
+    submit_claims = writes(
+        f"{SESSION}/claims",
+        SubmittedBundle,
+        JudgedBundle,
+        "Put a bundle of claims before the five gates",
+        example=BUNDLE,
+    )
+    list_claims = reads(f"{SESSION}/claims", BundlePage, "The bundles of a session, by id", query=PAGE)
+    show_claims = reads(
+        f"{SESSION}/claims/{{bundle_id}}",
+        JudgedBundle,
+        "One bundle as it was last judged",
+        slashed=True,
+        errors=(Code.BUNDLE_NOT_FOUND,),
+    )
+    check_claims = asks(
+        "/v1/claims/check",
+        SubmittedBundle,
+        JudgedBundle,
+        "What the gates would say, without a session and without a record",
+        example=BUNDLE,
+    )
+    store_content = Operation(
+        method="POST",
+        path="/v1/content",
+        answer=StoredContent,
+        status=201,
+        body_media="application/octet-stream",
+        content="Evidence, byte for byte",
+        summary="Keep evidence content under its SHA-256, so that gates can hash it again",
+        example="pg_stat_activity: 163 of 200 connections are idle in transaction\n",
+    )

@@ -1,10 +1,15 @@
-"""What callers get back about propositions: what is believed over all sessions, and on what grounds."""
+"""Propositions: what is believed over all sessions, and on what grounds."""
 
+from typing import Final
+
+from beliefd.kernel.errors import Code
 from beliefd.kernel.experiments.plan import RunOutcome
 from beliefd.kernel.experiments.state import EvidenceKind, EvidenceRole
 from beliefd.kernel.intents.state import EpistemicStatus, IntentState, IntentStep, IntentType
 from beliefd.kernel.speculation.state import Alternative
-from beliefd.protocol.answers import Answer
+from beliefd.protocol.operation import PAGE, Answer, Parameter, Vocabulary, reads
+
+PROPOSITION: Final = "/v1/propositions/{claim_id}"
 
 
 class PropositionRow(Answer, frozen=True):
@@ -129,3 +134,29 @@ class PropositionWhy(Answer, frozen=True):
     claim_id: str
     status: EpistemicStatus
     steps: list[WhyStep]
+
+
+class KnowledgeRows(Vocabulary):
+    """What is believed over all sessions, and on what grounds"""
+
+    list_propositions = reads(
+        "/v1/propositions",
+        PropositionPage,
+        "Propositions of all sessions with their epistemic status, by id",
+        query=(
+            *PAGE,
+            Parameter(name="status", kind=EpistemicStatus, summary="Only those with this combined status"),
+        ),
+    )
+    show_proposition = reads(
+        PROPOSITION,
+        PropositionView,
+        "One proposition over all sessions, with its evidence and intents",
+        errors=(Code.PROPOSITION_NOT_FOUND,),
+    )
+    why_proposition = reads(
+        f"{PROPOSITION}/why",
+        PropositionWhy,
+        "The events that led to its status: experiment, run, evidence, intent, approval",
+        errors=(Code.PROPOSITION_NOT_FOUND,),
+    )

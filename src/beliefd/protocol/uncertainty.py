@@ -1,13 +1,14 @@
-"""Raw material for the four uncertainty methods, and what comes of it (claim-bundle, uncertainty methods)."""
+"""Uncertainty: raw material for the four methods, what comes of it, and kept calibration sets."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.claims.bundle import Method, Recommendation
+from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Note, Unit, Value
-from beliefd.protocol.answers import Answer
+from beliefd.protocol.operation import OPERATORS, Answer, Operation, Parameter, Vocabulary, asks, reads
 
 MAX_ANSWERS = 200
 MAX_TOKENS = 100_000
@@ -23,6 +24,12 @@ Row = Annotated[tuple[Unit, ...], Meta(min_length=2, max_length=MAX_LABELS)]
 Version = Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)]
 ScoreKind = Literal["lac", "aps"]
 Scores = Annotated[tuple[float, ...], Meta(max_length=MAX_SCORES)]
+
+CALIBRATION: Final = "/v1/calibrations/{name}"
+LABELLED: Final[dict[str, Any]] = {
+    "probabilities": [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.3, 0.1, 0.6], [0.4, 0.5, 0.1]],
+    "labels": [0, 1, 2, 0],
+}
 
 
 class MeasureSemanticEntropy(Value, frozen=True):
@@ -138,3 +145,69 @@ class MeasuredUncertainty(Answer, frozen=True):
     labels: list[str] | None
     warning: str | None
     calibration: str | None
+
+
+class UncertaintyRows(Vocabulary):
+    """How sure one may be, measured instead of declared"""
+
+    measure_semantic_entropy = asks(
+        "/v1/uncertainty/semantic_entropy",
+        MeasureSemanticEntropy,
+        MeasuredUncertainty,
+        "How many meanings sampled answers have",
+        example={"answers": ["Paris", "It is Paris", "Lyon"], "judge": "lexical"},
+    )
+    measure_model_disagreement = asks(
+        "/v1/uncertainty/model_disagreement",
+        MeasureModelDisagreement,
+        MeasuredUncertainty,
+        "How far the answers of several models are apart",
+        example={"answers": ["yes", "no", "maybe"]},
+    )
+    measure_confidence = asks(
+        "/v1/uncertainty/confidence_score",
+        MeasureConfidence,
+        MeasuredUncertainty,
+        "What a confidence is worth, calibrated if labelled answers are given",
+        example={"token_logprobs": [-0.02, -0.4, -0.11]},
+    )
+    measure_conformal_set = asks(
+        "/v1/uncertainty/conformal_set",
+        MeasureConformalSet,
+        MeasuredUncertainty,
+        "Which labels cannot be ruled out, with coverage that holds for finite samples",
+        errors=(Code.NOT_FOUND,),
+        example={
+            "probabilities": [0.7, 0.2, 0.1],
+            "labels": ["bad_deploy", "disk_full", "replication_lag"],
+            "alpha": 0.2,
+            "calibration": LABELLED,
+        },
+    )
+    store_calibration = Operation(
+        method="PUT",
+        path=CALIBRATION,
+        body=StoreCalibration,
+        answer=CalibrationAnswer,
+        roles=OPERATORS,
+        errors=(Code.CONFLICT,),
+        summary="Keep a calibration set under a name, in place of the one before",
+        example={"model": "classifier-7", **LABELLED},
+    )
+    append_calibration = Operation(
+        method="POST",
+        path=CALIBRATION,
+        body=AppendCalibration,
+        answer=CalibrationAnswer,
+        roles=OPERATORS,
+        errors=(Code.CONFLICT, Code.NOT_FOUND),
+        summary="Add to a calibration set, and be warned if what is added looks different",
+        example={"probabilities": [[0.6, 0.3, 0.1]], "labels": [0]},
+    )
+    show_calibration = reads(
+        CALIBRATION,
+        CalibrationAnswer,
+        "What a calibration set is about, and how small an alpha it allows",
+        query=(Parameter(name="version", kind=Version, summary="The newest when left out"),),
+        errors=(Code.NOT_FOUND,),
+    )

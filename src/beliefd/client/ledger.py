@@ -1,0 +1,53 @@
+"""Calls about the ledger: read it, verify it, ask it why, take it elsewhere."""
+
+from collections.abc import Iterable
+
+from beliefd.client.method import Method
+from beliefd.client.requests import Request, query
+from beliefd.protocol.beliefs import Eliminated
+from beliefd.protocol.ledger import AuditPage, Counterfactual, Imported, LedgerRows, Verified, Why
+
+
+class LedgerCalls:
+    """What happened, why, and whether it can be believed."""
+
+    @Method
+    def audit_trace(
+        self, session_id: str, *, since_event_id: str | None = None, limit: int | None = None
+    ) -> Request[AuditPage]:
+        """One page of the ledger."""
+        asked = query(since_event_id=since_event_id, limit=limit)
+        return Request(LedgerRows.audit_trace, {"session_id": session_id}, asked)
+
+    @Method
+    def verify(self, session_id: str) -> Request[Verified]:
+        """Recompute the whole chain."""
+        return Request(LedgerRows.verify, {"session_id": session_id})
+
+    @Method
+    def export(self, session_id: str) -> Request[bytes]:
+        """The ledger as JSON Lines."""
+        return Request(LedgerRows.export, {"session_id": session_id})
+
+    @Method
+    def why(self, session_id: str, hypothesis: str) -> Request[Why]:
+        """Who spoke against a hypothesis."""
+        return Request(LedgerRows.why, {"session_id": session_id, "hypothesis": hypothesis})
+
+    @Method
+    def counterfactual(
+        self, session_id: str, *, without_source_ids: Iterable[str]
+    ) -> Request[Counterfactual]:
+        """What would survive had these sources never spoken."""
+        body = {"without": {"source_ids": list(without_source_ids)}}
+        return Request(LedgerRows.counterfactual, {"session_id": session_id}, body=body)
+
+    @Method
+    def merge(self, session_id: str, ledger: bytes) -> Request[Eliminated]:
+        """Take over the eliminations of a replica that was apart."""
+        return Request(LedgerRows.merge, {"session_id": session_id}, body=ledger)
+
+    @Method
+    def import_ledger(self, ledger: bytes) -> Request[Imported]:
+        """Verify an exported ledger and take it in."""
+        return Request(LedgerRows.import_ledger, body=ledger)

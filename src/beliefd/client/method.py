@@ -1,0 +1,76 @@
+"""An operation as a method: written once as the request it makes, sent by clients of either kind."""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine
+from functools import update_wrapper
+from types import MethodType
+from typing import Any, Concatenate, Generic, ParamSpec, get_args, overload
+
+from beliefd.client.requests import Request
+from beliefd.protocol.operation import A
+
+P = ParamSpec("P")
+
+
+class Sender(ABC):
+    """Whoever sends requests and waits for the answers."""
+
+    @abstractmethod
+    def _send(self, request: Request[A]) -> A:
+        """Carry a request out and return its typed answer."""
+
+
+class AsyncSender(ABC):
+    """The same on an event loop."""
+
+    @abstractmethod
+    async def _send(self, request: Request[A]) -> A:
+        """Carry a request out and return its typed answer."""
+
+
+class Method(Generic[P, A]):
+    """Decorates the builder of a request, which makes no use of its `self`.
+
+    A `Sender` gets a method with the same arguments that returns the answer, an `AsyncSender` one that can be
+    awaited. Taken from a class that is neither, it makes the request and sends nothing.
+    """
+
+    def __init__(self, build: Callable[Concatenate[Any, P], Request[A]]) -> None:
+        def request(*args: P.args, **kwargs: P.kwargs) -> Request[A]:
+            return build(None, *args, **kwargs)
+
+        def call(self: Sender, *args: P.args, **kwargs: P.kwargs) -> A:
+            return self._send(build(self, *args, **kwargs))
+
+        async def call_async(self: AsyncSender, *args: P.args, **kwargs: P.kwargs) -> A:
+            return await self._send(build(self, *args, **kwargs))
+
+        answer = get_args(inspect.signature(build).return_annotation)[0]
+        self._request = request
+        self._call = _described(call, build, answer)
+        self._call_async = _described(call_async, build, answer)
+
+    @overload
+    def __get__(self, instance: Sender, owner: type) -> Callable[P, A]: ...
+    @overload
+    def __get__(self, instance: AsyncSender, owner: type) -> Callable[P, Coroutine[Any, Any, A]]: ...
+    @overload
+    def __get__(self, instance: None, owner: type[Sender]) -> Callable[Concatenate[Any, P], A]: ...
+    @overload
+    def __get__(self, instance: None, owner: type) -> Callable[P, Request[A]]: ...
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if issubclass(owner, Sender):
+            return self._call if instance is None else MethodType(self._call, instance)
+        if issubclass(owner, AsyncSender):
+            return self._call_async if instance is None else MethodType(self._call_async, instance)
+        return self._request
+
+
+def _described(call: Any, build: Callable[..., Any], answer: Any) -> Any:
+    """`call` under the name and with the signature of the builder, but for what it returns."""
+    signature = inspect.signature(build)
+    update_wrapper(call, build)
+    call.__signature__ = signature.replace(return_annotation=answer)
+    call.__annotations__ = {**build.__annotations__, "return": answer}
+    return call

@@ -1,0 +1,102 @@
+"""Calls about state, proposals, tools, capabilities and memory."""
+
+from collections.abc import Sequence
+
+from beliefd.client.method import Method
+from beliefd.client.requests import Request, given, query
+from beliefd.kernel.values import Object
+from beliefd.protocol.substrate import (
+    CapabilityView,
+    IssuedCapability,
+    MemoryAnswer,
+    MemoryPage,
+    ProposalAnswer,
+    StateAnswer,
+    SubstrateRows,
+    ToolList,
+)
+
+
+class SubstrateCalls:
+    """State, proposals, tools, capabilities and memory."""
+
+    @Method
+    def show_state(self, session_id: str, *, at: str | None = None) -> Request[StateAnswer]:
+        """The symbolic state, now or at a past snapshot."""
+        return Request(SubstrateRows.show_state, {"session_id": session_id}, query(at=at))
+
+    @Method
+    def propose(
+        self,
+        session_id: str,
+        candidates: Sequence[Object],
+        *,
+        source: str = "agent",
+        inputs: Sequence[str] = (),
+        state_snapshot_id: str | None = None,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Request[ProposalAnswer]:
+        """Have state changes and tool calls arbitrated; what is allowed happens."""
+        body = {
+            "provenance": {"source": source, "inputs": list(inputs)},
+            "candidates": list(candidates),
+            **given(state_snapshot_id=state_snapshot_id),
+        }
+        return Request(SubstrateRows.propose, {"session_id": session_id}, {}, body, if_match, idempotency_key)
+
+    @Method
+    def list_tools(self) -> Request[ToolList]:
+        """Tools and their schemas."""
+        return Request(SubstrateRows.list_tools)
+
+    @Method
+    def issue_capability(
+        self,
+        session_id: str,
+        *,
+        agent_id: str,
+        scope: Object,
+        expires_in_seconds: int = 3600,
+        parent_token: str | None = None,
+        signed: bool = False,
+    ) -> Request[IssuedCapability]:
+        """Give an agent a capability, or narrow one down."""
+        body = {
+            "session_id": session_id,
+            "agent_id": agent_id,
+            "scope": scope,
+            "expires_in_seconds": expires_in_seconds,
+            **given(parent_token=parent_token, signed=signed or None),
+        }
+        return Request(SubstrateRows.issue_capability, body=body)
+
+    @Method
+    def show_capability(self, session_id: str, capability_id: str) -> Request[CapabilityView]:
+        """What a capability allows and how much of it is used."""
+        path = {"session_id": session_id, "capability_id": capability_id.rpartition("/")[2]}
+        return Request(SubstrateRows.show_capability, path)
+
+    @Method
+    def revoke_capability(self, capability_id: str) -> Request[CapabilityView]:
+        """End a capability and all that came out of it."""
+        return Request(SubstrateRows.revoke_capability, {"capability_id": capability_id})
+
+    @Method
+    def remember(
+        self,
+        session_id: str,
+        entry: Object,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Request[MemoryAnswer]:
+        """Take an entry into memory, if it is what it says it is."""
+        return Request(
+            SubstrateRows.remember, {"session_id": session_id}, {}, entry, if_match, idempotency_key
+        )
+
+    @Method
+    def list_memory(self, session_id: str, *, show: str | None = None) -> Request[MemoryPage]:
+        """Live memory entries, or those due for review."""
+        return Request(SubstrateRows.list_memory, {"session_id": session_id}, query(show=show))

@@ -1,0 +1,108 @@
+"""What both HTTP clients share: where the server is, when to try again, how to read the feed."""
+
+import os
+import uuid
+from collections.abc import Iterator
+from typing import Any, Final, Generic
+
+import httpx
+import msgspec
+from msgspec.structs import replace
+
+from beliefd.client.requests import Request, error_from
+from beliefd.client.waiting import Entry, growing_pauses
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.protocol.ledger import LedgerRows
+from beliefd.protocol.operation import A
+
+DEFAULT_URL: Final = "http://127.0.0.1:8642"
+TIMEOUT_SECONDS: Final = 30.0
+SILENCE_SECONDS: Final = 60.0
+"""The server sends a sign of life into its feed four times as often."""
+NOT_ANSWERED: Final = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout)
+TOO_MANY: Final = 429
+
+
+def url_or_default(url: str | None) -> str:
+    return (os.environ.get("BELIEFD_URL") or DEFAULT_URL) if url is None else url
+
+
+def options(url: str, token: str | None, timeout: float) -> dict[str, Any]:
+    """What an HTTP client is made with."""
+    token = os.environ.get("BELIEFD_TOKEN") if token is None else token
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        return {"base_url": httpx.URL(url), "headers": headers, "timeout": timeout}
+    except httpx.InvalidURL as error:
+        raise invalid(f"`{url}` is no address of a server: {error}", "url") from None
+
+
+def unreachable(url: str, error: Exception) -> BeliefdError:
+    return BeliefdError(Code.STORAGE_UNAVAILABLE, f"cannot reach `{url}`: {error or type(error).__name__}")
+
+
+class Tries(Generic[A]):
+    """The tries of one request: after each that failed, the seconds to wait for the next, or its error.
+
+    INVARIANT: what writes is sent twice only under one Idempotency-Key.
+    """
+
+    def __init__(self, request: Request[A], url: str, retries: int) -> None:
+        operation = request.operation
+        if retries and operation.idempotency_key and request.key is None:
+            request = replace(request, key=uuid.uuid4().hex)
+        self.request = request
+        self._url = url
+        self._retries = retries if request.key is not None or not operation.writes else 0
+        self._pauses = self._fresh_pauses()
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return {
+            "method": self.request.operation.method,
+            "url": self.request.url,
+            "params": self.request.query,
+            "content": self.request.content,
+            "headers": self.request.headers,
+        }
+
+    def pause_after_failure(self, error: httpx.HTTPError) -> float:
+        return self._next_pause(unreachable(self._url, error), isinstance(error, NOT_ANSWERED))
+
+    def pause_after_refusal(self, status: int, data: bytes) -> float:
+        error = error_from(status, data)
+        return self._next_pause(error, status == TOO_MANY or error.code is Code.STORAGE_UNAVAILABLE)
+
+    def _next_pause(self, error: BeliefdError, may_pass: bool) -> float:
+        pause = next(self._pauses, None) if may_pass else None
+        if pause is None:
+            raise error
+        return pause
+
+    def _fresh_pauses(self) -> Iterator[float]:
+        return (pause for pause, _ in zip(growing_pauses(), range(self._retries), strict=False))
+
+
+class Feed(Tries[bytes]):
+    """The live feed of a session, which goes on after the last entry that arrived."""
+
+    def __init__(self, session_id: str, after: int | None, url: str, retries: int) -> None:
+        super().__init__(Request(LedgerRows.events, {"session_id": session_id}), url, retries)
+        self._last = after
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        headers = {} if self._last is None else {"Last-Event-ID": str(self._last)}
+        return {**super().arguments, "headers": headers, "timeout": SILENCE_SECONDS}
+
+    def entry_in(self, line: str) -> Entry | None:
+        if not line.startswith("data: "):
+            return None
+        entry: Entry = msgspec.json.decode(line.removeprefix("data: "))
+        self._last = entry["seq"]
+        self._pauses = self._fresh_pauses()
+        return entry
+
+    def pause_after_end(self) -> float:
+        error = BeliefdError(Code.STORAGE_UNAVAILABLE, f"`{self._url}` has ended the feed")
+        return self._next_pause(error, True)

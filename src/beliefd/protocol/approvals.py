@@ -1,0 +1,148 @@
+"""Approvals and grants: what waits for a person, what a person decides, and consent given in advance."""
+
+from typing import Final, Literal
+
+from beliefd.kernel.approvals import commands
+from beliefd.kernel.approvals.state import Grant
+from beliefd.kernel.claims.bundle import Claim, Decision, HumanApproval
+from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.errors import Code
+from beliefd.kernel.intents.state import Change
+from beliefd.kernel.substrate.proposals import CallCandidate, Patch
+from beliefd.protocol.claims import JudgedBundle
+from beliefd.protocol.intents import IntentView
+from beliefd.protocol.operation import PAGE, SESSION, Answer, Parameter, Vocabulary, reads, writes
+from beliefd.protocol.substrate import CandidateAnswer
+
+APPROVAL: Final = "/v1/approvals/{approval_id}"
+STATUSES = Literal[
+    "pending",
+    "approved",
+    "rejected",
+    "modified",
+    "deferred",
+    "timed_out",
+    "withdrawn",
+    "superseded",
+    "information",
+]
+
+
+class ApprovalCard(Answer, frozen=True):
+    """All that a person needs to decide: what is claimed, why it stopped, what it costs, what changes."""
+
+    approval_id: str
+    session_id: str
+    bundle_id: str
+    status: str
+    gate: str
+    tier: str
+    reason: str
+    content_hash: str
+    claims: list[Claim]
+    call: CallCandidate | None
+    patch: Patch | None
+    change: Change | None
+    intent_id: str
+    gates: list[GateResult]
+    proposers: list[str]
+    required_approvals: list[str]
+    required: int
+    allowed_decisions: list[str]
+    approvals: list[HumanApproval]
+    decided_by: str | None
+    on_approval: str
+    opened_at: str
+    expires_at: str
+    overdue: bool
+    successor: str | None
+    audit_head_event_id: str
+
+
+class Inbox(Answer, frozen=True):
+    approvals: list[ApprovalCard]
+    next: str | None
+
+
+class DecidedApproval(Answer, frozen=True):
+    """What it led to: `bundle` is the resumed chain, `call` what was confirmed, arbitrated anew; if it
+    was let through, a call has been run and a change of state made.
+
+    `intent` is the write intent that was decided. All are null while more people must agree.
+    """
+
+    approval_id: str
+    status: str
+    decision: str
+    outcome: Decision | None
+    bundle: JudgedBundle | None
+    call: CandidateAnswer | None
+    intent: IntentView | None
+    approval: ApprovalCard
+    audit_event_id: str
+
+
+class Grants(Answer, frozen=True):
+    grants: list[Grant]
+
+
+class GrantAnswer(Answer, frozen=True):
+    grant: Grant
+    audit_event_id: str
+
+
+class ApprovalRows(Vocabulary):
+    """What waits for a person, what was decided, and consent given in advance"""
+
+    list_approvals = reads(
+        "/v1/approvals",
+        Inbox,
+        "The inbox: what waits for a person, over all sessions",
+        query=(
+            *PAGE,
+            Parameter(name="status", kind=STATUSES, default="pending", summary="Only what is this"),
+        ),
+    )
+    show_approval = reads(APPROVAL, ApprovalCard, "One item of the inbox", errors=(Code.APPROVAL_NOT_FOUND,))
+    decide_approval = writes(
+        f"{APPROVAL}/decision",
+        commands.DecideApproval,
+        DecidedApproval,
+        "Approve, reject or edit exactly what was looked at",
+        errors=(Code.APPROVAL_NOT_FOUND,),
+        example={
+            "decision": "APPROVED",
+            "content_hash": "<content_hash of the item in the inbox>",
+            "reason": "customers were told",
+        },
+    )
+    withdraw_approval = writes(
+        f"{APPROVAL}/withdraw",
+        commands.WithdrawApproval,
+        ApprovalCard,
+        "Take back what one proposed",
+        errors=(Code.APPROVAL_NOT_FOUND,),
+        example={"reason": "the pool has recovered by itself"},
+    )
+    give_grant = writes(
+        f"{SESSION}/grants",
+        commands.GiveGrant,
+        GrantAnswer,
+        "Consent in advance, up to MODIFY",
+        status=201,
+        example={
+            "principal": "agent://triage",
+            "tiers": ["MODIFY"],
+            "expires_in_seconds": 3600,
+            "max_uses": 10,
+        },
+    )
+    list_grants = reads(f"{SESSION}/grants", Grants, "Standing grants")
+    revoke_grant = writes(
+        f"{SESSION}/grants/{{grant_id}}",
+        None,
+        GrantAnswer,
+        "End a standing grant at once",
+        method="DELETE",
+        errors=(Code.NOT_FOUND,),
+    )

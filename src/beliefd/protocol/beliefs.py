@@ -1,0 +1,258 @@
+"""Sessions: declare hypotheses, eliminate them, come to an end (belief-server 2.1, 2.2)."""
+
+import math
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from beliefd.kernel.beliefs import commands
+from beliefd.kernel.beliefs.state import Status
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
+from beliefd.kernel.errors import Code
+from beliefd.kernel.state import Session
+from beliefd.kernel.values import Head, Id, Object, OntologyBundle
+from beliefd.protocol.operation import (
+    LINES,
+    MIB,
+    PAGE,
+    SESSION,
+    Answer,
+    Operation,
+    Parameter,
+    Vocabulary,
+    reads,
+    writes,
+)
+
+SURVIVORS_PAGE = 10_000
+"""A snapshot lists at most this many survivors; `n_survivors` is always exact."""
+
+
+class ObligationView(Answer, frozen=True):
+    obligation_id: str
+    min_total_eliminations: int
+    eliminations_since_entry: int
+    active: bool
+
+
+class BeliefSnapshot(Answer, frozen=True):
+    """The state of a session as callers see it. `status` says what `entropy_proxy` alone would hide."""
+
+    session_id: str
+    ontology: OntologyBundle
+    survivors: list[str]
+    n_survivors: int
+    n_hypotheses: int
+    survivors_next: str | None
+    entropy_proxy: float
+    status: Status
+    terminated: bool
+    active_obligation_id: str | None
+    obligations: list[ObligationView]
+    conclusions: dict[str, int]
+    metadata: Object
+    audit_head_event_id: str | None
+    seq: int
+    survivors_hash: str
+
+
+class Declared(Answer, frozen=True):
+    session_id: str
+    snapshot: BeliefSnapshot
+    audit_event_id: str
+
+
+class Eliminated(Answer, frozen=True):
+    applied_eliminated: list[str]
+    ignored_eliminated: list[str]
+    snapshot: BeliefSnapshot
+    audit_event_id: str
+
+
+class Recorded(Answer, frozen=True):
+    snapshot: BeliefSnapshot
+    audit_event_id: str
+
+
+class Ruled(Answer, frozen=True):
+    """The answer to a request that may be turned down: REQUEST_EXIT and REQUEST_TERMINATION."""
+
+    approved: bool
+    reason: str
+    snapshot: BeliefSnapshot
+    audit_event_id: str
+
+
+class Concluded(Answer, frozen=True):
+    accepted: bool
+    reason: str
+    snapshot: BeliefSnapshot
+    audit_event_id: str
+
+
+class BrokenLedger(Answer, frozen=True):
+    """A session that is stored and cannot be shown, because its ledger contradicts itself at `seq`."""
+
+    session_id: str
+    seq: int
+    event_id: str | None
+    reason: str
+
+
+class SessionPage(Answer, frozen=True):
+    """`broken` are the sessions of the page whose ledgers do not verify; they do not hide the others."""
+
+    sessions: list[BeliefSnapshot]
+    next: str | None
+    broken: list[BrokenLedger] = []
+
+
+class Health(Answer, frozen=True, kw_only=True):
+    status: Literal["ok"] = "ok"
+    version: str
+    protocol: str
+
+
+def snapshot_of(
+    session: Session, head: Head, limit: int = SURVIVORS_PAGE, after: str | None = None
+) -> BeliefSnapshot:
+    survivors = session.beliefs.survivors
+    page = survivors.page(limit + 1, after)
+    more = len(page) > limit
+    return BeliefSnapshot(
+        session_id=session.session_id,
+        ontology=session.ontology,
+        survivors=page[:limit],
+        n_survivors=survivors.count,
+        n_hypotheses=len(survivors.universe.ids),
+        survivors_next=page[limit - 1] if more and limit else None,
+        entropy_proxy=math.log2(survivors.count) if survivors.count > 1 else 0.0,
+        status=session.beliefs.status,
+        terminated=session.beliefs.terminated,
+        active_obligation_id=session.beliefs.active_obligation_id,
+        obligations=[
+            ObligationView(
+                obligation_id=oid,
+                min_total_eliminations=obligation.min_total_eliminations,
+                eliminations_since_entry=session.beliefs.eliminations - obligation.entered_at,
+                active=obligation.active,
+            )
+            for oid, obligation in session.beliefs.obligations.items()
+        ],
+        conclusions=session.beliefs.conclusions,
+        metadata=session.metadata,
+        audit_head_event_id=head.event_id,
+        seq=head.seq,
+        survivors_hash=survivors.digest,
+    )
+
+
+def snapshot_in(answer: object) -> BeliefSnapshot | None:
+    """The session that an answer shows, if it shows one."""
+    return answer if isinstance(answer, BeliefSnapshot) else getattr(answer, "snapshot", None)
+
+
+class BeliefRows(Vocabulary):
+    """Declare hypotheses, eliminate them, come to an end"""
+
+    declare_session = Operation(
+        method="POST",
+        path="/v1/sessions",
+        body=commands.DeclareSession,
+        answer=Declared,
+        status=201,
+        max_body=64 * MIB,
+        idempotency_key=True,
+        errors=(Code.CONFLICT,),
+        summary="Open a session over a fixed set of hypotheses",
+        example={
+            "ontology": {
+                "hypothesis_space_id": "sre/checkout-latency",
+                "hypothesis_version": "3",
+                "causal_graph_ref": "graphstore://postgres-repl",
+                "causal_graph_version": "v17",
+            },
+            "hypotheses": ["bad_deploy", "db_connection_exhaustion", "disk_full", "replication_lag"],
+            "metadata": {"incident": "INC-2041"},
+        },
+    )
+    list_sessions = reads("/v1/sessions", SessionPage, "Page through sessions, oldest first", query=PAGE)
+    query_belief = reads(
+        SESSION,
+        BeliefSnapshot,
+        "The state now, or at a past event",
+        query=(
+            Parameter(
+                name="at",
+                kind=Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)],
+                summary="The state right after the event with this `seq`; the newest when left out",
+            ),
+            Parameter(name="survivors_after", kind=Id, summary="`survivors_next` of the page before"),
+            Parameter(
+                name="survivors_limit",
+                kind=Annotated[int, Meta(ge=0, le=100_000)],
+                default=SURVIVORS_PAGE,
+                summary="How many survivors per page; `n_survivors` is exact all the same",
+            ),
+        ),
+    )
+    eliminate = writes(
+        f"{SESSION}/eliminate",
+        commands.Eliminate,
+        Eliminated,
+        "Remove hypotheses that an observation contradicts",
+        errors=(Code.INVALID_HYPOTHESIS_ID,),
+        example={
+            "source_id": "adapter://sre",
+            "observation_id": "df-14:02",
+            "eliminated": ["disk_full"],
+            "justification": {"probe": "df", "used": 0.41},
+        },
+    )
+    enter_obligation = writes(
+        f"{SESSION}/obligations",
+        commands.EnterObligation,
+        Recorded,
+        "Promise eliminations before concluding",
+        example={"obligation_id": "look-before-you-leap", "min_total_eliminations": 2},
+    )
+    request_exit = writes(
+        f"{SESSION}/obligations/{{obligation_id}}/exit",
+        commands.RequestExit,
+        Ruled,
+        "Ask to be released from an obligation",
+        slashed=True,
+        errors=(Code.OBLIGATION_NOT_FOUND,),
+        example={"context": {"asked_by": "triage"}},
+    )
+    declare_conclusion = writes(
+        f"{SESSION}/conclusions",
+        commands.DeclareConclusion,
+        Concluded,
+        "State what the session has come to",
+        example={"conclusion_id": "db_connection_exhaustion"},
+    )
+    request_termination = writes(
+        f"{SESSION}/terminate",
+        commands.RequestTermination,
+        Ruled,
+        "Ask to close the session for good",
+        example={"context": {"ticket": "INC-2041"}},
+    )
+    batch = Operation(
+        method="POST",
+        path=f"{SESSION}/batch",
+        answer=list[Object],
+        max_body=64 * MIB,
+        body_media=LINES,
+        content="JSON Lines",
+        media=LINES,
+        stream="One answer or error per line, in the order of the lines",
+        summary="Many verbs, one per line, answered in order",
+        example=(
+            '{"verb":"ELIMINATE","source_id":"adapter://sre","observation_id":"pg-14:03",'
+            '"eliminated":["replication_lag"],"justification":{"lag_ms":3}}\n'
+            '{"verb":"ELIMINATE","source_id":"human://ana","observation_id":"deploy-log",'
+            '"eliminated":["bad_deploy"],"justification":{"last_deploy":"2 days ago"}}\n'
+        ),
+    )

@@ -1,0 +1,222 @@
+"""Experiments: plans, runs, the evidence they mint, and what of it can be believed together."""
+
+from typing import Final
+
+from beliefd.kernel.errors import Code
+from beliefd.kernel.experiments.plan import ExperimentSpec, RunReport
+from beliefd.kernel.experiments.state import Evidence, EvidenceRole, Run
+from beliefd.kernel.experiments.testable import TestableClaim
+from beliefd.kernel.intents.state import EpistemicStatus
+from beliefd.kernel.speculation.hints import ExperimentHints, Speculation
+from beliefd.kernel.speculation.lanes import Lane
+from beliefd.kernel.values import Id, Value
+from beliefd.protocol.operation import (
+    ABOUT_CLAIM,
+    PAGE,
+    SESSION,
+    Answer,
+    Operation,
+    Vocabulary,
+    asks,
+    reads,
+    writes,
+)
+
+EXPERIMENT: Final = f"{SESSION}/experiments/{{experiment_id}}"
+NOT_RUNNING: Final = (Code.EXPERIMENT_NOT_FOUND, Code.CONFLICT)
+
+
+class DesignRequest(Value, frozen=True):
+    """A whole `spec`; or a `claim` to design one for, with the `speculation` or `hints` that may inform it.
+
+    What informs is used up in memory: of it the spec, and so the ledger, keeps the digest alone.
+    """
+
+    spec: ExperimentSpec | None = None
+    claim: TestableClaim | None = None
+    speculation: Speculation | None = None
+    hints: ExperimentHints | None = None
+
+    def __post_init__(self) -> None:
+        if (self.spec is None) == (self.claim is None):
+            raise ValueError("give either a whole `spec` or a `claim` to design one for")
+        if self.spec is not None and (self.speculation is not None or self.hints is not None):
+            raise ValueError("a whole `spec` is not informed by anything more")
+        if self.speculation is not None and self.hints is not None:
+            raise ValueError("`hints` are made from `speculation`: give one of them")
+
+
+class RunRequest(Value, frozen=True):
+    """`wait: false` answers as soon as the run is let through, and leaves it running."""
+
+    wait: bool = True
+
+
+class ReproduceRequest(Value, frozen=True):
+    """Nothing needs to be said: everything is in the ledger."""
+
+
+class EvidenceRequest(Value, frozen=True):
+    """Names a run. What it came to is in the ledger; nobody is asked for it here."""
+
+    claim_id: Id
+    run_id: Id
+    role: EvidenceRole
+
+
+class Progress(Answer, frozen=True):
+    """How far a run has come, as this server knows it."""
+
+    replicates: int
+    planned: int
+
+
+class ExperimentView(Answer, frozen=True):
+    """A frozen plan, and its run if there is one. `informed_by` is the digest of hints, never their text."""
+
+    experiment_id: str
+    claim_id: str
+    template: str
+    spec: ExperimentSpec
+    spec_hash: str
+    code_hash: str
+    attempt: int
+    alpha: float
+    designed_by: str
+    designed_at: str
+    informed_by: str
+    audit_event_id: str
+    run_id: str | None = None
+    run: Run | None = None
+    report: RunReport | None = None
+    progress: Progress | None = None
+    lane: Lane = "grounded"
+
+
+class ExperimentPage(Answer, frozen=True):
+    experiments: list[ExperimentView]
+    next: str | None = None
+
+
+class Reproduced(Answer, frozen=True):
+    """A run made again with the recorded seed. It changes nothing and is not recorded."""
+
+    experiment_id: str
+    run_id: str
+    reproduced: bool
+    recorded_hash: str
+    result_hash: str
+
+
+class LinkedEvidence(Answer, frozen=True):
+    """Evidence that counts from now on, and what of the session's hypotheses fell by it."""
+
+    evidence: Evidence
+    applied_eliminated: list[str]
+    ignored_eliminated: list[str]
+    warrants: EpistemicStatus
+    audit_event_id: str
+
+
+class EvidencePage(Answer, frozen=True):
+    evidence: list[Evidence]
+    next: str | None = None
+
+
+class Discovery(Answer, frozen=True):
+    """A claim that can be believed together with the others. `e_value` is the mean over all of its runs."""
+
+    claim_id: str
+    e_value: float
+    runs: int
+
+
+class Discoveries(Answer, frozen=True):
+    """Of all claims that were tested here, those that can be believed at once: on average at most a share
+    `alpha` of them is wrong, however they depend on each other."""
+
+    alpha: float
+    discovered: list[Discovery]
+    others: list[Discovery]
+
+
+class ExperimentRows(Vocabulary):
+    """Plans, runs, the evidence they mint, and what of it can be believed together"""
+
+    design_experiment = writes(
+        f"{SESSION}/experiments",
+        DesignRequest,
+        ExperimentView,
+        "Freeze the plan of an experiment, whole or designed from a claim",
+        status=201,
+        errors=(Code.SPECULATIVE_RESIDUE, Code.INVALID_HYPOTHESIS_ID),
+        example={
+            "claim": {
+                "claim_id": "pool-wait-is-40ms",
+                "claimed_value": 40.0,
+                "observed_values": [39.2, 41.0, 40.4, 38.9, 40.1, 39.7, 40.8, 39.5, 40.2, 40.6, 39.9, 40.3],
+                "tolerance": 2.0,
+                "unit": "ms",
+                "seed": 7,
+            }
+        },
+    )
+    list_experiments = reads(
+        f"{SESSION}/experiments",
+        ExperimentPage,
+        "The experiments of a session",
+        query=(ABOUT_CLAIM, *PAGE),
+    )
+    show_experiment = reads(
+        EXPERIMENT,
+        ExperimentView,
+        "One experiment: its plan, its run, how far that has come",
+        errors=(Code.EXPERIMENT_NOT_FOUND,),
+    )
+    run_experiment = writes(
+        f"{EXPERIMENT}/run",
+        RunRequest,
+        ExperimentView,
+        "Carry an experiment out; completed, it mints evidence",
+        errors=(Code.EXPERIMENT_NOT_FOUND,),
+        example={"wait": True},
+    )
+    cancel_experiment = Operation(
+        method="DELETE",
+        path=f"{EXPERIMENT}/run",
+        answer=ExperimentView,
+        errors=NOT_RUNNING,
+        summary="Stop a run that this server is making",
+    )
+    reproduce_experiment = asks(
+        f"{EXPERIMENT}/reproduce",
+        ReproduceRequest,
+        Reproduced,
+        "Make a recorded run again and compare its hash; nothing is written",
+        errors=NOT_RUNNING,
+        example={},
+    )
+    link_evidence = writes(
+        f"{SESSION}/evidence",
+        EvidenceRequest,
+        LinkedEvidence,
+        "Let the evidence of a run count for its claim",
+        status=201,
+        errors=(
+            Code.MISSING_CLAIM_ID,
+            Code.SPECULATIVE_EVIDENCE,
+            Code.HYPOTHESIS_IS_NOT_EVIDENCE,
+            Code.RUN_NOT_FOUND,
+            Code.NOT_WARRANTED,
+        ),
+        example={"claim_id": "pool-wait-is-40ms", "run_id": "<the run>", "role": "support"},
+    )
+    list_evidence = reads(
+        f"{SESSION}/evidence",
+        EvidencePage,
+        "The evidence that runs of this session have minted",
+        query=(ABOUT_CLAIM, *PAGE),
+    )
+    list_discoveries = reads(
+        f"{SESSION}/discoveries", Discoveries, "Which of many tested claims can be believed together"
+    )

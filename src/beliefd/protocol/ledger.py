@@ -1,0 +1,177 @@
+"""The ledger: read it, verify it, ask it why, take it elsewhere."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from beliefd.kernel.beliefs.state import Status
+from beliefd.kernel.errors import Code
+from beliefd.kernel.values import Head, Id, Object, Value
+from beliefd.protocol.beliefs import BeliefSnapshot, Eliminated
+from beliefd.protocol.operation import (
+    LINES,
+    MIB,
+    ON_WRITING,
+    OPERATORS,
+    SESSION,
+    Answer,
+    Operation,
+    Parameter,
+    Vocabulary,
+    asks,
+    reads,
+)
+
+AUDIT_PAGE = 10_000
+"""An audit answer holds at most this many entries; `next` says where to go on."""
+
+
+class Without(Value, frozen=True):
+    """What to imagine away."""
+
+    source_ids: tuple[Id, ...]
+
+
+class AskCounterfactual(Value, frozen=True):
+    without: Without
+
+
+class AuditPage(Answer, frozen=True):
+    """`next` is the event id to continue from (`since_event_id`) when there is more."""
+
+    events: list[dict[str, Any]]
+    next: str | None
+
+
+class FirstBad(Answer, frozen=True):
+    seq: int
+    event_id: str | None
+    reason: str
+
+
+class Verified(Answer, frozen=True):
+    ok: bool
+    checked: int
+    first_bad: FirstBad | None
+    head: Head | None
+
+
+class Testimony(Answer, frozen=True):
+    """One event that spoke against a hypothesis; `applied` marks the one that eliminated it."""
+
+    event_id: str
+    seq: int
+    ts: str
+    source_id: str
+    observation_id: str
+    justification: Object
+    applied: bool
+    merged_from: str | None = None
+
+
+class Why(Answer, frozen=True):
+    hypothesis: str
+    survives: bool
+    events: list[Testimony]
+
+
+class ConclusionBasis(Answer, frozen=True):
+    """How one accepted conclusion fares in the counterfactual, and which sources it hangs on alone."""
+
+    conclusion_id: str
+    event_id: str
+    accepted_without: bool
+    n_survivors_then: int
+    n_survivors_without: int
+    rests_on_removed: bool
+    sole_sources: dict[str, list[str]]
+
+
+class Counterfactual(Answer, frozen=True):
+    without_source_ids: list[str]
+    survivors: list[str]
+    n_survivors: int
+    restored: list[str]
+    status: Status
+    conclusions: list[ConclusionBasis]
+
+
+class Imported(Answer, frozen=True):
+    session_id: str
+    events: int
+    snapshot: BeliefSnapshot
+
+
+class LedgerRows(Vocabulary):
+    """What happened, why, and whether it can be believed"""
+
+    audit_trace = reads(
+        f"{SESSION}/audit",
+        AuditPage,
+        "The ledger, entry by entry",
+        query=(
+            Parameter(
+                name="limit",
+                kind=Annotated[int, Meta(ge=1, le=AUDIT_PAGE)],
+                default=AUDIT_PAGE,
+                summary="How many entries per page",
+            ),
+            Parameter(name="since_event_id", kind=Id, summary="Only entries after this one"),
+        ),
+    )
+    verify = reads(
+        f"{SESSION}/audit/verify", Verified, "Recompute the whole chain and name the first bad event"
+    )
+    export = reads(
+        f"{SESSION}/audit/export",
+        bytes,
+        "The ledger as JSON Lines, ready for any verifier",
+        media=LINES,
+        stream="A header line, then one entry per line",
+    )
+    events = reads(
+        f"{SESSION}/events",
+        bytes,
+        "Live feed of entries; resumes from Last-Event-ID",
+        media="text/event-stream",
+        stream="Server-sent events: `id` is the entry's seq, `event` is `audit`, `data` the entry",
+    )
+    why = reads(
+        f"{SESSION}/why/{{hypothesis}}",
+        Why,
+        "Which observations spoke against a hypothesis",
+        slashed=True,
+        errors=(Code.INVALID_HYPOTHESIS_ID,),
+    )
+    counterfactual = asks(
+        f"{SESSION}/counterfactual",
+        AskCounterfactual,
+        Counterfactual,
+        "What would survive had some sources never spoken",
+        example={"without": {"source_ids": ["human://ana"]}},
+    )
+    merge = Operation(
+        method="POST",
+        path=f"{SESSION}/merge",
+        answer=Eliminated,
+        roles=OPERATORS,
+        body_media=LINES,
+        content="JSON Lines",
+        max_body=256 * MIB,
+        errors=ON_WRITING,
+        summary="Take over the eliminations of a replica that was apart",
+        example="<the lines of an exported replica of this session>\n",
+    )
+    import_ledger = Operation(
+        method="POST",
+        path="/v1/ledgers",
+        answer=Imported,
+        status=201,
+        roles=OPERATORS,
+        body_media=LINES,
+        content="JSON Lines",
+        max_body=256 * MIB,
+        errors=(Code.CONFLICT,),
+        summary="Verify an exported ledger and take it in",
+        example="<the lines of an exported ledger>\n",
+    )

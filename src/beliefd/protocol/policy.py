@@ -1,0 +1,32 @@
+"""The policy in force: show it, adopt another."""
+
+from typing import Literal
+
+from beliefd.kernel.policy import Policy
+from beliefd.protocol.operation import OPERATORS, Answer, Operation, Vocabulary, reads
+
+
+class PolicyAnswer(Answer, frozen=True):
+    """A policy, and where it comes from: nobody chose it (`default`), the program that opened the store did
+    (`given`), it stands in a file of the operator's (`file`), or somebody `adopted` it."""
+
+    policy_hash: str
+    policy: Policy
+    source: Literal["default", "given", "file", "adopted"]
+    adopted_at: str | None = None
+    adopted_by: str | None = None
+
+
+class PolicyRows(Vocabulary):
+    """The rules in force"""
+
+    show_policy = reads("/v1/policy", PolicyAnswer, "The policy in force and its hash")
+    adopt_policy = Operation(
+        method="PUT",
+        path="/v1/policy",
+        body=Policy,
+        answer=PolicyAnswer,
+        roles=OPERATORS,
+        summary="Decide under another policy from now on",
+        example={"uncertainty": {"explain_above": 0.4, "defer_above": 0.7}},
+    )

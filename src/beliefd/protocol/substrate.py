@@ -1,0 +1,228 @@
+"""The substrate: the symbolic state, proposals, tools, capabilities and memory."""
+
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta
+
+from beliefd.kernel.errors import Code
+from beliefd.kernel.substrate.capabilities import Scope, Used
+from beliefd.kernel.substrate.constraints import OnFail, Reason
+from beliefd.kernel.substrate.events import Verdict
+from beliefd.kernel.substrate.memory_entry import MemoryEntry
+from beliefd.kernel.substrate.proposals import DeltaCandidate, Provenance
+from beliefd.kernel.substrate.tools import ToolDefinition
+from beliefd.kernel.values import Id, Object, Value
+from beliefd.protocol.operation import (
+    ON_WRITING,
+    SESSION,
+    Answer,
+    Operation,
+    Parameter,
+    Vocabulary,
+    reads,
+    writes,
+)
+
+TOKEN_LENGTH: Final = 4096
+ON_CAPABILITIES: Final = (Code.NOT_FOUND, Code.SESSION_NOT_FOUND, *ON_WRITING)
+
+
+class CallRequest(Value, frozen=True, tag_field="kind", tag="tool_call"):
+    """A tool call as asked for, with the token that proves its capability."""
+
+    tool_id: Id
+    args: Object = {}
+    capability_token: Annotated[str, Meta(max_length=TOKEN_LENGTH)] | None = None
+    idempotency_key: Id | None = None
+
+
+class ProposalRequest(Value, frozen=True):
+    """Candidates for arbitration, made on a snapshot; without one, on the newest."""
+
+    provenance: Provenance
+    candidates: Annotated[tuple[DeltaCandidate | CallRequest, ...], Meta(min_length=1, max_length=100)]
+    state_snapshot_id: Id | None = None
+
+
+class CapabilityRequest(Value, frozen=True):
+    """A capability in a session; with `parent_token`, a narrower one out of what that token allows.
+
+    A `signed` token can be verified and narrowed down without the server; it takes the extra `biscuit`.
+    """
+
+    session_id: Id
+    agent_id: Id
+    scope: Scope
+    expires_in_seconds: Annotated[int, Meta(ge=1, le=30 * 24 * 3600)] = 3600
+    parent_token: Annotated[str, Meta(max_length=TOKEN_LENGTH)] | None = None
+    signed: bool = False
+
+
+class StateAnswer(Answer, frozen=True):
+    """F_sparse at a snapshot: what was proposed and committed, and the constraints of the policy in force."""
+
+    state_snapshot_id: str
+    state_version: int
+    f_sparse: dict[str, Any]
+    mode: str
+    seq: int
+    policy_hash: str
+
+
+class CandidateAnswer(Answer, frozen=True):
+    """The verdict on one candidate. `result` is what an allowed call returned."""
+
+    verdict: Verdict
+    reason_code: str
+    on_fail: OnFail | None
+    reasons: list[Reason]
+    result: Any = None
+    status: str | None = None
+    error: str = ""
+    call_id: str | None = None
+    approval_id: str | None = None
+    content_hash: str | None = None
+
+
+class ProposalAnswer(Answer, frozen=True):
+    state_snapshot_id: str
+    results: list[CandidateAnswer]
+    mode: str
+    audit_event_id: str
+
+
+class ToolView(Answer, frozen=True):
+    tool_id: str
+    definition: ToolDefinition
+    definition_hash: str
+
+
+class ToolList(Answer, frozen=True):
+    tools: list[ToolView]
+
+
+class CapabilityView(Answer, frozen=True):
+    """A capability without its secret."""
+
+    capability_id: str
+    session_id: str
+    agent_id: str
+    scope: Scope
+    used: Used
+    issued_at: str
+    expires_at: str
+    issued_by: str
+    parent: str | None
+    revoked_at: str | None
+
+
+class IssuedCapability(Answer, frozen=True):
+    """`token` is shown here and never again. A signed one can be verified with `public_key`."""
+
+    token: str
+    capability: CapabilityView
+    public_key: str | None = None
+
+
+class MemoryView(Answer, frozen=True):
+    entry: MemoryEntry
+    confirmed: bool
+    remembered_at: str
+    expires_at: str | None
+    review_due: bool
+
+
+class MemoryPage(Answer, frozen=True):
+    entries: list[MemoryView]
+
+
+class MemoryAnswer(Answer, frozen=True):
+    memory: MemoryView
+    audit_event_id: str
+
+
+class SubstrateRows(Vocabulary):
+    """State, proposals, tools, capabilities and memory"""
+
+    show_state = reads(
+        f"{SESSION}/state",
+        StateAnswer,
+        "The symbolic state, now or at a past snapshot",
+        query=(Parameter(name="at", kind=Id, summary="A past `state_snapshot_id`"),),
+    )
+    propose = writes(
+        f"{SESSION}/proposals",
+        ProposalRequest,
+        ProposalAnswer,
+        "Arbitrate state changes and tool calls; what is allowed happens, nothing else does",
+        example={
+            "provenance": {"source": "agent"},
+            "candidates": [
+                {"kind": "delta", "patch": {"set": {"goal.next_action": {"v": 1, "kind": "probe"}}}},
+                {
+                    "kind": "tool_call",
+                    "tool_id": "pool.idle_sessions",
+                    "args": {},
+                    "capability_token": "<the token as it was issued>",
+                },
+            ],
+        },
+    )
+    list_tools = reads("/v1/tools", ToolList, "Tools and their schemas")
+    issue_capability = Operation(
+        method="POST",
+        path="/v1/capabilities",
+        body=CapabilityRequest,
+        answer=IssuedCapability,
+        status=201,
+        errors=ON_CAPABILITIES,
+        summary="Give an agent a capability, or narrow one down",
+        example={
+            "session_id": "<the session>",
+            "agent_id": "agent://triage",
+            "scope": {"tools": ["pool.idle_sessions"], "budgets": {"calls": 5}},
+            "expires_in_seconds": 600,
+        },
+    )
+    show_capability = reads(
+        f"{SESSION}/capabilities/{{capability_id}}",
+        CapabilityView,
+        "What a capability allows and how much of it is used",
+        slashed=True,
+        errors=(Code.NOT_FOUND,),
+    )
+    revoke_capability = Operation(
+        method="DELETE",
+        path="/v1/capabilities/{capability_id}",
+        answer=CapabilityView,
+        slashed=True,
+        errors=ON_CAPABILITIES,
+        summary="End a capability and all that came out of it",
+    )
+    remember = writes(
+        f"{SESSION}/memory",
+        MemoryEntry,
+        MemoryAnswer,
+        "Take an entry into memory, if it is what it says it is",
+        status=201,
+        example={
+            "memory_id": "pool-is-shared",
+            "kind": "hypothesis",
+            "value": "checkout and search share one pool",
+            "confidence": 0.6,
+            "ttl_ms": 86400000,
+        },
+    )
+    list_memory = reads(
+        f"{SESSION}/memory",
+        MemoryPage,
+        "Memory entries with their class",
+        query=(
+            Parameter(
+                name="show",
+                kind=Literal["live", "review"],
+                default="live",
+                summary="Everything that has not expired, or only what is due for review",
+            ),
+        ),
+    )
