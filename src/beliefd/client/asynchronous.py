@@ -204,7 +204,11 @@ class AsyncClient(AsyncCalls):
         self._url = url
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
-            self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=TIMEOUT_SECONDS)
+            # Loading certificates takes longer than most calls; without TLS there is nothing to check.
+            verify = httpx.URL(url).scheme != "http"
+            self._http = httpx.AsyncClient(
+                base_url=url, headers=headers, timeout=TIMEOUT_SECONDS, verify=verify
+            )
         except httpx.InvalidURL as error:
             raise requests.no_address(url, error) from None
 
