@@ -21,7 +21,8 @@ from beliefd.policy.watch import watch_policy
 from beliefd.steward.handle import Steward
 from beliefd.steward.tokens import create_token
 from beliefd.stores.memory import MemoryStore
-from tests.claims.support import House, bundle, claim, policy
+from beliefd.testing.world import World, policy
+from tests.claims.support import bundle, claim
 
 STRICT = "uncertainty:\n  explain_above: 0.1\n  defer_above: 0.2\n"
 
@@ -160,7 +161,7 @@ def test_a_file_replaced_by_another_is_adopted(tmp_path: Path, monkeypatch: pyte
 def test_a_steward_decides_under_the_file_as_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text("{}")
-    with House() as house:
+    with World() as house:
         session = house.session()
 
         async def story() -> str:

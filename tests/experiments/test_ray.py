@@ -14,7 +14,7 @@ from beliefd.kernel.firewall.experiments import RunReport
 from beliefd.steward.handle import Steward
 from beliefd.steward.runner import LOCAL, Runner
 from beliefd.stores.memory import MemoryStore
-from tests.claims.support import AGENT, ONTOLOGY
+from beliefd.testing.world import AGENT, ONTOLOGY
 from tests.experiments.support import GOOD, frozen, ran, simulation
 
 SETTINGS = {"RAY_AUTH_MODE": "disabled", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0", "RAY_USAGE_STATS_ENABLED": "0"}

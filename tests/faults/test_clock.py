@@ -13,7 +13,8 @@ from beliefd.steward.outside import Outside
 from beliefd.steward.queries import feed
 from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.stores.opening import open_store
-from tests.faults.load import HYPOTHESES, ONTOLOGY
+from beliefd.testing.world import ONTOLOGY
+from tests.faults.load import HYPOTHESES
 from tests.faults.place import Place
 
 JUMPS = (0, 3_650, -20_000, 0, 1, -1, 7_000, -7_000)

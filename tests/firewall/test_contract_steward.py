@@ -15,13 +15,13 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.firewall.artifacts import Hypothesis
 from beliefd.kernel.firewall.guards import guard_evidence
 from beliefd.kernel.firewall.hints import ExperimentHints
-from tests.claims.support import AGENT, House, Person
+from beliefd.testing.world import AGENT, Person, World
 from tests.firewall.test_pipeline import OBSERVED, proposed, session_of
 
 
 @pytest.fixture
 def library() -> Iterator[Person]:
-    with House() as house:
+    with World() as house:
         yield house.person(AGENT)
 
 
@@ -114,7 +114,7 @@ def test_v22_p11_speculative_segregation(library: Person) -> None:
     session_id = session_of(library)
     proposed(library, session_id, "a wait takes 40 ms")
     noted = library.speculate(session_id, "wait", [{"statement": "a leak", "confidence": 1.0}])
-    state = library.house.state(session_id)
+    state = library.world.state(session_id)
     assert [type(one) for one in state.speculative.values()] == [Hypothesis]
     assert len(state.evidence) == 0
     assert len(library.list_evidence(session_id).evidence) == 0

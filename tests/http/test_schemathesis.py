@@ -97,7 +97,7 @@ def filter_failure(
 
 
 def key_of(case: Case) -> str | None:
-    return (case.headers or {}).get("Idempotency-Key")
+    return None if case.headers is None else case.headers.get("Idempotency-Key")
 
 
 open_api = loaded()

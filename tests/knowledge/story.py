@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from beliefd.kernel.commands import Command, DecideApproval, DeclareSession, Head
-from beliefd.kernel.decide import decide
-from beliefd.kernel.events import Event, Refused
-from beliefd.kernel.evolve import begin, evolve
-from beliefd.kernel.facts import Facts
+from beliefd.kernel.commands import Command, DecideApproval, DeclareSession
+from beliefd.kernel.events import Event
+from beliefd.kernel.facts import Findings
 from beliefd.kernel.firewall.artifacts import Alternative, Change, EpistemicStatus
 from beliefd.kernel.firewall.commands import (
     DesignExperiment,
@@ -21,58 +19,36 @@ from beliefd.kernel.firewall.events import ExperimentDesigned, IntentStaged, Run
 from beliefd.kernel.firewall.experiments import Check, ExperimentSpec, Outcome, RunReport
 from beliefd.kernel.firewall.findings import ExperimentFindings
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.state import Session
-from beliefd.kernel.values import OntologyBundle, Principal, Role
+from beliefd.kernel.values import Principal
 from beliefd.knowledge.graph import GraphRows, merged
 from beliefd.knowledge.rows import graph_rows
-from beliefd.ledger.chain import Sealed, head_of, policy_hash, seal
-from beliefd.ledger.replay import Position
 from beliefd.stores.base import Append, Store
-from beliefd.testing.frozen import frozen_outside
+from beliefd.testing.frozen import Clock
+from beliefd.testing.kernel import KernelSession
+from beliefd.testing.world import AGENT, ANN, NOW, ONTOLOGY
 
-AGENT = Principal(id="agent://a", role=Role.AGENT)
-PERSON = Principal(id="human://p", role=Role.APPROVER)
-ONTOLOGY = OntologyBundle(
-    hypothesis_space_id="causes",
-    hypothesis_version="1",
-    causal_graph_ref="graphstore://causes",
-    causal_graph_version="v1",
-)
 FOUND = ExperimentFindings(template="threshold_check@1", code_hash="0" * 64)
 PARAMS = {"values": [1.0, 2.0, 3.0], "threshold": 0.5, "direction": "above"}
 
 
-class Story:
-    """Every method asks the kernel; `tell` fails the test if the kernel refuses."""
+class Story(KernelSession):
+    """Every experiment is found to be the same one; `rows` are those of each event."""
 
     def __init__(self, session_id: str = "s", lane: int = 0, policy: Policy | None = None) -> None:
-        self._outside = frozen_outside(lane=lane)
-        self._policy = policy or Policy()
-        self.entries: list[Sealed] = []
-        self.events: list[Event] = []
         self.rows: list[GraphRows] = []
         declare = DeclareSession(ontology=ONTOLOGY, hypotheses=("leak", "spike"))
-        self.session: Session = begin(session_id, declare)
-        self._keep(None, declare, decide(None, declare, self._facts(AGENT)), self._facts(AGENT))
+        super().__init__(declare, policy, session_id=session_id, clock=Clock(lane), findings=FOUND)
+        self.rows.append(graph_rows(self.events[-1], self.session))
 
-    @property
-    def head(self) -> Head:
-        return head_of(self.entries[-1])
-
-    @property
-    def position(self) -> Position:
-        return Position(self.session, self.head)
-
-    def ask(self, command: Command, who: Principal = AGENT) -> Event:
-        facts = self._facts(who)
-        event = decide(self.session, command, facts)
-        before, self.session = self.session, evolve(self.session, event)
-        self._keep(before, command, event, facts)
-        return event
-
-    def tell(self, command: Command, who: Principal = AGENT) -> Any:
-        event = self.ask(command, who)
-        assert not isinstance(event, Refused), event
+    def ask(
+        self,
+        command: Command,
+        who: Principal = AGENT,
+        findings: Findings | None = None,
+        policy: Policy | None = None,
+    ) -> Event:
+        event = super().ask(command, who, findings, policy)
+        self.rows.append(graph_rows(event, self.session))
         return event
 
     def speculate(self, claim_id: str, *statements: str) -> Event:
@@ -98,7 +74,7 @@ class Story:
         )
         return self.change(change)
 
-    def decide(self, approval_id: str, decision: Any, who: Principal = PERSON, **rest: Any) -> Event:
+    def decide(self, approval_id: str, decision: Any, who: Principal = ANN, **rest: Any) -> Event:
         approval = self.session.approvals[approval_id]
         command = DecideApproval(
             approval_id=approval_id, decision=decision, content_hash=approval.content_hash, **rest
@@ -157,26 +133,10 @@ class Story:
             session_id=self.session.session_id,
             expected=None,
             entries=self.entries,
-            created_at="2026-01-01T00:00:00.000000Z",
+            created_at=NOW,
             graph=merged(self.rows),
         )
         await store.append(batch)
-
-    def _facts(self, who: Principal) -> Facts:
-        return Facts(
-            now=self._outside.now(),
-            event_id=self._outside.new_id(),
-            principal=who,
-            policy=self._policy,
-            policy_hash=policy_hash(self._policy),
-            findings=FOUND,
-        )
-
-    def _keep(self, before: Session | None, command: Command, event: Event, facts: Facts) -> None:
-        head = self.head if self.entries else None
-        self.entries.append(seal(before, command, event, self.session, head, facts))
-        self.events.append(event)
-        self.rows.append(graph_rows(event, self.session))
 
 
 def supported(session_id: str = "s", lane: int = 0, claim_id: str = "c") -> Story:

@@ -14,8 +14,7 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.ledger.chain import LedgerBroken, Sealed, head_of, seal, state_hash
 from beliefd.ledger.replay import CHUNK, Position, fold
-from beliefd.testing.strategies import ONTOLOGY
-from tests.ledger.world import AGENT
+from beliefd.testing.world import AGENT, ONTOLOGY
 
 LENGTH = 2 * CHUNK + 10
 

@@ -17,9 +17,10 @@ from beliefd.ledger.transfer import entry_lines, header_line, read_export
 from beliefd.ledger.verify import verify
 from beliefd.steward.positions import pack, unpack
 from beliefd.stores.base import Snapshot
+from beliefd.testing.frozen import Clock
 from beliefd.testing.strategies import stories
+from beliefd.testing.world import AGENT, ONTOLOGY, World
 from tests.ledger.ledgers import every_kind, exported
-from tests.ledger.world import AGENT, ONTOLOGY, World
 
 Story = tuple[DeclareSession, list[tuple[Command, Facts]]]
 
@@ -140,7 +141,7 @@ def test_exporting_twice_gives_the_same_bytes() -> None:
 
 def test_an_imported_ledger_exports_to_the_bytes_it_came_from() -> None:
     export = exported()
-    with World(lane=3) as world:
+    with World(clock=Clock(3)) as world:
         imported = world.import_ledger(export)
         assert world.export(imported.session_id) == export
 

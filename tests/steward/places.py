@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 
 from beliefd.kernel.commands import DeclareSession, Eliminate, EnterObligation
-from beliefd.kernel.values import OntologyBundle, Principal, Role
+from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import Sealed, state_hash
 from beliefd.ledger.replay import Position
 from beliefd.protocol.answers import snapshot_of
@@ -13,15 +13,10 @@ from beliefd.steward.queries import verify_session
 from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import MEMORY, open_store
+from beliefd.testing.world import ONTOLOGY
 
 ALICE = Principal(id="agent://alice", role=Role.AGENT)
 BOB = Principal(id="agent://bob", role=Role.AGENT)
-ONTOLOGY = OntologyBundle(
-    hypothesis_space_id="causes",
-    hypothesis_version="1",
-    causal_graph_ref="graphstore://causes",
-    causal_graph_version="v1",
-)
 
 
 class Place:

@@ -26,19 +26,17 @@ from beliefd.protocol.substrate_answers import ProposalAnswer
 from beliefd.steward.calls import presented
 from beliefd.steward.handle import Steward
 from beliefd.steward.lookout import Aside
+from beliefd.testing.world import AGENT, ENCODER, policy
 from tests.claims.support import inbox_is_the_fold_of_all_ledgers
 from tests.substrate.auditor import Auditor
 from tests.substrate.support import (
-    AGENT,
     ALLOW_ALL,
-    ENCODER,
     SUB_AGENT,
-    House,
     Toolbox,
+    ToolWorld,
     call_candidate,
     delta,
     deny,
-    policy,
     proposal,
     remove,
     tool_call,
@@ -121,7 +119,7 @@ class Substrate(RuleBasedStateMachine):
         toolbox = Toolbox()
         for name in TOOLS:
             toolbox.add(name, self.run_tool, mutates=name == "t.write")
-        self.house = House(path, POLICIES[0], toolbox=toolbox)
+        self.house = ToolWorld(path, POLICIES[0], toolbox=toolbox)
         self.session = self.house.session()
         self.people = {AGENT: self.house.agent, SUB_AGENT: self.house.helper, ENCODER: self.house.encoder}
         self.number = 0

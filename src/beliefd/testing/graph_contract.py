@@ -2,7 +2,6 @@
 
 Mix `GraphContract` into the class that inherits from `StoreContract`.
 """
-# ruff: noqa: S101
 
 import asyncio
 from typing import Any

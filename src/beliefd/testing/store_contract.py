@@ -3,7 +3,6 @@
 Subclass `StoreContract`, or `DurableStoreContract` if the data outlives the object, say in `open` how to get
 a store, and let pytest (or unittest-like runners that collect `test_*` methods) find the class.
 """
-# ruff: noqa: S101
 
 import asyncio
 
