@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from beliefd.kernel.claims.commands import SubmitClaims
 
 import beliefd
 from beliefd.client import Client
 from beliefd.kernel.claims.bundle import ClaimBundle
-from beliefd.kernel.commands import SubmitClaims
 from beliefd.kernel.decide import decide
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy

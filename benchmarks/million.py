@@ -6,8 +6,9 @@ import subprocess
 import sys
 import time
 
+from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate
+
 import beliefd
-from beliefd.kernel.commands import DeclareSession, Eliminate
 from beliefd.kernel.decide import decide
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from beliefd.kernel.approvals.commands import DecideApproval
+from beliefd.kernel.event import Refused
 
-from beliefd.kernel.commands import DecideApproval
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused
 from beliefd.kernel.values import Principal, Role
 from beliefd.testing.world import ANN, World, policy, refused
 from tests.claims.conftest import Build

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from beliefd.kernel.approvals.events import ApprovalDecided
+from beliefd.ledger.envelope import read
+from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash
 
 from beliefd.embedded import AsyncEmbedded
-from beliefd.kernel.claims.events import ApprovalDecided, BundleGated
+from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
-from beliefd.ledger.chain import STATE_HASH_EVERY, read, state_hash
 from beliefd.protocol.claim_answers import DecidedApproval
 from beliefd.stores.base import Append, InboxRow
 from beliefd.testing.frozen import Clock

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.ledger.envelope import read
 
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Signal, Threat
-from beliefd.kernel.commands import SubmitClaims
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Principal, Role
-from beliefd.ledger.chain import read
 from beliefd.steward.claims import read_bundle
 from beliefd.steward.lookout import MAX_RUNNING, Aside, Detector
 from beliefd.stores.memory import MemoryStore

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from beliefd.kernel.beliefs.commands import DeclareSession
 
-from beliefd.kernel.commands import DeclareSession
 from beliefd.kernel.errors import Code
 from beliefd.kernel.evolve import begin
 from beliefd.ledger.chain import genesis_hash

@@ -3,25 +3,28 @@
 from typing import Any
 
 import msgspec
+from beliefd.kernel.approvals.commands import (
+    DecideApproval,
+    ExpireApproval,
+    GiveGrant,
+    RevokeGrant,
+    WithdrawApproval,
+)
+from beliefd.kernel.approvals.events import ApprovalDecided
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.event import Refused
+from beliefd.ledger.envelope import command_of, head_of, read
+from beliefd.ledger.state_hash import state_hash
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from beliefd.kernel.claims.bundle import ClaimBundle
-from beliefd.kernel.claims.events import ApprovalDecided, BundleGated
+from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Signal, Threat
-from beliefd.kernel.commands import (
-    Command,
-    DecideApproval,
-    DeclareSession,
-    ExpireApproval,
-    GiveGrant,
-    RevokeGrant,
-    SubmitClaims,
-    WithdrawApproval,
-)
+from beliefd.kernel.commands import Command
 from beliefd.kernel.decide import decide
-from beliefd.kernel.events import Refused
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import (
@@ -35,7 +38,7 @@ from beliefd.kernel.policy import (
 )
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Role
-from beliefd.ledger.chain import command_of, head_of, policy_hash, read, seal, state_hash
+from beliefd.ledger.chain import policy_hash, seal
 from beliefd.testing.world import ONTOLOGY
 from tests.claims.strategies import bundles, claims, texts, tiers, units
 from tests.claims.support import TIERS
@@ -94,10 +97,10 @@ findings = st.builds(
 
 def commands(session: Session) -> st.SearchStrategy[Command]:
     """Anything that parses, aimed at what there is and at what there is not."""
-    known: list[Any] = sorted(session.approvals)
+    known: list[Any] = sorted(session.approvals.by_id)
     approvals = st.sampled_from([*known, *known, "apr-none"])
-    hashes = st.sampled_from([*(session.approvals[aid].content_hash for aid in known), "x"])
-    grants = st.sampled_from([*sorted(session.grants), "grant-none"])
+    hashes = st.sampled_from([*(session.approvals.by_id[aid].content_hash for aid in known), "x"])
+    grants = st.sampled_from([*sorted(session.approvals.grants), "grant-none"])
     named = bundles().map(lambda one: msgspec.structs.replace(one, id=one.id and one.id[0]))
     return st.one_of(
         named.map(lambda one: SubmitClaims(bundle=one)),

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 import pytest
+from beliefd.ledger.state_hash import state_hash
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -13,7 +14,6 @@ from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role
-from beliefd.ledger.chain import state_hash
 from beliefd.testing.frozen import START
 from beliefd.testing.world import World, policy
 from tests.claims.auditor import audit

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
+from beliefd.kernel.approvals.commands import DecideApproval, WithdrawApproval
+from beliefd.kernel.approvals.events import ApprovalDecided
+from beliefd.kernel.event import Refused
 
-from beliefd.kernel.claims.events import ApprovalDecided
-from beliefd.kernel.commands import DecideApproval, WithdrawApproval
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused
 from beliefd.kernel.values import Principal, Role
 from beliefd.testing.world import ANN, NOW, World, policy
 from tests.claims.conftest import Build

@@ -4,12 +4,12 @@ from functools import partial
 from typing import Any
 
 import pytest
+from beliefd.kernel.approvals.commands import ExpireApproval
+from beliefd.kernel.approvals.events import ApprovalClosed
+from beliefd.kernel.event import Refused
+from beliefd.ledger.envelope import read
 
-from beliefd.kernel.claims.events import ApprovalClosed
-from beliefd.kernel.commands import ExpireApproval
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused
-from beliefd.ledger.chain import read
 from beliefd.steward.expiry import CLOCKWORK
 from beliefd.stores.base import InboxRow
 from beliefd.testing.world import World, policy, refused

@@ -1,6 +1,7 @@
 """Claims, approvals and grants stand in the same ledgers: the second language folds and hashes them, too."""
 
-from beliefd.ledger.chain import STATE_HASH_EVERY
+from beliefd.ledger.state_hash import STATE_HASH_EVERY
+
 from beliefd.testing.world import AGENT, World, policy
 from tests.claims.support import bundle, claim
 from tests.conformance.node import verify_with_node

@@ -4,13 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
+from beliefd.kernel.experiments.plan import RunReport
 
 from beliefd.client.firewall_requests import design_experiment, of_experiment, run_experiment
 from beliefd.client.requests import declare_session
 from beliefd.embedded import send
 from beliefd.experiments.engine import run
 from beliefd.experiments.executors.ray import RayExecutor
-from beliefd.kernel.firewall.experiments import RunReport
 from beliefd.steward.handle import Steward
 from beliefd.steward.runner import LOCAL, Runner
 from beliefd.stores.memory import MemoryStore

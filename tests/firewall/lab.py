@@ -3,22 +3,21 @@
 from datetime import timedelta
 from typing import Any
 
+from beliefd.kernel.approvals.commands import DecideApproval, ExpireApproval
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.event import Refused
+from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence, RecordRun, StartRun
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.experiments.findings import ExperimentFindings
+from beliefd.kernel.experiments.plan import Check, ExperimentSpec, RunReport
+from beliefd.kernel.experiments.state import Evidence
+from beliefd.kernel.intents.commands import StageIntent
+from beliefd.kernel.intents.state import Change
+from beliefd.kernel.speculation.commands import Speculate
+from beliefd.kernel.speculation.state import Alternative
 from msgspec.structs import replace
 
-from beliefd.kernel.commands import DecideApproval, DeclareSession, ExpireApproval
-from beliefd.kernel.events import Event, Refused
-from beliefd.kernel.firewall.artifacts import Alternative, Change, Evidence
-from beliefd.kernel.firewall.commands import (
-    DesignExperiment,
-    LinkEvidence,
-    RecordRun,
-    Speculate,
-    StageIntent,
-    StartRun,
-)
-from beliefd.kernel.firewall.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
-from beliefd.kernel.firewall.experiments import Check, ExperimentSpec, RunReport
-from beliefd.kernel.firewall.findings import ExperimentFindings
+from beliefd.kernel.events import Event
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal

@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from beliefd.kernel.scan.guards import guard_evidence
+from beliefd.kernel.speculation.hints import ExperimentHints
+from beliefd.kernel.speculation.state import SpeculativeHypothesis
 
 from beliefd.client.requests import request
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.artifacts import Hypothesis
-from beliefd.kernel.firewall.guards import guard_evidence
-from beliefd.kernel.firewall.hints import ExperimentHints
 from beliefd.testing.world import AGENT, Person, World
 from tests.firewall.test_pipeline import OBSERVED, proposed, session_of
 
@@ -115,7 +115,7 @@ def test_v22_p11_speculative_segregation(library: Person) -> None:
     proposed(library, session_id, "a wait takes 40 ms")
     noted = library.speculate(session_id, "wait", [{"statement": "a leak", "confidence": 1.0}])
     state = library.world.state(session_id)
-    assert [type(one) for one in state.speculative.values()] == [Hypothesis]
+    assert [type(one) for one in state.speculative.values()] == [SpeculativeHypothesis]
     assert len(state.evidence) == 0
     assert len(library.list_evidence(session_id).evidence) == 0
     for role in ("support", "refute", "undercut", "replicate"):

@@ -5,27 +5,24 @@ from typing import Any
 
 import msgspec
 import pytest
+from beliefd.kernel.approvals.commands import DecideApproval
+from beliefd.kernel.event import Refused
+from beliefd.kernel.experiments.commands import RecordRun, StartRun
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.speculation.commands import Speculate
+from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
+from beliefd.kernel.speculation.lanes import GROUNDED, SPECULATIVE, join
+from beliefd.kernel.speculation.state import Alternative
+from beliefd.ledger.envelope import Entry
+from beliefd.ledger.non_interference import grounded_hash, lane_of, refolded, without_speculation
+from beliefd.ledger.state_hash import state_hash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beliefd.kernel.commands import DecideApproval
 from beliefd.kernel.decide import RULES
-from beliefd.kernel.events import Event, Refused
-from beliefd.kernel.firewall.artifacts import Alternative
-from beliefd.kernel.firewall.commands import RecordRun, Speculate, StartRun
-from beliefd.kernel.firewall.events import (
-    ClaimSpeculated,
-    EvidenceLinked,
-    ExperimentDesigned,
-    IntentStaged,
-    RunRecorded,
-    RunStarted,
-    Speculated,
-)
-from beliefd.kernel.firewall.lanes import GROUNDED, SPECULATIVE, join
+from beliefd.kernel.events import Event
 from beliefd.kernel.policy import FirewallPolicy, Policy
-from beliefd.ledger.chain import Entry, state_hash
-from beliefd.ledger.lanes import grounded_hash, lane_of, refolded, without_speculation
 from beliefd.ledger.replay import redecide
 from beliefd.ledger.verify import verify
 from beliefd.testing.world import ANN
@@ -254,7 +251,7 @@ def test_no_rule_of_the_grounded_lane_is_shown_what_was_imagined(monkeypatch: py
 
     def watched(rule: Any, kind: type) -> Any:
         def watching(session: Any, command: Any, facts: Any) -> Any:
-            seen[kind] = bool(session.speculative or session.speculated)
+            seen[kind] = bool(session.speculation.ideas or session.speculation.ideas_per_claim)
             return rule(session, command, facts)
 
         return watching

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from beliefd.kernel.experiments.commands import StartRun
+from beliefd.ledger.envelope import read
+from beliefd.ledger.non_interference import grounded_hash, refolded, without_speculation
 
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.firewall.commands import StartRun
-from beliefd.ledger.chain import read
-from beliefd.ledger.lanes import grounded_hash, refolded, without_speculation
 from beliefd.ledger.transfer import read_export
 from beliefd.testing.world import AGENT, ANN, ONTOLOGY, Person, World
 

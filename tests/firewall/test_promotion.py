@@ -1,12 +1,14 @@
 """What evidence warrants, and how a status moves: by an intent that was carried out, and by nothing else."""
 
 import pytest
+from beliefd.kernel.approvals.commands import DecideApproval, WithdrawApproval
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned
+from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.intents.warrant import counted
+from beliefd.kernel.speculation.events import ClaimSpeculated
 from msgspec.structs import replace
 
-from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided
-from beliefd.kernel.commands import DecideApproval, WithdrawApproval
-from beliefd.kernel.firewall.events import ClaimSpeculated, EvidenceLinked, ExperimentDesigned, IntentStaged
-from beliefd.kernel.firewall.promotion import counted
 from beliefd.kernel.policy import FirewallPolicy, Policy
 from beliefd.testing.world import AGENT, ANN, BOB
 from tests.firewall.lab import Lab, code_of, path_of

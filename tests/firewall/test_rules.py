@@ -3,15 +3,17 @@
 from typing import Any
 
 import pytest
+from beliefd.kernel.approvals.commands import ExpireApproval
+from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.experiments.commands import DesignExperiment, RecordRun, StartRun
+from beliefd.kernel.experiments.events import ExperimentDesigned, RunStarted
+from beliefd.kernel.experiments.findings import ExperimentFindings
+from beliefd.kernel.experiments.plan import ExperimentSpec
+from beliefd.kernel.intents.commands import StageIntent
+from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.intents.state import Change
 from msgspec.structs import replace
 
-from beliefd.kernel.claims.events import ApprovalClosed, ApprovalDecided
-from beliefd.kernel.commands import ExpireApproval
-from beliefd.kernel.firewall.artifacts import Change
-from beliefd.kernel.firewall.commands import DesignExperiment, RecordRun, StageIntent, StartRun
-from beliefd.kernel.firewall.events import ExperimentDesigned, IntentStaged, RunStarted
-from beliefd.kernel.firewall.experiments import ExperimentSpec
-from beliefd.kernel.firewall.findings import ExperimentFindings
 from beliefd.kernel.policy import ApprovalPolicy, ApproverRule, Policy
 from beliefd.testing.world import ANN, BOB
 from tests.firewall.lab import CODE, Lab, code_of, path_of

@@ -1,8 +1,9 @@
 """The verifier in another language folds the two lanes as we do, state hashes included."""
 
-from beliefd.kernel.commands import WithdrawApproval
-from beliefd.kernel.firewall.events import RunStarted
-from beliefd.ledger.chain import STATE_HASH_EVERY
+from beliefd.kernel.approvals.commands import WithdrawApproval
+from beliefd.kernel.experiments.events import RunStarted
+from beliefd.ledger.state_hash import STATE_HASH_EVERY
+
 from beliefd.testing.world import BOB
 from tests.conformance.node import verify_many
 from tests.firewall.lab import Lab

@@ -2,9 +2,7 @@
 
 import msgspec
 import pytest
-
-from beliefd.kernel.commands import (
-    Command,
+from beliefd.kernel.beliefs.commands import (
     DeclareConclusion,
     DeclareSession,
     Eliminate,
@@ -13,9 +11,13 @@ from beliefd.kernel.commands import (
     RequestTermination,
     SessionOptions,
 )
+from beliefd.kernel.beliefs.events import ConclusionRuled, Eliminated, ExitRuled, TerminationRuled
+from beliefd.kernel.event import Refused
+
+from beliefd.kernel.commands import Command
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import ConclusionRuled, Eliminated, Event, ExitRuled, Refused, TerminationRuled
+from beliefd.kernel.events import Event
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy, TerminationPolicy

@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
-from beliefd.kernel.commands import Command, DecideApproval, DeclareSession
+from beliefd.kernel.approvals.commands import DecideApproval
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence, RecordRun, StartRun
+from beliefd.kernel.experiments.events import ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.experiments.findings import ExperimentFindings
+from beliefd.kernel.experiments.plan import Check, ExperimentSpec, RunOutcome, RunReport
+from beliefd.kernel.intents.commands import StageIntent
+from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.intents.state import Change, EpistemicStatus
+from beliefd.kernel.speculation.commands import Speculate
+from beliefd.kernel.speculation.state import Alternative
+
+from beliefd.kernel.commands import Command
 from beliefd.kernel.events import Event
 from beliefd.kernel.facts import Findings
-from beliefd.kernel.firewall.artifacts import Alternative, Change, EpistemicStatus
-from beliefd.kernel.firewall.commands import (
-    DesignExperiment,
-    LinkEvidence,
-    RecordRun,
-    Speculate,
-    StageIntent,
-    StartRun,
-)
-from beliefd.kernel.firewall.events import ExperimentDesigned, IntentStaged, RunRecorded, RunStarted
-from beliefd.kernel.firewall.experiments import Check, ExperimentSpec, Outcome, RunReport
-from beliefd.kernel.firewall.findings import ExperimentFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.knowledge.graph import GraphRows, merged
@@ -75,7 +75,7 @@ class Story(KernelSession):
         return self.change(change)
 
     def decide(self, approval_id: str, decision: Any, who: Principal = ANN, **rest: Any) -> Event:
-        approval = self.session.approvals[approval_id]
+        approval = self.session.approvals.by_id[approval_id]
         command = DecideApproval(
             approval_id=approval_id, decision=decision, content_hash=approval.content_hash, **rest
         )
@@ -97,7 +97,7 @@ class Story(KernelSession):
         self, experiment_id: str, outcome: Outcome = "support", fragile: bool = False, **rest: Any
     ) -> str:
         started: RunStarted = self.tell(StartRun(experiment_id=experiment_id))
-        plan = self.session.experiments[experiment_id]
+        plan = self.session.experiments.by_id[experiment_id]
         told: dict[str, Any] = {"status": "completed", "error_level": plan.alpha / 2, "confidence": 0.99}
         report = RunReport(
             spec_hash=plan.spec_hash,
@@ -123,7 +123,7 @@ class Story(KernelSession):
         """Evidence from plan to link; its id."""
         run_id = self.run(self.design(claim_id, seed), outcome, fragile)
         self.tell(LinkEvidence(claim_id=claim_id, run_id=run_id, role=role or outcome))  # type: ignore[arg-type]
-        name = self.session.runs[run_id].evidence_id
+        name = self.session.experiments.runs[run_id].evidence_id
         assert name is not None
         return name
 

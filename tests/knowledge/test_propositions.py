@@ -6,10 +6,10 @@ from itertools import product
 from typing import Any, get_args
 
 import pytest
+from beliefd.kernel.intents.commands import StageIntent
+from beliefd.kernel.intents.state import Change, EpistemicStatus
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.firewall.artifacts import Change, EpistemicStatus
-from beliefd.kernel.firewall.commands import StageIntent
 from beliefd.knowledge.combining import STRENGTH, combined, may_combine_to
 from beliefd.knowledge.rows import QUARANTINED
 from beliefd.protocol.knowledge_answers import PropositionPage, PropositionView, PropositionWhy

@@ -5,14 +5,16 @@ from functools import cache
 from hashlib import sha256
 
 import pytest
+from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate
+from beliefd.ledger.envelope import LedgerBroken, Sealed, head_of
+from beliefd.ledger.state_hash import state_hash
 from msgspec.structs import replace
 
-from beliefd.kernel.commands import DeclareSession, Eliminate
 from beliefd.kernel.decide import decide
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
-from beliefd.ledger.chain import LedgerBroken, Sealed, head_of, seal, state_hash
+from beliefd.ledger.chain import seal
 from beliefd.ledger.replay import CHUNK, Position, fold
 from beliefd.testing.world import AGENT, ONTOLOGY
 

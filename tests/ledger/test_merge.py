@@ -1,12 +1,12 @@
 """Replicas that were apart: merging is a union of eliminations, whatever the order and however often."""
 
 import pytest
+from beliefd.kernel.beliefs.commands import Merge
+from beliefd.ledger.envelope import command_of, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beliefd.kernel.commands import Merge
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.ledger.chain import command_of, read
 from beliefd.testing.frozen import Clock
 from beliefd.testing.world import ONTOLOGY, World
 
@@ -155,7 +155,7 @@ def test_a_terminated_session_refuses_a_merge_and_records_the_refusal() -> None:
             world.merge(replicas.session_id, replicas.exports[1])
         assert caught.value.code is Code.SESSION_TERMINATED
         after = world.query_belief(replicas.session_id)
-        assert (after.seq, after.survivors) == (before.seq + 1, ["h0"])
+        assert (after.seq, after.beliefs.survivors) == (before.seq + 1, ["h0"])
 
 
 def test_merged_eliminations_count_towards_obligations() -> None:

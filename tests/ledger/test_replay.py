@@ -1,12 +1,14 @@
 """Law 2: what is known is a fold of the ledger, and deciding everything again gives the same events."""
 
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.ledger.envelope import head_of, read
+from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beliefd.kernel.commands import Command, DeclareSession
+from beliefd.kernel.commands import Command
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts
-from beliefd.ledger.chain import STATE_HASH_EVERY, head_of, read, state_hash
 from beliefd.ledger.replay import fold, redecide
 from beliefd.ledger.transfer import read_export
 from beliefd.ledger.verify import verify

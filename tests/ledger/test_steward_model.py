@@ -4,14 +4,7 @@ import math
 from typing import Any
 
 import msgspec
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-
-from beliefd.client.requests import Request
-from beliefd.kernel.canonical import canonical
-from beliefd.kernel.commands import (
-    Command,
+from beliefd.kernel.beliefs.commands import (
     DeclareConclusion,
     DeclareSession,
     Eliminate,
@@ -19,11 +12,18 @@ from beliefd.kernel.commands import (
     RequestExit,
     RequestTermination,
 )
+from beliefd.ledger.envelope import payload_of
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from beliefd.client.requests import Request
+from beliefd.kernel.canonical import canonical
+from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role
-from beliefd.ledger.chain import payload_of
 from beliefd.protocol.answers import BeliefSnapshot
 from beliefd.protocol.operations import BY_NAME
 from beliefd.testing.strategies import (

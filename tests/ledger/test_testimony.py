@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
+from beliefd.kernel.beliefs.commands import DeclareConclusion, DeclareSession, Eliminate, Merge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
-from beliefd.kernel.commands import Command, DeclareConclusion, DeclareSession, Eliminate, Merge
+from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from beliefd.kernel.beliefs.commands import DeclareConclusion
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import beliefd
 from beliefd.client.requests import Request
-from beliefd.kernel.commands import DeclareConclusion
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.replay import fold
 from beliefd.protocol.operations import BY_NAME

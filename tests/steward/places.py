@@ -3,9 +3,11 @@
 import os
 from collections.abc import Iterable
 
-from beliefd.kernel.commands import DeclareSession, Eliminate, EnterObligation
+from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate, EnterObligation
+from beliefd.ledger.envelope import Sealed
+from beliefd.ledger.state_hash import state_hash
+
 from beliefd.kernel.values import Principal, Role
-from beliefd.ledger.chain import Sealed, state_hash
 from beliefd.ledger.replay import Position
 from beliefd.protocol.answers import snapshot_of
 from beliefd.steward.handle import Outcome, Steward

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from beliefd.kernel.beliefs.commands import DeclareSession
 from msgspec.structs import replace
 from rpds import HashTrieMap
 
-from beliefd.kernel.commands import DeclareSession
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any, Self
 
 import msgspec
+from beliefd.kernel.substrate.commands import Propose
 
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.capabilities import Scope
-from beliefd.kernel.substrate.proposals import CallCandidate, Propose, Provenance
+from beliefd.kernel.substrate.proposals import CallCandidate, Provenance
 from beliefd.kernel.values import Principal, Role
 from beliefd.protocol.substrate_answers import CandidateAnswer, ProposalAnswer
 from beliefd.stores.opening import MEMORY

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from beliefd.kernel.approvals.events import ApprovalDecided
 
-from beliefd.kernel.claims.events import ApprovalDecided
 from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded

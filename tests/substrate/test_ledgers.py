@@ -4,10 +4,11 @@ import hashlib
 from typing import Any
 
 import pytest
+from beliefd.kernel.strict_json import loads
+from beliefd.ledger.envelope import Sealed
 
 from beliefd.kernel.canonical import canonical
-from beliefd.ledger.chain import Sealed, policy_hash
-from beliefd.ledger.strict_json import loads
+from beliefd.ledger.chain import policy_hash
 from beliefd.ledger.verify import Verification, verify
 from beliefd.testing.world import AGENT
 from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, deny, rules, tool_call, when

@@ -4,16 +4,17 @@ from functools import partial
 from typing import Any
 
 import pytest
+from beliefd.kernel.event import Refused
+from beliefd.kernel.substrate.commands import Remember
+from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beliefd.kernel.errors import Code
-from beliefd.kernel.events import Refused
 from beliefd.kernel.policy import MemoryPolicy, Policy
 from beliefd.kernel.substrate.events import Remembered
 from beliefd.kernel.substrate.folds import remembered
 from beliefd.kernel.substrate.memory import is_confirmed, remember
-from beliefd.kernel.substrate.proposals import MemoryEntry, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.testing.world import refused
 from tests.substrate.conftest import Build

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from beliefd.kernel.substrate.commands import RecordOutcome
 
 from beliefd.client import substrate_requests
 from beliefd.embedded import send
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
-from beliefd.kernel.substrate.proposals import RecordOutcome
 from beliefd.steward.calls import presented
 from beliefd.steward.effects import EXECUTOR
 from beliefd.steward.handle import Outcome

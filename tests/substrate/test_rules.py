@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from beliefd.kernel.substrate.constraint_index import ConstraintIndex, Truths
+from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,18 +20,18 @@ from beliefd.kernel.substrate.constraints import (
     read_constraint,
 )
 from beliefd.kernel.substrate.rulebook import KnownSchemas
-from beliefd.kernel.substrate.rules import Rules, Truths
-from beliefd.kernel.substrate.sparse import Sparse
 from beliefd.testing.world import policy
 from tests.substrate import strategies as some
 
 many = settings(max_examples=400, deadline=None)
 
 
-def compiled(raw: dict[str, Any]) -> tuple[Rules, list[Constraint]]:
+def compiled(raw: dict[str, Any]) -> tuple[ConstraintIndex, list[Constraint]]:
     """A policy in both forms."""
     known = KnownSchemas(policy(schemas=some.SCHEMAS))
-    return Rules(raw, known.fit, known), [read_constraint(key, one, known) for key, one in raw.items()]
+    return ConstraintIndex(raw, known.fit, known), [
+        read_constraint(key, one, known) for key, one in raw.items()
+    ]
 
 
 def told(judgement: Judgement) -> tuple[bool, str | None, list[tuple[str, str]]]:
@@ -38,12 +40,12 @@ def told(judgement: Judgement) -> tuple[bool, str | None, list[tuple[str, str]]]
     return judgement.allowed, judgement.on_fail, failures
 
 
-def naive(read: list[Constraint], rules: Rules, state: dict[str, Any], action: Action) -> Judgement:
+def naive(read: list[Constraint], rules: ConstraintIndex, state: dict[str, Any], action: Action) -> Judgement:
     about_actions = [one for one in read if not one.key.startswith(INVARIANTS) or one.malformed is not None]
     return judge(about_actions, state, action, rules.fits)
 
 
-def broken(read: list[Constraint], rules: Rules, state: dict[str, Any]) -> list[str]:
+def broken(read: list[Constraint], rules: ConstraintIndex, state: dict[str, Any]) -> list[str]:
     invariants = [one for one in read if one.key.startswith(INVARIANTS)]
     return sorted(one.key for one in invariants if failing(one, state, rules.fits) is not None)
 
@@ -54,7 +56,7 @@ def test_compiled_rules_judge_as_the_naive_reading_does(
     raw: dict[str, Any], state: dict[str, Any], actions: list[Action]
 ) -> None:
     rules, read = compiled(raw)
-    sparse = Sparse(state)
+    sparse = SymbolicState(state)
     for action in actions:
         assert told(sparse.truths(rules).judge(sparse, action)) == told(naive(read, rules, state, action))
         assert set(rules.allowing(state, action)) == {
@@ -73,7 +75,7 @@ def test_truths_kept_up_to_date_are_those_worked_out_afresh(
     raw: dict[str, Any], state: dict[str, Any], patches: list[Any], action: Action
 ) -> None:
     rules, read = compiled(raw)
-    sparse, plain = Sparse(state), dict(state)
+    sparse, plain = SymbolicState(state), dict(state)
     sparse.truths(rules)
     for sets, removes in patches:
         before = told(sparse.truths(rules).judge(sparse, action))
@@ -136,7 +138,7 @@ def test_a_decision_looks_at_no_constraint_that_has_not_to_do_with_the_action() 
         for number in range(1_000)
     }
     raw["constraint.allow"] = {"v": 1, "effect": "allow", "subject": None}
-    rules = Rules(raw, lambda _, __: True)
+    rules = ConstraintIndex(raw, lambda _, __: True)
     state = Watched({f"fact.k{number}": {"v": 1, "value": 0} for number in range(1_000)})
     truths = rules.truths(state)
     asked.clear()

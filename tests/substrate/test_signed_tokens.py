@@ -15,15 +15,7 @@ from hypothesis import strategies as st
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.substrate.capabilities import Narrowing
 from beliefd.testing.world import AGENT, refused
-from beliefd.tools.biscuit import (
-    PREFIX,
-    BadToken,
-    Signer,
-    attenuate,
-    narrowing_of,
-    read_token,
-    source_of,
-)
+from beliefd.tools.biscuit import PREFIX, BadToken, Signer, attenuate, narrowing_of, read_token, source_of
 from tests.substrate.support import ALLOW_ALL, SUB_AGENT, ToolWorld, codes, deny, one, rules, tool_call, when
 
 SOON = "2026-01-01T00:10:00Z"

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from beliefd.kernel.strict_json import loads
 from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
-from beliefd.ledger.strict_json import loads
 from beliefd.testing.world import policy
 from tests.conformance.node import CONFORMANCE
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.ledger.envelope import Sealed, read
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beliefd.kernel.commands import Command, DeclareSession, verb_of
+from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import OntologyBundle, Role
-from beliefd.ledger.chain import Sealed, read
 from beliefd.protocol.wire import convert
 from beliefd.steward.handle import Steward
 from beliefd.stores.memory import MemoryStore

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any
 
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.commands import Head
-from beliefd.ledger.chain import Sealed, head_of
+from beliefd.kernel.values import Head
+from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.stores.base import Append, HeadMoved, Remembered, Snapshot, Store
 
 PATIENCE_SECONDS = 30.0

@@ -9,7 +9,7 @@ from typing import Any
 from beliefd.kernel.canonical import canonical
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import GraphRows, LinkRefused, LinkRow, NodeRow, in_order
-from beliefd.ledger.chain import head_of
+from beliefd.ledger.envelope import head_of
 from beliefd.stores.base import HeadMoved, Store
 from beliefd.testing.appends import batch, chain, entry, raises
 from beliefd.testing.promises import promise

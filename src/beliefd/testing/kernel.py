@@ -4,16 +4,19 @@ from typing import Any
 
 import msgspec
 
+from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.commands import Command, DeclareSession, Head
+from beliefd.kernel.commands import Command
 from beliefd.kernel.decide import decide
-from beliefd.kernel.events import Event, Refused
+from beliefd.kernel.event import Refused
+from beliefd.kernel.events import Event
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import Principal
-from beliefd.ledger.chain import Entry, Sealed, head_of, policy_hash, read, seal
+from beliefd.kernel.values import Head, Principal
+from beliefd.ledger.chain import policy_hash, seal
+from beliefd.ledger.envelope import Entry, Sealed, head_of, read
 from beliefd.ledger.replay import Position
 from beliefd.ledger.transfer import entry_lines, header_line
 from beliefd.testing.frozen import Clock

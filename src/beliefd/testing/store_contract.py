@@ -6,8 +6,8 @@ a store, and let pytest (or unittest-like runners that collect `test_*` methods)
 
 import asyncio
 
-from beliefd.kernel.commands import Head
-from beliefd.ledger.chain import Sealed, head_of
+from beliefd.kernel.values import Head
+from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.stores.base import (
     Adoption,
     Append,

@@ -5,23 +5,22 @@ For tests of stores, adapters and replays. Needs `hypothesis`, which beliefd its
 
 from typing import Any
 
-from beliefd.kernel.commands import (
-    MAX_SAFE_INTEGER,
-    Command,
+from beliefd.kernel.beliefs.commands import (
     DeclareConclusion,
     DeclareSession,
     Eliminate,
     EnterObligation,
-    Head,
     Merge,
     ReplicaElimination,
     RequestExit,
     RequestTermination,
     SessionOptions,
 )
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
+from beliefd.kernel.commands import Command
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy, TerminationPolicy
-from beliefd.kernel.values import OntologyBundle, Principal, Role
+from beliefd.kernel.values import Head, OntologyBundle, Principal, Role
 from beliefd.testing.world import ONTOLOGY
 
 try:

@@ -9,14 +9,16 @@ import msgspec
 from beliefd.client.requests import Request
 from beliefd.client.synchronous import Calls
 from beliefd.embedded import Embedded, send
+from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.commands import Command, DeclareSession
+from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import OntologyBundle, Principal, Role, Tier
-from beliefd.ledger.chain import Sealed, read, state_hash
+from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.replay import fold
+from beliefd.ledger.state_hash import state_hash
 from beliefd.protocol.claim_answers import ApprovalCard, DecidedApproval, JudgedBundle
 from beliefd.steward.expiry import expire_due
 from beliefd.steward.handle import Outcome, Steward
