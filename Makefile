@@ -1,6 +1,8 @@
 # The two commands: `make run` and `make test`. Everything they need is set up in .venv by themselves.
 PYTHON ?= python3
 BIN := .venv/bin
+# One worker per core; tests of one xdist_group stay together, the largest groups begin first.
+PYTEST := $(BIN)/python -m pytest -n logical --dist loadgroup
 
 .PHONY: help run test check bench setup lint types unit openapi reference clean
 
@@ -14,7 +16,7 @@ run: setup
 	$(BIN)/beliefd demo --port 8642 --data .beliefd
 
 test: setup lint types
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 check: setup lint types unit
 
@@ -30,7 +32,7 @@ types:
 	$(BIN)/mypy
 
 unit:
-	$(BIN)/python -m pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 openapi: setup
 	$(BIN)/python -m beliefd.http.openapi > api/openapi.yaml

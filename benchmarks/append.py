@@ -7,9 +7,10 @@ from uuid import UUID
 
 import beliefd
 from beliefd.embedded import AsyncEmbedded
+from beliefd.testing.world import ONTOLOGY
 from benchmarks import peer
 from benchmarks.figures import FASTER, Figure, Run, Target, alternate
-from benchmarks.workload import CALLERS, HYPOTHESES, JUSTIFICATION, ONTOLOGY, SOURCE, hypothesis
+from benchmarks.workload import CALLERS, HYPOTHESES, JUSTIFICATION, SOURCE, hypothesis
 
 
 def append(run: Run) -> list[Figure]:

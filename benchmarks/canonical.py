@@ -10,8 +10,9 @@ import rfc8785
 
 import beliefd
 from beliefd.kernel.canonical import canonical as ours
+from beliefd.testing.world import ONTOLOGY
 from benchmarks.figures import TIMES_FASTER, Figure, Run, alternate
-from benchmarks.workload import HYPOTHESES, JUSTIFICATION, ONTOLOGY, SOURCE
+from benchmarks.workload import HYPOTHESES, JUSTIFICATION, SOURCE
 
 
 def canonical(run: Run) -> list[Figure]:

@@ -17,10 +17,11 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.ledger.chain import policy_hash
 from beliefd.steward.tokens import LOCAL_AGENT
+from beliefd.testing.world import ONTOLOGY
 from benchmarks.figures import FASTER, Figure, Run, Target, alternate
 from benchmarks.http import loaded, serving
 from benchmarks.load import Load
-from benchmarks.workload import CALLERS, HYPOTHESES, ONTOLOGY
+from benchmarks.workload import CALLERS, HYPOTHESES
 
 CLAIMS: Final = 10
 # The rate limit would be what is measured: a thousand bundles a minute are a tenth of a second's work here.

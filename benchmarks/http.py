@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 
 from beliefd.client import Client
+from beliefd.testing.world import ONTOLOGY
 from benchmarks.figures import FASTER, Figure, Run, Target, alternate
 from benchmarks.load import Load
-from benchmarks.workload import CALLERS, HYPOTHESES, JUSTIFICATION, ONTOLOGY, SOURCE, hypothesis
+from benchmarks.workload import CALLERS, HYPOTHESES, JUSTIFICATION, SOURCE, hypothesis
 
 LISTENING = re.compile(r"http://127\.0\.0\.1:(\d+)")
 

@@ -5,8 +5,9 @@ import time
 
 import beliefd
 from beliefd.embedded import AsyncEmbedded
+from beliefd.testing.world import ONTOLOGY
 from benchmarks.figures import Figure, Run, Target, alternate
-from benchmarks.workload import CALLERS, HYPOTHESES, JUSTIFICATION, ONTOLOGY, SOURCE, hypothesis
+from benchmarks.workload import CALLERS, HYPOTHESES, JUSTIFICATION, SOURCE, hypothesis
 
 SHORT = 10
 

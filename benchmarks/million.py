@@ -13,10 +13,10 @@ from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import OntologyBundle
 from beliefd.steward.tokens import LOCAL_AGENT
+from beliefd.testing.world import ONTOLOGY
 from benchmarks.figures import Figure, Run, Target, alternate
-from benchmarks.workload import JUSTIFICATION, ONTOLOGY, SOURCE
+from benchmarks.workload import JUSTIFICATION, SOURCE
 
 AT_ONCE = 10
 BENCHMARK = "million"
@@ -32,13 +32,7 @@ def names(size: int) -> list[str]:
 
 
 def declaration(size: int) -> DeclareSession:
-    ontology = OntologyBundle(
-        hypothesis_space_id="bench",
-        hypothesis_version="1",
-        causal_graph_ref="graphstore://bench",
-        causal_graph_version="v1",
-    )
-    return DeclareSession(ontology=ontology, hypotheses=tuple(names(size)))
+    return DeclareSession(ontology=ONTOLOGY, hypotheses=tuple(names(size)))
 
 
 def _eliminate(run: Run, size: int) -> Figure:

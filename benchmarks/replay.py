@@ -9,9 +9,10 @@ from uuid import UUID
 import beliefd
 from beliefd.steward.write.positions import Positions
 from beliefd.stores.sqlite import SqliteStore
+from beliefd.testing.world import ONTOLOGY
 from benchmarks import peer
 from benchmarks.figures import TIMES_FASTER, Figure, Run, Target, alternate
-from benchmarks.workload import HYPOTHESES, JUSTIFICATION, ONTOLOGY, SOURCE, hypothesis
+from benchmarks.workload import HYPOTHESES, JUSTIFICATION, SOURCE, hypothesis
 
 AT_ONCE = 500
 

@@ -2,15 +2,7 @@
 
 from typing import Any, Final
 
-from beliefd.client.beliefs import Ontology
-
 CALLERS: Final = 64
-ONTOLOGY: Final[Ontology] = {
-    "hypothesis_space_id": "bench",
-    "hypothesis_version": "1",
-    "causal_graph_ref": "graphstore://bench",
-    "causal_graph_version": "v1",
-}
 HYPOTHESES: Final = [f"cause-{number:03}" for number in range(100)]
 SOURCE: Final = "oracle://probe"
 JUSTIFICATION: Final[dict[str, Any]] = {

@@ -22,7 +22,7 @@ from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.state_hash import state_hash
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.stores.memory import MemoryStore
-from beliefd.testing.frozen import frozen_outside
+from beliefd.testing.frozen import frozen_environment
 
 LOGS = Path(__file__).parent / "released-logs"
 ONTOLOGY = {
@@ -53,15 +53,15 @@ class Story:
 
     def __init__(self) -> None:
         self._store = MemoryStore()
-        self._outside = frozen_outside()
-        self._runtime = bootstrap(self._store, environment=self._outside)
+        self._environment = frozen_environment()
+        self._runtime = bootstrap(self._store, environment=self._environment)
         self.session_id = ""
 
     def by(self, principal: Principal) -> AsyncEmbedded:
         return AsyncEmbedded(self._runtime, principal)
 
     def under(self, policy: Policy) -> None:
-        self._runtime = bootstrap(self._store, policy, environment=self._outside)
+        self._runtime = bootstrap(self._store, policy, environment=self._environment)
 
     async def gone(self, source: str, observation: str, *names: str, **justification: Any) -> None:
         await self.by(AGENT).eliminate(
@@ -110,7 +110,7 @@ class Story:
 
     async def _replica(self) -> bytes:
         """The same session somewhere else, where something else was seen."""
-        elsewhere = AsyncEmbedded(bootstrap(MemoryStore(), environment=frozen_outside(lane=1)), ADMIN)
+        elsewhere = AsyncEmbedded(bootstrap(MemoryStore(), environment=frozen_environment(lane=1)), ADMIN)
         await elsewhere.import_ledger(await self.by(AGENT).export(self.session_id))
         for name in ("dns, or a typo", "network|partition"):
             await elsewhere.eliminate(

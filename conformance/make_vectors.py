@@ -27,7 +27,7 @@ from beliefd.kernel.values import OntologyBundle, Principal, Role
 from beliefd.ledger.chain import genesis_hash, seal
 from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.ledger.transfer import entry_lines, header_line
-from beliefd.testing.frozen import frozen_outside
+from beliefd.testing.frozen import frozen_environment
 
 HERE: Final = Path(__file__).parent
 PROTOCOL_TEXT: Final = HERE.parent / "BELIEF_PROTOCOL.md"
@@ -163,7 +163,7 @@ def small_ledger() -> list[str]:
         ),
         DeclareConclusion(conclusion_id="not the disk"),
     )
-    outside = frozen_outside()
+    outside = frozen_environment()
     session_id, session, entries = outside.new_id(), None, list[Sealed]()
     for command in commands:
         facts = Facts(

@@ -11,7 +11,9 @@ from tests.support.postgres import PostgresServer
 settings.register_profile("promises", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("promises")
 
-pytest.register_assert_rewrite("beliefd.testing.appends", "beliefd.testing.store_contract")
+pytest.register_assert_rewrite(
+    "beliefd.testing.appends", "beliefd.testing.store_contract", "beliefd.testing.world"
+)
 
 
 @pytest.fixture(scope="session")

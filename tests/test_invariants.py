@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 import beliefd
 from beliefd.embedded import Embedded
 from beliefd.steward.tokens import LOCAL_OPERATOR
+from beliefd.testing.world import ONTOLOGY
 
-ONTOLOGY = {
-    "hypothesis_space_id": "invariants",
-    "hypothesis_version": "1",
-    "causal_graph_ref": "graphstore://none",
-    "causal_graph_version": "v1",
-}
 hypothesis_ids = st.text("abc,| \u00e9\U0001f600", min_size=1, max_size=3)
 universes = st.lists(hypothesis_ids, min_size=1, max_size=8, unique=True)
 many = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -39,6 +39,8 @@ UNITS = {
     "surrogates": "\ud800",
 }
 
+pytestmark = pytest.mark.xdist_group("undisturbed")
+
 
 def cost(text: str) -> float:
     best = float("inf")

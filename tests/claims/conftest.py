@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from tests.claims.support import House
+from beliefd.testing.world import World
 
-Build = Callable[..., House]
+Build = Callable[..., World]
 
 
 @pytest.fixture(params=["memory", "sqlite"])
 def build(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Build]:
     """Makes houses on one store; all of them are closed in the end."""
-    made: list[House] = []
+    made: list[World] = []
 
-    def make(**given: Any) -> House:
+    def make(**given: Any) -> World:
         target = ":memory:" if request.param == "memory" else tmp_path / f"{len(made)}.db"
-        made.append(House(target, **given))
+        made.append(World(target, **given))
         return made[-1]
 
     yield make
@@ -27,5 +27,5 @@ def build(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Build]:
 
 
 @pytest.fixture
-def house(build: Build) -> House:
+def house(build: Build) -> World:
     return build()

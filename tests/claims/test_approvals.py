@@ -10,24 +10,21 @@ from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.values import Principal, Role
+from beliefd.testing.world import ANN, World, policy, refused
 from tests.claims.conftest import Build
 from tests.claims.support import (
-    ANN,
     GATE_NAMES,
-    House,
     bundle,
     claim,
     delete,
     hash_of,
     inbox_is_the_fold_of_all_ledgers,
     nothing_happens,
-    policy,
-    refused,
 )
 
 
 @pytest.mark.parametrize("tier", ["DELETE", "PRIVILEGE"])
-def test_an_approved_bundle_is_published_with_the_word_that_let_it(house: House, tier: str) -> None:
+def test_an_approved_bundle_is_published_with_the_word_that_let_it(house: World, tier: str) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, bundle(claim(tier)))
     assert (waiting.decision, waiting.audit_trail.gates_failed) == ("ESCALATE", ("human",))
@@ -54,7 +51,7 @@ def test_an_approved_bundle_is_published_with_the_word_that_let_it(house: House,
     inbox_is_the_fold_of_all_ledgers(house)
 
 
-def test_a_rejected_bundle_is_refused_with_the_word_that_stopped_it(house: House) -> None:
+def test_a_rejected_bundle_is_refused_with_the_word_that_stopped_it(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     decided = house.ann.reject(waiting, reason="no backup")
@@ -68,7 +65,7 @@ def test_a_rejected_bundle_is_refused_with_the_word_that_stopped_it(house: House
     inbox_is_the_fold_of_all_ledgers(house)
 
 
-def test_the_whole_way_is_readable_in_the_ledger(house: House) -> None:
+def test_the_whole_way_is_readable_in_the_ledger(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     house.ann.approve(waiting)
@@ -84,7 +81,7 @@ def as_dicts(events: Any) -> list[dict[str, Any]]:
     return [msgspec.json.decode(msgspec.json.encode(entry)) for entry in events]
 
 
-def test_modify_is_published_and_told_for_information(house: House) -> None:
+def test_modify_is_published_and_told_for_information(house: World) -> None:
     session = house.session()
     answer = house.agent.submit_claims(session, bundle(claim("MODIFY", value=0.6)))
     assert (answer.decision, answer.approval_id) == ("PUBLISH", None)
@@ -104,14 +101,14 @@ def test_modify_is_published_and_told_for_information(house: House) -> None:
 
 
 def test_policy_may_want_a_person_for_modify(build: Build) -> None:
-    house = build(rules=policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]}))
+    house = build(policy=policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]}))
     waiting = house.agent.submit_claims(house.session(), bundle(claim("MODIFY")))
     assert waiting.decision == "ESCALATE"
     assert house.ann.approve(waiting).outcome == "PUBLISH"
     assert house.ann.list_approvals(status="information").approvals == []
 
 
-def test_uncertainty_that_a_person_lets_pass_is_still_told(house: House) -> None:
+def test_uncertainty_that_a_person_lets_pass_is_still_told(house: World) -> None:
     waiting = house.agent.submit_claims(house.session(), bundle(claim(value=0.9)))
     assert (waiting.decision, waiting.audit_trail.gates_failed) == ("DEFER", ("uncertainty",))
     published = house.ann.approve(waiting).bundle
@@ -136,7 +133,7 @@ def test_the_proposer_decides_nothing(build: Build) -> None:
 def test_programs_approve_nothing_whatever_policy_names_them(build: Build, role: Role) -> None:
     robot = Principal(id="agent://robot", role=role, tier="PRIVILEGE")
     rule = {"roles": ["approver"], "principals": ["agent://robot"]}
-    house = build(rules=policy(approvals={"otherwise": rule}))
+    house = build(policy=policy(approvals={"otherwise": rule}))
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     for decision in ("APPROVED", "REJECTED"):
@@ -152,7 +149,7 @@ def test_who_may_approve_what_tier_is_policy(build: Build) -> None:
             "DELETE": {"roles": [], "principals": ["human://bob"]},
         }
     }
-    house = build(rules=policy(approvals=rules))
+    house = build(policy=policy(approvals=rules))
     session = house.session()
     access, removal = (
         house.agent.submit_claims(session, bundle(claim(tier))) for tier in ("PRIVILEGE", "DELETE")
@@ -166,7 +163,7 @@ def test_who_may_approve_what_tier_is_policy(build: Build) -> None:
     assert house.bob.approve(removal).outcome == "PUBLISH"
 
 
-def test_a_word_counts_for_the_exact_content_only(house: House) -> None:
+def test_a_word_counts_for_the_exact_content_only(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     other = house.agent.submit_claims(session, delete(id="other"))
@@ -180,7 +177,7 @@ def test_a_word_counts_for_the_exact_content_only(house: House) -> None:
 @pytest.mark.parametrize("first", ["APPROVED", "REJECTED", "MODIFIED"])
 @pytest.mark.parametrize("second", ["APPROVED", "REJECTED", "MODIFIED"])
 def test_a_decision_is_made_once_and_the_second_person_is_told_of_the_first(
-    house: House, first: str, second: str
+    house: World, first: str, second: str
 ) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
@@ -198,7 +195,7 @@ def test_a_decision_is_made_once_and_the_second_person_is_told_of_the_first(
     assert house.agent.show_claims(session, waiting.id) == published
 
 
-def test_a_decision_belongs_to_the_session_that_asked(house: House) -> None:
+def test_a_decision_belongs_to_the_session_that_asked(house: World) -> None:
     session, elsewhere = house.session(), house.session()
     waiting = house.agent.submit_claims(session, delete())
     command = DecideApproval(
@@ -211,7 +208,7 @@ def test_a_decision_belongs_to_the_session_that_asked(house: House) -> None:
     refused(Code.APPROVAL_NOT_FOUND, lambda: house.ann.decide_approval("apr-x", "APPROVED", content_hash="x"))
 
 
-def test_a_head_that_has_moved_stops_a_word_and_tells_what_was_decided(house: House) -> None:
+def test_a_head_that_has_moved_stops_a_word_and_tells_what_was_decided(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     card = house.ann.show_approval(str(waiting.approval_id))
@@ -221,7 +218,7 @@ def test_a_head_that_has_moved_stops_a_word_and_tells_what_was_decided(house: Ho
     assert (error.details or {})["decided_by"] == "human://bob"
 
 
-def test_claims_go_with_an_edit_and_only_with_it(house: House) -> None:
+def test_claims_go_with_an_edit_and_only_with_it(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     nothing_happens(house, session, Code.INVALID_REQUEST, lambda: house.ann.modify(waiting))

@@ -19,8 +19,9 @@ from beliefd.kernel.claims.bundle import (
 )
 from beliefd.protocol.wire import parse_object
 from beliefd.steward.handlers.claims import read_bundle
+from beliefd.testing.world import NOW, World
 from tests.claims.strategies import bundles, kebab
-from tests.claims.support import NOW, House, bundle, claim, hashed, pointer
+from tests.claims.support import bundle, claim, hashed, pointer
 
 BUNDLE_FIELDS = {
     "id",
@@ -153,7 +154,7 @@ def test_only_origin_statement_type_uncertainty_and_tier_must_be_given() -> None
 @settings(max_examples=25, deadline=None)
 @given(bundles())
 def test_what_was_submitted_is_what_the_ledger_gives_back(said: ClaimBundle) -> None:
-    with House() as house:
+    with World() as house:
         session = house.session()
         answer = house.agent.submit_claims(session, said)
         shown = house.agent.show_claims(session, answer.id)
@@ -179,7 +180,7 @@ def test_an_agent_cannot_write_its_own_approval() -> None:
             ],
         },
     )
-    with House() as house:
+    with World() as house:
         session = house.session()
         for answer in (house.agent.check_claims(forged), house.agent.submit_claims(session, forged)):
             assert answer.decision == "ESCALATE"

@@ -9,7 +9,8 @@ import pytest
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.steward.handlers.claims import read_bundle
-from tests.claims.support import NOW, House, bundle, claim, pointer, refused
+from beliefd.testing.world import NOW, World, refused
+from tests.claims.support import bundle, claim, pointer
 
 Step = str | int
 ENUMS: list[tuple[tuple[Step, ...], tuple[str, ...]]] = [
@@ -255,7 +256,7 @@ def test_a_bundle_has_bounds() -> None:
 
 @pytest.mark.parametrize("body", [{}, {"claims": "x"}, {"origin_agent": "a", "claims": [1]}])
 def test_nothing_is_recorded_of_what_cannot_be_read(body: dict[str, Any]) -> None:
-    with House() as house:
+    with World() as house:
         session = house.session()
         before = house.agent.audit_trace(session)
         refused(Code.INVALID_REQUEST, lambda: house.agent.submit_claims(session, body))
@@ -264,7 +265,7 @@ def test_nothing_is_recorded_of_what_cannot_be_read(body: dict[str, Any]) -> Non
 
 
 def test_a_lone_surrogate_is_refused_and_does_not_harm_the_session() -> None:
-    with House() as house:
+    with World() as house:
         session = house.session()
         refused(
             Code.INVALID_REQUEST,
@@ -276,7 +277,7 @@ def test_a_lone_surrogate_is_refused_and_does_not_harm_the_session() -> None:
 
 def test_the_longest_id_leaves_the_ledger_readable() -> None:
     """A claim without an id is named by the server; that name must fit where names are read back."""
-    with House() as house:
+    with World() as house:
         session = house.session()
         longest = "b" * 512
         house.agent.submit_claims(session, bundle(claim(id=None), id=longest))
@@ -285,7 +286,7 @@ def test_the_longest_id_leaves_the_ledger_readable() -> None:
 
 
 def test_an_edit_is_held_to_the_same_contract() -> None:
-    with House() as house:
+    with World() as house:
         waiting = house.agent.submit_claims(house.session(), bundle(claim("DELETE")))
         for edit, path in (
             ([claim(), claim()], "$.claims[1].id"),

@@ -6,22 +6,20 @@ import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Principal, Role
+from beliefd.testing.world import OTHER_AGENT, World, policy
 from tests.claims.conftest import Build
 from tests.claims.support import (
-    OTHER_AGENT,
     TIERS,
-    House,
     bundle,
     claim,
     delete,
     hash_of,
     inbox_is_the_fold_of_all_ledgers,
     nothing_happens,
-    policy,
 )
 
 
-def test_an_edit_is_a_new_proposal_that_somebody_else_must_approve(house: House) -> None:
+def test_an_edit_is_a_new_proposal_that_somebody_else_must_approve(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     edited = house.ann.modify(waiting, claim("DELETE", statement="delete last year's only"))
@@ -48,7 +46,7 @@ def test_an_edit_is_a_new_proposal_that_somebody_else_must_approve(house: House)
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_no_edit_gets_out_without_another_person(house: House, tier: str) -> None:
+def test_no_edit_gets_out_without_another_person(house: World, tier: str) -> None:
     """Not even one that no gate has anything against: a person was called for, and sees the edit."""
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
@@ -60,7 +58,7 @@ def test_no_edit_gets_out_without_another_person(house: House, tier: str) -> Non
     assert house.bob.approve(card).outcome == "PUBLISH"
 
 
-def test_an_edit_does_not_rise_above_the_tier_of_who_proposed_it(house: House) -> None:
+def test_an_edit_does_not_rise_above_the_tier_of_who_proposed_it(house: World) -> None:
     session = house.session()
     small = house.person(Principal(id="agent://small", role=Role.AGENT, tier="READ_ONLY"))
     waiting = small.submit_claims(session, bundle(claim("READ_ONLY", value=0.9)))
@@ -87,7 +85,7 @@ def test_what_nobody_may_approve_can_only_be_rejected(build: Build) -> None:
         "on_expiry": "escalate",
         "expires_seconds": 60,
     }
-    house = build(rules=policy(approvals=rules))
+    house = build(policy=policy(approvals=rules))
     session = house.session()
     waiting, again = (house.agent.submit_claims(session, delete(id=name)) for name in ("1", "2"))
     assert waiting.required_approvals == []
@@ -103,7 +101,7 @@ def test_what_nobody_may_approve_can_only_be_rejected(build: Build) -> None:
     assert house.agent.show_claims(session, again.id).decision == "REFUSE"
 
 
-def test_who_proposed_it_can_withdraw_it_and_nobody_else(house: House) -> None:
+def test_who_proposed_it_can_withdraw_it_and_nobody_else(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     for person in (house.ann, house.root, house.person(OTHER_AGENT)):
@@ -124,7 +122,7 @@ def test_who_proposed_it_can_withdraw_it_and_nobody_else(house: House) -> None:
     inbox_is_the_fold_of_all_ledgers(house)
 
 
-def test_a_new_version_supersedes_the_one_that_waits(house: House) -> None:
+def test_a_new_version_supersedes_the_one_that_waits(house: World) -> None:
     session = house.session()
     first = house.agent.submit_claims(session, delete(id="b"))
     second = house.agent.submit_claims(session, bundle(claim("DELETE", statement="less"), id="b"))
@@ -143,7 +141,7 @@ def test_a_new_version_supersedes_the_one_that_waits(house: House) -> None:
     inbox_is_the_fold_of_all_ledgers(house)
 
 
-def test_a_new_version_that_gates_refuse_takes_the_old_one_with_it(house: House) -> None:
+def test_a_new_version_that_gates_refuse_takes_the_old_one_with_it(house: World) -> None:
     session = house.session()
     house.agent.submit_claims(session, delete(id="b"))
     answer = house.agent.submit_claims(
@@ -153,7 +151,7 @@ def test_a_new_version_that_gates_refuse_takes_the_old_one_with_it(house: House)
     assert house.ann.list_approvals().approvals == []
 
 
-def test_nobody_supersedes_what_another_proposed(house: House) -> None:
+def test_nobody_supersedes_what_another_proposed(house: World) -> None:
     session = house.session()
     house.agent.submit_claims(session, delete(id="b"))
     other = house.person(OTHER_AGENT)
@@ -161,7 +159,7 @@ def test_nobody_supersedes_what_another_proposed(house: House) -> None:
 
 
 @pytest.mark.parametrize("decision", ["APPROVED", "REJECTED"])
-def test_a_decided_bundle_is_not_submitted_again(house: House, decision: str) -> None:
+def test_a_decided_bundle_is_not_submitted_again(house: World, decision: str) -> None:
     session = house.session()
     house.ann.decide(house.agent.submit_claims(session, delete(id="b")), decision)
     nothing_happens(house, session, Code.CONFLICT, lambda: house.agent.submit_claims(session, delete(id="b")))

@@ -20,21 +20,13 @@ from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash
 from beliefd.protocol.approvals import DecidedApproval
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.stores.base import Append, InboxRow
+from beliefd.testing.frozen import Clock
+from beliefd.testing.world import AGENT, World, policy, refused
 from tests.claims.conftest import Build
-from tests.claims.support import (
-    AGENT,
-    Clock,
-    House,
-    bundle,
-    claim,
-    delete,
-    inbox_is_the_fold_of_all_ledgers,
-    policy,
-    refused,
-)
+from tests.claims.support import bundle, claim, delete, inbox_is_the_fold_of_all_ledgers
 
 
-def publications(house: House, session: str, bundle_id: str) -> int:
+def publications(house: World, session: str, bundle_id: str) -> int:
     """How often a bundle got out, by the ledger."""
     found = 0
     for sealed in house.run(lambda: house.store.entries(session)):
@@ -49,7 +41,7 @@ def publications(house: House, session: str, bundle_id: str) -> int:
 
 
 def test_what_waits_still_waits_after_a_restart_and_can_be_decided(tmp_path: Path) -> None:
-    house = House(tmp_path / "beliefd.db")
+    house = World(tmp_path / "beliefd.db")
     session = house.session()
     waiting, partly, noted = (
         house.agent.submit_claims(session, bundle(claim(tier))) for tier in ("DELETE", "PRIVILEGE", "MODIFY")
@@ -70,7 +62,7 @@ def test_what_waits_still_waits_after_a_restart_and_can_be_decided(tmp_path: Pat
 
 
 def test_postgres_keeps_what_waits_too(postgres_url: str) -> None:
-    house = House(postgres_url, policy(approvals={"otherwise": {"required": 2}, "expires_seconds": 60}))
+    house = World(postgres_url, policy(approvals={"otherwise": {"required": 2}, "expires_seconds": 60}))
     session = house.session()
     waiting, late = (house.agent.submit_claims(session, delete()) for _ in range(2))
     house.ann.approve(waiting)
@@ -88,7 +80,7 @@ def test_postgres_keeps_what_waits_too(postgres_url: str) -> None:
 
 
 def test_the_first_of_two_words_outlasts_a_restart(tmp_path: Path) -> None:
-    house = House(tmp_path / "beliefd.db", policy(approvals={"otherwise": {"required": 2}}))
+    house = World(tmp_path / "beliefd.db", policy(approvals={"otherwise": {"required": 2}}))
     waiting = house.agent.submit_claims(house.session(), delete())
     house.ann.approve(waiting)
     with house.restarted() as again:
@@ -97,7 +89,7 @@ def test_the_first_of_two_words_outlasts_a_restart(tmp_path: Path) -> None:
 
 
 def test_time_that_passed_while_nobody_ran_counts(tmp_path: Path) -> None:
-    house = House(tmp_path / "beliefd.db", policy(approvals={"expires_seconds": 60}))
+    house = World(tmp_path / "beliefd.db", policy(approvals={"expires_seconds": 60}))
     waiting = house.agent.submit_claims(house.session(), delete())
     house.close()
     house.clock.advance(60)
@@ -107,7 +99,7 @@ def test_time_that_passed_while_nobody_ran_counts(tmp_path: Path) -> None:
 
 
 def test_approvals_and_grants_come_back_from_a_snapshot_as_they_were(tmp_path: Path) -> None:
-    house = House(tmp_path / "beliefd.db", policy(security={"rate_limit": 1_000_000}))
+    house = World(tmp_path / "beliefd.db", policy(security={"rate_limit": 1_000_000}))
     session = house.session()
     house.ann.give_grant(session, principal="agent://x", tiers=["MODIFY"], expires_in_seconds=60)
     waiting = house.agent.submit_claims(session, bundle(claim("DELETE", "FACT", value=0.6)))
@@ -126,7 +118,7 @@ def test_approvals_and_grants_come_back_from_a_snapshot_as_they_were(tmp_path: P
 @pytest.mark.slow
 def test_a_session_with_very_many_bundles_verifies(tmp_path: Path) -> None:
     """Past a thousand bundles state hashes are due less often; the verifier knows."""
-    with House(rules=policy(security={"rate_limit": 1_000_000})) as house:
+    with World(policy=policy(security={"rate_limit": 1_000_000})) as house:
         session = house.session()
         for _ in range(1_300):
             house.agent.submit_claims(session, bundle())
@@ -189,7 +181,7 @@ def test_of_two_people_at_once_one_wins_and_the_other_is_told_who(
 
 def test_two_servers_on_one_file_decide_once(tmp_path: Path) -> None:
     path, clock = tmp_path / "beliefd.db", Clock()
-    with House(path, clock=clock) as one, House(path, clock=clock) as two:
+    with World(path, clock=clock) as one, World(path, clock=clock) as two:
         session = one.session()
         for _ in range(5):
             waiting = one.agent.submit_claims(session, delete())
@@ -203,14 +195,14 @@ def test_two_servers_on_one_file_decide_once(tmp_path: Path) -> None:
 
 
 def test_two_first_words_at_once_are_two_words(build: Build) -> None:
-    house = build(rules=policy(approvals={"otherwise": {"required": 2}}))
+    house = build(policy=policy(approvals={"otherwise": {"required": 2}}))
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     results = at_once(lambda: house.ann.approve(waiting), lambda: house.bob.approve(waiting))
     assert sorted(str(result.outcome) for result in results) == ["None", "PUBLISH"]
 
 
-def test_an_item_decided_while_the_inbox_is_read_is_not_listed_as_pending(house: House) -> None:
+def test_an_item_decided_while_the_inbox_is_read_is_not_listed_as_pending(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     kept = house.agent.submit_claims(session, delete())
@@ -231,7 +223,7 @@ def test_an_item_decided_while_the_inbox_is_read_is_not_listed_as_pending(house:
 # -- retries ---------------------------------------------------------------------------------------
 
 
-def test_a_retried_submission_with_its_key_is_submitted_once(house: House) -> None:
+def test_a_retried_submission_with_its_key_is_submitted_once(house: World) -> None:
     session = house.session()
     first = house.agent.submit_claims(session, delete(), idempotency_key="k")
     second = house.agent.submit_claims(session, delete(), idempotency_key="k")
@@ -244,7 +236,7 @@ def test_a_retried_submission_with_its_key_is_submitted_once(house: House) -> No
     assert publications(house, session, first.id) == 1
 
 
-def test_a_retried_approval_with_its_key_has_one_effect(house: House) -> None:
+def test_a_retried_approval_with_its_key_has_one_effect(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     first = house.ann.approve(waiting, idempotency_key="k")
@@ -259,7 +251,7 @@ def test_a_retried_approval_with_its_key_has_one_effect(house: House) -> None:
     assert publications(house, session, waiting.id) == 1
 
 
-def test_a_retried_approval_without_a_key_has_one_effect_too(house: House) -> None:
+def test_a_retried_approval_without_a_key_has_one_effect_too(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     house.ann.approve(waiting)
@@ -269,7 +261,7 @@ def test_a_retried_approval_without_a_key_has_one_effect_too(house: House) -> No
     assert publications(house, session, waiting.id) == 1
 
 
-def test_a_refused_word_stays_refused_under_its_key(house: House) -> None:
+def test_a_refused_word_stays_refused_under_its_key(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     for _ in range(2):

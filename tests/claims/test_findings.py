@@ -23,7 +23,8 @@ from beliefd.steward.facts.finder import MAX_RUNNING, Attachments, Detector
 from beliefd.steward.handlers.claims import read_bundle
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore
-from tests.claims.support import AGENT, House, bundle, claim, pointer, policy, refused
+from beliefd.testing.world import AGENT, World, policy, refused
+from tests.claims.support import bundle, claim, pointer
 
 ROOT = Path(__file__).parents[2]
 PAPER = b"the paper, in full"
@@ -95,7 +96,7 @@ MISBEHAVING: list[Detector] = [
 
 @pytest.mark.parametrize("detector", MISBEHAVING, ids=lambda one: one.__name__)
 def test_a_detector_that_misbehaves_defers_the_bundle_and_is_recorded(detector: Detector) -> None:
-    with House(detector=detector, rules=policy(adversarial={"timeout_ms": 50})) as house:
+    with World(detector=detector, policy=policy(adversarial={"timeout_ms": 50})) as house:
         session = house.session()
         answer = house.agent.submit_claims(session, bundle())
         assert answer.decision == "DEFER"
@@ -118,7 +119,7 @@ def test_a_detector_that_works_is_asked_for_every_text_tier_and_trail() -> None:
         heard.append((list(texts), tier, list(trail)))
         return Threat(detector="listening", score=0.3)
 
-    with House(detector=listening) as house:
+    with World(detector=listening) as house:
         session = house.session()
         house.agent.submit_claims(session, bundle(claim("READ_ONLY")))
         house.person(Principal(id="agent://else", role=Role.AGENT)).submit_claims(session, bundle())
@@ -147,7 +148,7 @@ def test_hanging_detectors_are_bounded_and_others_go_on_when_they_come_back() ->
         let_go.wait()
         return Threat(detector="stuck")
 
-    with House(detector=stuck, rules=policy(adversarial={"timeout_ms": 10})) as house:
+    with World(detector=stuck, policy=policy(adversarial={"timeout_ms": 10})) as house:
         session = house.session()
         for _ in range(MAX_RUNNING + 4):
             assert house.agent.submit_claims(session, bundle()).decision == "DEFER"
@@ -165,10 +166,11 @@ def test_hanging_detectors_are_bounded_and_others_go_on_when_they_come_back() ->
 def test_a_hanging_detector_does_not_keep_the_process_from_ending() -> None:
     program = """
 import time
-from tests.claims.support import House, bundle, policy
+from beliefd.testing.world import World, policy
+from tests.claims.support import bundle
 def hangs(*_):
     time.sleep(3600)
-with House(detector=hangs, rules=policy(adversarial={"timeout_ms": 10})) as house:
+with World(detector=hangs, policy=policy(adversarial={"timeout_ms": 10})) as house:
     print(house.agent.submit_claims(house.session(), bundle()).decision)
 """
     done = subprocess.run(
@@ -183,7 +185,7 @@ def test_one_bundle_that_the_detector_chokes_on_does_not_hold_up_the_next() -> N
             raise ValueError
         return Threat(detector="picky")
 
-    with House(detector=picky) as house:
+    with World(detector=picky) as house:
         session = house.session()
         assert house.agent.submit_claims(session, bundle(claim(statement="choke"))).decision == "DEFER"
         assert house.agent.submit_claims(session, bundle()).decision == "PUBLISH"
@@ -193,14 +195,14 @@ def test_one_bundle_that_the_detector_chokes_on_does_not_hold_up_the_next() -> N
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
-def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     targets: dict[str, str | Path] = {"memory": ":memory:", "sqlite": tmp_path / "beliefd.db"}
     target: str | Path = targets.get(request.param) or request.getfixturevalue("postgres_url")
-    with House(target) as house:
+    with World(target) as house:
         yield house
 
 
-def corrupt(house: House, name: str, content: bytes) -> None:
+def corrupt(house: World, name: str, content: bytes) -> None:
     """Change stored bytes behind the store's back."""
     store = house.store
     if isinstance(store, MemoryStore):
@@ -212,7 +214,7 @@ def corrupt(house: House, name: str, content: bytes) -> None:
         import asyncpg
 
         async def change() -> None:
-            connection = await asyncpg.connect(house._target)
+            connection = await asyncpg.connect(house.target)
             await connection.execute("UPDATE content SET bytes = $1 WHERE sha256 = $2", content, name)
             await connection.close()
 
@@ -223,7 +225,7 @@ def sourced(digest: str = PAPER_HASH) -> dict[str, Any]:
     return bundle(claim("READ_ONLY", "FACT", evidence_pointers=[pointer(evidence_hash=digest)]))
 
 
-def test_stored_content_is_hashed_again_at_the_gate(stored: House) -> None:
+def test_stored_content_is_hashed_again_at_the_gate(stored: World) -> None:
     session = stored.session()
     kept = stored.agent.store_content(PAPER)
     assert (kept.sha256, kept.size) == (PAPER_HASH, len(PAPER))
@@ -239,12 +241,12 @@ def test_stored_content_is_hashed_again_at_the_gate(stored: House) -> None:
     assert stored.agent.verify(session).ok
 
 
-def test_content_that_is_not_at_hand_says_nothing(stored: House) -> None:
+def test_content_that_is_not_at_hand_says_nothing(stored: World) -> None:
     session = stored.session()
     assert stored.agent.submit_claims(session, sourced("ab" * 32)).decision == "PUBLISH"
 
 
-def test_content_corrupted_while_a_person_thinks_is_found_on_approval(stored: House) -> None:
+def test_content_corrupted_while_a_person_thinks_is_found_on_approval(stored: World) -> None:
     session = stored.session()
     stored.agent.store_content(PAPER)
     waiting = stored.agent.submit_claims(session, bundle({**sourced()["claims"][0], "risk_tier": "DELETE"}))
@@ -260,7 +262,7 @@ def test_content_corrupted_while_a_person_thinks_is_found_on_approval(stored: Ho
 
 def test_large_content_is_hashed_too() -> None:
     large = bytes(1024 * 1024)
-    with House() as house:
+    with World() as house:
         kept = house.agent.store_content(large)
         session = house.session()
         assert house.agent.submit_claims(session, sourced(kept.sha256)).decision == "PUBLISH"
@@ -269,7 +271,7 @@ def test_large_content_is_hashed_too() -> None:
 
 
 def test_empty_content_is_refused() -> None:
-    with House() as house:
+    with World() as house:
         refused(Code.INVALID_REQUEST, lambda: house.agent.store_content(b""))
 
 
@@ -278,7 +280,7 @@ def test_empty_content_is_refused() -> None:
 
 def test_the_tier_comes_from_the_principal_and_nowhere_else() -> None:
     small = Principal(id="agent://small", role=Role.AGENT, tier="WRITE_LIMITED")
-    with House() as house:
+    with World() as house:
         session = house.session()
         answer = house.person(small).submit_claims(
             session, bundle(claim("MODIFY"), origin_agent="agent://writer")
@@ -287,7 +289,7 @@ def test_the_tier_comes_from_the_principal_and_nowhere_else() -> None:
 
 
 def test_who_speaks_too_often_is_deferred_and_the_count_is_recorded() -> None:
-    with House(rules=policy(security={"rate_limit": 3, "rate_window_seconds": 3600})) as house:
+    with World(policy=policy(security={"rate_limit": 3, "rate_window_seconds": 3600})) as house:
         session, second = house.session(), house.session()
         for number in range(3):
             assert house.agent.submit_claims([session, second][number % 2], bundle()).decision == "PUBLISH"
@@ -307,7 +309,7 @@ def test_who_speaks_too_often_is_deferred_and_the_count_is_recorded() -> None:
 
 
 def test_an_approval_does_not_stumble_over_the_rate() -> None:
-    with House(rules=policy(security={"rate_limit": 1, "rate_window_seconds": 3600})) as house:
+    with World(policy=policy(security={"rate_limit": 1, "rate_window_seconds": 3600})) as house:
         session = house.session()
         house.agent.submit_claims(session, bundle())
         late = house.agent.submit_claims(session, bundle())
@@ -315,7 +317,7 @@ def test_an_approval_does_not_stumble_over_the_rate() -> None:
 
 
 def test_a_window_that_has_passed_counts_no_more() -> None:
-    with House(rules=policy(security={"rate_limit": 1, "rate_window_seconds": 1})) as house:
+    with World(policy=policy(security={"rate_limit": 1, "rate_window_seconds": 1})) as house:
         session = house.session()
         house.agent.submit_claims(session, bundle())
         assert house.agent.submit_claims(session, bundle()).decision == "DEFER"
@@ -331,7 +333,7 @@ def test_a_window_that_has_passed_counts_no_more() -> None:
 def test_a_call_that_loses_a_race_is_counted_once(tmp_path: Path) -> None:
     """Another process appends first; the bundle is decided again, and has still been submitted once."""
     rules = policy(security={"rate_limit": 2, "rate_window_seconds": 3600})
-    with House(tmp_path / "beliefd.db", rules) as one, House(tmp_path / "beliefd.db", rules) as two:
+    with World(tmp_path / "beliefd.db", rules) as one, World(tmp_path / "beliefd.db", rules) as two:
         session = one.session()
         two.state(session)
         one.ann.eliminate(session, source_id="s", observation_id="o", eliminated=["h1"], justification={})
@@ -344,7 +346,7 @@ def test_a_call_that_loses_a_race_is_counted_once(tmp_path: Path) -> None:
 
 def test_a_page_of_another_site_needs_policy_to_name_it() -> None:
     command = SubmitClaims(bundle=read_bundle(bundle()))
-    with House() as house:
+    with World() as house:
         session = house.session()
 
         def decision() -> str:

@@ -11,16 +11,9 @@ from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.errors import Code
 from beliefd.kernel.evolve import begin
 from beliefd.ledger.chain import genesis_hash
+from beliefd.testing.world import AGENT, World, policy, refused
 from tests.claims.conftest import Build
-from tests.claims.support import (
-    AGENT,
-    House,
-    bundle,
-    claim,
-    inbox_is_the_fold_of_all_ledgers,
-    policy,
-    refused,
-)
+from tests.claims.support import bundle, claim, inbox_is_the_fold_of_all_ledgers
 from tests.ledger.ledgers import Envelope, joined, parts, relinked
 
 Forge = Callable[[Envelope], None]
@@ -28,7 +21,7 @@ Forge = Callable[[Envelope], None]
 
 def story() -> bytes:
     """1 declared, 2 a DELETE waits, 3 its proposer is refused, 4 approved by another, 5 a second waits."""
-    with House(rules=policy(approvals={"expires_seconds": 3600})) as house:
+    with World(policy=policy(approvals={"expires_seconds": 3600})) as house:
         session = house.session()
         waiting = house.agent.submit_claims(session, bundle(claim("DELETE")))
         refused(Code.FORBIDDEN, lambda: house.agent.approve(waiting))
@@ -106,7 +99,7 @@ def ledger() -> bytes:
 
 
 def test_the_story_itself_is_taken(ledger: bytes) -> None:
-    with House() as house:
+    with World() as house:
         assert house.root.import_ledger(ledger).events == 5
 
 
@@ -118,7 +111,7 @@ def test_a_forged_ledger_is_refused_at_the_forged_event(
     forged = copy.deepcopy(entries)
     forge(forged[seq - 1])
     export = joined(*relinked(header, forged, seq))
-    with House() as house:
+    with World() as house:
         error = refused(Code.LEDGER_BROKEN, lambda: house.root.import_ledger(export))
         assert (error.details or {})["seq"] == seq
         assert house.rows() == []
@@ -127,14 +120,14 @@ def test_a_forged_ledger_is_refused_at_the_forged_event(
 def test_a_ledger_whose_submission_is_gone_is_refused(ledger: bytes) -> None:
     header, entries = parts(ledger)
     export = joined(*relinked(header, [entry for entry in entries if entry["seq"] != 2], 2))
-    with House() as house:
+    with World() as house:
         refused(Code.LEDGER_BROKEN, lambda: house.root.import_ledger(export))
 
 
 def test_a_ledger_whose_approval_is_gone_leaves_the_bundle_waiting(ledger: bytes) -> None:
     header, entries = parts(ledger)
     export = joined(*relinked(header, [entry for entry in entries if entry["seq"] != 4], 4))
-    with House() as house:
+    with World() as house:
         house.root.import_ledger(export)
         assert len(house.ann.list_approvals().approvals) == 2
 
@@ -146,7 +139,7 @@ def test_a_foreign_ledger_cannot_take_over_what_waits_here(build: Build) -> None
     waiting = house.agent.submit_claims(session, bundle(claim("DELETE")))
     house.state(session)
     before = house.root.export(session)
-    with House() as forger:
+    with World() as forger:
         forger.root.import_ledger(before)
         forger.clock._ids = 1_000
         forger.ann.reject(waiting)

@@ -15,7 +15,9 @@ from beliefd.kernel.claims.threat import Signal, Threat
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.handlers.claims import read_bundle
-from tests.claims.support import AGENT, GATE_NAMES, NOW, START, TIERS, bundle, claim, pointer, policy
+from beliefd.testing.frozen import START
+from beliefd.testing.world import AGENT, NOW, policy
+from tests.claims.support import GATE_NAMES, TIERS, bundle, claim, pointer
 
 PAPER = hashlib.sha256(b"paper").hexdigest()
 DAY = 24 * 3600

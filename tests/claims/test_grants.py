@@ -7,16 +7,17 @@ import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Principal, Role
+from beliefd.testing.world import AGENT, OTHER_AGENT, Person, World, policy, refused
 from tests.claims.conftest import Build
-from tests.claims.support import AGENT, OTHER_AGENT, House, Person, bundle, claim, policy, refused
+from tests.claims.support import bundle, claim
 
 ALL = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"]
 
 
 @pytest.fixture
-def house(build: Build) -> House:
+def house(build: Build) -> World:
     """Where MODIFY needs a person."""
-    return build(rules=policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]}))
+    return build(policy=policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]}))
 
 
 def grant(person: Person, session: str, **changes: Any) -> str:
@@ -28,7 +29,7 @@ def modify(person: Person, session: str) -> str:
     return person.submit_claims(session, bundle(claim("MODIFY"))).decision
 
 
-def test_a_grant_stands_for_a_person_and_says_so(house: House) -> None:
+def test_a_grant_stands_for_a_person_and_says_so(house: World) -> None:
     session = house.session()
     assert modify(house.agent, session) == "ESCALATE"
     name = grant(house.ann, session)
@@ -43,7 +44,7 @@ def test_a_grant_stands_for_a_person_and_says_so(house: House) -> None:
     assert house.agent.verify(session).ok
 
 
-def test_a_grant_is_for_one_principal_and_one_session(house: House) -> None:
+def test_a_grant_is_for_one_principal_and_one_session(house: World) -> None:
     session, elsewhere = house.session(), house.session()
     grant(house.ann, session)
     assert modify(house.person(OTHER_AGENT), session) == "ESCALATE"
@@ -52,7 +53,7 @@ def test_a_grant_is_for_one_principal_and_one_session(house: House) -> None:
 
 
 def test_a_grant_is_for_the_tiers_it_names(build: Build) -> None:
-    house = build(rules=policy(approvals={"require_human": ALL}))
+    house = build(policy=policy(approvals={"require_human": ALL}))
     session = house.session()
     grant(house.ann, session, tiers=["WRITE_LIMITED"])
     assert modify(house.agent, session) == "ESCALATE"
@@ -62,7 +63,7 @@ def test_a_grant_is_for_the_tiers_it_names(build: Build) -> None:
 
 
 @pytest.mark.parametrize("tier", ["DELETE", "PRIVILEGE"])
-def test_nobody_can_grant_delete_or_privilege(house: House, tier: str) -> None:
+def test_nobody_can_grant_delete_or_privilege(house: World, tier: str) -> None:
     session = house.session()
     refused(Code.FORBIDDEN, lambda: grant(house.root, session, tiers=["MODIFY", tier]))
     grant(house.root, session)
@@ -72,7 +73,7 @@ def test_nobody_can_grant_delete_or_privilege(house: House, tier: str) -> None:
     assert shown.uses == 0
 
 
-def test_a_grant_ends_with_its_time(house: House) -> None:
+def test_a_grant_ends_with_its_time(house: World) -> None:
     session = house.session()
     grant(house.ann, session)
     house.clock.advance(59.999999)
@@ -81,7 +82,7 @@ def test_a_grant_ends_with_its_time(house: House) -> None:
     assert modify(house.agent, session) == "ESCALATE"
 
 
-def test_a_grant_ends_with_its_uses_and_only_what_was_published_counts(house: House) -> None:
+def test_a_grant_ends_with_its_uses_and_only_what_was_published_counts(house: World) -> None:
     session = house.session()
     grant(house.ann, session, max_uses=2)
     vague = bundle(claim("MODIFY", value=0.9))
@@ -89,7 +90,7 @@ def test_a_grant_ends_with_its_uses_and_only_what_was_published_counts(house: Ho
     assert [modify(house.agent, session) for _ in range(3)] == ["PUBLISH", "PUBLISH", "ESCALATE"]
 
 
-def test_a_revoked_grant_ends_at_once(house: House) -> None:
+def test_a_revoked_grant_ends_at_once(house: World) -> None:
     session = house.session()
     name = grant(house.ann, session)
     for program in (house.agent, house.person(OTHER_AGENT)):
@@ -104,7 +105,7 @@ def test_a_revoked_grant_ends_at_once(house: House) -> None:
 
 def test_only_who_may_approve_a_tier_may_grant_it(build: Build) -> None:
     rules = {"require_human": ALL, "approvers": {"MODIFY": {"roles": ["admin"]}}}
-    house = build(rules=policy(approvals=rules))
+    house = build(policy=policy(approvals=rules))
     session = house.session()
     refused(Code.FORBIDDEN, lambda: grant(house.ann, session))
     grant(house.ann, session, tiers=["READ_ONLY"])
@@ -114,20 +115,20 @@ def test_only_who_may_approve_a_tier_may_grant_it(build: Build) -> None:
         refused(Code.FORBIDDEN, partial(grant, program, session, tiers=["READ_ONLY"]))
 
 
-def test_nobody_grants_to_themselves(house: House) -> None:
+def test_nobody_grants_to_themselves(house: World) -> None:
     session = house.session()
     refused(Code.FORBIDDEN, lambda: grant(house.ann, session, principal="human://ann"))
 
 
 def test_one_person_s_grant_does_not_stand_for_two(build: Build) -> None:
     two = {"require_human": ALL, "approvers": {"MODIFY": {"required": 2}}}
-    house = build(rules=policy(approvals=two))
+    house = build(policy=policy(approvals=two))
     session = house.session()
     refused(Code.FORBIDDEN, lambda: grant(house.root, session))
 
 
 @pytest.mark.parametrize("rule", [{"required": 2}, {"roles": []}])
-def test_a_grant_does_not_outlive_a_stricter_policy(house: House, rule: dict[str, Any]) -> None:
+def test_a_grant_does_not_outlive_a_stricter_policy(house: World, rule: dict[str, Any]) -> None:
     session = house.session()
     grant(house.ann, session)
     house.steward.in_force.adopt(
@@ -148,7 +149,7 @@ def test_a_grant_does_not_outlive_a_stricter_policy(house: House, rule: dict[str
         ({"principal": ""}, "$.principal"),
     ],
 )
-def test_a_grant_has_bounds(house: House, changes: dict[str, Any], path: str) -> None:
+def test_a_grant_has_bounds(house: World, changes: dict[str, Any], path: str) -> None:
     session = house.session()
     error = refused(Code.INVALID_REQUEST, lambda: grant(house.ann, session, **changes))
     assert error.details == {"path": path}

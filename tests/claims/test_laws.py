@@ -35,12 +35,13 @@ from beliefd.kernel.policy import (
     UncertaintyPolicy,
 )
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import OntologyBundle, Principal, Role
+from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash, seal
 from beliefd.ledger.envelope import command_of, head_of, read
 from beliefd.ledger.state_hash import state_hash
+from beliefd.testing.world import ONTOLOGY
 from tests.claims.strategies import bundles, claims, texts, tiers, units
-from tests.claims.support import ONTOLOGY, TIERS
+from tests.claims.support import TIERS
 
 principals = st.builds(
     Principal,
@@ -125,8 +126,7 @@ def commands(session: Session) -> st.SearchStrategy[Command]:
 
 
 def begun() -> Session:
-    ontology = msgspec.convert(ONTOLOGY, OntologyBundle)
-    return begin("s", DeclareSession(ontology=ontology, hypotheses=("h1", "h2")))
+    return begin("s", DeclareSession(ontology=ONTOLOGY, hypotheses=("h1", "h2")))
 
 
 @settings(deadline=None, suppress_health_check=list(HealthCheck))

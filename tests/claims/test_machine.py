@@ -14,17 +14,11 @@ from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.state_hash import state_hash
+from beliefd.testing.frozen import START
+from beliefd.testing.world import World, policy
 from tests.claims.auditor import audit
 from tests.claims.model import Heard, Item, Model, Moment
-from tests.claims.support import (
-    START,
-    House,
-    bundle,
-    claim,
-    inbox_is_the_fold_of_all_ledgers,
-    pointer,
-    policy,
-)
+from tests.claims.support import bundle, claim, inbox_is_the_fold_of_all_ledgers, pointer
 
 T = TypeVar("T")
 SMALL = Principal(id="agent://small", role=Role.AGENT, tier="MODIFY")
@@ -98,7 +92,7 @@ class Claims(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.house = House(rules=POLICIES[0], detector=self.detector)
+        self.house = World(policy=POLICIES[0], detector=self.detector)
         self.session = ""
         self.model = Model()
         self.threat: float | None = 0.0

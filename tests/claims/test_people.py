@@ -9,26 +9,23 @@ from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.values import Principal, Role
+from beliefd.testing.world import ANN, NOW, World, policy
 from tests.claims.conftest import Build
 from tests.claims.support import (
-    ANN,
     GATE_NAMES,
-    NOW,
-    House,
     alarmed,
     bundle,
     claim,
     delete,
     inbox_is_the_fold_of_all_ledgers,
     nothing_happens,
-    policy,
 )
 
 TWO = {"approvers": {"DELETE": {"required": 2}}}
 
 
 def test_two_required_approvals_take_two_people(build: Build) -> None:
-    house = build(rules=policy(approvals=TWO))
+    house = build(policy=policy(approvals=TWO))
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     first = house.ann.approve(waiting, reason="one")
@@ -49,7 +46,7 @@ def test_two_required_approvals_take_two_people(build: Build) -> None:
 
 
 def test_one_no_is_enough_even_after_a_yes(build: Build) -> None:
-    house = build(rules=policy(approvals=TWO))
+    house = build(policy=policy(approvals=TWO))
     session = house.session()
     for person in (house.bob, house.ann):
         waiting = house.agent.submit_claims(session, delete())
@@ -144,7 +141,7 @@ def test_a_stricter_rule_about_people_holds_for_what_waits_already(build: Build)
 
 
 def test_a_looser_rule_about_people_does_not_open_what_waits_already(build: Build) -> None:
-    house = build(rules=policy(approvals={"approvers": {"DELETE": {"roles": ["admin"], "required": 2}}}))
+    house = build(policy=policy(approvals={"approvers": {"DELETE": {"roles": ["admin"], "required": 2}}}))
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     house.steward.in_force.adopt(policy())
@@ -162,7 +159,7 @@ def test_a_rule_that_names_nobody_any_more_closes_what_waits_already(build: Buil
     assert house.ann.reject(waiting).outcome == "REFUSE"
 
 
-def test_a_session_does_not_end_over_what_waits(house: House) -> None:
+def test_a_session_does_not_end_over_what_waits(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     for force in (False, True):
@@ -172,7 +169,7 @@ def test_a_session_does_not_end_over_what_waits(house: House) -> None:
     assert house.root.request_termination(session, context={"force": True}).approved
 
 
-def test_a_terminated_session_takes_no_claims_and_its_notices_bother_nobody(house: House) -> None:
+def test_a_terminated_session_takes_no_claims_and_its_notices_bother_nobody(house: World) -> None:
     session = house.session()
     house.agent.submit_claims(session, bundle(claim("MODIFY")))
     assert house.root.request_termination(session, context={"force": True}).approved
@@ -188,7 +185,7 @@ def test_a_terminated_session_takes_no_claims_and_its_notices_bother_nobody(hous
     inbox_is_the_fold_of_all_ledgers(house)
 
 
-def test_commands_past_the_handlers_are_judged_alike(house: House) -> None:
+def test_commands_past_the_handlers_are_judged_alike(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())
     withdrawal = WithdrawApproval(approval_id=str(waiting.approval_id))

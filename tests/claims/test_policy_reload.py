@@ -22,7 +22,8 @@ from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.tokens import create_token
 from beliefd.steward.write.steward import Steward
 from beliefd.stores.memory import MemoryStore
-from tests.claims.support import House, bundle, claim, policy
+from beliefd.testing.world import World, policy
+from tests.claims.support import bundle, claim
 
 STRICT = "uncertainty:\n  explain_above: 0.1\n  defer_above: 0.2\n"
 
@@ -161,7 +162,7 @@ def test_a_file_replaced_by_another_is_adopted(tmp_path: Path, monkeypatch: pyte
 def test_a_steward_decides_under_the_file_as_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text("{}")
-    with House() as house:
+    with World() as house:
         session = house.session()
 
         async def story() -> str:

@@ -12,26 +12,18 @@ from beliefd.kernel.event import Refused
 from beliefd.ledger.envelope import read
 from beliefd.steward.effects.expiry import CLOCKWORK
 from beliefd.stores.base import InboxRow
+from beliefd.testing.world import World, policy, refused
 from tests.claims.conftest import Build
-from tests.claims.support import (
-    GATE_NAMES,
-    House,
-    bundle,
-    claim,
-    delete,
-    inbox_is_the_fold_of_all_ledgers,
-    policy,
-    refused,
-)
+from tests.claims.support import GATE_NAMES, bundle, claim, delete, inbox_is_the_fold_of_all_ledgers
 
 HOUR = 3600
 
 
 def expiring(on_expiry: str, **more: Any) -> dict[str, Any]:
-    return {"rules": policy(approvals={"expires_seconds": HOUR, "on_expiry": on_expiry, **more})}
+    return {"policy": policy(approvals={"expires_seconds": HOUR, "on_expiry": on_expiry, **more})}
 
 
-def last_event(house: House, session: str) -> Any:
+def last_event(house: World, session: str) -> Any:
     return read(house.run(lambda: house.store.entries(session))[-1].record).delta
 
 

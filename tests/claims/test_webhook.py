@@ -20,7 +20,8 @@ import pytest
 from beliefd.kernel.errors import Code
 from beliefd.steward.effects import webhook
 from beliefd.steward.effects.webhook import Webhook, secret_from
-from tests.claims.support import House, bundle, claim, policy, refused
+from beliefd.testing.world import World, policy, refused
+from tests.claims.support import bundle, claim
 
 PATIENCE_SECONDS = 30
 
@@ -77,7 +78,7 @@ def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
 
 
 @contextmanager
-def telling(house: House, url: str, key: bytes = bytes(32)) -> Iterator[None]:
+def telling(house: World, url: str, key: bytes = bytes(32)) -> Iterator[None]:
     """A webhook at work beside the house's other callers."""
 
     async def start() -> "asyncio.Task[None]":
@@ -95,11 +96,11 @@ def telling(house: House, url: str, key: bytes = bytes(32)) -> Iterator[None]:
         house.run(stop)
 
 
-def untold(house: House) -> int:
+def untold(house: World) -> int:
     return len(house.run(lambda: house.store.inbox_untold(100)))
 
 
-def delete(house: House, session: str) -> str:
+def delete(house: World, session: str) -> str:
     return str(house.agent.submit_claims(session, bundle(claim("DELETE"))).approval_id)
 
 
@@ -112,7 +113,7 @@ def standard_webhooks_signature(secret: str, message_id: str, timestamp: str, bo
 
 def test_a_new_approval_is_told_and_signed(receiver: Receiver, tmp_path: Path) -> None:
     secret_file = tmp_path / "webhook.key"
-    with House() as house, telling(house, receiver.url, secret_from(secret_file)):
+    with World() as house, telling(house, receiver.url, secret_from(secret_file)):
         session = house.session()
         approval_id = delete(house, session)
         receiver.wait(1)
@@ -145,7 +146,7 @@ def test_every_field_is_under_the_signature(tmp_path: Path) -> None:
 
 
 def test_only_what_waits_is_told_and_only_once(receiver: Receiver) -> None:
-    with House(rules=policy(approvals={"otherwise": {"required": 2}})) as house:
+    with World(policy=policy(approvals={"otherwise": {"required": 2}})) as house:
         session = house.session()
         with telling(house, receiver.url):
             house.agent.submit_claims(session, bundle())
@@ -163,7 +164,7 @@ def test_only_what_waits_is_told_and_only_once(receiver: Receiver) -> None:
 @pytest.mark.parametrize("status", [500, 503, 429, 400, 302])
 def test_what_is_not_taken_is_told_again(receiver: Receiver, status: int) -> None:
     receiver.answer = lambda _: status if len(receiver.heard) < 3 else 200
-    with House() as house, telling(house, receiver.url):
+    with World() as house, telling(house, receiver.url):
         approval_id = delete(house, house.session())
         until(lambda: untold(house) == 0)
     assert receiver.ids() == [approval_id] * 3
@@ -175,7 +176,7 @@ def test_one_message_that_is_never_taken_holds_up_no_other(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhook, "AT_ONCE", 2)
-    with House() as house:
+    with World() as house:
         bad = [house.session() for _ in range(3)]
         receiver.answer = lambda told: 500 if told["session_id"] in bad else 200
         for session in bad:
@@ -188,7 +189,7 @@ def test_one_message_that_is_never_taken_holds_up_no_other(
 
 def test_a_receiver_that_is_down_is_told_when_it_is_back(receiver: Receiver) -> None:
     receiver.close()
-    with House() as house, telling(house, receiver.url):
+    with World() as house, telling(house, receiver.url):
         approval_id = delete(house, house.session())
         time.sleep(0.1)
         assert untold(house) == 1
@@ -200,7 +201,7 @@ def test_a_receiver_that_is_down_is_told_when_it_is_back(receiver: Receiver) -> 
 
 def test_what_was_not_told_before_a_restart_is_told_after_it(receiver: Receiver, tmp_path: Path) -> None:
     receiver.answer = lambda _: 500
-    house = House(tmp_path / "beliefd.db")
+    house = World(tmp_path / "beliefd.db")
     approval_id = delete(house, house.session())
     with telling(house, receiver.url):
         receiver.wait(1)
@@ -218,7 +219,7 @@ def test_what_was_not_told_before_a_restart_is_told_after_it(receiver: Receiver,
 
 
 def test_a_crash_between_telling_and_remembering_tells_again(receiver: Receiver, tmp_path: Path) -> None:
-    house = House(tmp_path / "beliefd.db")
+    house = World(tmp_path / "beliefd.db")
     approval_id = delete(house, house.session())
 
     async def crash(approval_id: str) -> None:
@@ -233,7 +234,7 @@ def test_a_crash_between_telling_and_remembering_tells_again(receiver: Receiver,
 
 
 def test_a_ledger_that_cannot_be_read_does_not_end_the_telling(receiver: Receiver) -> None:
-    with House() as house:
+    with World() as house:
         broken, whole = house.session(), house.session()
         lost = delete(house, broken)
         store: Any = house.store
@@ -249,7 +250,7 @@ def test_a_ledger_that_cannot_be_read_does_not_end_the_telling(receiver: Receive
 
 @pytest.mark.parametrize("url", ["", "nowhere", "ftp://a/b", "http://", "file:///etc/passwd", "http://[::1"])
 def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
-    with House() as house:
+    with World() as house:
         refused(Code.INVALID_REQUEST, lambda: Webhook(house.store, house.steward.positions, url, bytes(32)))
 
 

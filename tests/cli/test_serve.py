@@ -33,7 +33,7 @@ def serving(*arguments: str | Path) -> Iterator[tuple[str, "subprocess.Popen[str
 
 def test_it_prints_where_it_listens_once_it_answers(data: Path) -> None:
     with serving("--data", data) as (url, _):
-        response = httpx.get(f"{url}/healthz")
+        response = httpx.get(f"{url}/healthz", verify=False)
         assert response.json()["status"] == "ok"
         assert "server" not in response.headers
         assert stat.S_IMODE(data.stat().st_mode) == 0o700
@@ -42,7 +42,7 @@ def test_it_prints_where_it_listens_once_it_answers(data: Path) -> None:
 
 def test_the_webhook_key_is_kept_beside_a_store_that_is_elsewhere(data: Path, postgres_url: str) -> None:
     with serving("--data", data, "--store", postgres_url, "--webhook", "http://127.0.0.1:1/") as (url, _):
-        assert httpx.get(f"{url}/healthz").is_success
+        assert httpx.get(f"{url}/healthz", verify=False).is_success
         assert stat.S_IMODE((data / "webhook.key").stat().st_mode) == 0o600
 
 
@@ -50,7 +50,7 @@ def test_the_webhook_key_is_kept_beside_a_store_that_is_elsewhere(data: Path, po
 def test_being_told_to_stop_is_not_a_failure_even_with_listeners(data: Path, how: signal.Signals) -> None:
     with serving("--data", data) as (url, server):
         made = answer("session", "declare", "a", "b", "--url", url)["session_id"]
-        with httpx.stream("GET", f"{url}/v1/sessions/{made}/events") as feed:
+        with httpx.stream("GET", f"{url}/v1/sessions/{made}/events", verify=False) as feed:
             lines = feed.iter_lines()
             assert next(lines).startswith(":")
             server.send_signal(how)
@@ -77,7 +77,7 @@ def test_other_machines_are_let_in_only_with_tokens(data: Path) -> None:
     beliefd("token", "create", "--name", "ops", "--role", "admin", "--data", data)
     with serving("--host", "0.0.0.0", "--data", data) as (url, _):
         local = url.replace("0.0.0.0", "127.0.0.1")
-        assert httpx.get(f"{local}/v1/sessions").status_code == 401
+        assert httpx.get(f"{local}/v1/sessions", verify=False).status_code == 401
 
 
 def test_an_unknown_host_is_bad_input(data: Path) -> None:
@@ -229,11 +229,11 @@ def test_a_token_is_shown_once_listed_without_its_secret_and_revoked(data: Path)
     assert token_id in beliefd("token", "list", "--data", data).stdout
     with serving("--data", data) as (url, _):
         header = {"Authorization": f"Bearer {secret}"}
-        assert httpx.get(f"{url}/v1/sessions", headers=header).status_code == 200
+        assert httpx.get(f"{url}/v1/sessions", headers=header, verify=False).status_code == 200
         assert answer("token", "revoke", token_id, "--data", data) == {"revoked": token_id}
         assert beliefd("token", "revoke", token_id, "--data", data).exit_code == 2
     with serving("--data", data) as (url, _):
-        assert httpx.get(f"{url}/v1/sessions", headers=header).status_code == 401
+        assert httpx.get(f"{url}/v1/sessions", headers=header, verify=False).status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_everything_works_on_postgresql_too(tmp_path: Path, postgres_url: str) -
     assert beliefd("token", "create", "--name", "bot", "--role", "agent", *at).exit_code == 0
     made = answer("session", "declare", "a", "b", *at)["session_id"]
     with serving(*at, "--data", tmp_path / "unused") as (url, _):
-        assert httpx.get(f"{url}/v1/sessions/{made}").status_code == 401
+        assert httpx.get(f"{url}/v1/sessions/{made}", verify=False).status_code == 401
     assert answer("audit", "verify", made, *at)["ok"] is True
     assert beliefd("doctor", *at).exit_code == 0
     assert not (tmp_path / "unused").exists()

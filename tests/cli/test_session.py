@@ -9,15 +9,10 @@ import pytest
 
 import beliefd as library
 from beliefd.cli.output import console
+from beliefd.testing.world import ONTOLOGY_JSON
 from tests.cli.runner import answer, beliefd, in_terminal
 
 BY = ("--source", "human://alice", "--observation", "o1")
-ONTOLOGY = {
-    "hypothesis_space_id": "s",
-    "hypothesis_version": "1",
-    "causal_graph_ref": "g",
-    "causal_graph_version": "1",
-}
 
 
 def test_a_session_from_declaration_to_termination(data: Path, session: str) -> None:
@@ -75,12 +70,12 @@ def test_json_is_the_answer_and_nothing_else(data: Path, session: str) -> None:
 
 @pytest.mark.parametrize("name", ["body.json", "body.yaml"])
 def test_a_session_is_declared_from_a_file(data: Path, tmp_path: Path, name: str) -> None:
-    body = {"hypotheses": ["x", "y"], "ontology": ONTOLOGY, "metadata": {"ticket": 7}}
+    body = {"hypotheses": ["x", "y"], "ontology": ONTOLOGY_JSON, "metadata": {"ticket": 7}}
     path = tmp_path / name
     path.write_text(json.dumps(body))
     snapshot = answer("session", "declare", "--file", path, "--data", data)["snapshot"]
     assert (snapshot["survivors"], snapshot["metadata"]) == (["x", "y"], {"ticket": 7})
-    assert snapshot["ontology"] == ONTOLOGY
+    assert snapshot["ontology"] == ONTOLOGY_JSON
 
 
 @pytest.mark.parametrize("text", ["- x\n- y\n", '["x", "y"]'])
@@ -97,7 +92,7 @@ def test_a_session_is_declared_from_stdin(data: Path, text: str) -> None:
         ('{"hypotheses": ["x"], "hypotheses": ["y"]}', "hypotheses"),
         ("hypotheses: [x]\nhypotheses: [y]\n", "key `hypotheses` appears twice"),
         (json.dumps({"hypotheses": ["x"]}), "$.ontology"),
-        (json.dumps({"hypotheses": ["x"], "ontology": ONTOLOGY, "hue": 1}), "$.hue"),
+        (json.dumps({"hypotheses": ["x"], "ontology": ONTOLOGY_JSON, "hue": 1}), "$.hue"),
         ('{"hypotheses": [1]}', "$.hypotheses[0]"),
         ("a: [1", "not YAML"),
         ("!!python/object/apply:os.getcwd []", "not YAML"),

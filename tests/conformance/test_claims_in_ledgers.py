@@ -1,7 +1,8 @@
 """Claims, approvals and grants stand in the same ledgers: the second language folds and hashes them, too."""
 
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
-from tests.claims.support import AGENT, House, bundle, claim, policy
+from beliefd.testing.world import AGENT, World, policy
+from tests.claims.support import bundle, claim
 from tests.conformance.node import verify_with_node
 from tests.ledger.ledgers import edited, joined, parts, relinked
 
@@ -16,7 +17,7 @@ RULES = policy(
 
 def ledger() -> bytes:
     """Every kind of claim event, and enough events for two state hashes."""
-    with House(rules=RULES) as house:
+    with World(policy=RULES) as house:
         session = house.session()
         agent, ann = house.agent, house.ann
         agent.submit_claims(session, bundle(claim("READ_ONLY")))

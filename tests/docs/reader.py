@@ -49,6 +49,7 @@ class Reader:
             "HOME": str(self._home),
             "PWD": str(self._home),
             "PATH": os.pathsep.join([*map(str, binaries), os.environ.get("PATH", os.defpath)]),
+            "PYTHONPATH": str(ROOT / "src"),  # pages are about their own tree
             "LANG": "C.UTF-8",
             "BELIEFD_URL": f"http://127.0.0.1:{self._ports['8642']}",
             "DOCS_STATE": str(self._state),

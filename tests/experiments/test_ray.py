@@ -13,14 +13,15 @@ from beliefd.kernel.experiments.plan import RunReport
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects.runner import LOCAL, Runner
 from beliefd.stores.memory import MemoryStore
-from tests.claims.support import AGENT, ONTOLOGY
+from beliefd.testing.world import AGENT, ONTOLOGY
 from tests.experiments.support import GOOD, frozen, ran, simulation
 
 SETTINGS = {"RAY_AUTH_MODE": "disabled", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0", "RAY_USAGE_STATS_ENABLED": "0"}
 NO_CODE: dict[str, Any] = {**simulation(), "model": {"language": "python", "source": "0" * 64}}
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("undisturbed")]
 
-@pytest.mark.slow
+
 def test_a_ray_cluster_gives_the_same_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
@@ -40,7 +41,6 @@ def test_a_ray_cluster_gives_the_same_evidence(monkeypatch: pytest.MonkeyPatch) 
     assert (failed.status, failed.failure) == ("failed", "the model's code is not at hand")
 
 
-@pytest.mark.slow
 def test_a_steward_with_a_cluster_runs_on_it_and_another_reproduces_it_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

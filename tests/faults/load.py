@@ -11,13 +11,9 @@ from typing import Any, Final
 import httpx
 from msgspec import Struct
 
+from beliefd.testing.world import ONTOLOGY_JSON
+
 HYPOTHESES: Final = tuple(f"h{number:03d}" for number in range(256))
-ONTOLOGY: Final = {
-    "hypothesis_space_id": "space",
-    "hypothesis_version": "1",
-    "causal_graph_ref": "graph",
-    "causal_graph_version": "1",
-}
 TIMEOUT: Final = 60.0
 RETRY_SECONDS: Final = 0.05
 
@@ -118,7 +114,7 @@ async def send(http: httpx.AsyncClient, request: Request, if_match: str | None =
 
 
 async def declare(http: httpx.AsyncClient, metadata: dict[str, Any], key: str | None = None) -> str:
-    body = {"ontology": ONTOLOGY, "hypotheses": HYPOTHESES, "metadata": metadata}
+    body = {"ontology": ONTOLOGY_JSON, "hypotheses": HYPOTHESES, "metadata": metadata}
     headers = {} if key is None else {"Idempotency-Key": key}
     session_id: str = (answer_of(await http.post("/v1/sessions", json=body, headers=headers)))["session_id"]
     return session_id

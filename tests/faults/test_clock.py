@@ -12,7 +12,8 @@ from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.environment import Environment
 from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.stores.opening import open_store
-from tests.faults.load import HYPOTHESES, ONTOLOGY
+from beliefd.testing.world import ONTOLOGY
+from tests.faults.load import HYPOTHESES
 from tests.faults.place import Place
 
 JUMPS = (0, 3_650, -20_000, 0, 1, -1, 7_000, -7_000)
@@ -39,14 +40,14 @@ class Clock:
         return f"{millis:012x}"[:8] + f"-{millis & 0xFFFF:04x}-7{chance[:3]}-8{chance[3:6]}-{chance[6:18]}"
 
     @property
-    def outside(self) -> Environment:
+    def environment(self) -> Environment:
         return Environment(now=self.now, new_id=self.new_id)
 
 
 async def opened(place: Place, clock: Clock) -> AsyncEmbedded:
     place.data.mkdir(exist_ok=True)
     store = await open_store(place.store or place.file)
-    return AsyncEmbedded(bootstrap(store, environment=clock.outside), LOCAL_AGENT)
+    return AsyncEmbedded(bootstrap(store, environment=clock.environment), LOCAL_AGENT)
 
 
 def test_a_clock_that_jumps_leaves_order_paging_feeds_and_verification_alone(place: Place) -> None:

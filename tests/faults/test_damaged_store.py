@@ -16,9 +16,9 @@ import pytest
 
 import beliefd
 from beliefd.steward.tokens import LOCAL_OPERATOR
+from beliefd.testing.world import ONTOLOGY
 from tests.faults.load import (
     HYPOTHESES,
-    ONTOLOGY,
     Failure,
     Log,
     Request,

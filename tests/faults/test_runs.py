@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from beliefd.kernel.errors import BeliefdError
-from tests.claims.support import ONTOLOGY
+from beliefd.testing.world import ONTOLOGY
 from tests.support.server import server_process
 
 pytestmark = pytest.mark.slow

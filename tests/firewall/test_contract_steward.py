@@ -16,13 +16,13 @@ from beliefd.kernel.scan.guards import guard_evidence
 from beliefd.kernel.speculation.hints import ExperimentHints
 from beliefd.kernel.speculation.state import SpeculativeHypothesis
 from beliefd.protocol.experiments import ExperimentRows
-from tests.claims.support import AGENT, House, Person
+from beliefd.testing.world import AGENT, Person, World
 from tests.firewall.test_pipeline import OBSERVED, proposed, session_of
 
 
 @pytest.fixture
 def library() -> Iterator[Person]:
-    with House() as house:
+    with World() as house:
         yield house.person(AGENT)
 
 
@@ -115,7 +115,7 @@ def test_v22_p11_speculative_segregation(library: Person) -> None:
     session_id = session_of(library)
     proposed(library, session_id, "a wait takes 40 ms")
     noted = library.speculate(session_id, "wait", [{"statement": "a leak", "confidence": 1.0}])
-    state = library.house.state(session_id)
+    state = library.world.state(session_id)
     assert [type(one) for one in state.speculation.ideas.values()] == [SpeculativeHypothesis]
     assert len(state.experiments.evidence) == 0
     assert len(library.list_evidence(session_id).evidence) == 0

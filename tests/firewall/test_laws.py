@@ -25,7 +25,8 @@ from beliefd.ledger.non_interference import grounded_hash, lane_of, refolded, wi
 from beliefd.ledger.replay import redecide
 from beliefd.ledger.state_hash import state_hash
 from beliefd.ledger.verify import verify
-from tests.firewall.lab import ANN, CODE, HYPOTHESES, Lab
+from beliefd.testing.world import ANN
+from tests.firewall.lab import CODE, HYPOTHESES, Lab
 
 CLAIMS = ("heat", "light")
 ROLES = ("support", "refute", "undercut", "replicate")
@@ -46,7 +47,7 @@ def record(lab: Lab, place: int, outcome: str) -> Event | None:
     if run_id == "nothing":
         return None
     report = msgspec.structs.replace(lab.report(run_id), outcome=outcome, error_level=0.001)
-    return lab.told(RecordRun(run_id=run_id, report=report))
+    return lab.ask(RecordRun(run_id=run_id, report=report))
 
 
 def decide(lab: Lab, place: int, word: str) -> Event | None:
@@ -54,7 +55,7 @@ def decide(lab: Lab, place: int, word: str) -> Event | None:
     if not pending:
         return None
     waiting: Any = lab.state.approvals.by_id[pending[place % len(pending)]]
-    return lab.told(
+    return lab.ask(
         DecideApproval(
             approval_id=waiting.approval_id,
             decision=word,  # type: ignore[arg-type]
@@ -67,7 +68,7 @@ def decide(lab: Lab, place: int, word: str) -> Event | None:
 
 def ideas(lab: Lab, claim: str, count: int) -> Event:
     ideas = tuple(Alternative(statement=f"idea {place}") for place in range(count))
-    return lab.told(Speculate(claim_id=claim, hypotheses=ideas))
+    return lab.ask(Speculate(claim_id=claim, hypotheses=ideas))
 
 
 claims = st.sampled_from(CLAIMS)
@@ -86,7 +87,7 @@ groundings: st.SearchStrategy[Move] = st.one_of(
     ),
     st.builds(
         lambda place: (
-            lambda lab: lab.told(
+            lambda lab: lab.ask(
                 StartRun(experiment_id=nth(lab.state.experiments.by_id, place)), findings=CODE
             )
         ),
@@ -142,7 +143,7 @@ def test_without_its_speculation_a_ledger_folds_to_the_same_grounded_state(
     policy: Policy, story: list[Move]
 ) -> None:
     lab = played(policy, story)
-    bare = refolded(without_speculation(lab.entries))
+    bare = refolded(without_speculation(lab.recorded))
     assert bare is not None
     assert grounded_hash(bare) == grounded_hash(lab.state)
     assert not bare.speculation.ideas
@@ -152,7 +153,7 @@ def test_without_its_speculation_a_ledger_folds_to_the_same_grounded_state(
 @settings(max_examples=60)
 def test_without_its_speculation_a_ledger_is_decided_the_same(policy: Policy, story: list[Move]) -> None:
     lab = played(policy, story)
-    kept = without_speculation(lab.entries)
+    kept = without_speculation(lab.recorded)
     again = [step.event for step in redecide(kept, lab.policies)]
     assert again == [entry.delta for entry in kept]
 
@@ -161,7 +162,7 @@ def test_without_its_speculation_a_ledger_is_decided_the_same(policy: Policy, st
 @settings(max_examples=40)
 def test_every_such_ledger_verifies_and_is_decided_again_the_same(policy: Policy, story: list[Move]) -> None:
     lab = played(policy, story)
-    result, position = verify(lab.sealed, "lab", lab.policies, lab.head)
+    result, position = verify(lab.entries, "lab", lab.policies, lab.head)
     assert result.ok, result.first_bad
     assert position is not None
     assert state_hash(position.session) == state_hash(lab.state)
@@ -174,7 +175,7 @@ def test_nothing_counts_and_no_status_moves_without_what_must_come_before_it(
 ) -> None:
     lab = played(policy, story)
     auditor = Auditor(policy)
-    for entry in lab.entries:
+    for entry in lab.recorded:
         auditor.hear(entry)
     assert auditor.statuses == {name: one.status for name, one in lab.state.intents.propositions.items()}
 
@@ -242,7 +243,7 @@ def test_a_records_lane_is_not_what_it_says_but_how_it_came_to_be() -> None:
     lab = Lab()
     lab.speculate("heat", '{"lane": "grounded", "epistemic_status": "proven"}')
     lab.designed("heat")
-    assert [lane_of(entry) for entry in lab.entries] == [GROUNDED, SPECULATIVE, GROUNDED]
+    assert [lane_of(entry) for entry in lab.recorded] == [GROUNDED, SPECULATIVE, GROUNDED]
 
 
 def test_no_rule_of_the_grounded_lane_is_shown_what_was_imagined(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from beliefd.kernel.experiments.commands import StartRun
 from beliefd.ledger.envelope import read
 from beliefd.ledger.non_interference import grounded_hash, refolded, without_speculation
 from beliefd.ledger.transfer import read_export
-from tests.claims.support import AGENT, ANN, ONTOLOGY, House, Person
+from beliefd.testing.world import AGENT, ANN, ONTOLOGY, Person, World
 
 OBSERVED = [40.0 + 0.1 * ((7 * place) % 11 - 5) for place in range(60)]
 SPECULATION: dict[str, Any] = {
@@ -29,13 +29,13 @@ SPECULATION: dict[str, Any] = {
 
 
 @pytest.fixture
-def house() -> Iterator[House]:
-    with House() as opened:
+def house() -> Iterator[World]:
+    with World() as opened:
         yield opened
 
 
 @pytest.fixture
-def library(house: House) -> Person:
+def library(house: World) -> Person:
     return house.person(AGENT)
 
 
@@ -57,7 +57,7 @@ def claim(claimed: float = 40.0, **more: Any) -> dict[str, Any]:
 
 def approve(library: Person, approval_id: str | None) -> Any:
     assert approval_id is not None
-    ann = library.house.person(ANN)
+    ann = library.world.person(ANN)
     card = ann.show_approval(approval_id)
     return ann.decide_approval(approval_id, "APPROVED", content_hash=card.content_hash)
 
@@ -228,7 +228,7 @@ def test_the_same_key_runs_an_experiment_once(library: Person) -> None:
     assert refused.value.code == "CONFLICT"
 
 
-def test_a_run_that_nobody_finished_fails_at_its_deadline(house: House, library: Person) -> None:
+def test_a_run_that_nobody_finished_fails_at_its_deadline(house: World, library: Person) -> None:
     """Its process is gone with it: started in the ledger, and never heard of again."""
     session_id = session_of(library)
     planned = library.design_experiment(session_id, claim=claim())

@@ -10,7 +10,8 @@ from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.warrant import counted
 from beliefd.kernel.policy import FirewallPolicy, Policy
 from beliefd.kernel.speculation.events import ClaimSpeculated
-from tests.firewall.lab import AGENT, ANN, BOB, Lab, code_of, path_of
+from beliefd.testing.world import AGENT, ANN, BOB
+from tests.firewall.lab import Lab, code_of, path_of
 
 AUTOMATIC = Policy(
     firewall=FirewallPolicy(automatic=("create_proposition", "update_epistemic_status", "refute_claim"))
@@ -120,7 +121,7 @@ def test_the_proposer_cannot_approve_and_nothing_else_is_approved_in_its_place()
     lab.stage("create_proposition", "c", statement="s")
     assert code_of(lab.decide("APPROVED", AGENT)) == "FORBIDDEN"
     forged = DecideApproval(approval_id=lab.waiting.approval_id, decision="APPROVED", content_hash="0" * 64)
-    assert code_of(lab.told(forged, ANN)) == "CONFLICT"
+    assert code_of(lab.ask(forged, ANN)) == "CONFLICT"
     assert not lab.state.intents.propositions
 
 
@@ -133,13 +134,13 @@ def test_an_intent_that_ended_otherwise_never_executes(ending: str, state: str) 
     lab.stage("create_proposition", "c", statement="s")
     waiting = lab.waiting
     if ending == "withdraw":
-        lab.told(WithdrawApproval(approval_id=waiting.approval_id))
+        lab.ask(WithdrawApproval(approval_id=waiting.approval_id))
     elif ending == "expire":
         assert isinstance(lab.expire(), ApprovalClosed)
     else:
         lab.decide(ending)
     assert lab.state.intents.by_id[waiting.subject.intent_id].state == state
-    late = lab.told(
+    late = lab.ask(
         DecideApproval(
             approval_id=waiting.approval_id, decision="APPROVED", content_hash=waiting.content_hash
         ),
@@ -152,7 +153,7 @@ def test_an_intent_that_ended_otherwise_never_executes(ending: str, state: str) 
 def test_a_word_after_the_time_has_run_out_counts_for_nothing() -> None:
     lab = Lab()
     lab.stage("create_proposition", "c", statement="s")
-    lab.minute += 8 * 24 * 60
+    lab.clock.advance(8 * 24 * 3600)
     assert code_of(lab.decide("APPROVED")) == "CONFLICT"
     assert not lab.state.intents.propositions
 

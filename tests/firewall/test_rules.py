@@ -15,7 +15,8 @@ from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.policy import ApprovalPolicy, ApproverRule, Policy
-from tests.firewall.lab import ANN, BOB, CODE, Lab, code_of, path_of
+from beliefd.testing.world import ANN, BOB
+from tests.firewall.lab import CODE, Lab, code_of, path_of
 
 
 def designed(lab: Lab, claim_id: str = "c", seed: int = 0) -> str:
@@ -25,7 +26,7 @@ def designed(lab: Lab, claim_id: str = "c", seed: int = 0) -> str:
 
 
 def started(lab: Lab, claim_id: str = "c") -> str:
-    event = lab.told(StartRun(experiment_id=designed(lab, claim_id)), findings=CODE)
+    event = lab.ask(StartRun(experiment_id=designed(lab, claim_id)), findings=CODE)
     assert isinstance(event, RunStarted)
     return event.run.run_id
 
@@ -39,14 +40,14 @@ def test_residue_is_found_behind_the_door_too() -> None:
     lab = Lab()
     params = {"values": [1.0], "threshold": 0.5, "direction": "above", "Edge-Cases": ["cold"]}
     spec = ExperimentSpec(claim_id="c", template="threshold_check", params=params)
-    event = lab.told(DesignExperiment(spec=spec), findings=CODE)
+    event = lab.ask(DesignExperiment(spec=spec), findings=CODE)
     refused(lab, event, "SPECULATIVE_RESIDUE", "$.params.Edge-Cases")
 
 
 def test_a_plan_with_wrong_parameters_is_refused_by_the_kernel_itself() -> None:
     lab = Lab()
     spec = ExperimentSpec(claim_id="c", template="threshold_check", params={"values": [1.0]})
-    event = lab.told(DesignExperiment(spec=spec), findings=CODE)
+    event = lab.ask(DesignExperiment(spec=spec), findings=CODE)
     assert code_of(event) == "INVALID_REQUEST"
     assert path_of(event).startswith("$.params")
 
@@ -55,12 +56,12 @@ def test_without_a_template_there_is_no_plan() -> None:
     lab = Lab()
     params = {"claimed_value": 1.0, "observed_values": [1.0]}
     spec = ExperimentSpec(claim_id="c", template="numeric_consistency", params=params)
-    refused(lab, lab.told(DesignExperiment(spec=spec)), "INVALID_REQUEST", "$.template")
+    refused(lab, lab.ask(DesignExperiment(spec=spec)), "INVALID_REQUEST", "$.template")
 
 
 def test_what_was_not_planned_cannot_be_run() -> None:
     lab = Lab()
-    event = lab.told(StartRun(experiment_id="exp-none"), findings=CODE)
+    event = lab.ask(StartRun(experiment_id="exp-none"), findings=CODE)
     refused(lab, event, "EXPERIMENT_NOT_FOUND", "$.experiment_id")
 
 
@@ -70,7 +71,7 @@ def test_a_plan_is_run_by_the_code_that_it_was_frozen_with_or_not_at_all(
 ) -> None:
     lab = Lab()
     experiment_id = designed(lab)
-    event = lab.told(StartRun(experiment_id=experiment_id), findings=found)
+    event = lab.ask(StartRun(experiment_id=experiment_id), findings=found)
     refused(lab, event, "CONFLICT", "$.experiment_id")
     assert not lab.state.experiments.runs
 
@@ -78,14 +79,14 @@ def test_a_plan_is_run_by_the_code_that_it_was_frozen_with_or_not_at_all(
 def test_a_report_of_no_run_counts_for_nothing() -> None:
     lab = Lab()
     report = lab.report(started(lab))
-    event = lab.told(RecordRun(run_id="run-none", report=report))
+    event = lab.ask(RecordRun(run_id="run-none", report=report))
     refused(lab, event, "RUN_NOT_FOUND", "$.run_id")
 
 
 def test_a_run_ends_once() -> None:
     lab = Lab()
     run_id = lab.ran("c")
-    event = lab.told(RecordRun(run_id=run_id, report=lab.report(run_id)))
+    event = lab.ask(RecordRun(run_id=run_id, report=lab.report(run_id)))
     refused(lab, event, "CONFLICT", "$.run_id")
     assert len(lab.state.experiments.evidence) == 1
 
@@ -98,7 +99,7 @@ def test_a_report_of_another_plan_code_or_seed_is_none_of_this_run(member: str, 
     lab = Lab()
     run_id = started(lab)
     report = replace(lab.report(run_id), **{member: other})
-    event = lab.told(RecordRun(run_id=run_id, report=report))
+    event = lab.ask(RecordRun(run_id=run_id, report=report))
     refused(lab, event, "CONFLICT", f"$.report.{member}")
     assert not lab.state.experiments.evidence
 
@@ -107,7 +108,7 @@ def test_a_report_that_carries_hints_mints_nothing() -> None:
     lab = Lab()
     run_id = started(lab)
     leaked = replace(lab.report(run_id), diagnostics={"context": {"epistemic_status": "speculative"}})
-    event = lab.told(RecordRun(run_id=run_id, report=leaked))
+    event = lab.ask(RecordRun(run_id=run_id, report=leaked))
     assert code_of(event) == "SPECULATIVE_EVIDENCE"
     assert not lab.state.experiments.evidence
 
@@ -178,7 +179,7 @@ def test_minted_but_unlinked_evidence_cannot_be_cited() -> None:
 def test_speculation_supersedes_nothing_and_nothing_supersedes_what_is_not_there() -> None:
     lab = Lab()
     change = Change(type="create_claim", claim_id="c", statement="perhaps")
-    event = lab.told(StageIntent(change=change, supersedes="int-1"))
+    event = lab.ask(StageIntent(change=change, supersedes="int-1"))
     refused(lab, event, "INVALID_REQUEST", "$.supersedes")
     unknown = lab.stage("create_proposition", "c", statement="s", supersedes="int-none")
     refused(lab, unknown, "INTENT_NOT_FOUND", "$.supersedes")
@@ -188,7 +189,7 @@ def test_what_waits_is_superseded_by_who_proposed_it_only() -> None:
     lab = Lab()
     lab.stage("create_proposition", "c", statement="s")
     change = Change(type="create_proposition", claim_id="c", statement="mine now")
-    event = lab.told(StageIntent(change=change, supersedes=lab.waiting.subject.intent_id), BOB)
+    event = lab.ask(StageIntent(change=change, supersedes=lab.waiting.subject.intent_id), BOB)
     refused(lab, event, "FORBIDDEN", "$.supersedes")
     assert lab.waiting.subject.change.statement == "s"
 
@@ -209,8 +210,8 @@ def test_an_escalated_intent_waits_under_its_new_item() -> None:
     lab = Lab(Policy(approvals=ApprovalPolicy(on_expiry="escalate")))
     lab.stage("create_proposition", "c", statement="s")
     old = lab.waiting
-    lab.minute += 8 * 24 * 60
-    event = lab.told(ExpireApproval(approval_id=old.approval_id))
+    lab.clock.advance(8 * 24 * 3600)
+    event = lab.ask(ExpireApproval(approval_id=old.approval_id))
     assert isinstance(event, ApprovalClosed)
     intent = lab.state.intents.by_id[old.subject.intent_id]
     assert (intent.state, intent.approval_id) == ("awaiting_approval", lab.waiting.approval_id)

@@ -3,8 +3,9 @@
 from beliefd.kernel.approvals.commands import WithdrawApproval
 from beliefd.kernel.experiments.events import RunStarted
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
+from beliefd.testing.world import BOB
 from tests.conformance.node import verify_many
-from tests.firewall.lab import BOB, Lab
+from tests.firewall.lab import Lab
 
 
 def whole_story() -> Lab:
@@ -27,7 +28,7 @@ def whole_story() -> Lab:
     lab.stage("fork_proposition", "c", statement="s", new_claim_id="d")
     lab.decide("REJECTED")
     lab.stage("revise_proposition", "c", statement="s")
-    lab.told(WithdrawApproval(approval_id=lab.waiting.approval_id))
+    lab.ask(WithdrawApproval(approval_id=lab.waiting.approval_id))
     lab.stage("revise_proposition", "c", statement="t")
     lab.expire()
     lab.stage("record_metric", "c", values={"n": 1e21, "x": -0.0})
@@ -36,8 +37,8 @@ def whole_story() -> Lab:
 
 def test_node_folds_every_event_of_the_firewall_to_the_same_state_hash() -> None:
     lab = whole_story()
-    while len(lab.sealed) % STATE_HASH_EVERY != 1:
-        lab.speculate("c", f"idea {len(lab.sealed)}")
+    while len(lab.entries) % STATE_HASH_EVERY != 1:
+        lab.speculate("c", f"idea {len(lab.entries)}")
     assert b'"state_hash"' in lab.export
     (verdict,) = verify_many([lab.export])
     assert verdict.code == 0, verdict
@@ -51,7 +52,7 @@ def test_node_finds_a_forged_piece_of_evidence() -> None:
 
 
 def test_the_story_has_every_kind_of_event_that_the_lanes_know() -> None:
-    kinds = {str(entry.delta.__struct_config__.tag) for entry in whole_story().entries}
+    kinds = {str(entry.delta.__struct_config__.tag) for entry in whole_story().recorded}
     assert {
         "speculated", "claim_speculated", "experiment_designed", "run_started", "run_recorded",
         "evidence_linked", "intent_staged", "approval_decided", "approval_closed",

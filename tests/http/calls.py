@@ -6,13 +6,8 @@ import httpx
 
 from beliefd.kernel.errors import Code
 from beliefd.protocol.operations import Operation
+from beliefd.testing.world import ONTOLOGY_JSON
 
-ONTOLOGY = {
-    "hypothesis_space_id": "letters",
-    "hypothesis_version": "1",
-    "causal_graph_ref": "graph://letters",
-    "causal_graph_version": "1",
-}
 HYPOTHESES = ["a", "b", "c", "d", "e", "f"]
 ELIMINATE = {"source_id": "s", "observation_id": "o", "eliminated": ["a"], "justification": {}}
 JSON = {"Content-Type": "application/json"}
@@ -20,7 +15,7 @@ LINES = {"Content-Type": "application/x-ndjson"}
 
 
 def declare(http: httpx.Client, hypotheses: list[str] | None = None, **rest: Any) -> str:
-    body = {"ontology": ONTOLOGY, "hypotheses": hypotheses or HYPOTHESES, **rest}
+    body = {"ontology": ONTOLOGY_JSON, "hypotheses": hypotheses or HYPOTHESES, **rest}
     answer = http.post("/v1/sessions", json=body)
     assert answer.status_code == 201, answer.text
     return str(answer.json()["session_id"])

@@ -12,7 +12,8 @@ from beliefd.kernel.values import Role
 from beliefd.steward.environment import now
 from beliefd.steward.tokens import create_token
 from beliefd.stores.sqlite import SqliteStore
-from tests.http.calls import LINES, ONTOLOGY, declare, eliminate, error_of
+from beliefd.testing.world import ONTOLOGY_JSON
+from tests.http.calls import LINES, declare, eliminate, error_of
 from tests.http.conftest import Tokens
 from tests.support.server import ServerProcess, server_process
 
@@ -154,7 +155,7 @@ def test_a_token_works_until_it_is_revoked(tmp_path: Path) -> None:
 )
 def test_a_name_that_is_not_loopback_is_refused_without_tokens(host: str, server: ServerProcess) -> None:
     with client(server, Host=host) as http:
-        answer = http.post("/v1/sessions", json={"ontology": ONTOLOGY, "hypotheses": ["a"]})
+        answer = http.post("/v1/sessions", json={"ontology": ONTOLOGY_JSON, "hypotheses": ["a"]})
         if host == "localhost:x":  # the name is what counts
             assert answer.status_code == 201
         else:
@@ -191,7 +192,7 @@ def test_pages_of_other_sites_are_refused_with_and_without_tokens(
     secured, tokens = guarded
     for place, token in ((server, None), (secured, tokens[Role.ADMIN])):
         with client(place, token, **headers) as http:
-            answer = http.post("/v1/sessions", json={"ontology": ONTOLOGY, "hypotheses": ["a"]})
+            answer = http.post("/v1/sessions", json={"ontology": ONTOLOGY_JSON, "hypotheses": ["a"]})
             error_of(answer, 403, Code.FORBIDDEN)
 
 

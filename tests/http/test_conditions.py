@@ -4,7 +4,8 @@ import httpx
 import pytest
 
 from beliefd.kernel.errors import Code
-from tests.http.calls import ELIMINATE, LINES, ONTOLOGY, declare, eliminate, error_of, head
+from beliefd.testing.world import ONTOLOGY_JSON
+from tests.http.calls import ELIMINATE, LINES, declare, eliminate, error_of, head
 
 
 def test_a_write_can_be_tied_to_the_head_it_was_made_for(http: httpx.Client, session_id: str) -> None:
@@ -85,7 +86,7 @@ def test_a_key_that_was_used_for_something_else_is_a_conflict(http: httpx.Client
 
 
 def test_a_declaration_can_be_retried(http: httpx.Client) -> None:
-    body = {"ontology": ONTOLOGY, "hypotheses": ["a", "b"]}
+    body = {"ontology": ONTOLOGY_JSON, "hypotheses": ["a", "b"]}
     first = http.post("/v1/sessions", json=body, headers={"Idempotency-Key": "declare-1"})
     again = http.post("/v1/sessions", json=body, headers={"Idempotency-Key": "declare-1"})
     assert first.status_code == again.status_code == 201
@@ -118,7 +119,7 @@ def test_a_condition_that_would_not_be_heeded_is_refused(http: httpx.Client, ses
         answer = http.post(batch, content=b"", headers={**LINES, name: value})
         assert error_of(answer, 400, Code.INVALID_REQUEST)["details"]["path"] == name
     answer = http.post(
-        "/v1/sessions", json={"ontology": ONTOLOGY, "hypotheses": ["a"]}, headers={"If-Match": '"x"'}
+        "/v1/sessions", json={"ontology": ONTOLOGY_JSON, "hypotheses": ["a"]}, headers={"If-Match": '"x"'}
     )
     error_of(answer, 400, Code.INVALID_REQUEST)
 

@@ -8,7 +8,8 @@ import pytest
 from beliefd.kernel.errors import Code
 from beliefd.kernel.experiments.params import PARAMS
 from beliefd.protocol.operations import BY_NAME
-from tests.http.calls import ELIMINATE, JSON, ONTOLOGY, declare, error_of, head, url
+from beliefd.testing.world import ONTOLOGY_JSON
+from tests.http.calls import ELIMINATE, JSON, declare, error_of, head, url
 
 GOOD = json.dumps(ELIMINATE)[1:-1]
 MEGABYTE = "x" * 1_000_000
@@ -119,7 +120,7 @@ DECLARATIONS: dict[str, tuple[dict[str, object], str]] = {
     "an unknown option": ({"options": {"force": True}}, "$.options.force"),
     "an ontology that is text": ({"ontology": "v1"}, "$.ontology"),
     "an ontology with a gap": (
-        {"ontology": {**ONTOLOGY, "causal_graph_ref": ""}},
+        {"ontology": {**ONTOLOGY_JSON, "causal_graph_ref": ""}},
         "$.ontology.causal_graph_ref",
     ),
     "metadata that is a list": ({"metadata": []}, "$.metadata"),
@@ -131,7 +132,7 @@ DECLARATIONS: dict[str, tuple[dict[str, object], str]] = {
 def test_a_hostile_declaration_makes_no_session(defect: str, http: httpx.Client) -> None:
     changed, path = DECLARATIONS[defect]
     newest = declare(http)
-    body = {"ontology": ONTOLOGY, "hypotheses": ["a"], **changed}
+    body = {"ontology": ONTOLOGY_JSON, "hypotheses": ["a"], **changed}
     error = error_of(http.post("/v1/sessions", json=body), 400, Code.INVALID_REQUEST)
     assert error["details"]["path"] == path
     assert http.get("/v1/sessions", params={"cursor": newest}).json()["sessions"] == []

@@ -11,7 +11,8 @@ import pytest
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
 from beliefd.protocol.operations import BY_NAME, OPERATIONS, Operation
-from tests.http.calls import ELIMINATE, JSON, LINES, ONTOLOGY, declare, eliminate, error_of, head, url
+from beliefd.testing.world import ONTOLOGY_JSON
+from tests.http.calls import ELIMINATE, JSON, LINES, declare, eliminate, error_of, head, url
 from tests.http.raw import connected
 from tests.support.server import ServerProcess
 
@@ -98,7 +99,7 @@ def test_others_are_answered_while_a_million_hypotheses_are_declared_and_replaye
     server: ServerProcess, http: httpx.Client, session_id: str
 ) -> None:
     names = [f"hypothesis-{index * 7919 % MILLION:07}" for index in range(MILLION)]
-    body = json.dumps({"ontology": ONTOLOGY, "hypotheses": names}).encode()
+    body = json.dumps({"ontology": ONTOLOGY_JSON, "hypotheses": names}).encode()
 
     def declare_them() -> str:
         with httpx.Client(base_url=server.url, verify=False, timeout=600) as big:

@@ -7,13 +7,14 @@ import httpx
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
-from tests.http.calls import ELIMINATE, HYPOTHESES, LINES, ONTOLOGY, declare, eliminate, error_of
+from beliefd.testing.world import ONTOLOGY_JSON
+from tests.http.calls import ELIMINATE, HYPOTHESES, LINES, declare, eliminate, error_of
 from tests.http.conftest import Tokens
 from tests.support.server import ServerProcess
 
 
 def test_declare_session_answers_with_the_whole_snapshot(http: httpx.Client) -> None:
-    body = {"ontology": ONTOLOGY, "hypotheses": ["b", "a", "b"], "metadata": {"case": 7}}
+    body = {"ontology": ONTOLOGY_JSON, "hypotheses": ["b", "a", "b"], "metadata": {"case": 7}}
     answer = http.post("/v1/sessions", json=body)
     assert answer.status_code == 201
     declared = answer.json()
@@ -23,7 +24,7 @@ def test_declare_session_answers_with_the_whole_snapshot(http: httpx.Client) -> 
     assert answer.headers["etag"] == f'"{declared["audit_event_id"]}"'
     assert snapshot["survivors"] == ["a", "b"]
     assert (snapshot["n_survivors"], snapshot["entropy_proxy"], snapshot["status"]) == (2, 1.0, "open")
-    assert (snapshot["ontology"], snapshot["metadata"]) == (ONTOLOGY, {"case": 7})
+    assert (snapshot["ontology"], snapshot["metadata"]) == (ONTOLOGY_JSON, {"case": 7})
     assert (snapshot["terminated"], snapshot["active_obligation_id"]) == (False, None)
     assert http.get(f"/v1/sessions/{declared['session_id']}").json() == snapshot
 

@@ -23,7 +23,7 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy, TerminationPolicy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Role
-from beliefd.testing.strategies import ONTOLOGY
+from beliefd.testing.world import ONTOLOGY
 
 
 def session(*hypotheses: str, unknown: str = "reject") -> Session:

@@ -6,76 +6,52 @@ from typing import Any
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import Command
-from beliefd.kernel.decide import decide
-from beliefd.kernel.event import Refused
 from beliefd.kernel.events import Event
-from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence, RecordRun, StartRun
 from beliefd.kernel.experiments.events import ExperimentDesigned, RunRecorded, RunStarted
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.experiments.plan import Check, ExperimentSpec, RunOutcome, RunReport
-from beliefd.kernel.facts import Facts
+from beliefd.kernel.facts import Findings
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.state import Change, EpistemicStatus
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.speculation.commands import Speculate
 from beliefd.kernel.speculation.state import Alternative
-from beliefd.kernel.state import Session
-from beliefd.kernel.values import Head, OntologyBundle, Principal, Role
+from beliefd.kernel.values import Principal
 from beliefd.knowledge.graph import GraphRows
-from beliefd.ledger.chain import policy_hash, seal
-from beliefd.ledger.envelope import Sealed, head_of
-from beliefd.ledger.replay import Position
 from beliefd.steward.projections import PROJECTIONS, TOUCHED_BY
 from beliefd.steward.projections.graph import graph_rows
 from beliefd.stores.base import Append, Row, Store
-from beliefd.testing.frozen import frozen_outside
+from beliefd.testing.frozen import Clock
+from beliefd.testing.kernel import KernelSession
+from beliefd.testing.world import AGENT, ANN, NOW, ONTOLOGY
 
-AGENT = Principal(id="agent://a", role=Role.AGENT)
-PERSON = Principal(id="human://p", role=Role.APPROVER)
-ONTOLOGY = OntologyBundle(
-    hypothesis_space_id="causes",
-    hypothesis_version="1",
-    causal_graph_ref="graphstore://causes",
-    causal_graph_version="v1",
-)
 FOUND = ExperimentFindings(template="threshold_check@1", code_hash="0" * 64)
 PARAMS = {"values": [1.0, 2.0, 3.0], "threshold": 0.5, "direction": "above"}
 
 
-class Story:
-    """Every method asks the kernel; `tell` fails the test if the kernel refuses."""
+class Story(KernelSession):
+    """Every experiment is found to be the same one; `rows` are those of each event."""
 
     def __init__(self, session_id: str = "s", lane: int = 0, policy: Policy | None = None) -> None:
-        self._outside = frozen_outside(lane=lane)
-        self._policy = policy or Policy()
-        self.entries: list[Sealed] = []
-        self.events: list[Event] = []
         self.rows: list[GraphRows] = []
         self.projected: dict[str, dict[tuple[str, ...], Row]] = {one.name: {} for one in PROJECTIONS}
         declare = DeclareSession(ontology=ONTOLOGY, hypotheses=("leak", "spike"))
-        self.session: Session = begin(session_id, declare)
-        self._keep(None, declare, decide(None, declare, self._facts(AGENT)), self._facts(AGENT))
+        super().__init__(declare, policy, session_id=session_id, clock=Clock(lane), findings=FOUND)
+        self.rows.append(graph_rows(self.events[-1], self.session))
 
-    @property
-    def head(self) -> Head:
-        return head_of(self.entries[-1])
-
-    @property
-    def position(self) -> Position:
-        return Position(self.session, self.head)
-
-    def ask(self, command: Command, who: Principal = AGENT) -> Event:
-        facts = self._facts(who)
-        event = decide(self.session, command, facts)
-        before, self.session = self.session, evolve(self.session, event)
-        self._keep(before, command, event, facts)
-        return event
-
-    def tell(self, command: Command, who: Principal = AGENT) -> Any:
-        event = self.ask(command, who)
-        assert not isinstance(event, Refused), event
+    def ask(
+        self,
+        command: Command,
+        who: Principal = AGENT,
+        findings: Findings | None = None,
+        policy: Policy | None = None,
+    ) -> Event:
+        event = super().ask(command, who, findings, policy)
+        self.rows.append(graph_rows(event, self.session))
+        for one in TOUCHED_BY.get(type(event), ()):
+            self.projected[one.name].update((row.key, row) for row in one.rows(event, self.session))
         return event
 
     def speculate(self, claim_id: str, *statements: str) -> Event:
@@ -101,7 +77,7 @@ class Story:
         )
         return self.change(change)
 
-    def decide(self, approval_id: str, decision: Any, who: Principal = PERSON, **rest: Any) -> Event:
+    def decide(self, approval_id: str, decision: Any, who: Principal = ANN, **rest: Any) -> Event:
         approval = self.session.approvals.by_id[approval_id]
         command = DecideApproval(
             approval_id=approval_id, decision=decision, content_hash=approval.content_hash, **rest
@@ -160,28 +136,10 @@ class Story:
             session_id=self.session.session_id,
             expected=None,
             entries=self.entries,
-            created_at="2026-01-01T00:00:00.000000Z",
+            created_at=NOW,
             projected={name: rows.values() for name, rows in self.projected.items()},
         )
         await store.append(batch)
-
-    def _facts(self, who: Principal) -> Facts:
-        return Facts(
-            now=self._outside.now(),
-            event_id=self._outside.new_id(),
-            principal=who,
-            policy=self._policy,
-            policy_hash=policy_hash(self._policy),
-            findings=FOUND,
-        )
-
-    def _keep(self, before: Session | None, command: Command, event: Event, facts: Facts) -> None:
-        head = self.head if self.entries else None
-        self.entries.append(seal(before, command, event, self.session, head, facts))
-        self.events.append(event)
-        self.rows.append(graph_rows(event, self.session))
-        for one in TOUCHED_BY.get(type(event), ()):
-            self.projected[one.name].update((row.key, row) for row in one.rows(event, self.session))
 
 
 def supported(session_id: str = "s", lane: int = 0, claim_id: str = "c") -> Story:

@@ -11,7 +11,7 @@ from beliefd.client import AsyncClient, Client
 from beliefd.kernel.errors import BeliefdError
 from beliefd.steward.projections.graph import all_rows
 from beliefd.stores.sqlite import SqliteStore
-from tests.claims.support import AGENT, ANN, ONTOLOGY, ROOT, House
+from beliefd.testing.world import AGENT, ANN, ONTOLOGY, ROOT, World
 from tests.knowledge.story import refuted, supported
 from tests.support.server import server_process
 
@@ -25,12 +25,12 @@ CLAIM = {
 
 
 @pytest.fixture
-def house() -> Iterator[House]:
-    with House() as opened:
+def house() -> Iterator[World]:
+    with World() as opened:
         yield opened
 
 
-def believed(house: House, session_id: str, change: dict[str, Any]) -> None:
+def believed(house: World, session_id: str, change: dict[str, Any]) -> None:
     agent, ann = house.person(AGENT), house.person(ANN)
     staged = agent.stage_intent(session_id, change)
     assert staged.approval_id is not None
@@ -38,7 +38,7 @@ def believed(house: House, session_id: str, change: dict[str, Any]) -> None:
     ann.decide_approval(staged.approval_id, "APPROVED", content_hash=card.content_hash)
 
 
-def investigated(house: House) -> str:
+def investigated(house: World) -> str:
     """A session in which a claim is proposed, tested and supported."""
     agent = house.person(AGENT)
     session_id = agent.declare_session(["disk_full", "pool_exhausted"], ONTOLOGY).session_id
@@ -57,7 +57,7 @@ def investigated(house: House) -> str:
     return session_id
 
 
-def test_what_a_steward_writes_is_what_its_ledger_says(house: House) -> None:
+def test_what_a_steward_writes_is_what_its_ledger_says(house: World) -> None:
     session_id = investigated(house)
     position = house.run(lambda: house.steward.positions.existing(session_id))
     stored = house.run(lambda: house.steward.store.projected("graph", session_id))
@@ -72,17 +72,17 @@ def test_what_a_steward_writes_is_what_its_ledger_says(house: House) -> None:
     assert told.steps[-1].status == "supported"
 
 
-def test_an_imported_ledger_brings_its_graph(house: House) -> None:
+def test_an_imported_ledger_brings_its_graph(house: World) -> None:
     session_id = investigated(house)
     exported = house.person(AGENT).export(session_id)
     stored = house.run(lambda: house.steward.store.projected("graph", session_id))
-    with House() as elsewhere:
+    with World() as elsewhere:
         elsewhere.person(ROOT).import_ledger(exported)
         assert elsewhere.run(lambda: elsewhere.steward.store.projected("graph", session_id)) == stored
         assert elsewhere.person(AGENT).show_proposition("wait").status == "supported"
 
 
-def test_a_refused_command_leaves_the_graph_as_it_was(house: House) -> None:
+def test_a_refused_command_leaves_the_graph_as_it_was(house: World) -> None:
     session_id = investigated(house)
     before = house.run(lambda: house.steward.store.projected("graph", session_id))
     change = {"type": "update_epistemic_status", "claim_id": "wait", "to_status": "proven"}

@@ -19,7 +19,8 @@ from beliefd.steward.call import Call
 from beliefd.steward.dispatch import perform
 from beliefd.steward.handlers import knowledge as propositions
 from beliefd.stores.memory import MemoryStore
-from tests.knowledge.story import AGENT, Story, refuted, supported
+from beliefd.testing.world import AGENT, ANN
+from tests.knowledge.story import Story, refuted, supported
 
 STATUSES = get_args(EpistemicStatus)
 
@@ -238,7 +239,7 @@ def test_why_tells_the_whole_way_with_the_event_of_each_step() -> None:
     places = {entry.event_id: entry.seq for entry in story.entries}
     assert all(places[step.event_id] == step.seq for step in why.steps)
     last = why.steps[-1]
-    assert (last.status, last.actor) == ("supported", "human://p")
+    assert (last.status, last.actor) == ("supported", ANN.id)
     assert last.about["approval_id"] == why.steps[-2].about["approval_id"]
     assert why.steps[4].about["evidence_id"] == why.steps[5].about["evidence_id"]
     assert "eliminated spike" in why.steps[5].said

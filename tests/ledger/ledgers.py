@@ -9,7 +9,8 @@ from beliefd.kernel.canonical import canonical
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.transfer import Exported, read_export
 from beliefd.ledger.verify import Verification, verify
-from tests.ledger.world import AGENT, ONTOLOGY, World
+from beliefd.testing.frozen import Clock
+from beliefd.testing.world import ONTOLOGY, World
 
 Envelope = dict[str, Any]
 HYPOTHESES = ["bad_deploy", "cpu_throttle", "disk_full", "dns, or not", "replication|lag", "\U0001f525"]
@@ -19,7 +20,7 @@ APPROVER = Principal(id="human://alice", role=Role.APPROVER)
 def every_kind(world: World) -> str:
     """A session of twelve events in which every kind of event occurs, seen from `world`."""
     session_id = world.declare_session(HYPOTHESES, ONTOLOGY, metadata={"incident": 7}).session_id
-    with World(lane=1) as replica:
+    with World(clock=Clock(1)) as replica:
         replica.import_ledger(world.export(session_id))
         replica.eliminate(
             session_id, source_id="adapter://far", observation_id="o9", eliminated=["dns, or not"]
@@ -62,9 +63,7 @@ def every_kind(world: World) -> str:
             {"verb": "DECLARE_CONCLUSION", "conclusion_id": "it was the deploy"},
         ],
     )
-    world.principal, principal = AGENT, world.principal
-    world.request_termination(session_id, context={"force": True})
-    world.principal = principal
+    world.agent.request_termination(session_id, context={"force": True})
     world.request_termination(session_id, context={"force": True})
     return session_id
 

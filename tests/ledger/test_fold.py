@@ -16,8 +16,7 @@ from beliefd.ledger.chain import seal
 from beliefd.ledger.envelope import LedgerBroken, Sealed, head_of
 from beliefd.ledger.replay import CHUNK, Position, fold
 from beliefd.ledger.state_hash import state_hash
-from beliefd.testing.strategies import ONTOLOGY
-from tests.ledger.world import AGENT
+from beliefd.testing.world import AGENT, ONTOLOGY
 
 LENGTH = 2 * CHUNK + 10
 

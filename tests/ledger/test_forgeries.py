@@ -13,6 +13,8 @@ import pytest
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger import verify as verification
+from beliefd.testing.frozen import Clock
+from beliefd.testing.world import World
 from tests.conformance.node import verify_with_node
 from tests.ledger.ledgers import (
     Envelope,
@@ -25,7 +27,6 @@ from tests.ledger.ledgers import (
     rehashed,
     relinked,
 )
-from tests.ledger.world import World
 
 HEADER, ENTRIES = parts(exported())
 LAST = len(ENTRIES)
@@ -213,7 +214,7 @@ def test_a_head_further_back_is_named() -> None:
 
 
 def other_session() -> list[Envelope]:
-    with World(lane=9) as world:
+    with World(clock=Clock(9)) as world:
         return parts(world.export(every_kind(world)))[1]
 
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from beliefd.kernel.beliefs.commands import Merge
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.envelope import command_of, read
-from tests.ledger.world import ONTOLOGY, World
+from beliefd.testing.frozen import Clock
+from beliefd.testing.world import ONTOLOGY, World
 
 UNIVERSE = [f"h{at}" for at in range(6)]
 gone = st.lists(st.sampled_from(UNIVERSE), max_size=3)
@@ -25,7 +26,7 @@ class Replicas:
             seed = origin.export(self.session_id)
         self.exports = []
         for lane, share in enumerate(shares, 1):
-            with World(lane=lane) as replica:
+            with World(clock=Clock(lane)) as replica:
                 replica.import_ledger(seed)
                 for at, (source, names) in enumerate(share):
                     replica.eliminate(
@@ -39,7 +40,7 @@ class Replicas:
 
 
 def merged(session_id: str, base: bytes, *others: bytes, lane: int = 50) -> tuple[list[str], bytes]:
-    with World(lane=lane) as world:
+    with World(clock=Clock(lane)) as world:
         world.import_ledger(base)
         for other in others:
             world.merge(session_id, other)
@@ -93,7 +94,7 @@ def test_merging_equals_one_ledger_that_heard_everything(shares: list[Claims]) -
 
 def test_a_merge_is_recorded_with_both_heads_and_who_said_what() -> None:
     replicas = Replicas([[("oracle://x", ["h1"])], [("human://y", ["h2", "h1"])]])
-    with World(lane=7) as world:
+    with World(clock=Clock(7)) as world:
         world.import_ledger(replicas.exports[0])
         own = world.verify(replicas.session_id).head
         answer = world.merge(replicas.session_id, replicas.exports[1])
@@ -101,7 +102,7 @@ def test_a_merge_is_recorded_with_both_heads_and_who_said_what() -> None:
         command = command_of(read(world.entries(replicas.session_id)[-1].record))
         assert isinstance(command, Merge)
         assert command.own_head == own
-        with World(lane=8) as other:
+        with World(clock=Clock(8)) as other:
             other.import_ledger(replicas.exports[1])
             assert command.replica_head == other.verify(replicas.session_id).head
         assert [(told.source_id, told.eliminated) for told in command.eliminations] == [
@@ -123,7 +124,7 @@ def test_merging_back_and_forth_does_not_let_records_grow_without_bound() -> Non
 
 
 def test_a_ledger_with_another_genesis_is_not_a_replica() -> None:
-    with World() as one, World(lane=1) as other:
+    with World() as one, World(clock=Clock(1)) as other:
         here = one.declare_session(UNIVERSE, ONTOLOGY).session_id
         stranger = other.export(other.declare_session(UNIVERSE, ONTOLOGY).session_id)
         with pytest.raises(BeliefdError, match="not a replica") as caught:
@@ -134,7 +135,7 @@ def test_a_ledger_with_another_genesis_is_not_a_replica() -> None:
 
 def test_refused_claims_of_a_replica_are_not_taken_over() -> None:
     replicas = Replicas([[], []])
-    with World(lane=2) as replica:
+    with World(clock=Clock(2)) as replica:
         replica.import_ledger(replicas.exports[1])
         with pytest.raises(BeliefdError, match="not declared"):
             replica.eliminate(
@@ -146,7 +147,7 @@ def test_refused_claims_of_a_replica_are_not_taken_over() -> None:
 
 def test_a_terminated_session_refuses_a_merge_and_records_the_refusal() -> None:
     replicas = Replicas([[("s", UNIVERSE[1:])], [("s", ["h0"])]])
-    with World(lane=5) as world:
+    with World(clock=Clock(5)) as world:
         world.import_ledger(replicas.exports[0])
         assert world.request_termination(replicas.session_id).approved
         before = world.query_belief(replicas.session_id)
@@ -159,7 +160,7 @@ def test_a_terminated_session_refuses_a_merge_and_records_the_refusal() -> None:
 
 def test_merged_eliminations_count_towards_obligations() -> None:
     replicas = Replicas([[], [("s", ["h1", "h2"])]])
-    with World(lane=6) as world:
+    with World(clock=Clock(6)) as world:
         world.import_ledger(replicas.exports[0])
         world.enter_obligation(replicas.session_id, "o", 2)
         world.merge(replicas.session_id, replicas.exports[1])

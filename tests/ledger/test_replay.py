@@ -1,69 +1,43 @@
 """Law 2: what is known is a fold of the ledger, and deciding everything again gives the same events."""
 
-import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.commands import DeclareSession
-from beliefd.kernel.canonical import canonical
 from beliefd.kernel.commands import Command
-from beliefd.kernel.decide import decide
-from beliefd.kernel.evolve import begin, evolve
+from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.policy import Policy
-from beliefd.kernel.values import Head
-from beliefd.ledger.chain import policy_hash, seal
-from beliefd.ledger.envelope import Sealed, head_of, read
+from beliefd.ledger.envelope import head_of, read
 from beliefd.ledger.replay import fold, redecide
 from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash
-from beliefd.ledger.transfer import entry_lines, header_line, read_export
+from beliefd.ledger.transfer import read_export
 from beliefd.ledger.verify import verify
 from beliefd.steward.write.positions import pack, unpack
 from beliefd.stores.base import SavedState
+from beliefd.testing.frozen import Clock
+from beliefd.testing.kernel import KernelSession
 from beliefd.testing.strategies import stories
+from beliefd.testing.world import ONTOLOGY, World
 from tests.ledger.ledgers import every_kind, exported
-from tests.ledger.world import AGENT, ONTOLOGY, World
 
 Story = tuple[DeclareSession, list[tuple[Command, Facts]]]
 
 
-class Ledger(msgspec.Struct):
-    """A story told to the kernel and sealed entry by entry; `states` are the state hashes after each."""
+class Told(KernelSession):
+    """A story told to the kernel; `states` are the state hashes after each event."""
 
-    entries: list[Sealed]
-    policies: dict[str, Policy]
-    states: list[str]
-    head: Head
-
-    @property
-    def export(self) -> bytes:
-        documents = {name: canonical(msgspec.to_builtins(policy)) for name, policy in self.policies.items()}
-        return header_line("s", self.head, documents) + b"".join(entry_lines(self.entries))
-
-
-def sealed(story: Story) -> Ledger:
-    declaration, steps = story
-    session, head = None, None
-    told = Ledger([], {}, [], Head(seq=0, event_id="-", hash="-"))
-    opening = Facts(now="t", event_id="e", principal=AGENT, policy=Policy(), policy_hash="")
-    for at, (command, heard) in enumerate([(declaration, opening), *steps]):
-        name = policy_hash(heard.policy)
-        facts = replace(heard, event_id=f"e{at}", policy_hash=name)
-        event = decide(session, command, facts)
-        after = begin("s", declaration) if session is None else evolve(session, event)
-        entry = seal(session, command, event, after, head, facts)
-        session, head = after, head_of(entry)
-        told.entries.append(entry)
-        told.policies[name] = heard.policy
-        told.states.append(state_hash(after))
-        told.head = head
-    return told
+    def __init__(self, story: Story) -> None:
+        declaration, steps = story
+        super().__init__(declaration)
+        self.states = [state_hash(self.session)]
+        for command, heard in steps:
+            self.ask(command, heard.principal, policy=heard.policy)
+            self.states.append(state_hash(self.session))
 
 
 @given(stories())
 def test_law_2_folding_an_exported_ledger_gives_the_same_state_at_every_event(story: Story) -> None:
-    told = sealed(story)
+    told = Told(story)
     read_back = read_export(told.export.splitlines())
     assert read_back.entries == told.entries
     for seq, expected in enumerate(told.states, 1):
@@ -75,7 +49,7 @@ def test_law_2_folding_an_exported_ledger_gives_the_same_state_at_every_event(st
 
 @given(stories(), st.data())
 def test_law_2_folding_may_stop_anywhere_and_go_on_from_there(story: Story, data: st.DataObject) -> None:
-    told = sealed(story)
+    told = Told(story)
     cut = data.draw(st.integers(0, len(told.entries)))
     position = fold(told.entries[cut:], fold(told.entries[:cut]))
     assert position is not None
@@ -84,8 +58,8 @@ def test_law_2_folding_may_stop_anywhere_and_go_on_from_there(story: Story, data
 
 @given(stories())
 def test_law_2_deciding_again_gives_the_same_events_text_for_text(story: Story) -> None:
-    told = sealed(story)
-    recorded = [read(entry.record) for entry in told.entries]
+    told = Told(story)
+    recorded = told.recorded
     again = list(redecide(recorded, told.policies))
     assert [step.event for step in again] == [entry.delta for entry in recorded]
     assert [state_hash(step.session) for step in again] == told.states
@@ -93,7 +67,7 @@ def test_law_2_deciding_again_gives_the_same_events_text_for_text(story: Story) 
 
 @given(stories())
 def test_every_ledger_that_was_decided_verifies(story: Story) -> None:
-    told = sealed(story)
+    told = Told(story)
     read_back = read_export(told.export.splitlines())
     result, position = verify(read_back.entries, "s", read_back.header.policies, read_back.header.head)
     assert result.ok, result.first_bad
@@ -104,10 +78,10 @@ def test_every_ledger_that_was_decided_verifies(story: Story) -> None:
 @given(stories())
 def test_law_4_every_change_of_belief_has_its_decision_in_the_same_ledger(story: Story) -> None:
     """Survivors never change between two entries, and inside one only by what its delta names."""
-    told = sealed(story)
+    told = Told(story)
     survivors = set(story[0].hypotheses)
     last_hash: str | None = None
-    for entry in (read(sealed_.record) for sealed_ in told.entries):
+    for entry in told.recorded:
         assert last_hash in (None, entry.survivors_before_hash)
         assert set(entry.delta.eliminated) <= survivors
         survivors -= set(entry.delta.eliminated)
@@ -120,7 +94,7 @@ def test_law_4_every_change_of_belief_has_its_decision_in_the_same_ledger(story:
 def test_a_snapshot_is_used_only_if_it_is_the_state_the_chain_vouches_for(
     story: Story, data: st.DataObject
 ) -> None:
-    told = sealed(story)
+    told = Told(story)
     position = fold(told.entries)
     assert position is not None
     begun = begin("s", story[0])
@@ -144,7 +118,7 @@ def test_exporting_twice_gives_the_same_bytes() -> None:
 
 def test_an_imported_ledger_exports_to_the_bytes_it_came_from() -> None:
     export = exported()
-    with World(lane=3) as world:
+    with World(clock=Clock(3)) as world:
         imported = world.import_ledger(export)
         assert world.export(imported.session_id) == export
 

@@ -37,8 +37,8 @@ from beliefd.testing.strategies import (
     small_objects,
     sources,
 )
+from beliefd.testing.world import World
 from tests.kernel.model import Model, Said
-from tests.ledger.world import World
 
 OPERATIONS = {
     Eliminate: "eliminate",
@@ -47,6 +47,10 @@ OPERATIONS = {
     DeclareConclusion: "declare_conclusion",
     RequestTermination: "request_termination",
 }
+
+
+def of_role(role: Role) -> Principal:
+    return Principal(id=f"{role}://x", role=role)
 
 
 class StewardAgainstModel(RuleBasedStateMachine):
@@ -62,7 +66,7 @@ class StewardAgainstModel(RuleBasedStateMachine):
     @initialize(policy=policies, declaration=declarations())
     def declare(self, policy: Policy, declaration: DeclareSession) -> None:
         self.policy = policy
-        self.world = World(policy)
+        self.world = World(policy=policy)
         self.model = Model.of(declaration)
         answer = self.world._send(Request(BY_NAME["declare_session"], body=payload_of(declaration)))
         self.session_id = answer.session_id
@@ -77,20 +81,20 @@ class StewardAgainstModel(RuleBasedStateMachine):
 
     def ask(self, command: Command, role: Role = Role.AGENT, **headers: Any) -> Any:
         """Send a command as somebody of this role: the answer, or the error that came instead."""
-        self.world.principal = Principal(id=f"{role}://x", role=role)
         path = {"session_id": self.session_id}
         body = payload_of(command)
         if isinstance(command, RequestExit):
             path["obligation_id"] = body.pop("obligation_id")
         try:
-            return self.world._send(Request(BY_NAME[OPERATIONS[type(command)]], path, {}, body, **headers))
+            request = Request(BY_NAME[OPERATIONS[type(command)]], path, {}, body, **headers)
+            return self.world.person(of_role(role))._send(request)
         except BeliefdError as error:
             return error
 
     def tell(self, command: Command, role: Role = Role.AGENT, **headers: Any) -> Any:
         """The same, when a new entry must come of it; the model hears it too."""
         answer = self.ask(command, role, **headers)
-        facts = Facts(now="", event_id="", principal=self.world.principal, policy=self.policy, policy_hash="")
+        facts = Facts(now="", event_id="", principal=of_role(role), policy=self.policy, policy_hash="")
         assert said(answer) == self.model.hear(command, facts)
         self.heads.append(event_of(answer))
         return answer
@@ -150,10 +154,7 @@ class StewardAgainstModel(RuleBasedStateMachine):
     @rule()
     def forget_everything_but_the_store(self) -> None:
         """A steward that starts anew on the same store must know the same."""
-        store = self.world.steward.store
-        started = World(self.policy, store=store, lane=len(self.heads))
-        self.world, old = started, self.world
-        old._loop.close()
+        self.world.forget()
 
     @invariant()
     def the_snapshot_is_what_the_model_says(self) -> None:

@@ -14,10 +14,10 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.protocol.ledger import Testimony
 from beliefd.testing.strategies import commands, declarations, sources
+from beliefd.testing.world import ONTOLOGY, ROOT, World
 from tests.kernel.model import Model
-from tests.ledger.world import ADMIN, ONTOLOGY, World
 
-FACTS = Facts(now="", event_id="", principal=ADMIN, policy=Policy(), policy_hash="")
+FACTS = Facts(now="", event_id="", principal=ROOT, policy=Policy(), policy_hash="")
 Told = tuple[DeclareSession, list[Command]]
 
 
@@ -30,7 +30,7 @@ def tellings(draw: st.DrawFn) -> Told:
 def tell(world: World, told: Told) -> str:
     session_id = world.declare(told[0])
     for command in told[1]:
-        world.say(session_id, command)
+        world.submit(session_id, command)
     return session_id
 
 

@@ -8,9 +8,9 @@ import pytest
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.transfer import BadExport, read_export
+from beliefd.testing.world import World
 from tests.conformance.node import verify_with_node
 from tests.ledger.ledgers import exported, joined, parts, relinked
-from tests.ledger.world import World
 
 EXPORT = exported()
 LINES = EXPORT.splitlines()

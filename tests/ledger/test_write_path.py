@@ -19,8 +19,8 @@ from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.testing.strategies import stories
+from beliefd.testing.world import ONTOLOGY, ROOT, World
 from tests.ledger.test_replay import Story
-from tests.ledger.world import ONTOLOGY, World
 
 SOURCE = Path(beliefd.__file__).parent
 
@@ -51,7 +51,7 @@ def test_law_5_a_refusal_is_recorded_and_leaves_survivors_and_state_as_they_were
         session_id = world.declare(story[0])
         for command, known in story[1]:
             before = world.query_belief(session_id)
-            outcome = world.say(session_id, command, known.principal)
+            outcome = world.submit(session_id, command, known.principal)
             after = world.query_belief(session_id)
             assert after.seq == before.seq + 1
             if outcome.event.__struct_config__.tag == "refused":
@@ -131,14 +131,12 @@ def test_one_callers_bad_value_does_not_fail_the_calls_beside_it() -> None:
         async def together() -> list[Any]:
             contexts: list[dict[str, Any]] = [{}, {"n": float("inf")}, {"t": "\udfff"}, {}]
             calls = [
-                world.steward.submit(
-                    session_id, DeclareConclusion(conclusion_id="c", context=context), world.principal
-                )
+                world.steward.submit(session_id, DeclareConclusion(conclusion_id="c", context=context), ROOT)
                 for context in contexts
             ]
             return await asyncio.gather(*calls, return_exceptions=True)
 
-        outcomes = world.run(together())
+        outcomes = world.run(together)
         assert [isinstance(outcome, BeliefdError) for outcome in outcomes] == [False, True, True, False]
         assert world.query_belief(session_id).seq == 3
         assert world.verify(session_id).ok
@@ -167,7 +165,8 @@ class Flaky(MemoryStore):
 def test_law_7_what_was_acknowledged_is_stored_and_what_was_not_is_whole_or_absent(plan: list[str]) -> None:
     store = Flaky()
     acknowledged: list[str] = []
-    with World(store=store) as world:
+    with World() as world:
+        world.forget(store)
         session_id = world.declare_session(["a", "b"], ONTOLOGY).session_id
         store.plan = list(plan)
         for at, fate in enumerate(plan):

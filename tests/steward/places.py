@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 
 from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate, EnterObligation
-from beliefd.kernel.values import OntologyBundle, Principal, Role
+from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash
@@ -16,15 +16,10 @@ from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import MEMORY, open_store
+from beliefd.testing.world import ONTOLOGY
 
 ALICE = Principal(id="agent://alice", role=Role.AGENT)
 BOB = Principal(id="agent://bob", role=Role.AGENT)
-ONTOLOGY = OntologyBundle(
-    hypothesis_space_id="causes",
-    hypothesis_version="1",
-    causal_graph_ref="graphstore://causes",
-    causal_graph_version="v1",
-)
 
 
 class Place:

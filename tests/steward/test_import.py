@@ -11,7 +11,7 @@ from beliefd.steward.environment import Environment
 from beliefd.steward.handlers.transfer import TransferHandlers
 from beliefd.steward.write.steward import Steward
 from beliefd.stores.memory import MemoryStore
-from beliefd.testing.frozen import frozen_outside
+from beliefd.testing.frozen import frozen_environment
 from tests.steward.places import ALICE, Place, declaration, eliminate, ledger_of
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +21,7 @@ ODD = ["x" * 1_000_000, "a\x00b", "a\nb", ""]
 
 async def exported(ids: Iterator[str]) -> list[bytes]:
     """A ledger of two events, made elsewhere under ids of its own choice; every hash in it is right."""
-    environment = Environment(now=frozen_outside().now, new_id=lambda: next(ids))
+    environment = Environment(now=frozen_environment().now, new_id=lambda: next(ids))
     steward = bootstrap(MemoryStore(), environment=environment).steward
     session_id = (await steward.declare(declaration(), ALICE)).session.session_id
     await steward.submit(session_id, eliminate("h0000"), ALICE)

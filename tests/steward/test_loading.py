@@ -8,13 +8,8 @@ import pytest
 
 import beliefd
 from beliefd import BeliefdError, Code
+from beliefd.testing.world import ONTOLOGY
 
-ONTOLOGY = {
-    "hypothesis_space_id": "space",
-    "hypothesis_version": "1",
-    "causal_graph_ref": "graph",
-    "causal_graph_version": "1",
-}
 LENGTH = 21
 
 

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from tests.substrate.support import ALLOW_ALL, House, rules
+from tests.substrate.support import ALLOW_ALL, ToolWorld, rules
 
-Build = Callable[..., House]
+Build = Callable[..., ToolWorld]
 
 
 @pytest.fixture(params=["memory", "sqlite"])
 def build(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Build]:
     """Makes houses on one store; all of them are closed in the end."""
-    made: list[House] = []
+    made: list[ToolWorld] = []
 
-    def make(**given: Any) -> House:
+    def make(**given: Any) -> ToolWorld:
         target = ":memory:" if request.param == "memory" else tmp_path / f"{len(made)}.db"
-        made.append(House(target, **given))
+        made.append(ToolWorld(target, **given))
         return made[-1]
 
     yield make
@@ -27,7 +27,7 @@ def build(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Build]:
 
 
 @pytest.fixture
-def house() -> Iterator[House]:
+def house() -> Iterator[ToolWorld]:
     """One house in memory, where everything is allowed."""
-    with House(rules=rules(all=ALLOW_ALL)) as opened:
+    with ToolWorld(policy=rules(all=ALLOW_ALL)) as opened:
         yield opened

@@ -12,8 +12,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import policy_hash
-from beliefd.testing.strategies import ONTOLOGY
-from tests.substrate.support import AGENT
+from beliefd.testing.world import AGENT, ONTOLOGY
 
 NOW = "2026-01-01T00:00:00.000000Z"
 

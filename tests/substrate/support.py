@@ -1,8 +1,8 @@
-"""What substrate tests share: tools that count, principals of every role, a steward with many callers."""
+"""What substrate tests share: tools that count, rules and proposals as written, a world with tools."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -11,32 +11,12 @@ from beliefd.kernel.substrate.capabilities import Scope
 from beliefd.kernel.substrate.commands import Propose
 from beliefd.kernel.substrate.proposals import CallCandidate, Provenance
 from beliefd.kernel.values import Principal, Role
-from beliefd.ledger.envelope import read
-from beliefd.ledger.replay import fold
-from beliefd.ledger.state_hash import state_hash
 from beliefd.protocol.substrate import CandidateAnswer, ProposalAnswer
-from beliefd.steward.bootstrap import Runtime, bootstrap
-from beliefd.stores.opening import open_store
-from beliefd.tools.biscuit import Signer
+from beliefd.stores.opening import MEMORY
+from beliefd.testing.world import AGENT, ENCODER, World, policy
 from beliefd.tools.registry import Registry
-from tests.claims.support import ANN, BOB, Clock, Person, policy, quiet
-from tests.claims.support import House as ClaimsHouse
 
-__all__ = ["ANN", "BOB", "Clock", "Person", "policy", "quiet"]
-
-AGENT = Principal(id="agent://writer", role=Role.AGENT, tier="PRIVILEGE")
 SUB_AGENT = Principal(id="agent://helper", role=Role.AGENT, tier="PRIVILEGE")
-ENCODER = Principal(id="encoder://eye", role=Role.ENCODER)
-TOOL = Principal(id="tool://probe", role=Role.TOOL)
-ROOT = Principal(id="human://root", role=Role.ADMIN, tier="PRIVILEGE")
-BY_ROLE = {
-    Role.AGENT: AGENT,
-    Role.ENCODER: ENCODER,
-    Role.TOOL: TOOL,
-    Role.APPROVER: ANN,
-    Role.ADMIN: ROOT,
-}
-AGENTS_SAY: dict[str, Any] = {"source": "agent"}
 ALLOW_ALL: dict[str, Any] = {"v": 1, "effect": "allow", "subject": None}
 
 
@@ -127,42 +107,25 @@ ADD = {
 }
 
 
-class House(ClaimsHouse):
-    """A steward with a toolbox."""
+class ToolWorld(World):
+    """A world with a toolbox."""
 
     def __init__(
         self,
-        target: str | Path = ":memory:",
-        rules: Policy | None = None,
-        clock: Clock | None = None,
+        target: str | Path = MEMORY,
+        policy: Policy | None = None,
+        *,
         toolbox: Toolbox | None = None,
-        signer: Signer | None = None,
+        **more: Any,
     ) -> None:
         self.toolbox = toolbox or Toolbox()
-        self.signer = signer
-        super().__init__(target, rules, quiet, clock)
+        super().__init__(target, policy, **{"registry": self.toolbox.registry, **more})
         self.encoder, self.helper = self.person(ENCODER), self.person(SUB_AGENT)
-        self.root = self.person(ROOT)
 
-    async def _open(self, rules: Policy | None) -> Runtime:
-        store = await open_store(self._target)
-        return bootstrap(
-            store,
-            rules,
-            environment=self.clock.outside,
-            detector=self._detector,
-            registry=self.toolbox.registry,
-            signer=self.signer,
-        )
-
-    def __enter__(self) -> "House":
-        return self
-
-    def restarted(self, rules: Policy | None = None) -> "House":
-        self.close()
-        return House(
-            self._target, rules or self.steward.in_force.policy, self.clock, self.toolbox, self.signer
-        )
+    def _reopened(self, policy: Policy) -> Self:
+        again = super()._reopened(policy)
+        again.toolbox = self.toolbox
+        return again
 
     def token(self, session_id: str, agent: Principal = AGENT, **scope: Any) -> str:
         """A capability for an agent; for every tool, unless told otherwise."""
@@ -170,21 +133,7 @@ class House(ClaimsHouse):
         return self.root.issue_capability(session_id, agent_id=agent.id, scope=given).token
 
     def ledger(self, session_id: str) -> list[bytes]:
-        return [sealed.record for sealed in self.run(lambda: self.store.entries(session_id))]
-
-    def events(self, session_id: str) -> list[Any]:
-        return [read(record).delta for record in self.ledger(session_id)]
-
-    def hash(self, session_id: str) -> str:
-        return state_hash(self.state(session_id))
-
-    def check(self, session_id: str) -> None:
-        """The ledger verifies, deciding it again included, and the state is its fold."""
-        verified = self.root.verify(session_id)
-        assert verified.ok, verified.first_bad
-        position = fold(self.run(lambda: self.store.entries(session_id)))
-        assert position is not None
-        assert state_hash(position.session) == self.hash(session_id)
+        return [sealed.record for sealed in self.entries(session_id)]
 
 
 def proposal(*candidates: Any, snapshot: str | None = None) -> Propose:

@@ -11,18 +11,17 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
 from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
-from tests.claims.support import claim, inbox_is_the_fold_of_all_ledgers, refused
+from beliefd.testing.world import AGENT, policy, refused
+from tests.claims.support import claim, inbox_is_the_fold_of_all_ledgers
 from tests.substrate.conftest import Build
 from tests.substrate.support import (
-    AGENT,
     ALLOW_ALL,
-    House,
+    ToolWorld,
     allow,
     codes,
     delta,
     deny,
     one,
-    policy,
     remove,
     rules,
     tool_call,
@@ -34,7 +33,7 @@ SOURCE = deny("email.send", when=when("missing", "fact.source_ref"), on_fail="as
 ASKS = rules(all=ALLOW_ALL, requires_source=SOURCE)
 
 
-def ask(house: House, session: str, token: str, key: str = "k", **args: Any) -> ApprovalCard:
+def ask(house: ToolWorld, session: str, token: str, key: str = "k", **args: Any) -> ApprovalCard:
     """A call that somebody must confirm."""
     answer = one(house.agent.propose(session, [tool_call("email.send", token, key, **{"to": "ana", **args})]))
     assert (answer.verdict, answer.on_fail, answer.status) == ("defer", "ask", None)
@@ -50,11 +49,11 @@ def confirmed(decided: DecidedApproval) -> Any:
 
 
 @pytest.fixture
-def asking(build: Build) -> House:
-    return build(rules=ASKS)
+def asking(build: Build) -> ToolWorld:
+    return build(policy=ASKS)
 
 
-def test_an_asked_for_call_is_confirmed_in_the_inbox_judged_again_and_run_once(asking: House) -> None:
+def test_an_asked_for_call_is_confirmed_in_the_inbox_judged_again_and_run_once(asking: ToolWorld) -> None:
     session = asking.session()
     card = ask(asking, session, asking.token(session))
     assert asking.toolbox.count == 0
@@ -75,7 +74,7 @@ def test_an_asked_for_call_is_confirmed_in_the_inbox_judged_again_and_run_once(a
     )
     assert asking.toolbox.ran == [("email.send", {"to": "ana"})]
     assert asking.ann.list_approvals().approvals == []
-    asked, yes, outcome = asking.events(session)[-3:]
+    asked, yes, outcome = asking.deltas(session)[-3:]
     assert isinstance(asked, Arbitrated)
     assert isinstance(yes, ApprovalDecided)
     assert isinstance(outcome, OutcomeRecorded)
@@ -86,7 +85,7 @@ def test_an_asked_for_call_is_confirmed_in_the_inbox_judged_again_and_run_once(a
     inbox_is_the_fold_of_all_ledgers(asking)
 
 
-def test_a_confirmation_is_good_once(asking: House) -> None:
+def test_a_confirmation_is_good_once(asking: ToolWorld) -> None:
     session = asking.session()
     card = ask(asking, session, asking.token(session))
     asking.ann.approve(card)
@@ -96,7 +95,7 @@ def test_a_confirmation_is_good_once(asking: House) -> None:
     asking.check(session)
 
 
-def test_a_confirmation_sent_again_runs_nothing_again(asking: House) -> None:
+def test_a_confirmation_sent_again_runs_nothing_again(asking: ToolWorld) -> None:
     session = asking.session()
     card = ask(asking, session, asking.token(session))
     first = asking.ann.approve(card, idempotency_key="yes-1")
@@ -105,7 +104,7 @@ def test_a_confirmation_sent_again_runs_nothing_again(asking: House) -> None:
     assert asking.toolbox.count == 1
 
 
-def test_a_confirmation_is_for_what_was_looked_at(asking: House) -> None:
+def test_a_confirmation_is_for_what_was_looked_at(asking: ToolWorld) -> None:
     session = asking.session()
     token = asking.token(session)
     card, other = ask(asking, session, token), ask(asking, session, token, "k2", to="bob")
@@ -118,7 +117,7 @@ def test_a_confirmation_is_for_what_was_looked_at(asking: House) -> None:
 
 
 def test_what_a_question_binds_changes_with_arguments_tool_policy_and_snapshot(build: Build) -> None:
-    house = build(rules=ASKS)
+    house = build(policy=ASKS)
     session = house.session()
     token = house.token(session)
     seen = {ask(house, session, token).content_hash}
@@ -133,7 +132,7 @@ def test_what_a_question_binds_changes_with_arguments_tool_policy_and_snapshot(b
     assert len(seen) == 5
 
 
-def test_who_proposed_it_a_program_and_who_may_not_decide_confirm_nothing(asking: House) -> None:
+def test_who_proposed_it_a_program_and_who_may_not_decide_confirm_nothing(asking: ToolWorld) -> None:
     session = asking.session()
     card = ask(asking, session, asking.token(session))
     for person in (asking.agent, asking.helper, asking.encoder):
@@ -141,7 +140,7 @@ def test_who_proposed_it_a_program_and_who_may_not_decide_confirm_nothing(asking
     assert asking.toolbox.count == 0
 
 
-def test_an_edit_is_a_new_proposal(asking: House) -> None:
+def test_an_edit_is_a_new_proposal(asking: ToolWorld) -> None:
     session = asking.session()
     card = ask(asking, session, asking.token(session))
     refused(Code.FORBIDDEN, lambda: asking.ann.modify(card, claim()))
@@ -150,7 +149,7 @@ def test_an_edit_is_a_new_proposal(asking: House) -> None:
     asking.check(session)
 
 
-def test_what_is_rejected_withdrawn_or_expired_never_runs(asking: House) -> None:
+def test_what_is_rejected_withdrawn_or_expired_never_runs(asking: ToolWorld) -> None:
     session = asking.session()
     token = asking.token(session)
     rejected, withdrawn, expired = (ask(asking, session, token, key) for key in ("a", "b", "c"))
@@ -167,7 +166,7 @@ def test_what_is_rejected_withdrawn_or_expired_never_runs(asking: House) -> None
     inbox_is_the_fold_of_all_ledgers(asking)
 
 
-def test_a_yes_after_its_time_is_no_yes(asking: House) -> None:
+def test_a_yes_after_its_time_is_no_yes(asking: ToolWorld) -> None:
     session = asking.session()
     card = ask(asking, session, asking.token(session))
     asking.clock.advance(7 * 24 * 3600)
@@ -177,7 +176,7 @@ def test_a_yes_after_its_time_is_no_yes(asking: House) -> None:
 
 def test_several_people_must_agree_where_the_policy_says_so(build: Build) -> None:
     two = {"approvers": {"MODIFY": {"required": 2}}}
-    house = build(rules=policy(constraints=ASKS.constraints, approvals=two))
+    house = build(policy=policy(constraints=ASKS.constraints, approvals=two))
     session = house.session()
     card = ask(house, session, house.token(session))
     assert house.ann.approve(card).call is None
@@ -195,11 +194,11 @@ def adopt(rules: Policy) -> Any:
     return lambda house, *_: house.steward.in_force.adopt(rules)
 
 
-def revoke(house: House, session: str, token: str) -> None:
+def revoke(house: ToolWorld, session: str, token: str) -> None:
     house.root.revoke_capability(f"{session}/{token.partition('.')[0]}")
 
 
-def change_tool(house: House, *_: Any) -> None:
+def change_tool(house: ToolWorld, *_: Any) -> None:
     house.toolbox.registry._tools.pop("email.send")
     house.toolbox.add("email.send", lambda to: "sent elsewhere", mutates=True, tier="MODIFY", description="x")
 
@@ -237,7 +236,7 @@ MEANWHILE: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize(("meanwhile", "code"), MEANWHILE.values(), ids=MEANWHILE.keys())
 def test_a_confirmed_call_is_judged_by_what_holds_when_it_is_confirmed(
-    asking: House, meanwhile: Any, code: str
+    asking: ToolWorld, meanwhile: Any, code: str
 ) -> None:
     session = asking.session()
     token = asking.token(session)
@@ -253,7 +252,7 @@ def test_a_confirmed_call_is_judged_by_what_holds_when_it_is_confirmed(
 
 
 def test_a_confirmed_call_is_judged_on_the_state_of_that_moment(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL, requires_source=SOURCE, stop=STOP))
+    house = build(policy=rules(all=ALLOW_ALL, requires_source=SOURCE, stop=STOP))
     session = house.session()
     token = house.token(session)
     stopped, later = ask(house, session, token, "a"), ask(house, session, token, "b")
@@ -265,7 +264,7 @@ def test_a_confirmed_call_is_judged_on_the_state_of_that_moment(build: Build) ->
     house.check(session)
 
 
-def test_budgets_are_counted_when_it_is_confirmed(asking: House) -> None:
+def test_budgets_are_counted_when_it_is_confirmed(asking: ToolWorld) -> None:
     session = asking.session()
     token = asking.token(session, budgets={"calls": 1})
     first, second = ask(asking, session, token, "a"), ask(asking, session, token, "b")
@@ -275,7 +274,7 @@ def test_budgets_are_counted_when_it_is_confirmed(asking: House) -> None:
     asking.check(session)
 
 
-def test_a_question_asked_twice_under_one_key_runs_once(asking: House) -> None:
+def test_a_question_asked_twice_under_one_key_runs_once(asking: ToolWorld) -> None:
     session = asking.session()
     token = asking.token(session)
     first, second = ask(asking, session, token, "k"), ask(asking, session, token, "k")
@@ -286,7 +285,7 @@ def test_a_question_asked_twice_under_one_key_runs_once(asking: House) -> None:
     asking.check(session)
 
 
-def test_a_yes_answers_only_what_was_asked(asking: House) -> None:
+def test_a_yes_answers_only_what_was_asked(asking: ToolWorld) -> None:
     """A constraint that asks only now, or asks something else under the same name, asks a person again."""
     session = asking.session()
     token = asking.token(session)
@@ -314,7 +313,7 @@ def test_a_yes_answers_only_what_was_asked(asking: House) -> None:
 
 def test_a_yes_stands_for_an_allow_that_asks_but_not_for_an_allow_that_is_missing(build: Build) -> None:
     conditional = allow("email.send", when=when("exists", "fact.source_ref"), on_fail="ask")
-    house = build(rules=rules(allowed=conditional))
+    house = build(policy=rules(allowed=conditional))
     session = house.session()
     token = house.token(session)
     assert confirmed(house.ann.approve(ask(house, session, token))).status == "ok"
@@ -327,7 +326,7 @@ def test_a_yes_stands_for_an_allow_that_asks_but_not_for_an_allow_that_is_missin
 
 def test_rules_can_tell_that_a_call_is_confirmed(build: Build) -> None:
     twice = deny("email.send", when=when("eq", "call.confirmed", False), on_fail="ask")
-    house = build(rules=rules(all=ALLOW_ALL, twice=twice))
+    house = build(policy=rules(all=ALLOW_ALL, twice=twice))
     session = house.session()
     card = ask(house, session, house.token(session))
     assert confirmed(house.ann.approve(card)).status == "ok"
@@ -347,7 +346,7 @@ BIG = {
 
 @pytest.mark.parametrize("named", ["careful", "invariant.big"])
 def test_a_change_of_state_can_be_asked_for_too(build: Build, named: str) -> None:
-    house = build(rules=rules(all=ALLOW_ALL, **{named: CAREFUL if named == "careful" else BIG}))
+    house = build(policy=rules(all=ALLOW_ALL, **{named: CAREFUL if named == "careful" else BIG}))
     session = house.session()
     before = house.state(session).substrate.state_snapshot_id
     answer = one(house.agent.propose(session, [delta(goal__size="big")]))
@@ -377,7 +376,7 @@ def test_a_confirmed_change_is_judged_on_the_state_of_that_moment(build: Build) 
         "effect": "deny",
         "when": when("all", when("exists", "goal.size"), when("exists", "goal.freeze")),
     }
-    house = build(rules=rules(all=ALLOW_ALL, **{"invariant.big": BIG, "invariant.one": exclusive}))
+    house = build(policy=rules(all=ALLOW_ALL, **{"invariant.big": BIG, "invariant.one": exclusive}))
     session = house.session()
     answer = one(house.agent.propose(session, [delta(goal__size="big")]))
     card = house.ann.show_approval(answer.approval_id or "")
@@ -390,7 +389,7 @@ def test_a_confirmed_change_is_judged_on_the_state_of_that_moment(build: Build) 
 
 
 def test_a_confirmed_change_does_not_undo_what_was_written_meanwhile(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL, **{"invariant.big": BIG}))
+    house = build(policy=rules(all=ALLOW_ALL, **{"invariant.big": BIG}))
     session = house.session()
     house.agent.propose(session, [delta(goal__other=1)])
 
@@ -409,7 +408,7 @@ def test_a_confirmed_change_does_not_undo_what_was_written_meanwhile(build: Buil
 
 
 def test_a_rejected_change_is_never_made(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL, careful=CAREFUL))
+    house = build(policy=rules(all=ALLOW_ALL, careful=CAREFUL))
     session = house.session()
     answer = one(house.agent.propose(session, [delta(goal__size="big")]))
     card = house.ann.show_approval(answer.approval_id or "")
@@ -423,7 +422,7 @@ def test_a_rejected_change_is_never_made(build: Build) -> None:
 
 
 def test_questions_outlive_the_server_and_snapshots_restore_them(tmp_path: Path) -> None:
-    house = House(tmp_path / "b.db", ASKS)
+    house = ToolWorld(tmp_path / "b.db", ASKS)
     session = house.session()
     token = house.token(session)
     card = ask(house, session, token)
@@ -445,10 +444,10 @@ def test_questions_outlive_the_server_and_snapshots_restore_them(tmp_path: Path)
 
 
 def test_an_imported_ledger_brings_its_questions_along(build: Build) -> None:
-    house = build(rules=ASKS)
+    house = build(policy=ASKS)
     session = house.session()
     card = ask(house, session, house.token(session))
-    elsewhere = build(rules=ASKS)
+    elsewhere = build(policy=ASKS)
     elsewhere.root.import_ledger(house.agent.export(session))
     assert elsewhere.ann.show_approval(card.approval_id).content_hash == card.content_hash
     assert elsewhere.hash(session) == house.hash(session)

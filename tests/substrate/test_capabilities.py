@@ -7,22 +7,12 @@ import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
-from tests.claims.support import refused
+from beliefd.testing.world import AGENT, BY_ROLE, refused
 from tests.substrate.conftest import Build
-from tests.substrate.support import (
-    AGENT,
-    ALLOW_ALL,
-    BY_ROLE,
-    SUB_AGENT,
-    House,
-    codes,
-    one,
-    rules,
-    tool_call,
-)
+from tests.substrate.support import ALLOW_ALL, SUB_AGENT, ToolWorld, codes, one, rules, tool_call
 
 
-def test_a_call_takes_a_capability(house: House) -> None:
+def test_a_call_takes_a_capability(house: ToolWorld) -> None:
     session = house.session()
     answer = one(house.agent.propose(session, [tool_call("note.read", None)]))
     assert (answer.verdict, codes(answer)) == ("deny", ["NO_CAPABILITY"])
@@ -33,7 +23,7 @@ def test_a_call_takes_a_capability(house: House) -> None:
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_only_admins_issue_out_of_nothing(house: House, role: Role) -> None:
+def test_only_admins_issue_out_of_nothing(house: ToolWorld, role: Role) -> None:
     session = house.session()
     person = house.person(BY_ROLE[role])
 
@@ -44,7 +34,7 @@ def test_only_admins_issue_out_of_nothing(house: House, role: Role) -> None:
         assert issue().capability.agent_id == "agent://x"
     else:
         refused(Code.FORBIDDEN, issue)
-        assert house.events(session)[-1].code is Code.FORBIDDEN, "the refusal is on record"
+        assert house.deltas(session)[-1].code is Code.FORBIDDEN, "the refusal is on record"
 
 
 def mangled(token: str) -> list[str]:
@@ -73,7 +63,7 @@ def mangled(token: str) -> list[str]:
 
 
 @pytest.mark.parametrize("number", range(len(mangled("cap-x.y"))))
-def test_a_forged_token_proves_nothing_and_leaves_no_trace_of_itself(house: House, number: int) -> None:
+def test_a_forged_token_proves_nothing_and_leaves_no_trace_of_itself(house: ToolWorld, number: int) -> None:
     session = house.session()
     forged = mangled(house.token(session))[number]
     answer = one(house.agent.propose(session, [tool_call("note.read", forged)]))
@@ -85,7 +75,7 @@ def test_a_forged_token_proves_nothing_and_leaves_no_trace_of_itself(house: Hous
 
 
 def test_tokens_are_told_once_and_are_in_no_ledger_and_no_other_answer(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     session = house.session()
     issued = house.root.issue_capability(session, agent_id=AGENT.id, scope={"tools": ["*"]})
     child = house.agent.issue_capability(
@@ -111,7 +101,7 @@ def test_tokens_are_told_once_and_are_in_no_ledger_and_no_other_answer(build: Bu
     house.check(session)
 
 
-def test_a_capability_is_good_for_its_agent_only(house: House) -> None:
+def test_a_capability_is_good_for_its_agent_only(house: ToolWorld) -> None:
     session = house.session()
     token = house.token(session, AGENT)
     answer = one(house.helper.propose(session, [tool_call("note.read", token)]))
@@ -119,20 +109,20 @@ def test_a_capability_is_good_for_its_agent_only(house: House) -> None:
     assert "issued to" in answer.reasons[0].text
 
 
-def test_a_capability_for_any_agent_is_good_for_any_agent(house: House) -> None:
+def test_a_capability_for_any_agent_is_good_for_any_agent(house: ToolWorld) -> None:
     session = house.session()
     issued = house.root.issue_capability(session, agent_id="*", scope={"tools": ["note.read"]})
     for person in (house.agent, house.helper):
         assert one(person.propose(session, [tool_call("note.read", issued.token)])).verdict == "allow"
 
 
-def test_a_capability_is_good_in_its_session_only(house: House) -> None:
+def test_a_capability_is_good_in_its_session_only(house: ToolWorld) -> None:
     session, other = house.session(), house.session()
     answer = one(house.agent.propose(other, [tool_call("note.read", house.token(session))]))
     assert codes(answer) == ["BAD_CAPABILITY"]
 
 
-def test_a_capability_ends_when_its_time_is_up(house: House) -> None:
+def test_a_capability_ends_when_its_time_is_up(house: ToolWorld) -> None:
     session = house.session()
     token = house.root.issue_capability(
         session, agent_id=AGENT.id, scope={"tools": ["*"]}, expires_in_seconds=60
@@ -146,7 +136,7 @@ def test_a_capability_ends_when_its_time_is_up(house: House) -> None:
 
 
 def test_revoking_ends_a_capability_and_all_that_came_out_of_it(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     session = house.session()
     top = house.root.issue_capability(session, agent_id=AGENT.id, scope={"tools": ["note.read"]})
     middle = house.agent.issue_capability(
@@ -171,7 +161,7 @@ def test_revoking_ends_a_capability_and_all_that_came_out_of_it(build: Build) ->
     house.check(session)
 
 
-def test_only_who_issued_it_or_an_admin_revokes(house: House) -> None:
+def test_only_who_issued_it_or_an_admin_revokes(house: ToolWorld) -> None:
     session = house.session()
     top = house.root.issue_capability(session, agent_id=AGENT.id, scope={"tools": ["*"]})
     name = top.capability.capability_id

@@ -14,21 +14,21 @@ from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.steward.effects.tools import MAX_RESULT_BYTES
 from beliefd.tools.registry import Registry, ToolResult
 from tests.substrate.conftest import Build
-from tests.substrate.support import ALLOW_ALL, House, delta, one, rules, tool_call
+from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, one, rules, tool_call
 
 
-def asked(house: House, tool: str, key: str | None = None, **args: Any) -> tuple[str, Any]:
+def asked(house: ToolWorld, tool: str, key: str | None = None, **args: Any) -> tuple[str, Any]:
     session = house.session()
     token = house.token(session)
     return session, one(house.agent.propose(session, [tool_call(tool, token, key, **args)]))
 
 
 def test_a_call_runs_once_and_after_the_decision_that_allows_it(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     seen: list[str] = []
 
     def look() -> str:
-        seen.extend(type(event).__name__ for event in house.events(session))
+        seen.extend(type(event).__name__ for event in house.deltas(session))
         return "looked"
 
     house.toolbox.add("look", look)
@@ -36,7 +36,7 @@ def test_a_call_runs_once_and_after_the_decision_that_allows_it(build: Build) ->
     answer = one(house.agent.propose(session, [tool_call("look", house.token(session))]))
     assert (answer.verdict, answer.status, answer.result, answer.error) == ("allow", "ok", "looked", "")
     assert seen[-1] == "Arbitrated", "the decision was in the ledger when the tool ran"
-    decided, outcome = house.events(session)[-2:]
+    decided, outcome = house.deltas(session)[-2:]
     assert isinstance(decided, Arbitrated)
     assert isinstance(outcome, OutcomeRecorded)
     assert decided.results[0].call is not None
@@ -47,7 +47,7 @@ def test_a_call_runs_once_and_after_the_decision_that_allows_it(build: Build) ->
 
 
 def test_calls_of_one_proposal_run_in_order_and_only_those_that_are_allowed(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     session = house.session()
     token = house.token(session, tools=["calc.add", "note.read"])
     answer = house.agent.propose(
@@ -100,7 +100,9 @@ RAISED: dict[str, tuple[BaseException, str]] = {
 
 
 @pytest.mark.parametrize("raised", RAISED.values(), ids=RAISED.keys())
-def test_whatever_a_function_raises_is_its_outcome(house: House, raised: tuple[BaseException, str]) -> None:
+def test_whatever_a_function_raises_is_its_outcome(
+    house: ToolWorld, raised: tuple[BaseException, str]
+) -> None:
     house.toolbox.add("fails", raising(raised[0]))
     session, answer = asked(house, "fails")
     assert (answer.verdict, answer.status, answer.result) == ("allow", "error", None)
@@ -113,7 +115,7 @@ def test_whatever_a_function_raises_is_its_outcome(house: House, raised: tuple[B
 @pytest.mark.parametrize(
     "error", [SystemExit(1), KeyboardInterrupt(), asyncio.CancelledError(), ValueError("no")]
 )
-def test_whatever_a_coroutine_raises_is_its_outcome(house: House, error: BaseException) -> None:
+def test_whatever_a_coroutine_raises_is_its_outcome(house: ToolWorld, error: BaseException) -> None:
     async def fail() -> None:
         raise error
 
@@ -124,7 +126,7 @@ def test_whatever_a_coroutine_raises_is_its_outcome(house: House, error: BaseExc
     assert asked(house, "note.read")[1].status == "ok"
 
 
-def test_a_coroutine_is_a_tool_too(house: House) -> None:
+def test_a_coroutine_is_a_tool_too(house: ToolWorld) -> None:
     async def later(n: int) -> ToolResult:
         await asyncio.sleep(0)
         return ToolResult(n + 1, tokens=5)
@@ -133,7 +135,7 @@ def test_a_coroutine_is_a_tool_too(house: House) -> None:
     assert asked(house, "later", n=1)[1].result == 2
 
 
-def test_arguments_that_the_function_does_not_take_are_its_outcome(house: House) -> None:
+def test_arguments_that_the_function_does_not_take_are_its_outcome(house: ToolWorld) -> None:
     session, answer = asked(house, "note.read", colour="red")
     assert answer.status == "error"
     assert "TypeError" in answer.error
@@ -177,7 +179,7 @@ UNRECORDED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("value", UNRECORDED.values(), ids=UNRECORDED.keys())
-def test_a_result_that_cannot_be_recorded_is_described(house: House, value: Callable[[], Any]) -> None:
+def test_a_result_that_cannot_be_recorded_is_described(house: ToolWorld, value: Callable[[], Any]) -> None:
     house.toolbox.add("gives", value)
     session, answer = asked(house, "gives")
     assert answer.status == "ok"
@@ -201,14 +203,14 @@ def test_a_result_that_cannot_be_recorded_is_described(house: House, value: Call
     ],
     ids=str,
 )
-def test_a_result_is_recorded_as_json(house: House, value: Any, recorded: Any) -> None:
+def test_a_result_is_recorded_as_json(house: ToolWorld, value: Any, recorded: Any) -> None:
     house.toolbox.add("gives", lambda: value)
     session, answer = asked(house, "gives")
     assert (answer.status, answer.result) == ("ok", recorded)
     house.check(session)
 
 
-def test_what_a_tool_does_to_its_arguments_does_not_reach_the_state(house: House) -> None:
+def test_what_a_tool_does_to_its_arguments_does_not_reach_the_state(house: ToolWorld) -> None:
     def spoil(items: list[int], more: dict[str, Any]) -> int:
         items.append(99)
         more.clear()
@@ -226,7 +228,7 @@ def test_what_a_tool_does_to_its_arguments_does_not_reach_the_state(house: House
 
 
 def test_a_tool_that_changes_after_the_decision_does_not_run(tmp_path: Path) -> None:
-    house = House(tmp_path / "b.db", rules(all=ALLOW_ALL))
+    house = ToolWorld(tmp_path / "b.db", rules(all=ALLOW_ALL))
     session = house.session()
     house.toolbox.add("swap", lambda: "swapped")
 
@@ -262,7 +264,7 @@ def test_a_registry_takes_an_id_once_and_only_sound_definitions() -> None:
     assert [tool.tool_id for tool in registry.all()] == ["t"]
 
 
-def test_an_executor_of_another_kind_fits_the_port(house: House) -> None:
+def test_an_executor_of_another_kind_fits_the_port(house: ToolWorld) -> None:
     async def remote(call: Any) -> ToolResult:
         return ToolResult({"asked": call.tool_id, "with": call.args, "for": call.agent_id}, tokens=3)
 
@@ -274,7 +276,7 @@ def test_an_executor_of_another_kind_fits_the_port(house: House) -> None:
     }
 
 
-def test_a_broken_executor_is_an_outcome_too(house: House) -> None:
+def test_a_broken_executor_is_an_outcome_too(house: ToolWorld) -> None:
     async def broken(_: Any) -> Any:
         return "not a ToolResult"
 

@@ -9,8 +9,8 @@ import pytest
 from beliefd.http.app import create_app
 from beliefd.kernel.values import Role
 from beliefd.steward.tokens import create_token
-from tests.claims.support import ONTOLOGY
-from tests.substrate.support import ALLOW_ALL, House, delta, rules, tool_call, when
+from beliefd.testing.world import ONTOLOGY_JSON
+from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, rules, tool_call, when
 
 EXCLUSIVE = {
     "v": 1,
@@ -35,12 +35,12 @@ RULES = rules(
 class Web:
     """A house behind HTTP, with a token for every role."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: ToolWorld) -> None:
         self.house = house
         self.app = create_app(house.runtime, close_runtime=False)
         self.tokens = house.run(self._tokens)
         self.session = str(
-            self.post("agent", "/v1/sessions", ontology=ONTOLOGY, hypotheses=["a"])["session_id"]
+            self.post("agent", "/v1/sessions", ontology=ONTOLOGY_JSON, hypotheses=["a"])["session_id"]
         )
 
     async def _tokens(self) -> dict[str, str]:
@@ -83,7 +83,7 @@ class Web:
 
 @pytest.fixture
 def web() -> Iterator[Web]:
-    with House(rules=RULES) as house:
+    with ToolWorld(policy=RULES) as house:
         yield Web(house)
 
 

@@ -10,16 +10,8 @@ from beliefd.kernel.strict_json import loads
 from beliefd.ledger.chain import policy_hash
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.verify import Verification, verify
-from tests.substrate.support import (
-    AGENT,
-    ALLOW_ALL,
-    House,
-    delta,
-    deny,
-    rules,
-    tool_call,
-    when,
-)
+from beliefd.testing.world import AGENT
+from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, deny, rules, tool_call, when
 
 RULES = rules(
     all=ALLOW_ALL,
@@ -30,7 +22,7 @@ RULES = rules(
 @pytest.fixture(scope="module")
 def records() -> list[bytes]:
     """A ledger with a change, a call, a refusal, a question, its confirmation, and an entry."""
-    with House(rules=RULES) as house:
+    with ToolWorld(policy=RULES) as house:
         session = house.session()
         token = house.token(session)
         house.agent.propose(session, [delta(goal__x={"v": 1, "reason": "why", "text": "words"})])

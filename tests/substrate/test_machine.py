@@ -26,19 +26,17 @@ from beliefd.protocol.substrate import ProposalAnswer
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.facts.call_facts import presented
 from beliefd.steward.facts.finder import Attachments
+from beliefd.testing.world import AGENT, ENCODER, policy
 from tests.claims.support import inbox_is_the_fold_of_all_ledgers
 from tests.substrate.auditor import Auditor
 from tests.substrate.support import (
-    AGENT,
     ALLOW_ALL,
-    ENCODER,
     SUB_AGENT,
-    House,
     Toolbox,
+    ToolWorld,
     call_candidate,
     delta,
     deny,
-    policy,
     proposal,
     remove,
     tool_call,
@@ -121,7 +119,7 @@ class Substrate(RuleBasedStateMachine):
         toolbox = Toolbox()
         for name in TOOLS:
             toolbox.add(name, self.run_tool, mutates=name == "t.write")
-        self.house = House(path, POLICIES[0], toolbox=toolbox)
+        self.house = ToolWorld(path, POLICIES[0], toolbox=toolbox)
         self.session = self.house.session()
         self.people = {AGENT: self.house.agent, SUB_AGENT: self.house.helper, ENCODER: self.house.encoder}
         self.number = 0
@@ -323,7 +321,7 @@ class Substrate(RuleBasedStateMachine):
         self.house.runtime = bootstrap(
             old.store,
             old.in_force.policy,
-            environment=self.house.clock.outside,
+            environment=self.house.clock.environment,
             registry=self.house.toolbox.registry,
         )
 

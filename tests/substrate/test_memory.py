@@ -16,10 +16,10 @@ from beliefd.kernel.substrate.folds import remembered
 from beliefd.kernel.substrate.memory import is_confirmed, remember
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.tools import MemoryFindings
-from tests.claims.support import refused
+from beliefd.testing.world import refused
 from tests.substrate.conftest import Build
 from tests.substrate.kernel import facts_of, session_with
-from tests.substrate.support import House
+from tests.substrate.support import ToolWorld
 
 PROVENANCE = {"source": "tool"}
 LATER = "2026-02-01T00:00:00Z"
@@ -57,7 +57,7 @@ def hypothesis(**changes: Any) -> dict[str, Any]:
     ids=str,
 )
 def test_only_what_is_confirmed_is_kept_as_a_fact_preference_or_decision(
-    house: House, kind: str, changes: dict[str, Any], confirmed: bool
+    house: ToolWorld, kind: str, changes: dict[str, Any], confirmed: bool
 ) -> None:
     session = house.session()
     head = house.root.query_belief(session).audit_head_event_id
@@ -70,12 +70,12 @@ def test_only_what_is_confirmed_is_kept_as_a_fact_preference_or_decision(
         error = refused(Code.INVALID_REQUEST, lambda: house.agent.remember(session, given))
         assert "not confirmed" in error.message
         assert house.agent.list_memory(session).entries == []
-        assert isinstance(house.events(session)[-1], Refused), "and that is on record"
+        assert isinstance(house.deltas(session)[-1], Refused), "and that is on record"
     house.check(session)
 
 
 @pytest.mark.parametrize("kind", ["hypothesis", "derived"])
-def test_what_is_provisional_needs_an_end_or_a_review(house: House, kind: str) -> None:
+def test_what_is_provisional_needs_an_end_or_a_review(house: ToolWorld, kind: str) -> None:
     session = house.session()
     given = entry(kind, confidence=0.1, provenance=PROVENANCE)
     refused(Code.INVALID_REQUEST, lambda: house.agent.remember(session, given))
@@ -88,7 +88,7 @@ def test_what_is_provisional_needs_an_end_or_a_review(house: House, kind: str) -
     assert sure.memory.entry.kind == kind
 
 
-def test_what_is_derived_says_from_what_and_how(house: House) -> None:
+def test_what_is_derived_says_from_what_and_how(house: ToolWorld) -> None:
     session = house.session()
     given = entry("derived", ttl_ms=1_000, provenance=PROVENANCE)
     for missing in ("provenance", "source_chunk_ids"):
@@ -97,7 +97,7 @@ def test_what_is_derived_says_from_what_and_how(house: House) -> None:
     assert house.agent.remember(session, given).memory.entry.kind == "derived"
 
 
-def test_an_event_confirms_only_where_it_happened(house: House) -> None:
+def test_an_event_confirms_only_where_it_happened(house: ToolWorld) -> None:
     session, other = house.session(), house.session()
     foreign = house.root.query_belief(other).audit_head_event_id
     for event_id in ("nonsense", foreign):
@@ -119,7 +119,7 @@ def test_a_hypothesis_becomes_a_fact_with_new_evidence_only(build: Build) -> Non
     house.check(session)
 
 
-def test_an_event_that_confirms_is_evidence_too_and_new_once(house: House) -> None:
+def test_an_event_that_confirms_is_evidence_too_and_new_once(house: ToolWorld) -> None:
     session = house.session()
     head = house.root.query_belief(session).audit_head_event_id
     house.agent.remember(session, hypothesis())
@@ -130,7 +130,7 @@ def test_an_event_that_confirms_is_evidence_too_and_new_once(house: House) -> No
     assert house.agent.remember(session, entry(confirmed_by_event_id=newer)).memory.confirmed
 
 
-def test_evidence_that_was_put_away_is_not_new_when_it_comes_back(house: House) -> None:
+def test_evidence_that_was_put_away_is_not_new_when_it_comes_back(house: ToolWorld) -> None:
     """Otherwise two steps would do what one may not."""
     session = house.session()
     house.agent.remember(session, hypothesis())
@@ -143,7 +143,7 @@ def test_evidence_that_was_put_away_is_not_new_when_it_comes_back(house: House) 
     house.check(session)
 
 
-def test_an_entry_that_has_expired_is_still_what_it_was(house: House) -> None:
+def test_an_entry_that_has_expired_is_still_what_it_was(house: ToolWorld) -> None:
     session = house.session()
     house.agent.remember(session, hypothesis(ttl_ms=1_000))
     house.clock.advance(2)
@@ -167,13 +167,13 @@ def test_expired_entries_leave_the_view_and_stay_in_the_ledger(build: Build) -> 
     assert names() == ["m2", "m3"], "facts end too, where they say when"
     house.clock.advance(100)
     assert names() == ["m3"]
-    assert sum(isinstance(event, Remembered) for event in house.events(session)) == 3
+    assert sum(isinstance(event, Remembered) for event in house.deltas(session)) == 3
     assert house.agent.remember(session, hypothesis()).memory.expires_at is not None
     assert names() == ["m1", "m3"], "said again, it is there again"
     house.check(session)
 
 
-def test_the_review_queue_holds_what_is_due_and_what_is_in_conflict(house: House) -> None:
+def test_the_review_queue_holds_what_is_due_and_what_is_in_conflict(house: ToolWorld) -> None:
     session = house.session()
     house.agent.remember(session, hypothesis(memory_id="due", ttl_ms=None, review_at="2026-01-01T00:01:00Z"))
     house.agent.remember(session, hypothesis(memory_id="later", ttl_ms=None, review_at=LATER))
@@ -218,7 +218,7 @@ def test_the_review_queue_holds_what_is_due_and_what_is_in_conflict(house: House
     ids=str,
 )
 def test_what_is_no_entry_is_refused_and_the_memory_can_still_be_read(
-    house: House, spoilt: dict[str, Any]
+    house: ToolWorld, spoilt: dict[str, Any]
 ) -> None:
     session = house.session()
     before = len(house.ledger(session))
@@ -228,7 +228,7 @@ def test_what_is_no_entry_is_refused_and_the_memory_can_still_be_read(
 
 
 @pytest.mark.parametrize("depth", [48, 49, 60, 61, 62, 63])
-def test_no_entry_is_too_deep_for_the_state_that_holds_it(house: House, depth: int) -> None:
+def test_no_entry_is_too_deep_for_the_state_that_holds_it(house: ToolWorld, depth: int) -> None:
     """It would be found out only when the state is hashed: then nobody could say anything any more."""
     value: Any = 1
     for _ in range(depth):

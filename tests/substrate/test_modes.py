@@ -3,32 +3,22 @@
 import pytest
 
 from beliefd.kernel.substrate.modes import MODES, lower
+from beliefd.testing.world import policy
 from tests.substrate.conftest import Build
-from tests.substrate.support import (
-    ALLOW_ALL,
-    House,
-    codes,
-    delta,
-    deny,
-    one,
-    policy,
-    rules,
-    tool_call,
-    when,
-)
+from tests.substrate.support import ALLOW_ALL, ToolWorld, codes, delta, deny, one, rules, tool_call, when
 
 OVERLOAD = deny("calc.add", on_fail="degrade", reason="too much at once")
 DEGRADES = rules(all=ALLOW_ALL, overload=OVERLOAD)
 
 
-def degrade(house: House, session: str, token: str, times: int = 1) -> None:
+def degrade(house: ToolWorld, session: str, token: str, times: int = 1) -> None:
     for _ in range(times):
         answer = one(house.agent.propose(session, [tool_call("calc.add", token, a=1, b=1)]))
         assert (answer.verdict, answer.on_fail, codes(answer)) == ("deny", "degrade", ["DENIED"])
 
 
 def test_degrading_denies_now_and_goes_one_step_down_as_far_as_it_goes(build: Build) -> None:
-    house = build(rules=DEGRADES)
+    house = build(policy=DEGRADES)
     session = house.session()
     token = house.token(session)
     seen = [house.agent.show_state(session).mode]
@@ -42,7 +32,7 @@ def test_degrading_denies_now_and_goes_one_step_down_as_far_as_it_goes(build: Bu
 
 
 def test_one_proposal_goes_down_one_step_however_much_of_it_degrades(build: Build) -> None:
-    house = build(rules=DEGRADES)
+    house = build(policy=DEGRADES)
     session = house.session()
     token = house.token(session)
     answer = house.agent.propose(session, [tool_call("calc.add", token, a=1, b=1)] * 4)
@@ -51,7 +41,7 @@ def test_one_proposal_goes_down_one_step_however_much_of_it_degrades(build: Buil
 
 def test_a_change_of_state_can_degrade_too(build: Build) -> None:
     busy = {"v": 1, "effect": "deny", "subject": {"capability": "write:goal"}, "on_fail": "degrade"}
-    house = build(rules=rules(all=ALLOW_ALL, busy=busy))
+    house = build(policy=rules(all=ALLOW_ALL, busy=busy))
     session = house.session()
     assert house.agent.propose(session, [delta(goal__x=1)]).mode == "eco"
     assert len(house.state(session).substrate.symbolic_state) == 0
@@ -60,7 +50,7 @@ def test_a_change_of_state_can_degrade_too(build: Build) -> None:
 
 def test_a_confirmed_call_can_degrade_too(build: Build) -> None:
     asks = deny("email.send", on_fail="ask")
-    house = build(rules=rules(all=ALLOW_ALL, asks=asks))
+    house = build(policy=rules(all=ALLOW_ALL, asks=asks))
     session = house.session()
     token = house.token(session)
     answer = one(house.agent.propose(session, [tool_call("email.send", token, "k", to="x")]))
@@ -73,7 +63,7 @@ def test_a_confirmed_call_can_degrade_too(build: Build) -> None:
 
 @pytest.mark.parametrize(("steps", "left"), [(0, 8), (1, 4), (2, 2), (3, 2)])
 def test_a_lower_mode_leaves_less_of_every_budget(build: Build, steps: int, left: int) -> None:
-    house = build(rules=DEGRADES)
+    house = build(policy=DEGRADES)
     session = house.session()
     token = house.token(session, budgets={"calls": 8})
     degrade(house, session, token, steps)
@@ -85,7 +75,7 @@ def test_a_lower_mode_leaves_less_of_every_budget(build: Build, steps: int, left
 
 
 def test_the_smallest_budget_is_not_shared_away(build: Build) -> None:
-    house = build(rules=DEGRADES)
+    house = build(policy=DEGRADES)
     session = house.session()
     token = house.token(session, budgets={"calls": 1})
     degrade(house, session, token, 2)
@@ -93,7 +83,7 @@ def test_the_smallest_budget_is_not_shared_away(build: Build) -> None:
 
 
 def test_offline_safe_makes_no_connections_and_changes_nothing(build: Build) -> None:
-    house = build(rules=DEGRADES)
+    house = build(policy=DEGRADES)
     session = house.session()
     token = house.token(session, net_allowlist=["*"], fs_read_roots=["/"])
     degrade(house, session, token, 3)
@@ -108,7 +98,7 @@ def test_offline_safe_makes_no_connections_and_changes_nothing(build: Build) -> 
 
 
 def test_a_mode_recovers_one_step_at_a_time(build: Build) -> None:
-    house = build(rules=DEGRADES)
+    house = build(policy=DEGRADES)
     session = house.session()
     token = house.token(session)
     degrade(house, session, token, 3)
@@ -121,7 +111,7 @@ def test_a_mode_recovers_one_step_at_a_time(build: Build) -> None:
 
 
 def test_a_long_rest_recovers_all_steps_and_normal_is_the_end(build: Build) -> None:
-    house = build(rules=DEGRADES)
+    house = build(policy=DEGRADES)
     session = house.session()
     token = house.token(session)
     before = house.hash(session)
@@ -143,7 +133,7 @@ def test_a_long_rest_recovers_all_steps_and_normal_is_the_end(build: Build) -> N
 
 def test_a_policy_says_what_modes_mean_and_how_long_they_last(build: Build) -> None:
     modes = {"rules": {"eco": {"budget_share": 0.1, "mutating": False}}, "recover_seconds": 10}
-    house = build(rules=policy(constraints=DEGRADES.constraints, modes=modes))
+    house = build(policy=policy(constraints=DEGRADES.constraints, modes=modes))
     session = house.session()
     token = house.token(session, budgets={"calls": 20})
     degrade(house, session, token)
@@ -161,7 +151,7 @@ def test_rules_can_read_the_mode_and_who_asks(build: Build) -> None:
     calm = deny("note.read", when=when("eq", "call.mode", "eco"))
     mine = deny("note.read", when=when("not", when("eq", "call.agent_id", "agent://writer")))
     role = deny("note.read", when=when("not", when("in", "call.role", ["agent"])))
-    house = build(rules=rules(all=ALLOW_ALL, overload=OVERLOAD, calm=calm, mine=mine, role=role))
+    house = build(policy=rules(all=ALLOW_ALL, overload=OVERLOAD, calm=calm, mine=mine, role=role))
     session = house.session()
     token = house.token(session)
     bearer = house.root.issue_capability(session, agent_id="*", scope={"tools": ["*"]}).token
@@ -173,7 +163,7 @@ def test_rules_can_read_the_mode_and_who_asks(build: Build) -> None:
 
 
 def test_a_clock_that_goes_back_recovers_nothing(build: Build) -> None:
-    house = build(rules=DEGRADES)
+    house = build(policy=DEGRADES)
     session = house.session()
     token = house.token(session)
     degrade(house, session, token, 2)

@@ -10,20 +10,10 @@ from hypothesis import strategies as st
 from beliefd.kernel.errors import Code
 from beliefd.kernel.substrate.capabilities import Scope, out_of_scope, widened
 from beliefd.kernel.substrate.tools import CallFinding, FileUse
+from beliefd.testing.world import AGENT, refused
 from beliefd.tools.registry import ToolResult
-from tests.claims.support import refused
 from tests.substrate.conftest import Build
-from tests.substrate.support import (
-    AGENT,
-    ALLOW_ALL,
-    SUB_AGENT,
-    House,
-    codes,
-    one,
-    rules,
-    scope,
-    tool_call,
-)
+from tests.substrate.support import ALLOW_ALL, SUB_AGENT, ToolWorld, codes, one, rules, scope, tool_call
 from tests.substrate.test_capabilities import mangled
 
 PARENT: dict[str, Any] = {
@@ -65,7 +55,7 @@ NARROWER: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("change", WIDER.values(), ids=WIDER.keys())
-def test_what_is_handed_on_cannot_be_wider(house: House, change: dict[str, Any]) -> None:
+def test_what_is_handed_on_cannot_be_wider(house: ToolWorld, change: dict[str, Any]) -> None:
     session = house.session()
     token = house.root.issue_capability(session, agent_id=AGENT.id, scope=PARENT).token
     before = house.hash(session)
@@ -80,7 +70,7 @@ def test_what_is_handed_on_cannot_be_wider(house: House, change: dict[str, Any])
 
 
 @pytest.mark.parametrize("change", NARROWER.values(), ids=NARROWER.keys())
-def test_what_is_handed_on_may_be_narrower(house: House, change: dict[str, Any]) -> None:
+def test_what_is_handed_on_may_be_narrower(house: ToolWorld, change: dict[str, Any]) -> None:
     session = house.session()
     token = house.root.issue_capability(session, agent_id=AGENT.id, scope=PARENT).token
     child = house.agent.issue_capability(
@@ -89,7 +79,7 @@ def test_what_is_handed_on_may_be_narrower(house: House, change: dict[str, Any])
     assert child.capability.parent is not None
 
 
-def test_what_is_handed_on_ends_with_what_it_came_out_of(house: House) -> None:
+def test_what_is_handed_on_ends_with_what_it_came_out_of(house: ToolWorld) -> None:
     session = house.session()
     top = house.root.issue_capability(
         session, agent_id=AGENT.id, scope={"tools": ["*"]}, expires_in_seconds=60
@@ -104,7 +94,7 @@ def test_what_is_handed_on_ends_with_what_it_came_out_of(house: House) -> None:
     ]
 
 
-def test_nobody_hands_on_what_is_not_theirs(house: House) -> None:
+def test_nobody_hands_on_what_is_not_theirs(house: ToolWorld) -> None:
     session = house.session()
     token = house.token(session, AGENT)
 
@@ -167,7 +157,7 @@ def test_narrowing_twice_is_narrowing(first: Scope, second: Scope, third: Scope)
 
 
 def test_calls_are_counted_when_they_are_let_through(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     session = house.session()
     token = house.token(session, budgets={"calls": 2})
     verdicts = [
@@ -179,7 +169,7 @@ def test_calls_are_counted_when_they_are_let_through(build: Build) -> None:
 
 
 def test_one_proposal_cannot_spend_a_budget_twice(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     session = house.session()
     token = house.token(session, budgets={"calls": 3})
     answer = house.agent.propose(session, [tool_call("note.read", token)] * 10)
@@ -189,7 +179,7 @@ def test_one_proposal_cannot_spend_a_budget_twice(build: Build) -> None:
     house.check(session)
 
 
-def test_what_is_refused_costs_nothing(house: House) -> None:
+def test_what_is_refused_costs_nothing(house: ToolWorld) -> None:
     session = house.session()
     token = house.token(session, tools=["note.read"], budgets={"calls": 1})
     for _ in range(3):
@@ -199,7 +189,7 @@ def test_what_is_refused_costs_nothing(house: House) -> None:
 
 @pytest.mark.parametrize("budget", ["tokens", "cpu_ms", "disk_bytes"])
 def test_what_tools_report_is_counted_against_the_budget(build: Build, budget: str) -> None:
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     house.toolbox.add("costly", lambda: ToolResult("done", **{budget: 60}))
     session = house.session()
     token = house.token(session, budgets={budget: 100})
@@ -210,7 +200,7 @@ def test_what_tools_report_is_counted_against_the_budget(build: Build, budget: s
     house.check(session)
 
 
-def test_a_failed_call_has_been_made_all_the_same(house: House) -> None:
+def test_a_failed_call_has_been_made_all_the_same(house: ToolWorld) -> None:
     def fail() -> None:
         raise ValueError("no")
 
@@ -222,7 +212,7 @@ def test_a_failed_call_has_been_made_all_the_same(house: House) -> None:
 
 
 def test_handing_on_does_not_make_more_of_a_budget(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     house.toolbox.add("costly", lambda: ToolResult("done", tokens=60))
     session = house.session()
     top = house.token(session, budgets={"tokens": 100, "calls": 5})
@@ -247,7 +237,7 @@ def test_handing_on_does_not_make_more_of_a_budget(build: Build) -> None:
 
 
 @pytest.mark.parametrize("report", [-60, 1.5, "many", None, 2**60, True])
-def test_a_report_that_cannot_be_counted_is_no_refund(house: House, report: Any) -> None:
+def test_a_report_that_cannot_be_counted_is_no_refund(house: ToolWorld, report: Any) -> None:
     house.toolbox.add("liar", lambda: ToolResult("done", tokens=report))
     session = house.session()
     token = house.token(session, budgets={"tokens": 100})
@@ -258,7 +248,7 @@ def test_a_report_that_cannot_be_counted_is_no_refund(house: House, report: Any)
     house.check(session)
 
 
-def test_no_sum_of_reports_is_too_large_to_be_recorded(house: House) -> None:
+def test_no_sum_of_reports_is_too_large_to_be_recorded(house: ToolWorld) -> None:
     house.toolbox.add("huge", lambda: ToolResult("done", tokens=2**53 - 1))
     session = house.session()
     token = house.token(session)

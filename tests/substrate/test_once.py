@@ -19,13 +19,12 @@ from beliefd.steward.facts.call_facts import presented
 from beliefd.steward.facts.finder import Attachments
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import StorageUnavailable
+from beliefd.testing.world import AGENT, refused
 from beliefd.tools import threads
-from tests.claims.support import refused
 from tests.substrate.conftest import Build
 from tests.substrate.support import (
-    AGENT,
     ALLOW_ALL,
-    House,
+    ToolWorld,
     call_candidate,
     codes,
     one,
@@ -35,7 +34,7 @@ from tests.substrate.support import (
 )
 
 
-def asked(house: House, tool: str, key: str | None = None, **args: Any) -> tuple[str, Any]:
+def asked(house: ToolWorld, tool: str, key: str | None = None, **args: Any) -> tuple[str, Any]:
     session = house.session()
     token = house.token(session)
     return session, one(house.agent.propose(session, [tool_call(tool, token, key, **args)]))
@@ -55,7 +54,7 @@ def stuck() -> Any:
 
 
 def test_a_function_that_hangs_past_its_time_is_unknown_and_its_late_answer_is_not_taken(
-    house: House, stuck: threading.Event
+    house: ToolWorld, stuck: threading.Event
 ) -> None:
     house.toolbox.add("hangs", lambda: stuck.wait(60) and "too late", timeout_ms=50)
     session, answer = asked(house, "hangs")
@@ -69,7 +68,9 @@ def test_a_function_that_hangs_past_its_time_is_unknown_and_its_late_answer_is_n
     house.check(session)
 
 
-def test_a_coroutine_that_will_not_be_cancelled_holds_up_nobody(house: House, stuck: threading.Event) -> None:
+def test_a_coroutine_that_will_not_be_cancelled_holds_up_nobody(
+    house: ToolWorld, stuck: threading.Event
+) -> None:
     async def deaf() -> None:
         while not stuck.is_set():
             try:
@@ -83,7 +84,7 @@ def test_a_coroutine_that_will_not_be_cancelled_holds_up_nobody(house: House, st
 
 
 def test_functions_that_hang_do_not_use_up_what_others_need(
-    house: House, stuck: threading.Event, monkeypatch: pytest.MonkeyPatch
+    house: ToolWorld, stuck: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(threads, "_room", threading.BoundedSemaphore(3))
     house.toolbox.add("hangs", lambda: stuck.wait(60), timeout_ms=20)
@@ -98,7 +99,7 @@ def test_functions_that_hang_do_not_use_up_what_others_need(
 
 
 def test_a_repeated_key_gives_the_first_outcome_and_runs_nothing(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     numbers = iter(range(100))
     house.toolbox.add("count", lambda **_: next(numbers), mutates=True)
     session = house.session()
@@ -113,7 +114,7 @@ def test_a_repeated_key_gives_the_first_outcome_and_runs_nothing(build: Build) -
 
 
 def test_a_key_used_twice_in_one_proposal_runs_once(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     session = house.session()
     token = house.token(session)
     answer = house.agent.propose(session, [tool_call("email.send", token, "k", to="ana")] * 3)
@@ -124,7 +125,7 @@ def test_a_key_used_twice_in_one_proposal_runs_once(build: Build) -> None:
 
 
 def test_a_repeated_key_with_another_payload_agent_or_token_is_refused(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     session = house.session()
     token, other = house.token(session), house.token(session)
     bearer = house.root.issue_capability(session, agent_id="*", scope={"tools": ["*"]}).token
@@ -143,7 +144,7 @@ def test_a_repeated_key_with_another_payload_agent_or_token_is_refused(build: Bu
     house.check(session)
 
 
-def test_a_failed_call_is_not_tried_again_under_its_key(house: House) -> None:
+def test_a_failed_call_is_not_tried_again_under_its_key(house: ToolWorld) -> None:
     def fail() -> None:
         raise ValueError("no")
 
@@ -157,7 +158,7 @@ def test_a_failed_call_is_not_tried_again_under_its_key(house: House) -> None:
 
 
 def test_a_request_sent_again_while_its_call_is_running_does_not_run_it_again(
-    house: House, stuck: threading.Event
+    house: ToolWorld, stuck: threading.Event
 ) -> None:
     """The same Idempotency-Key twice: the second hears that the call is under way, or how it ended."""
     house.toolbox.add("slow", lambda: stuck.wait(60) and "done", timeout_ms=60_000)
@@ -180,7 +181,7 @@ def test_a_request_sent_again_while_its_call_is_running_does_not_run_it_again(
     house.check(session)
 
 
-def test_who_goes_away_does_not_take_the_outcome_along(house: House, stuck: threading.Event) -> None:
+def test_who_goes_away_does_not_take_the_outcome_along(house: ToolWorld, stuck: threading.Event) -> None:
     house.toolbox.add("slow", lambda: stuck.wait(60) and "done", timeout_ms=60_000)
     session = house.session()
     candidate = tool_call("slow", house.token(session))
@@ -200,7 +201,7 @@ def test_who_goes_away_does_not_take_the_outcome_along(house: House, stuck: thre
 
 
 def test_closing_waits_for_calls_under_way(tmp_path: Path, stuck: threading.Event) -> None:
-    house = House(tmp_path / "b.db", rules(all=ALLOW_ALL))
+    house = ToolWorld(tmp_path / "b.db", rules(all=ALLOW_ALL))
     house.toolbox.add("slow", lambda: stuck.wait(0.2) or "done")
     session = house.session()
     candidate = tool_call("slow", house.token(session))
@@ -214,7 +215,7 @@ def test_closing_waits_for_calls_under_way(tmp_path: Path, stuck: threading.Even
     house.close()
 
 
-def decided_but_not_run(house: House, session: str, key: str | None = None) -> str:
+def decided_but_not_run(house: ToolWorld, session: str, key: str | None = None) -> str:
     """What a server leaves behind that dies between the decision and the run: the decision."""
     capability_id, _, proof = presented(house.token(session), None)
     tool = "note.read" if key is None else "email.send"
@@ -230,7 +231,7 @@ def decided_but_not_run(house: House, session: str, key: str | None = None) -> s
 
 
 def test_a_call_whose_server_died_is_unknown_at_its_deadline_and_never_run(tmp_path: Path) -> None:
-    house = House(tmp_path / "b.db", rules(all=ALLOW_ALL))
+    house = ToolWorld(tmp_path / "b.db", rules(all=ALLOW_ALL))
     session = house.session()
     call_id = decided_but_not_run(house, session)
     house = house.restarted()
@@ -251,7 +252,7 @@ def test_a_call_whose_server_died_is_unknown_at_its_deadline_and_never_run(tmp_p
 
 def test_asking_again_after_a_crash_does_not_run_it_either(tmp_path: Path) -> None:
     """Neither under the request's key nor under the call's: nobody knows whether it ran."""
-    house = House(tmp_path / "b.db", rules(all=ALLOW_ALL))
+    house = ToolWorld(tmp_path / "b.db", rules(all=ALLOW_ALL))
     session = house.session()
     call_id = decided_but_not_run(house, session, "k")
     house = house.restarted()
@@ -273,7 +274,7 @@ def test_asking_again_after_a_crash_does_not_run_it_either(tmp_path: Path) -> No
     house.close()
 
 
-def test_an_outcome_is_told_once_and_only_of_a_call_that_was_let_through(house: House) -> None:
+def test_an_outcome_is_told_once_and_only_of_a_call_that_was_let_through(house: ToolWorld) -> None:
     session, answer = asked(house, "note.read")
     before = house.hash(session)
     for call_id, code in ((answer.call_id, Code.CONFLICT), ("call-nobody-0", Code.NOT_FOUND)):
@@ -285,7 +286,7 @@ def test_an_outcome_is_told_once_and_only_of_a_call_that_was_let_through(house: 
     house.check(session)
 
 
-def test_an_unknown_outcome_can_be_settled_by_who_finds_out(house: House) -> None:
+def test_an_unknown_outcome_can_be_settled_by_who_finds_out(house: ToolWorld) -> None:
     session = house.session()
     call_id = decided_but_not_run(house, session)
     house.clock.advance(100)
@@ -298,7 +299,7 @@ def test_an_unknown_outcome_can_be_settled_by_who_finds_out(house: House) -> Non
 
 def test_a_session_does_not_end_while_a_call_is_under_way(build: Build) -> None:
     """A closed ledger takes no outcome: it would never be known how the call ended."""
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     session = house.session()
     call_id = decided_but_not_run(house, session)
     answer = house.root.request_termination(session, context={"force": True})
@@ -311,7 +312,7 @@ def test_a_session_does_not_end_while_a_call_is_under_way(build: Build) -> None:
     house.check(session)
 
 
-def test_calls_wait_for_the_ones_before_them_without_running_out_of_time(house: House) -> None:
+def test_calls_wait_for_the_ones_before_them_without_running_out_of_time(house: ToolWorld) -> None:
     house.toolbox.add("slow", lambda: None, timeout_ms=60_000)
     session = house.session()
     token = house.token(session)
@@ -322,7 +323,7 @@ def test_calls_wait_for_the_ones_before_them_without_running_out_of_time(house: 
     assert [text[14:19] for text in deadlines] == ["01:05", "02:05", "03:05"]
 
 
-def test_a_running_call_is_no_approval(house: House) -> None:
+def test_a_running_call_is_no_approval(house: ToolWorld) -> None:
     _, answer = asked(house, "note.read")
     assert answer.call_id is not None
     refused(Code.APPROVAL_NOT_FOUND, lambda: house.ann.show_approval(answer.call_id))
@@ -335,7 +336,7 @@ def test_a_running_call_is_no_approval(house: House) -> None:
 
 
 def test_the_store_failing_before_the_outcome_leaves_a_call_that_becomes_unknown(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    house: ToolWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append = house.store.append
 

@@ -9,14 +9,8 @@ import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.substrate.capabilities import within
-from tests.claims.support import refused
-from tests.substrate.support import (
-    AGENT,
-    House,
-    codes,
-    one,
-    tool_call,
-)
+from beliefd.testing.world import AGENT, refused
+from tests.substrate.support import ToolWorld, codes, one, tool_call
 
 
 @pytest.fixture
@@ -81,7 +75,7 @@ def placed(value: Any, root: Path) -> Any:
 
 @pytest.mark.parametrize("path", OUTSIDE.values(), ids=OUTSIDE.keys())
 @pytest.mark.parametrize("writes", [False, True])
-def test_no_path_leads_out_of_a_root(house: House, place: Path, path: Any, writes: bool) -> None:
+def test_no_path_leads_out_of_a_root(house: ToolWorld, place: Path, path: Any, writes: bool) -> None:
     session = house.session()
     token = house.token(session, fs_read_roots=[f"{place}/in"], fs_write_roots=[f"{place}/in"])
     tool, more = ("fs.write", {"text": "x"}) if writes else ("fs.read", {})
@@ -94,14 +88,14 @@ def test_no_path_leads_out_of_a_root(house: House, place: Path, path: Any, write
 
 
 @pytest.mark.parametrize("path", INSIDE.values(), ids=INSIDE.keys())
-def test_what_stays_inside_a_root_is_let_through(house: House, place: Path, path: Any) -> None:
+def test_what_stays_inside_a_root_is_let_through(house: ToolWorld, place: Path, path: Any) -> None:
     session = house.session()
     token = house.token(session, fs_read_roots=[f"{place}/in"])
     answer = one(house.agent.propose(session, [tool_call("fs.read", token, path=placed(path, place))]))
     assert answer.verdict == "allow", answer.reasons
 
 
-def test_reading_is_no_right_to_write_and_writing_is_one_to_read(house: House, place: Path) -> None:
+def test_reading_is_no_right_to_write_and_writing_is_one_to_read(house: ToolWorld, place: Path) -> None:
     session = house.session()
     reads = house.token(session, fs_read_roots=[f"{place}/in"])
     writes = house.token(session, fs_write_roots=[f"{place}/in"])
@@ -117,7 +111,7 @@ def test_reading_is_no_right_to_write_and_writing_is_one_to_read(house: House, p
         assert one(house.agent.propose(session, [asked])).verdict == verdict, (tool, verdict)
 
 
-def test_the_root_of_the_file_system_holds_everything_that_has_a_path(house: House) -> None:
+def test_the_root_of_the_file_system_holds_everything_that_has_a_path(house: ToolWorld) -> None:
     session = house.session()
     token = house.token(session, fs_read_roots=["/"])
     assert (
@@ -130,7 +124,7 @@ def test_the_root_of_the_file_system_holds_everything_that_has_a_path(house: Hou
     assert one(house.agent.propose(session, [tool_call("fs.read", token, path="/a\x00b")])).verdict == "deny"
 
 
-def test_a_link_that_is_turned_after_the_decision_is_not_followed(house: House, place: Path) -> None:
+def test_a_link_that_is_turned_after_the_decision_is_not_followed(house: ToolWorld, place: Path) -> None:
     """Between the decision and the run a path may come to mean something else."""
     turned = place / "in" / "turned"
     turned.symlink_to(place / "in" / "deep")
@@ -154,7 +148,7 @@ def test_a_link_that_is_turned_after_the_decision_is_not_followed(house: House, 
 
 
 @pytest.mark.parametrize("root", ["data", "/data/", "/data/../etc", "/data/./x", "//data", "", ".", "/a//b"])
-def test_a_root_that_is_not_plainly_one_is_refused(house: House, root: str) -> None:
+def test_a_root_that_is_not_plainly_one_is_refused(house: ToolWorld, root: str) -> None:
     session = house.session()
     for name in ("fs_read_roots", "fs_write_roots"):
         given = {"tools": [], name: [root]}
@@ -227,7 +221,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("url", GOOD, ids=str)
-def test_a_host_of_the_allow_list_may_be_spoken_to(house: House, url: Any) -> None:
+def test_a_host_of_the_allow_list_may_be_spoken_to(house: ToolWorld, url: Any) -> None:
     session = house.session()
     token = house.token(session, net_allowlist=["Api.Example.org", "::1"])
     answer = one(house.agent.propose(session, [tool_call("net.get", token, url=url)]))
@@ -235,7 +229,7 @@ def test_a_host_of_the_allow_list_may_be_spoken_to(house: House, url: Any) -> No
 
 
 @pytest.mark.parametrize("url", BAD, ids=repr)
-def test_no_spelling_of_an_address_leads_to_another_host(house: House, url: Any) -> None:
+def test_no_spelling_of_an_address_leads_to_another_host(house: ToolWorld, url: Any) -> None:
     session = house.session()
     token = house.token(session, net_allowlist=["api.example.org", "::1"])
     answer = one(house.agent.propose(session, [tool_call("net.get", token, url=url)]))
@@ -243,7 +237,7 @@ def test_no_spelling_of_an_address_leads_to_another_host(house: House, url: Any)
     assert house.toolbox.count == 0
 
 
-def test_all_hosts_are_all_that_can_be_read(house: House) -> None:
+def test_all_hosts_are_all_that_can_be_read(house: ToolWorld) -> None:
     session = house.session()
     token = house.token(session, net_allowlist=["*"])
     assert (
@@ -254,13 +248,13 @@ def test_all_hosts_are_all_that_can_be_read(house: House) -> None:
     )
 
 
-def test_without_an_allow_list_nobody_is_spoken_to(house: House) -> None:
+def test_without_an_allow_list_nobody_is_spoken_to(house: ToolWorld) -> None:
     session = house.session()
     answer = one(house.agent.propose(session, [tool_call("net.get", house.token(session), url="http://x.y")]))
     assert codes(answer) == ["OUT_OF_SCOPE"]
 
 
-def test_everything_out_of_scope_is_told_at_once(house: House) -> None:
+def test_everything_out_of_scope_is_told_at_once(house: ToolWorld) -> None:
     session = house.session()
     token = house.token(session, tools=["note.read"])
     answer = one(house.agent.propose(session, [tool_call("fs.write", token, path="/x", text="t")]))

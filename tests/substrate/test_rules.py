@@ -20,8 +20,8 @@ from beliefd.kernel.substrate.constraints import (
 )
 from beliefd.kernel.substrate.rulebook import KnownSchemas
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
+from beliefd.testing.world import policy
 from tests.substrate import strategies as some
-from tests.substrate.support import policy
 
 many = settings(max_examples=400, deadline=None)
 

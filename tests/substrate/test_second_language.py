@@ -9,16 +9,11 @@ import pytest
 import beliefd
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role
+from beliefd.testing.world import ONTOLOGY
 from beliefd.tools import Registry
 from tests.conformance.node import node
 
 ROOT = Path(__file__).parents[2]
-ONTOLOGY = {
-    "hypothesis_space_id": "s",
-    "hypothesis_version": "1",
-    "causal_graph_ref": "g",
-    "causal_graph_version": "1",
-}
 RULES = Policy(
     constraints={
         "constraint.goals": {"v": 1, "effect": "allow", "subject": {"capability": "write:goal"}},

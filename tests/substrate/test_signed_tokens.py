@@ -14,40 +14,29 @@ from hypothesis import strategies as st
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.substrate.capabilities import Narrowing
+from beliefd.testing.world import AGENT, refused
 from beliefd.tools.biscuit import PREFIX, BadToken, Signer, attenuate, narrowing_of, read_token, source_of
-from tests.claims.support import refused
-from tests.substrate.support import (
-    AGENT,
-    ALLOW_ALL,
-    SUB_AGENT,
-    House,
-    codes,
-    deny,
-    one,
-    rules,
-    tool_call,
-    when,
-)
+from tests.substrate.support import ALLOW_ALL, SUB_AGENT, ToolWorld, codes, deny, one, rules, tool_call, when
 
 SOON = "2026-01-01T00:10:00Z"
 
 
 @pytest.fixture
-def signing(tmp_path: Path) -> Iterator[House]:
-    with House(rules=rules(all=ALLOW_ALL), signer=Signer(tmp_path / "capability.key")) as opened:
+def signing(tmp_path: Path) -> Iterator[ToolWorld]:
+    with ToolWorld(policy=rules(all=ALLOW_ALL), signer=Signer(tmp_path / "capability.key")) as opened:
         yield opened
 
 
-def issue(house: House, session: str, agent: str = AGENT.id, **scope: Any) -> str:
+def issue(house: ToolWorld, session: str, agent: str = AGENT.id, **scope: Any) -> str:
     given = {"tools": ["*"], "fs_read_roots": ["/"], "net_allowlist": ["*"], **scope}
     return house.root.issue_capability(session, agent_id=agent, scope=given, signed=True).token
 
 
-def asked(house: House, session: str, token: str, tool: str = "note.read", **args: Any) -> Any:
+def asked(house: ToolWorld, session: str, token: str, tool: str = "note.read", **args: Any) -> Any:
     return one(house.agent.propose(session, [tool_call(tool, token, **args)]))
 
 
-def test_a_signed_token_is_good_for_what_a_plain_one_is_good_for(signing: House) -> None:
+def test_a_signed_token_is_good_for_what_a_plain_one_is_good_for(signing: ToolWorld) -> None:
     session = signing.session()
     token = issue(signing, session, budgets={"calls": 2})
     assert token.startswith(PREFIX)
@@ -57,7 +46,7 @@ def test_a_signed_token_is_good_for_what_a_plain_one_is_good_for(signing: House)
     signing.check(session)
 
 
-def test_a_signed_token_ends_revoked_and_expired_and_is_its_agents_in_its_session(signing: House) -> None:
+def test_a_signed_token_ends_revoked_and_expired_and_is_its_agents_in_its_session(signing: ToolWorld) -> None:
     session, other = signing.session(), signing.session()
     token = issue(signing, session)
     assert codes(one(signing.helper.propose(session, [tool_call("note.read", token)]))) == ["BAD_CAPABILITY"]
@@ -106,7 +95,7 @@ NARROWED: dict[
 
 @pytest.mark.parametrize(("narrowing", "good", "bad"), NARROWED.values(), ids=NARROWED.keys())
 def test_a_holder_narrows_a_token_down_offline(
-    signing: House,
+    signing: ToolWorld,
     narrowing: dict[str, Any],
     good: list[tuple[str, dict[str, Any]]],
     bad: list[tuple[str, dict[str, Any]]],
@@ -124,7 +113,7 @@ def test_a_holder_narrows_a_token_down_offline(
     signing.check(session)
 
 
-def test_a_narrowed_token_ends_when_its_holder_said(signing: House) -> None:
+def test_a_narrowed_token_ends_when_its_holder_said(signing: ToolWorld) -> None:
     session = signing.session()
     token = attenuate(issue(signing, session), key_of(signing), expires_at=SOON)
     signing.clock.advance(599)
@@ -133,7 +122,7 @@ def test_a_narrowed_token_ends_when_its_holder_said(signing: House) -> None:
     assert codes(asked(signing, session, token)) == ["OUT_OF_SCOPE"]
 
 
-def test_narrowing_again_only_narrows(signing: House) -> None:
+def test_narrowing_again_only_narrows(signing: ToolWorld) -> None:
     session = signing.session()
     token = attenuate(issue(signing, session), key_of(signing), tools=["note.read"], root="/data/in")
     key = key_of(signing)
@@ -143,14 +132,14 @@ def test_narrowing_again_only_narrows(signing: House) -> None:
     assert codes(asked(signing, session, attenuate(token, key, tools=["calc.add"]))) == ["OUT_OF_SCOPE"]
 
 
-def test_a_token_for_any_agent_can_be_handed_to_one(signing: House) -> None:
+def test_a_token_for_any_agent_can_be_handed_to_one(signing: ToolWorld) -> None:
     session = signing.session()
     token = attenuate(issue(signing, session, "*"), key_of(signing), agent_id=SUB_AGENT.id)
     assert codes(asked(signing, session, token)) == ["OUT_OF_SCOPE"]
     assert one(signing.helper.propose(session, [tool_call("note.read", token)])).verdict == "allow"
 
 
-def key_of(house: House) -> str:
+def key_of(house: ToolWorld) -> str:
     assert house.signer is not None
     return house.signer.public_key
 
@@ -180,7 +169,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("source", FOREIGN.values(), ids=FOREIGN.keys())
-def test_a_token_with_anything_else_in_it_is_refused_unread(signing: House, source: str) -> None:
+def test_a_token_with_anything_else_in_it_is_refused_unread(signing: ToolWorld, source: str) -> None:
     session = signing.session()
     token = with_block(
         attenuate(issue(signing, session), key_of(signing), tools=["note.read"]), key_of(signing), source
@@ -223,7 +212,7 @@ FORGED: dict[str, Callable[[str, str], str]] = {
 
 @pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED.keys())
 def test_a_forged_token_is_refused_and_repeated_nowhere(
-    signing: House, forge: Callable[[str, str], str]
+    signing: ToolWorld, forge: Callable[[str, str], str]
 ) -> None:
     session = signing.session()
     issued = signing.root.issue_capability(session, agent_id=AGENT.id, scope={"tools": ["*"]}, signed=True)
@@ -235,7 +224,7 @@ def test_a_forged_token_is_refused_and_repeated_nowhere(
     signing.check(session)
 
 
-def test_no_byte_of_a_signed_token_is_recorded(signing: House) -> None:
+def test_no_byte_of_a_signed_token_is_recorded(signing: ToolWorld) -> None:
     session = signing.session()
     token = attenuate(issue(signing, session), key_of(signing), tools=["note.read"])
     asked(signing, session, token)
@@ -245,7 +234,7 @@ def test_no_byte_of_a_signed_token_is_recorded(signing: House) -> None:
     assert b'"narrowed":[{' in ledger, "what it was narrowed down to is"
 
 
-def test_a_confirmed_call_is_held_to_what_its_token_was_narrowed_down_to(signing: House) -> None:
+def test_a_confirmed_call_is_held_to_what_its_token_was_narrowed_down_to(signing: ToolWorld) -> None:
     ask = deny("note.read", when=when("missing", "fact.source"), on_fail="ask")
     signing.steward.in_force.adopt(rules(all=ALLOW_ALL, ask=ask))
     session = signing.session()
@@ -262,7 +251,7 @@ def test_a_confirmed_call_is_held_to_what_its_token_was_narrowed_down_to(signing
     signing.check(session)
 
 
-def test_a_token_is_verified_offline_with_the_public_key(signing: House) -> None:
+def test_a_token_is_verified_offline_with_the_public_key(signing: ToolWorld) -> None:
     session = signing.session()
     issued = signing.root.issue_capability(session, agent_id=AGENT.id, scope={"tools": ["*"]}, signed=True)
     assert issued.public_key is not None
@@ -275,7 +264,7 @@ def test_a_token_is_verified_offline_with_the_public_key(signing: House) -> None
         read_token(token, str(biscuit_auth.KeyPair().public_key))
 
 
-def test_a_narrowed_token_is_not_handed_on_by_the_server_for_what_it_was(signing: House) -> None:
+def test_a_narrowed_token_is_not_handed_on_by_the_server_for_what_it_was(signing: ToolWorld) -> None:
     session = signing.session()
     token = issue(signing, session)
     child = signing.agent.issue_capability(
@@ -291,7 +280,7 @@ def test_a_narrowed_token_is_not_handed_on_by_the_server_for_what_it_was(signing
     )
 
 
-def test_a_server_without_a_key_neither_signs_nor_reads(house: House, signing: House) -> None:
+def test_a_server_without_a_key_neither_signs_nor_reads(house: ToolWorld, signing: ToolWorld) -> None:
     session = house.session()
     given = {"tools": ["*"]}
     refused(
@@ -305,7 +294,7 @@ def test_a_server_without_a_key_neither_signs_nor_reads(house: House, signing: H
 
 
 def test_without_the_extra_everything_else_works_and_the_error_names_it(
-    signing: House, monkeypatch: pytest.MonkeyPatch
+    signing: ToolWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = signing.session()
     token = issue(signing, session)

@@ -6,19 +6,9 @@ import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
-from tests.claims.support import refused
+from beliefd.testing.world import BY_ROLE, refused
 from tests.substrate.conftest import Build
-from tests.substrate.support import (
-    ALLOW_ALL,
-    BY_ROLE,
-    House,
-    codes,
-    delta,
-    one,
-    remove,
-    rules,
-    when,
-)
+from tests.substrate.support import ALLOW_ALL, ToolWorld, codes, delta, one, remove, rules, when
 
 WRITERS = {
     "goal": {Role.AGENT},
@@ -45,7 +35,7 @@ UNKNOWN = (
 @pytest.mark.parametrize("role", list(Role))
 @pytest.mark.parametrize("namespace", WRITERS)
 def test_a_namespace_is_written_by_exactly_the_roles_the_specification_names(
-    house: House, role: Role, namespace: str
+    house: ToolWorld, role: Role, namespace: str
 ) -> None:
     session = house.session()
     key = f"{namespace}.x"
@@ -62,7 +52,7 @@ def test_a_namespace_is_written_by_exactly_the_roles_the_specification_names(
 
 @pytest.mark.parametrize("role", list(Role))
 @pytest.mark.parametrize("key", UNKNOWN)
-def test_nobody_writes_outside_the_namespaces(house: House, role: Role, key: str) -> None:
+def test_nobody_writes_outside_the_namespaces(house: ToolWorld, role: Role, key: str) -> None:
     session = house.session()
     patch = {"kind": "delta", "patch": {"set": {key: {"v": 1}}}}
     answer = one(house.person(BY_ROLE[role]).propose(session, [patch]))
@@ -71,7 +61,7 @@ def test_nobody_writes_outside_the_namespaces(house: House, role: Role, key: str
     assert (removal.verdict, codes(removal)) == ("deny", ["UNKNOWN_NAMESPACE"])
 
 
-def test_removing_takes_the_same_right_as_setting(house: House) -> None:
+def test_removing_takes_the_same_right_as_setting(house: ToolWorld) -> None:
     session = house.session()
     house.encoder.propose(session, [delta(fact__x=1)])
     answer = one(house.agent.propose(session, [remove("fact.x")]))
@@ -81,7 +71,7 @@ def test_removing_takes_the_same_right_as_setting(house: House) -> None:
     assert "fact.x" not in house.state(session).substrate.symbolic_state
 
 
-def test_the_role_is_that_of_the_token_whatever_the_provenance_says(house: House) -> None:
+def test_the_role_is_that_of_the_token_whatever_the_provenance_says(house: ToolWorld) -> None:
     session = house.session()
     answer = one(house.agent.propose(session, [delta(fact__x=1)], source="encoder"))
     assert codes(answer) == ["NOT_AUTHORISED"]
@@ -91,7 +81,7 @@ def test_the_role_is_that_of_the_token_whatever_the_provenance_says(house: House
     "value",
     [None, 1, "text", [], [1], {}, {"value": 1}, {"v": 0}, {"v": "1"}, {"v": True}, {"v": 1.5}, {"v": None}],
 )
-def test_values_are_objects_with_a_version(house: House, value: Any) -> None:
+def test_values_are_objects_with_a_version(house: ToolWorld, value: Any) -> None:
     session = house.session()
     patch = {"kind": "delta", "patch": {"set": {"goal.x": value, "goal.y": {"v": 1}}}}
     answer = one(house.agent.propose(session, [patch]))
@@ -100,7 +90,7 @@ def test_values_are_objects_with_a_version(house: House, value: Any) -> None:
     house.check(session)
 
 
-def test_a_whole_number_is_a_version_however_it_is_written(house: House) -> None:
+def test_a_whole_number_is_a_version_however_it_is_written(house: ToolWorld) -> None:
     """1.0 and 1 are one number in JSON: judged as one, recorded as one."""
     session = house.session()
     patch = {"kind": "delta", "patch": {"set": {"goal.x": {"v": 1.0}}}}
@@ -112,7 +102,7 @@ def test_a_whole_number_is_a_version_however_it_is_written(house: House) -> None
     "patch",
     [{}, {"set": {}}, {"remove": []}, {"set": {"goal.x": {"v": 1}}, "remove": ["goal.x"]}, {"sets": {}}],
 )
-def test_a_patch_that_says_nothing_or_contradicts_itself_is_no_proposal(house: House, patch: Any) -> None:
+def test_a_patch_that_says_nothing_or_contradicts_itself_is_no_proposal(house: ToolWorld, patch: Any) -> None:
     session = house.session()
     before = len(house.ledger(session))
     refused(Code.INVALID_REQUEST, lambda: house.agent.propose(session, [{"kind": "delta", "patch": patch}]))
@@ -120,7 +110,7 @@ def test_a_patch_that_says_nothing_or_contradicts_itself_is_no_proposal(house: H
 
 
 def test_without_an_allow_nothing_is_written(build: Build) -> None:
-    house = build(rules=rules())
+    house = build(policy=rules())
     session = house.session()
     assert codes(one(house.agent.propose(session, [delta(goal__x=1)]))) == ["NO_ALLOW"]
     house.check(session)
@@ -128,7 +118,7 @@ def test_without_an_allow_nothing_is_written(build: Build) -> None:
 
 def test_rules_speak_of_writes_by_namespace(build: Build) -> None:
     house = build(
-        rules=rules(
+        policy=rules(
             goals={"v": 1, "effect": "allow", "subject": {"capability": "write:goal"}},
             frozen={
                 "v": 1,
@@ -166,7 +156,7 @@ INVARIANT = {
 
 
 def test_an_invariant_that_a_patch_would_break_drops_the_whole_patch(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL, **{"invariant.cool": INVARIANT}))
+    house = build(policy=rules(all=ALLOW_ALL, **{"invariant.cool": INVARIANT}))
     session = house.session()
     assert one(house.agent.propose(session, [delta(goal__temperature=20, goal__x=1)])).verdict == "allow"
     before = house.hash(session)
@@ -181,7 +171,7 @@ def test_an_invariant_that_a_patch_would_break_drops_the_whole_patch(build: Buil
 
 def test_an_allow_as_invariant_must_hold_after_every_commit(build: Build) -> None:
     needs = {"v": 1, "effect": "allow", "subject": None, "when": when("exists", "goal.owner")}
-    house = build(rules=rules(all=ALLOW_ALL, **{"invariant.owned": needs}))
+    house = build(policy=rules(all=ALLOW_ALL, **{"invariant.owned": needs}))
     session = house.session()
     assert codes(one(house.agent.propose(session, [delta(goal__x=1)]))) == ["INVARIANT_BROKEN"]
     assert one(house.agent.propose(session, [delta(goal__x=1, goal__owner="ana")])).verdict == "allow"
@@ -190,7 +180,7 @@ def test_an_allow_as_invariant_must_hold_after_every_commit(build: Build) -> Non
 
 
 def test_a_malformed_invariant_lets_nothing_be_written(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL, **{"invariant.bad": {"v": 1, "effect": "deny", "when": 5}}))
+    house = build(policy=rules(all=ALLOW_ALL, **{"invariant.bad": {"v": 1, "effect": "deny", "when": 5}}))
     session = house.session()
     assert codes(one(house.agent.propose(session, [delta(goal__x=1)]))) == ["MALFORMED_CONSTRAINT"]
 
@@ -207,7 +197,7 @@ def test_a_goal_that_conflicts_with_another_is_refused_with_both_named(
 ) -> None:
     """Declared by a constraint that reads both, whether it is filed among the invariants or not."""
     constraint = {"v": 1, "effect": "deny", "subject": subject, "when": EXCLUSIVE, "reason": "not both"}
-    house = build(rules=rules(all=ALLOW_ALL, **{name: constraint}))
+    house = build(policy=rules(all=ALLOW_ALL, **{name: constraint}))
     session = house.session()
     assert one(house.agent.propose(session, [delta(goal__freeze=True)])).verdict == "allow"
     before = house.hash(session)
@@ -223,7 +213,7 @@ def test_a_goal_that_conflicts_with_another_is_refused_with_both_named(
 
 def test_every_broken_invariant_is_named_and_the_strictest_decides(build: Build) -> None:
     house = build(
-        rules=rules(
+        policy=rules(
             all=ALLOW_ALL,
             **{
                 "invariant.a": {**INVARIANT, "on_fail": "defer"},
@@ -248,7 +238,7 @@ def test_candidates_are_judged_in_order_each_on_what_the_allowed_ones_before_it_
         "when": when("exists", "goal.lock"),
         "on_fail": "defer",
     }
-    house = build(rules=rules(all=ALLOW_ALL, lock=needs))
+    house = build(policy=rules(all=ALLOW_ALL, lock=needs))
     session = house.session()
     answer = house.agent.propose(
         session, [delta(goal__a=1), delta(fact__no=1), delta(goal__lock=1), delta(goal__b=1)]
@@ -273,7 +263,7 @@ READS_FACT = {"v": 1, "effect": "deny", "subject": None, "when": when("eq", "fac
 def test_a_proposal_on_an_old_snapshot_is_rebased_if_nothing_it_reads_or_writes_has_changed(
     build: Build,
 ) -> None:
-    house = build(rules=rules(all=ALLOW_ALL, reads=READS_FACT))
+    house = build(policy=rules(all=ALLOW_ALL, reads=READS_FACT))
     session = house.session()
     old = house.agent.propose(session, [delta(goal__x=1)]).state_snapshot_id
     house.encoder.propose(session, [delta(fact__other=1)])
@@ -293,7 +283,7 @@ def test_a_proposal_on_an_old_snapshot_is_rebased_if_nothing_it_reads_or_writes_
 def test_a_proposal_on_an_old_snapshot_that_writes_what_has_changed_is_a_conflict_with_the_keys(
     build: Build, meanwhile: dict[str, Any], keys: tuple[str, ...]
 ) -> None:
-    house = build(rules=rules(all=ALLOW_ALL))
+    house = build(policy=rules(all=ALLOW_ALL))
     session = house.session()
     old = house.agent.propose(session, [delta(goal__x=1, goal__y=1)]).state_snapshot_id
     house.agent.propose(session, [meanwhile])
@@ -308,7 +298,7 @@ def test_a_proposal_on_an_old_snapshot_that_writes_what_has_changed_is_a_conflic
 
 
 def test_a_proposal_on_an_old_snapshot_whose_rules_read_what_has_changed_is_a_conflict(build: Build) -> None:
-    house = build(rules=rules(all=ALLOW_ALL, reads=READS_FACT))
+    house = build(policy=rules(all=ALLOW_ALL, reads=READS_FACT))
     session = house.session()
     old = house.encoder.propose(session, [delta(fact__mode="on")]).state_snapshot_id
     house.encoder.propose(session, [delta(fact__mode="still on")])
@@ -323,7 +313,7 @@ def test_a_proposal_on_an_old_snapshot_whose_rules_read_what_has_changed_is_a_co
     house.check(session)
 
 
-def test_the_genesis_is_a_snapshot_too(house: House) -> None:
+def test_the_genesis_is_a_snapshot_too(house: ToolWorld) -> None:
     session = house.session()
     assert house.agent.show_state(session).state_snapshot_id == "genesis"
     house.agent.propose(session, [delta(goal__x=1)])
@@ -335,7 +325,7 @@ def test_the_genesis_is_a_snapshot_too(house: House) -> None:
     )
 
 
-def test_a_snapshot_that_never_was_is_no_ground_to_judge_on(house: House) -> None:
+def test_a_snapshot_that_never_was_is_no_ground_to_judge_on(house: ToolWorld) -> None:
     session, other = house.session(), house.session()
     foreign = house.agent.propose(other, [delta(goal__x=1)]).state_snapshot_id
     head = house.root.query_belief(session).audit_head_event_id
@@ -348,7 +338,7 @@ def test_a_snapshot_that_never_was_is_no_ground_to_judge_on(house: House) -> Non
 
 def test_every_past_snapshot_can_be_read_again_with_the_constraints_of_its_time(build: Build) -> None:
     first = rules(all=ALLOW_ALL)
-    house = build(rules=first)
+    house = build(policy=first)
     session = house.session()
     seen: dict[str, tuple[dict[str, Any], set[str]]] = {"genesis": ({}, set(first.constraints))}
     for number in range(5):
@@ -360,7 +350,7 @@ def test_every_past_snapshot_can_be_read_again_with_the_constraints_of_its_time(
         state = dict(house.state(session).substrate.symbolic_state)
         seen[answer.state_snapshot_id] = (state, set(house.steward.in_force.policy.constraints))
         house.agent.propose(session, [delta(fact__refused=1)])
-    house = house.restarted() if house._target != ":memory:" else house
+    house = house.restarted() if house.target != ":memory:" else house
     for name, (state, constraints) in seen.items():
         shown = house.agent.show_state(session, at=name)
         assert shown.state_snapshot_id == name
@@ -371,7 +361,7 @@ def test_every_past_snapshot_can_be_read_again_with_the_constraints_of_its_time(
     house.close()
 
 
-def test_what_a_caller_does_to_its_own_values_afterwards_changes_nothing(house: House) -> None:
+def test_what_a_caller_does_to_its_own_values_afterwards_changes_nothing(house: ToolWorld) -> None:
     """In one process callers and state could share a value; they must not."""
     session = house.session()
     value: dict[str, Any] = {"v": 1, "list": [1]}
@@ -387,7 +377,7 @@ def test_what_a_caller_does_to_its_own_values_afterwards_changes_nothing(house: 
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}, object(), b"bytes", {"x": {1: 2}}, "\ud800", 2**60])
-def test_python_values_that_are_no_json_are_refused_at_the_door(house: House, value: Any) -> None:
+def test_python_values_that_are_no_json_are_refused_at_the_door(house: ToolWorld, value: Any) -> None:
     session = house.session()
     before = len(house.ledger(session))
     asked = {"kind": "delta", "patch": {"set": {"goal.x": {"v": 1, "value": value}}}}
@@ -395,7 +385,7 @@ def test_python_values_that_are_no_json_are_refused_at_the_door(house: House, va
     assert len(house.ledger(session)) == before
 
 
-def test_a_terminated_session_takes_no_proposal(house: House) -> None:
+def test_a_terminated_session_takes_no_proposal(house: ToolWorld) -> None:
     session = house.session()
     house.root.request_termination(session, context={"force": True})
     refused(Code.SESSION_TERMINATED, lambda: house.agent.propose(session, [delta(goal__x=1)]))

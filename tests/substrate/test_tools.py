@@ -5,15 +5,7 @@ from typing import Any
 import pytest
 
 from tests.substrate.conftest import Build
-from tests.substrate.support import (
-    ALLOW_ALL,
-    House,
-    codes,
-    one,
-    rules,
-    tool_call,
-    with_tools,
-)
+from tests.substrate.support import ALLOW_ALL, ToolWorld, codes, one, rules, tool_call, with_tools
 
 
 def test_a_policy_raises_what_a_tool_says_of_itself_and_never_lowers_it(build: Build) -> None:
@@ -32,7 +24,7 @@ def test_a_policy_raises_what_a_tool_says_of_itself_and_never_lowers_it(build: B
         "email__send": {"mutates": False, "tier": "READ_ONLY"},
         "fs__read": {"net_args": ["path"]},
     }
-    house = build(rules=with_tools(given, **named))
+    house = build(policy=with_tools(given, **named))
     session = house.session()
     token = house.token(session, fs_read_roots=["/"])
 
@@ -51,7 +43,7 @@ def test_a_policy_raises_what_a_tool_says_of_itself_and_never_lowers_it(build: B
 def test_a_schema_of_the_policy_that_is_none_lets_no_call_of_its_tool_through(
     build: Build, schema: dict[str, Any]
 ) -> None:
-    house = build(rules=with_tools(rules(all=ALLOW_ALL), note__read={"schema": schema}))
+    house = build(policy=with_tools(rules(all=ALLOW_ALL), note__read={"schema": schema}))
     session = house.session()
     token = house.token(session)
     assert codes(one(house.agent.propose(session, [tool_call("note.read", token)]))) == ["BAD_ARGUMENTS"]
@@ -60,7 +52,7 @@ def test_a_schema_of_the_policy_that_is_none_lets_no_call_of_its_tool_through(
 
 def test_arguments_must_fit_the_schema_of_the_tool_and_of_the_policy(build: Build) -> None:
     small = {"schema": {"properties": {"a": {"maximum": 10}}}}
-    house = build(rules=with_tools(rules(all=ALLOW_ALL), calc__add=small))
+    house = build(policy=with_tools(rules(all=ALLOW_ALL), calc__add=small))
     session = house.session()
     token = house.token(session)
 
@@ -83,7 +75,7 @@ def test_arguments_must_fit_the_schema_of_the_tool_and_of_the_policy(build: Buil
     house.check(session)
 
 
-def test_errors_about_huge_arguments_stay_short(house: House) -> None:
+def test_errors_about_huge_arguments_stay_short(house: ToolWorld) -> None:
     house.toolbox.add(
         "numbers", lambda items: 1, schema={"properties": {"items": {"items": {"type": "integer"}}}}
     )
@@ -94,7 +86,7 @@ def test_errors_about_huge_arguments_stay_short(house: House) -> None:
     assert all(len(reason.text) <= 300 for reason in answer.reasons)
 
 
-def test_an_unknown_tool_is_denied(house: House) -> None:
+def test_an_unknown_tool_is_denied(house: ToolWorld) -> None:
     session = house.session()
     answer = one(house.agent.propose(session, [tool_call("nobody", house.token(session))]))
     assert codes(answer) == ["UNKNOWN_TOOL"]

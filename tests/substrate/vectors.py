@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.strict_json import loads
-from tests.claims.support import policy
+from beliefd.testing.world import policy
 from tests.conformance.node import CONFORMANCE
 
 

@@ -6,8 +6,10 @@ The binaries come from the machine if it has them, else from the `pixeltable_pgs
 import asyncio
 import contextlib
 import importlib.util
+import itertools
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -15,6 +17,7 @@ import subprocess
 import tempfile
 import time
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -219,7 +222,26 @@ def _account() -> pwd.struct_passwd | None:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nothing listens on and that no other process of tests is given."""
+    for port in _ports:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError("no block of ports is free")
+
+
+def _own_block() -> Iterator[int]:
+    """Round and round a block of ports; its first number stays bound for UDP as a sign that it is taken.
+
+    A port that the kernel picks may be picked again, for another worker or for an outgoing connection, before
+    the server that it is meant for is up; below 32,000 it picks none.
+    """
+    blocks = range(10_000, 32_000, 100)
+    with socket.socket(type=socket.SOCK_DGRAM) as sign:
+        for first in random.sample(blocks, len(blocks)):
+            with contextlib.suppress(OSError):
+                sign.bind(("127.0.0.1", first))
+                yield from itertools.cycle(range(first, first + 100))
+
+
+_ports = _own_block()

@@ -9,7 +9,7 @@ import pytest
 import beliefd
 from beliefd.embedded import Embedded
 from beliefd.kernel.errors import BeliefdError
-from tests.claims.support import ONTOLOGY
+from beliefd.testing.world import ONTOLOGY
 
 AGREED = ["Paris", "It is Paris", "Paris."]
 TORN = ["yes", "no", "maybe"]

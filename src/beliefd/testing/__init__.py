@@ -1,1 +1,1 @@
-"""For tests of beliefd and of what others build on it: the store contract, strategies, a frozen outside."""
+"""For tests of beliefd and of what others build on it: a world, the store contract, strategies."""

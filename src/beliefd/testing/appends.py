@@ -1,5 +1,4 @@
 """Appends to make and stores to watch: what the store contract is written with."""
-# ruff: noqa: S101
 
 import asyncio
 import contextlib

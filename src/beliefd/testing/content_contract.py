@@ -1,5 +1,4 @@
 """What every store promises about what it keeps beside the ledgers; part of `StoreContract`."""
-# ruff: noqa: S101
 
 from beliefd.stores.base import Adoption, CalibrationRow, Store, Token
 from beliefd.testing.appends import CREATED

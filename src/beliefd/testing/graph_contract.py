@@ -1,5 +1,4 @@
 """What every store promises about the graph; part of `ProjectionContract`."""
-# ruff: noqa: S101
 
 import asyncio
 from typing import Any

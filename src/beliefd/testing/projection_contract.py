@@ -3,7 +3,6 @@
 Subclass `ProjectionContract` (with `DurableStoreContract` beside it if the data outlives the object), and say
 in `open` how to get a store.
 """
-# ruff: noqa: S101
 
 import asyncio
 from collections.abc import Iterable

@@ -3,7 +3,6 @@
 `ProjectionContract` is this with all that stores promise besides. Whatever is subclassed, let pytest (or
 unittest-like runners that collect `test_*` methods) find the class.
 """
-# ruff: noqa: S101
 
 import asyncio
 

@@ -21,18 +21,13 @@ from beliefd.kernel.commands import Command
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy, TerminationPolicy
 from beliefd.kernel.values import Head, OntologyBundle, Principal, Role
+from beliefd.testing.world import ONTOLOGY
 
 try:
     from hypothesis import strategies as st
 except ModuleNotFoundError:
     raise ModuleNotFoundError("beliefd.testing.strategies needs: pip install hypothesis") from None
 
-ONTOLOGY = OntologyBundle(
-    hypothesis_space_id="space",
-    hypothesis_version="1",
-    causal_graph_ref="graphstore://test",
-    causal_graph_version="v1",
-)
 
 # Separators, quotes, and characters on both sides of the surrogates: UTF-16 and UTF-8 order them differently.
 AWKWARD = "ab,|:/\\\" '\u00e9\u4e2d\ud7ff\ue000\uffff\U00010000\U0001f600"
