@@ -6,10 +6,12 @@ from typing import Any
 
 import msgspec
 
+from beliefd.kernel.approvals.state import BundleSubject, InformationSubject
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Tier
+from beliefd.protocol.approvals import ApprovalCard
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.steward.projections.inbox import all_rows
 from beliefd.stores.base import InboxRow
@@ -96,3 +98,9 @@ def nothing_happens(world: World, session: str, code: Code, act: Callable[[], ob
     assert (error.details or {})["audit_event_id"] == last.event_id
     inbox_is_the_fold_of_all_ledgers(world)
     return error.message
+
+
+def bundle_of(card: ApprovalCard) -> str:
+    """The id of the bundle that an item of the inbox is about."""
+    assert isinstance(card.subject, BundleSubject | InformationSubject)
+    return card.subject.bundle_id

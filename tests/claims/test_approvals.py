@@ -15,6 +15,7 @@ from tests.claims.conftest import Build
 from tests.claims.support import (
     GATE_NAMES,
     bundle,
+    bundle_of,
     claim,
     delete,
     hash_of,
@@ -87,7 +88,7 @@ def test_modify_is_published_and_told_for_information(house: World) -> None:
     assert (answer.decision, answer.approval_id) == ("PUBLISH", None)
     assert house.ann.list_approvals().approvals == []
     (card,) = house.ann.list_approvals(status="information").approvals
-    assert (card.bundle_id, card.allowed_decisions) == (answer.id, [])
+    assert (bundle_of(card), card.allowed_decisions) == (answer.id, [])
     for decision in ("APPROVED", "REJECTED"):
         refused(Code.CONFLICT, partial(house.ann.decide, card, decision))
     refused(Code.CONFLICT, lambda: house.agent.withdraw_approval(card.approval_id))

@@ -23,7 +23,7 @@ from beliefd.stores.base import Append, InboxRow
 from beliefd.testing.frozen import Clock
 from beliefd.testing.world import AGENT, World, policy, refused
 from tests.claims.conftest import Build
-from tests.claims.support import bundle, claim, delete, inbox_is_the_fold_of_all_ledgers
+from tests.claims.support import bundle, bundle_of, claim, delete, inbox_is_the_fold_of_all_ledgers
 
 
 def publications(house: World, session: str, bundle_id: str) -> int:
@@ -51,7 +51,7 @@ def test_what_waits_still_waits_after_a_restart_and_can_be_decided(tmp_path: Pat
         assert again.ann.list_approvals().approvals == before
         assert [card.approval_id for card in before] == [waiting.approval_id, partly.approval_id]
         (notice,) = again.ann.list_approvals(status="information").approvals
-        assert notice.bundle_id == noted.id
+        assert bundle_of(notice) == noted.id
         assert again.ann.approve(waiting).outcome == "PUBLISH"
         inbox_is_the_fold_of_all_ledgers(again)
         with again.restarted() as third:

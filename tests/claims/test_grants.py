@@ -9,7 +9,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Principal, Role
 from beliefd.testing.world import AGENT, OTHER_AGENT, Person, World, policy, refused
 from tests.claims.conftest import Build
-from tests.claims.support import bundle, claim
+from tests.claims.support import bundle, bundle_of, claim
 
 ALL = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"]
 
@@ -40,7 +40,7 @@ def test_a_grant_stands_for_a_person_and_says_so(house: World) -> None:
     assert (shown.grant_id, shown.granted_by, shown.uses) == (name, "human://ann", 1)
     # People are told of what they consented to in advance.
     (card,) = house.ann.list_approvals(status="information").approvals
-    assert card.bundle_id == answer.id
+    assert bundle_of(card) == answer.id
     assert house.agent.verify(session).ok
 
 

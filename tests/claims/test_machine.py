@@ -18,7 +18,7 @@ from beliefd.testing.frozen import START
 from beliefd.testing.world import World, policy
 from tests.claims.auditor import audit
 from tests.claims.model import Heard, Item, Model, Moment
-from tests.claims.support import bundle, claim, inbox_is_the_fold_of_all_ledgers, pointer
+from tests.claims.support import bundle, bundle_of, claim, inbox_is_the_fold_of_all_ledgers, pointer
 
 T = TypeVar("T")
 SMALL = Principal(id="agent://small", role=Role.AGENT, tier="MODIFY")
@@ -228,7 +228,7 @@ class Claims(RuleBasedStateMachine):
             lambda: self.house.person(who).withdraw_approval(approval_id),
         )
         if answer is not None:
-            self.model.bundles[answer.bundle_id] = "REFUSE"
+            self.model.bundles[bundle_of(answer)] = "REFUSE"
 
     def any_item(self, data: st.DataObject) -> str:
         """Mostly what waits, at times what is settled."""
@@ -247,14 +247,14 @@ class Claims(RuleBasedStateMachine):
         for approval_id in due:
             successor = self.model.expire(approval_id, self.moment)
             card = self.house.ann.show_approval(approval_id)
-            self.keep(card.successor, successor, card.bundle_id)
+            self.keep(card.successor, successor, bundle_of(card))
             item = self.model.items[approval_id]
             if (
                 item.status == "timed_out"
                 and successor is None
-                and self.model.bundles[card.bundle_id] != "PUBLISH"
+                and self.model.bundles[bundle_of(card)] != "PUBLISH"
             ):
-                self.model.bundles[card.bundle_id] = "REFUSE"
+                self.model.bundles[bundle_of(card)] = "REFUSE"
 
     @rule(chosen=st.sampled_from(POLICIES), threat=st.sampled_from([0.0, 0.0, 0.0, 0.9, None]))
     def another_day(self, chosen: Policy, threat: float | None) -> None:

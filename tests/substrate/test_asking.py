@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from beliefd.kernel.approvals.events import ApprovalDecided
+from beliefd.kernel.approvals.state import CallSubject, DeltaSubject
 from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
@@ -59,8 +60,9 @@ def test_an_asked_for_call_is_confirmed_in_the_inbox_judged_again_and_run_once(a
     assert asking.toolbox.count == 0
     assert [one.approval_id for one in asking.ann.list_approvals().approvals] == [card.approval_id]
     assert (card.gate, card.tier, card.reason, card.claims) == ("constraints", "MODIFY", "no source", [])
-    assert card.call is not None
-    assert (card.call.tool_id, card.call.args) == ("email.send", {"to": "ana"})
+    assert isinstance(card.subject, CallSubject)
+    assert card.subject.candidate is not None
+    assert (card.subject.candidate.tool_id, card.subject.candidate.args) == ("email.send", {"to": "ana"})
     assert card.allowed_decisions == ["APPROVED", "REJECTED"]
     assert "arbitrated again" in card.on_approval
 
@@ -304,7 +306,7 @@ def test_a_yes_answers_only_what_was_asked(asking: ToolWorld) -> None:
         assert decided.approval.successor == result.approval_id
         assert asking.toolbox.count == number
         again = asking.ann.show_approval(result.approval_id)
-        assert again.call == card.call
+        assert again.subject == card.subject
         assert again.proposers == [AGENT.id]
         assert confirmed(asking.bob.approve(again)).status == "ok"
     asking.check(session)
@@ -354,9 +356,9 @@ def test_a_change_of_state_can_be_asked_for_too(build: Build, named: str) -> Non
     assert answer.approval_id is not None
     assert house.state(session).substrate.state_snapshot_id == before
     card = house.ann.show_approval(answer.approval_id)
-    assert card.patch is not None
-    assert card.patch.set == {"goal.size": {"v": 1, "value": "big"}}
-    assert card.call is None
+    assert isinstance(card.subject, DeltaSubject)
+    assert card.subject.candidate is not None
+    assert card.subject.candidate.patch.set == {"goal.size": {"v": 1, "value": "big"}}
     decided = house.ann.approve(card)
     result = confirmed(decided)
     assert (result.verdict, result.status, result.result) == ("allow", None, None)

@@ -1,49 +1,34 @@
 """Approvals and grants: what waits for a person, what a person decides, and consent given in advance."""
 
-from typing import Final, Literal
+from typing import Final
 
 from beliefd.kernel.approvals import commands
-from beliefd.kernel.approvals.state import Grant
+from beliefd.kernel.approvals.state import ApprovalStatus, Grant, Subject
 from beliefd.kernel.claims.bundle import Claim, Decision, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.errors import Code
-from beliefd.kernel.intents.state import Change
-from beliefd.kernel.substrate.proposals import CallCandidate, Patch
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.intents import IntentView
 from beliefd.protocol.operation import PAGE, SESSION, Answer, Parameter, Vocabulary, reads, writes
 from beliefd.protocol.substrate import CandidateAnswer
 
 APPROVAL: Final = "/v1/approvals/{approval_id}"
-STATUSES = Literal[
-    "pending",
-    "approved",
-    "rejected",
-    "modified",
-    "deferred",
-    "timed_out",
-    "withdrawn",
-    "superseded",
-    "information",
-]
 
 
 class ApprovalCard(Answer, frozen=True):
-    """All that a person needs to decide: what is claimed, why it stopped, what it costs, what changes."""
+    """All that a person needs to decide: what it is about, why it stopped, what it costs, what changes.
+
+    The `subject` keeps its content when the item is decided.
+    """
 
     approval_id: str
     session_id: str
-    bundle_id: str
+    subject: Subject
     status: str
     gate: str
     tier: str
     reason: str
     content_hash: str
-    claims: list[Claim]
-    call: CallCandidate | None
-    patch: Patch | None
-    change: Change | None
-    intent_id: str
     gates: list[GateResult]
     proposers: list[str]
     required_approvals: list[str]
@@ -57,6 +42,12 @@ class ApprovalCard(Answer, frozen=True):
     overdue: bool
     successor: str | None
     audit_head_event_id: str
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims, if it is about a bundle of them."""
+        bundle = getattr(self.subject, "bundle", None)
+        return [] if bundle is None else list(bundle.claims)
 
 
 class Inbox(Answer, frozen=True):
@@ -100,7 +91,7 @@ class ApprovalRows(Vocabulary):
         "The inbox: what waits for a person, over all sessions",
         query=(
             *PAGE,
-            Parameter(name="status", kind=STATUSES, default="pending", summary="Only what is this"),
+            Parameter(name="status", kind=ApprovalStatus, default="pending", summary="Only what is this"),
         ),
     )
     show_approval = reads(APPROVAL, ApprovalCard, "One item of the inbox", errors=(Code.APPROVAL_NOT_FOUND,))

@@ -9,8 +9,20 @@ from beliefd.cli.output import visible
 from beliefd.cli.views.claims import approver_words, claim_lines, decision_words, gate_table
 from beliefd.cli.views.drawing import EventWords, json_text, names, page, view
 from beliefd.cli.views.substrate import verdict_words
+from beliefd.kernel.approvals.state import (
+    BundleSubject,
+    CallSubject,
+    DeltaSubject,
+    InformationSubject,
+    IntentSubject,
+    Subject,
+)
+from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.intents.state import Change
+from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
 from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, Inbox
+
+LABELS = {CallSubject: "call", DeltaSubject: "change", IntentSubject: "intent"}
 
 
 @view.register
@@ -19,7 +31,7 @@ def inbox(found: Inbox) -> RenderableType:
 
 
 def row(card: ApprovalCard) -> Text:
-    first = visible(card.claims[0].statement) if card.claims else _proposed(card)
+    first = about(card.subject)
     return Text.assemble(
         (f"{card.approval_id}  ", "bold"),
         (f"{card.tier:<13} ", "yellow"),
@@ -36,10 +48,7 @@ def card(answer: ApprovalCard) -> RenderableType:
         Text.assemble(
             (answer.approval_id, "bold"), f"  {answer.status}  ", (visible(answer.reason), "yellow")
         ),
-        *(claim_lines(claim) for claim in answer.claims),
-        *([Text(f"  call {_proposed(answer)}", "bold")] if answer.call is not None else []),
-        *([Text(f"  change {_proposed(answer)}", "bold")] if answer.patch is not None else []),
-        *([Text(f"  intent {_proposed(answer)}", "bold")] if answer.change is not None else []),
+        *_content(answer.subject),
         gate_table(answer.gates),
         Text(f"proposed by {names(answer.proposers)}, open until {answer.expires_at}"),
     ]
@@ -54,16 +63,27 @@ def card(answer: ApprovalCard) -> RenderableType:
     return Group(*lines)
 
 
-def _proposed(card: ApprovalCard) -> str:
-    """What waits, where it is no claim: a call, a change of the symbolic state, or of what is believed."""
-    if card.patch is not None:
-        changed = {**card.patch.set, **dict.fromkeys(card.patch.remove)}
-        return json_text(changed)
-    if card.change is not None:
-        return visible(" ".join(part for part in _change(card.change) if part))
-    if card.call is None:
-        return ""
-    return f"{visible(card.call.tool_id)} {json_text(card.call.args)}"
+def _content(subject: Subject) -> list[RenderableType]:
+    """All of what waits."""
+    if isinstance(subject, BundleSubject | InformationSubject):
+        return [] if subject.bundle is None else [claim_lines(claim) for claim in subject.bundle.claims]
+    return [Text(f"  {LABELS[type(subject)]} {about(subject)}", "bold")]
+
+
+def about(subject: Subject) -> str:
+    """What waits, in one line: a claim, a call, a change of the symbolic state, or of what is believed."""
+    match subject:
+        case (
+            BundleSubject(bundle=ClaimBundle() as bundle) | InformationSubject(bundle=ClaimBundle() as bundle)
+        ):
+            return visible(bundle.claims[0].statement)
+        case CallSubject(candidate=CallCandidate() as call):
+            return f"{visible(call.tool_id)} {json_text(call.args)}"
+        case DeltaSubject(candidate=DeltaCandidate() as delta):
+            return json_text({**delta.patch.set, **dict.fromkeys(delta.patch.remove)})
+        case IntentSubject(change=Change() as change):
+            return visible(" ".join(part for part in _change(change) if part))
+    return ""
 
 
 def _change(change: Change) -> tuple[str, ...]:

@@ -123,6 +123,7 @@ def _escalated(approval: Approval, facts: Facts) -> Approval:
     return replace(
         approval,
         approval_id=f"apr-{facts.event_id}",
+        event_id=facts.event_id,
         rule=policy.escalate_to,
         opened_at=facts.now,
         expires_at=later(facts.now, policy.expires_seconds),

@@ -76,12 +76,15 @@ CONTENT: Final = ("bundle", "candidate", "change")
 class Approval(Struct, frozen=True, kw_only=True):
     """One item of the inbox: what it is about, who may decide it, and what was said about it.
 
+    `event_id` names the event that opened it, which holds its content for ever.
+
     The subject keeps its content while the item is open: exactly that is judged again. `approvals` are the
     words on this item, `earlier` those on the items that led to it: the one of another gate, or the one
     that timed out before this was `escalated`.
     """
 
     approval_id: str
+    event_id: str
     subject: Subject
     content_hash: str
     proposers: tuple[str, ...]

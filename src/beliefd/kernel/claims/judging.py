@@ -52,6 +52,7 @@ def gated(
     if waits or informs:
         approval = Approval(
             approval_id=f"apr-{facts.event_id}",
+            event_id=facts.event_id,
             subject=InformationSubject(bundle_id=bundle.id or "", bundle=judged)
             if informs
             else BundleSubject(bundle_id=bundle.id or "", bundle=bundle),

@@ -90,6 +90,7 @@ def opened(intent: Intent, facts: Facts, proposers: tuple[str, ...]) -> tuple[In
     what = change.type if change.to_status is None else f"{change.type} to {change.to_status}"
     approval = Approval(
         approval_id=f"apr-{facts.event_id}",
+        event_id=facts.event_id,
         subject=IntentSubject(intent_id=intent.intent_id, change=change),
         content_hash=content_of(change),
         proposers=proposers,

@@ -26,6 +26,7 @@ def question(
     tier = "WRITE_LIMITED" if finding.definition is None else finding.definition.tier
     return Approval(
         approval_id=f"apr-{facts.event_id}-{index}",
+        event_id=facts.event_id,
         subject=_subject(situation, candidate, finding, failures),
         content_hash=binding(candidate, finding, facts, situation.session.substrate.state_snapshot_id),
         proposers=(facts.principal.id,),

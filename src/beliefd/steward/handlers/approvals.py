@@ -5,22 +5,17 @@ from msgspec import Struct
 from beliefd.kernel.approvals.commands import DecideApproval, GiveGrant, RevokeGrant, WithdrawApproval
 from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided, GrantGiven, GrantRevoked
+from beliefd.kernel.approvals.opening import opened_by
 from beliefd.kernel.approvals.state import (
+    OPEN,
     Approval,
-    BundleSubject,
     CallSubject,
     DeltaSubject,
-    InformationSubject,
     IntentSubject,
+    Subject,
 )
-from beliefd.kernel.claims.bundle import Claim
-from beliefd.kernel.claims.commands import SubmitClaims
-from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.intents.state import Change
-from beliefd.kernel.state import Session
-from beliefd.ledger.envelope import command_of
 from beliefd.ledger.replay import Position
 from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, GrantAnswer, Grants, Inbox
 from beliefd.protocol.claims import judged
@@ -122,23 +117,16 @@ class ApprovalHandlers(Struct, frozen=True):
     async def _card(self, position: Position, approval_id: str) -> ApprovalCard:
         session = position.session
         approval: Approval = session.approvals.by_id[approval_id]
-        rule, subject = approval.rule, approval.subject
+        rule = approval.rule
         return ApprovalCard(
             approval_id=approval.approval_id,
             session_id=session.session_id,
-            bundle_id=getattr(subject, "bundle_id", ""),
+            subject=await self._subject(session.session_id, approval),
             status=approval.status,
             gate=approval.gate,
             tier=approval.tier,
             reason=approval.reason,
             content_hash=approval.content_hash,
-            claims=await self._claims(session, approval),
-            call=subject.candidate if isinstance(subject, CallSubject) else None,
-            patch=subject.candidate.patch
-            if isinstance(subject, DeltaSubject) and subject.candidate
-            else None,
-            change=_change(session, approval),
-            intent_id=getattr(subject, "intent_id", ""),
             gates=list(approval.results),
             proposers=list(approval.proposers),
             required_approvals=list(required_approvals(rule)),
@@ -154,21 +142,13 @@ class ApprovalHandlers(Struct, frozen=True):
             audit_head_event_id=position.head.event_id,
         )
 
-    async def _claims(self, session: Session, approval: Approval) -> list[Claim]:
+    async def _subject(self, session_id: str, approval: Approval) -> Subject:
         """What the approval is about: from the state while it is open, from the ledger afterwards."""
-        if not isinstance(approval.subject, BundleSubject | InformationSubject):
-            return []
-        if approval.subject.bundle is not None:
-            return list(approval.subject.bundle.claims)
-        event_id = approval.approval_id.removeprefix("apr-")
-        entry = await entry_of(self.store, session.session_id, event_id)
-        event = entry.delta
-        if isinstance(event, BundleGated | ApprovalDecided) and event.gated is not None:
-            return list(event.gated.bundle.claims)
-        if isinstance(event, ApprovalClosed) and event.bundle is not None:
-            return list(event.bundle.claims)
-        command = command_of(entry)
-        return list(command.bundle.claims) if isinstance(command, SubmitClaims) else []
+        if approval.status in OPEN:
+            return approval.subject
+        entry = await entry_of(self.store, session_id, approval.event_id)
+        opened = {one.approval_id: one for one in opened_by(entry.delta)}
+        return opened[approval.approval_id].subject
 
 
 class GrantHandlers(Struct, frozen=True):
@@ -192,11 +172,6 @@ class GrantHandlers(Struct, frozen=True):
     ) -> GrantAnswer:
         outcome, event = await submit_for(call, self.submit, call.session_id, command, kind)
         return GrantAnswer(grant=event.grant, audit_event_id=outcome.head.event_id)
-
-
-def _change(session: Session, approval: Approval) -> Change | None:
-    intent = session.intents.by_id.get(getattr(approval.subject, "intent_id", ""))
-    return None if intent is None else intent.change
 
 
 def _on_approval(approval: Approval) -> str:

@@ -4,10 +4,10 @@ Calls and runs under way stand in it too, as `running`: one whose outcome nobody
 deadline.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.approvals.opening import opened_by, results_of
 from beliefd.kernel.approvals.state import OPEN, Approval
 from beliefd.kernel.beliefs.events import TerminationRuled
 from beliefd.kernel.claims.events import BundleGated
@@ -15,8 +15,9 @@ from beliefd.kernel.events import Event
 from beliefd.kernel.experiments.events import RunRecorded, RunStarted
 from beliefd.kernel.experiments.state import Run
 from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.parts import Growing
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.events import Arbitrated, CandidateResult, OutcomeRecorded
+from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
 from beliefd.kernel.substrate.state import ToolCall
 from beliefd.stores.base import InboxRow
 
@@ -42,51 +43,36 @@ def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     if isinstance(event, TerminationRuled):
         # Nothing waits in a session that ended: neither for a person nor for an outcome.
         return all_rows(session) if event.approved else []
-    rows = [_row(session, session.approvals.by_id[approval_id]) for approval_id in _approvals(event, session)]
+    touched = [*opened_by(event), *_closed_by(event, session.approvals.by_id)]
+    rows = [_row(session, one) for one in touched]
     if isinstance(event, RunStarted | RunRecorded):
         rows.append(_run_row(session, event.run))
-    return rows + [_call_row(session, session.substrate.calls[call_id]) for call_id in _calls(event)]
+    if isinstance(event, OutcomeRecorded):
+        rows.append(_call_row(session, event.call))
+    calls = (result.call for result in results_of(event))
+    return rows + [_call_row(session, call) for call in calls if call is not None]
 
 
 def all_rows(session: Session) -> list[InboxRow]:
     """Every row of a session, as its events left them."""
-    rows = [
-        _row(session, session.approvals.by_id[approval_id]) for approval_id in sorted(session.approvals.by_id)
-    ]
-    rows += [
-        _call_row(session, session.substrate.calls[call_id]) for call_id in sorted(session.substrate.calls)
-    ]
-    return rows + [
-        _run_row(session, session.experiments.runs[run_id]) for run_id in sorted(session.experiments.runs)
+    approvals, calls, runs = session.approvals.by_id, session.substrate.calls, session.experiments.runs
+    return [
+        *(_row(session, approvals[name]) for name in sorted(approvals)),
+        *(_call_row(session, calls[name]) for name in sorted(calls)),
+        *(_run_row(session, runs[name]) for name in sorted(runs)),
     ]
 
 
-def _approvals(event: Event, session: Session) -> list[str]:
-    found: list[Approval | str | None] = []
+def _closed_by(event: Event, approvals: "Growing[Approval]") -> list[Approval]:
+    """The approvals that were open before an event, and that it says something about."""
+    if isinstance(event, ApprovalDecided | ApprovalClosed):
+        return [event.approval]
+    superseded = None
     if isinstance(event, BundleGated):
-        found = [event.superseded, event.gated.approval]
-    elif isinstance(event, ApprovalDecided):
-        found = [event.approval_id, None if event.gated is None else event.gated.approval, event.opened]
-        found += [result.approval for result in _results(event)]
-    elif isinstance(event, ApprovalClosed):
-        found = [event.approval_id, event.successor]
-    elif isinstance(event, Arbitrated):
-        found = [result.approval for result in event.results]
-    elif isinstance(event, IntentStaged):
-        found = [event.approval, None if event.superseded is None else event.superseded.approval_id]
-    return [one.approval_id if isinstance(one, Approval) else one for one in found if one is not None]
-
-
-def _calls(event: Event) -> list[str]:
-    if isinstance(event, OutcomeRecorded):
-        return [event.call.call_id]
-    return [result.call.call_id for result in _results(event) if result.call is not None]
-
-
-def _results(event: Event) -> Iterable[CandidateResult]:
-    if isinstance(event, Arbitrated):
-        return event.results
-    return (event.result,) if isinstance(event, ApprovalDecided) and event.result is not None else ()
+        superseded = event.superseded
+    elif isinstance(event, IntentStaged) and event.superseded is not None:
+        superseded = event.superseded.approval_id
+    return [] if superseded is None else [approvals[superseded]]
 
 
 def _row(session: Session, approval: Approval) -> InboxRow:
