@@ -1,20 +1,12 @@
 """Following a ledger while it grows: the server's event stream, or the store asked again and again."""
 
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, suppress
 from typing import Any
-from urllib.parse import quote
-
-import msgspec
 
 from beliefd.cli.output import console, print_json
 from beliefd.cli.target import Target
-from beliefd.kernel.errors import BeliefdError, Code, invalid
-
-POLL_SECONDS = 0.25
-SILENCE_SECONDS = 60.0
-"""The server sends a keep-alive four times as often."""
+from beliefd.kernel.errors import invalid
 
 Entry = dict[str, Any]
 
@@ -32,43 +24,8 @@ def entries(target: Target, session_id: str, since: str | None = None) -> Iterat
 
 def follow(target: Target, session_id: str, last: Entry | None = None) -> Generator[Entry, None, None]:
     """Entries past `last` as they come; it does not end by itself."""
-    return _polled(target, session_id, last) if target.is_embedded else _streamed(target, session_id, last)
-
-
-def _polled(target: Target, session_id: str, last: Entry | None) -> Generator[Entry, None, None]:
-    since = None if last is None else last["event_id"]
     with target.calls() as calls:
-        while True:
-            page = calls.audit_trace(session_id, since_event_id=since)
-            for entry in page.events:
-                yield entry
-                since = entry["event_id"]
-            if not page.events:
-                time.sleep(POLL_SECONDS)
-
-
-def _streamed(target: Target, session_id: str, last: Entry | None) -> Generator[Entry, None, None]:
-    import httpx
-
-    from beliefd.client.requests import error_from
-    from beliefd.client.transport import unreachable
-
-    headers = {} if target.token is None else {"Authorization": f"Bearer {target.token}"}
-    if last is not None:
-        headers["Last-Event-ID"] = str(last["seq"])
-    address = f"{target.url.rstrip('/')}/v1/sessions/{quote(session_id, safe='')}/events"
-    try:
-        with httpx.stream("GET", address, headers=headers, timeout=SILENCE_SECONDS) as response:
-            if response.status_code >= 400:
-                raise error_from(response.status_code, response.read())
-            for line in response.iter_lines():
-                if line.startswith("data: "):
-                    yield msgspec.json.decode(line.removeprefix("data: "))
-    except httpx.InvalidURL as error:
-        raise invalid(f"`{target.url}` is no address: {error}", "--url") from None
-    except httpx.HTTPError as error:
-        raise unreachable(target.url, error) from None
-    raise BeliefdError(Code.STORAGE_UNAVAILABLE, f"`{target.url}` has ended the feed")
+        yield from calls.events(session_id, None if last is None else last["seq"])
 
 
 def printer(target: Target) -> Callable[[Entry], None]:
