@@ -19,7 +19,7 @@ from tests.docs.reader import POSTGRES, Astray, Reader
 
 RUN: Final = ("bash", "sh", "python")
 PARSED: Final = ("json", "yaml")
-SHOWN: Final = ("console", "text", "mermaid", "nginx")
+SHOWN: Final = ("console", "diff", "text", "mermaid", "nginx")
 NOT_FOR_TESTS: Final = ("make", "git", "pip", "psql", "nginx")
 """What a console block may show: it changes the machine, or takes as long as all tests together."""
 

@@ -3,8 +3,7 @@
 Pure and total: the same three arguments give the same event, on any machine, at any time.
 """
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final, cast
 
 from beliefd.kernel.approvals import rules as approvals
 from beliefd.kernel.beliefs import rules as beliefs
@@ -21,8 +20,9 @@ from beliefd.kernel.intents import rules as intents
 from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.state import Session, grounded
 from beliefd.kernel.substrate import rules as substrate
+from beliefd.kernel.tables import Rules
 
-RULES: Final[dict[type, Callable[[Session, Any, Facts], Any]]] = {
+RULES: Final[Rules] = {
     **beliefs.RULES,
     **claims.RULES,
     **approvals.RULES,
@@ -48,5 +48,4 @@ def decide(session: Session | None, command: Command, facts: Facts) -> Event:
         return Refused(code=Code.CONFLICT, message=f"session `{session.session_id}` is declared already")
     # INVARIANT: speculation cannot sway the grounded lane, because no rule of that lane is shown any.
     seen = session if type(command) in speculation.RULES else grounded(session)
-    event: Event = RULES[type(command)](seen, command, facts)
-    return event
+    return cast(Event, RULES[type(command)](seen, command, facts))

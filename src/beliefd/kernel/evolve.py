@@ -1,7 +1,7 @@
 """evolve(state, event) -> state: folds what was decided. It never decides and never fails."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -18,8 +18,9 @@ from beliefd.kernel.intents import folds as intents
 from beliefd.kernel.speculation import folds as speculation
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate import folds as substrate
+from beliefd.kernel.tables import Folds
 
-FOLDS: Final[dict[type, Callable[[Session, Any], Session]]] = {
+FOLDS: Final[Folds] = {
     **beliefs.FOLDS,
     **claims.FOLDS,
     **approvals.FOLDS,

@@ -1,7 +1,6 @@
 """How the events of approvals change the state of a session."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -11,6 +10,7 @@ from beliefd.kernel.claims.folds import with_gated
 from beliefd.kernel.claims.state import BundleState
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.folds import with_mode, with_result, with_snapshot
+from beliefd.kernel.tables import Folds
 
 
 def approval_decided(session: Session, event: ApprovalDecided) -> Session:
@@ -49,7 +49,7 @@ def _with_bundle(session: Session, approval: Approval, state: BundleState) -> Se
     return replace(session, claims=session.claims.with_bundle(subject.bundle_id, state))
 
 
-FOLDS: Final[dict[type, Callable[[Session, Any], Session]]] = {
+FOLDS: Final[Folds] = {
     ApprovalDecided: approval_decided,
     ApprovalClosed: approval_closed,
     GrantGiven: grant_changed,

@@ -5,7 +5,7 @@ that come before are the same for all.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -42,10 +42,11 @@ from beliefd.kernel.approvals.state import (
     IntentSubject,
 )
 from beliefd.kernel.errors import Code
-from beliefd.kernel.event import EventBase, Refused, refused
+from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import HUMAN_ALWAYS
 from beliefd.kernel.state import Session
+from beliefd.kernel.tables import Rules
 from beliefd.kernel.values import PEOPLE, later
 
 Decide = Callable[[Session, Approval, DecideApproval, Facts], ApprovalDecided | Refused]
@@ -247,7 +248,7 @@ def revoke_grant(session: Session, command: RevokeGrant, facts: Facts) -> GrantR
     return GrantRevoked(grant=replace(grant, revoked_at=grant.revoked_at or facts.now))
 
 
-RULES: Final[dict[type, Callable[[Session, Any, Facts], EventBase]]] = {
+RULES: Final[Rules] = {
     DecideApproval: decide_approval,
     WithdrawApproval: withdraw_approval,
     ExpireApproval: expire_approval,

@@ -1,7 +1,6 @@
 """How the events of beliefs change the state of a session."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -15,6 +14,7 @@ from beliefd.kernel.beliefs.events import (
 )
 from beliefd.kernel.beliefs.state import Obligation
 from beliefd.kernel.state import Session
+from beliefd.kernel.tables import Folds
 
 
 def eliminated(session: Session, event: Eliminated | Merged) -> Session:
@@ -54,7 +54,7 @@ def termination_ruled(session: Session, event: TerminationRuled) -> Session:
     return replace(session, beliefs=replace(session.beliefs, terminated=event.approved))
 
 
-FOLDS: Final[dict[type, Callable[[Session, Any], Session]]] = {
+FOLDS: Final[Folds] = {
     Eliminated: eliminated,
     Merged: eliminated,
     ObligationEntered: obligation_entered,

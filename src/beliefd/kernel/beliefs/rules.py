@@ -1,7 +1,7 @@
 """What each belief verb is allowed to do: one pure function per verb, each answering with an event."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from beliefd.kernel.beliefs.commands import (
     DeclareConclusion,
@@ -20,9 +20,10 @@ from beliefd.kernel.beliefs.events import (
     TerminationRuled,
 )
 from beliefd.kernel.errors import Code
-from beliefd.kernel.event import EventBase, Refused
+from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
+from beliefd.kernel.tables import Rules
 
 NAMED_IDS = 20
 """How many offending ids an error spells out; the rest are counted."""
@@ -156,7 +157,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-RULES: Final[dict[type, Callable[[Session, Any, Facts], EventBase]]] = {
+RULES: Final[Rules] = {
     Eliminate: eliminate,
     EnterObligation: enter_obligation,
     RequestExit: request_exit,

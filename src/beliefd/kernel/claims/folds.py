@@ -1,7 +1,6 @@
 """How the events of claims change the state of a session."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -9,6 +8,7 @@ from beliefd.kernel.approvals.state import Approval, Approvals, Grant
 from beliefd.kernel.claims.events import BundleGated, Gated
 from beliefd.kernel.claims.state import BundleState
 from beliefd.kernel.state import Session
+from beliefd.kernel.tables import Folds
 
 RECENT: Final = 32
 """How many submissions the state remembers the tier of."""
@@ -44,4 +44,4 @@ def with_gated(session: Session, gated: Gated, event_id: str) -> Session:
     )
 
 
-FOLDS: Final[dict[type, Callable[[Session, Any], Session]]] = {BundleGated: bundle_gated}
+FOLDS: Final[Folds] = {BundleGated: bundle_gated}

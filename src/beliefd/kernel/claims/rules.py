@@ -1,7 +1,6 @@
 """What may be submitted. A bundle gets out through these functions or not at all."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from beliefd.kernel.approvals.eligibility import covering_grant
 from beliefd.kernel.claims.bundle import filled
@@ -11,9 +10,10 @@ from beliefd.kernel.claims.gates import run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
 from beliefd.kernel.claims.measured import as_measured
 from beliefd.kernel.errors import Code
-from beliefd.kernel.event import EventBase, Refused, refused
+from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
+from beliefd.kernel.tables import Rules
 
 
 def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> BundleGated | Refused:
@@ -40,4 +40,4 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
     )
 
 
-RULES: Final[dict[type, Callable[[Session, Any, Facts], EventBase]]] = {SubmitClaims: submit_claims}
+RULES: Final[Rules] = {SubmitClaims: submit_claims}

@@ -1,12 +1,12 @@
 """How the events of experiments change the state of a session."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
 from beliefd.kernel.state import Session
+from beliefd.kernel.tables import Folds
 
 
 def experiment_designed(session: Session, event: ExperimentDesigned) -> Session:
@@ -50,7 +50,7 @@ def evidence_linked(session: Session, event: EvidenceLinked) -> Session:
     return replace(session, experiments=held, beliefs=session.beliefs.without(event.eliminated))
 
 
-FOLDS: Final[dict[type, Callable[[Session, Any], Session]]] = {
+FOLDS: Final[Folds] = {
     ExperimentDesigned: experiment_designed,
     RunStarted: run_started,
     RunRecorded: run_recorded,

@@ -1,13 +1,12 @@
 """What may be planned, run and linked. Evidence gets into a ledger through these or not at all."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.event import EventBase, Refused, refused, refused_by
+from beliefd.kernel.event import Refused, refused, refused_by
 from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence, RecordRun, StartRun
 from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
 from beliefd.kernel.experiments.findings import ExperimentFindings
@@ -21,6 +20,7 @@ from beliefd.kernel.scan.words import WordList
 from beliefd.kernel.speculation.lanes import join
 from beliefd.kernel.speculation.state import HYPOTHESIS_PREFIX
 from beliefd.kernel.state import Session
+from beliefd.kernel.tables import Rules
 from beliefd.kernel.values import later
 
 GRACE_SECONDS: Final = 60
@@ -239,7 +239,7 @@ def _no_experiment(experiment_id: str) -> Refused:
     return refused(Code.EXPERIMENT_NOT_FOUND, text, "$.experiment_id")
 
 
-RULES: Final[dict[type, Callable[[Session, Any, Facts], EventBase]]] = {
+RULES: Final[Rules] = {
     DesignExperiment: design_experiment,
     StartRun: start_run,
     RecordRun: record_run,

@@ -1,7 +1,6 @@
 """How the events of write intents change the state of a session."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -9,6 +8,7 @@ from beliefd.kernel.approvals.state import Approvals
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.state import Intent
 from beliefd.kernel.state import Session
+from beliefd.kernel.tables import Folds
 
 
 def intent_staged(session: Session, event: IntentStaged) -> Session:
@@ -31,4 +31,4 @@ def _without(approvals: Approvals, old: Intent, new: Intent) -> Approvals:
     return approvals.with_approval(approval.closed("superseded", new.approval_id, new.proposer.id))
 
 
-FOLDS: Final[dict[type, Callable[[Session, Any], Session]]] = {IntentStaged: intent_staged}
+FOLDS: Final[Folds] = {IntentStaged: intent_staged}

@@ -1,7 +1,6 @@
 """Write intents: how a change of belief is asked for, who must agree, and what carrying it out does."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -9,7 +8,7 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.state import Approval, IntentSubject
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import Code
-from beliefd.kernel.event import EventBase, Refused, refused, refused_by
+from beliefd.kernel.event import Refused, refused, refused_by
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.changes import cannot_change, changed, needs_person
 from beliefd.kernel.intents.commands import StageIntent
@@ -21,6 +20,7 @@ from beliefd.kernel.speculation.events import ClaimSpeculated
 from beliefd.kernel.speculation.lanes import SPECULATIVE, join
 from beliefd.kernel.speculation.state import SpeculativeClaim
 from beliefd.kernel.state import Session
+from beliefd.kernel.tables import Rules
 from beliefd.kernel.values import Tier, later
 
 INTENT_TIER: Final = Tier.MODIFY.name
@@ -151,4 +151,4 @@ def _cannot_supersede(old: Intent | None, command: StageIntent, facts: Facts) ->
     return None
 
 
-RULES: Final[dict[type, Callable[[Session, Any, Facts], EventBase]]] = {StageIntent: stage_intent}
+RULES: Final[Rules] = {StageIntent: stage_intent}

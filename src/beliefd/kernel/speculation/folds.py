@@ -1,13 +1,13 @@
 """How the events of the speculative lane change the state of a session."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
 from beliefd.kernel.speculation.state import Speculation
 from beliefd.kernel.state import Session
+from beliefd.kernel.tables import Folds
 
 
 def speculated(session: Session, event: Speculated) -> Session:
@@ -24,7 +24,7 @@ def claim_speculated(session: Session, event: ClaimSpeculated) -> Session:
     return replace(session, speculation=replace(session.speculation, ideas=ideas))
 
 
-FOLDS: Final[dict[type, Callable[[Session, Any], Session]]] = {
+FOLDS: Final[Folds] = {
     Speculated: speculated,
     ClaimSpeculated: claim_speculated,
 }

@@ -1,14 +1,13 @@
 """What may be imagined: anything."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from beliefd.kernel.event import EventBase
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.speculation.commands import Speculate
 from beliefd.kernel.speculation.events import Speculated
 from beliefd.kernel.speculation.state import HYPOTHESIS_PREFIX, SpeculativeHypothesis
 from beliefd.kernel.state import Session
+from beliefd.kernel.tables import Rules
 
 
 def speculate(session: Session, command: Speculate, facts: Facts) -> Speculated:
@@ -30,4 +29,4 @@ def speculate(session: Session, command: Speculate, facts: Facts) -> Speculated:
     return Speculated(hypotheses=hypotheses, links_attempted=len(hypotheses), links_created=created)
 
 
-RULES: Final[dict[type, Callable[[Session, Any, Facts], EventBase]]] = {Speculate: speculate}
+RULES: Final[Rules] = {Speculate: speculate}

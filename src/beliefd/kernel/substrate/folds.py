@@ -1,7 +1,6 @@
 """How the events of the substrate change the state of a session."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -19,6 +18,7 @@ from beliefd.kernel.substrate.events import (
 )
 from beliefd.kernel.substrate.proposals import Patch
 from beliefd.kernel.substrate.state import NORMAL_MODE, MemoryState, Substrate, ToolCall
+from beliefd.kernel.tables import Folds
 
 
 def arbitrated(session: Session, event: Arbitrated) -> Session:
@@ -116,7 +116,7 @@ def _sum(used: int, more: int) -> int:
     return min(used + more, MAX_SAFE_INTEGER)
 
 
-FOLDS: Final[dict[type, Callable[[Session, Any], Session]]] = {
+FOLDS: Final[Folds] = {
     Arbitrated: arbitrated,
     OutcomeRecorded: outcome_recorded,
     CapabilityIssued: capability_changed,

@@ -1,11 +1,7 @@
 """What each verb of the substrate is decided by."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from beliefd.kernel.event import EventBase
-from beliefd.kernel.facts import Facts
-from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.arbitration import propose
 from beliefd.kernel.substrate.capability_rules import issue_capability, revoke_capability
 from beliefd.kernel.substrate.commands import (
@@ -17,8 +13,9 @@ from beliefd.kernel.substrate.commands import (
 )
 from beliefd.kernel.substrate.memory import remember
 from beliefd.kernel.substrate.outcomes import record_outcome
+from beliefd.kernel.tables import Rules
 
-RULES: Final[dict[type, Callable[[Session, Any, Facts], EventBase]]] = {
+RULES: Final[Rules] = {
     Propose: propose,
     RecordOutcome: record_outcome,
     IssueCapability: issue_capability,
