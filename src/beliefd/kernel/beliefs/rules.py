@@ -20,7 +20,7 @@ from beliefd.kernel.beliefs.events import (
     TerminationRuled,
 )
 from beliefd.kernel.errors import Code
-from beliefd.kernel.event import Refused
+from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Rules
@@ -48,19 +48,15 @@ def enter_obligation(session: Session, command: EnterObligation, _: Facts) -> Ob
     known = session.beliefs.obligations.get(command.obligation_id)
     if known is not None and known.active:
         # Entering again would set its count back to zero: that is how an obligation is dodged or never met.
-        return Refused(
-            code=Code.CONFLICT,
-            message=f"obligation `{command.obligation_id}` is active; exit it before entering it again",
-            details={"path": "$.obligation_id"},
-        )
+        text = f"obligation `{command.obligation_id}` is active; exit it before entering it again"
+        return refused(Code.CONFLICT, text, "$.obligation_id")
     left = session.beliefs.survivors.count
     if command.min_total_eliminations > left:
-        return Refused(
-            code=Code.INVALID_REQUEST,
-            message=f"`min_total_eliminations` of {command.min_total_eliminations} can never be met: "
-            f"{left} survivors are left; ask for at most {left}",
-            details={"path": "$.min_total_eliminations", "limit": left},
+        text = (
+            f"`min_total_eliminations` of {command.min_total_eliminations} can never be met: "
+            f"{left} survivors are left; ask for at most {left}"
         )
+        return refused(Code.INVALID_REQUEST, text, "$.min_total_eliminations", limit=left)
     return ObligationEntered(
         obligation_id=command.obligation_id, min_total_eliminations=command.min_total_eliminations
     )
@@ -69,11 +65,8 @@ def enter_obligation(session: Session, command: EnterObligation, _: Facts) -> Ob
 def request_exit(session: Session, command: RequestExit, _: Facts) -> ExitRuled | Refused:
     obligation = session.beliefs.obligations.get(command.obligation_id)
     if obligation is None:
-        return Refused(
-            code=Code.OBLIGATION_NOT_FOUND,
-            message=f"no obligation `{command.obligation_id}` was entered in this session",
-            details={"path": "$.obligation_id"},
-        )
+        text = f"no obligation `{command.obligation_id}` was entered in this session"
+        return refused(Code.OBLIGATION_NOT_FOUND, text, "$.obligation_id")
     if not obligation.active:
         return ExitRuled(
             obligation_id=command.obligation_id,
@@ -145,12 +138,10 @@ def _ignored(fallen: list[str], unknown: list[str]) -> tuple[str, ...]:
 
 
 def _unknown_ids(unknown: list[str]) -> Refused:
-    return Refused(
-        code=Code.INVALID_HYPOTHESIS_ID,
-        message=f"not declared in this session: {_listed(unknown[:NAMED_IDS])}"
-        + (f" and {len(unknown) - NAMED_IDS} more" if len(unknown) > NAMED_IDS else ""),
-        details={"path": "$.eliminated", "hypotheses": unknown[:NAMED_IDS], "count": len(unknown)},
-    )
+    named = unknown[:NAMED_IDS]
+    more = f" and {len(unknown) - NAMED_IDS} more" if len(unknown) > NAMED_IDS else ""
+    text = f"not declared in this session: {_listed(named)}{more}"
+    return refused(Code.INVALID_HYPOTHESIS_ID, text, "$.eliminated", hypotheses=named, count=len(unknown))
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from beliefd.kernel.claims.bundle import Claim, EvidencePointer
 from beliefd.kernel.claims.findings import ClaimFindings
-from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, passes
+from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, Seen, passes, says
 from beliefd.kernel.policy import EvidencePolicy
 from beliefd.kernel.values import seconds
 
@@ -42,12 +42,8 @@ def _held_to_standard(claim: Claim) -> bool:
 
 
 def _judge(claim: Claim, policy: EvidencePolicy, findings: ClaimFindings, now: float) -> list[GateResult]:
-    def say(
-        outcome: GateOutcome, reason: str, limit: float | str | None, observed: float | str | None
-    ) -> GateResult:
-        return GateResult(
-            gate=GATE, outcome=outcome, reason=reason, claim_id=claim.id, limit=limit, observed=observed
-        )
+    def say(outcome: GateOutcome, reason: str, limit: Seen, observed: Seen) -> GateResult:
+        return says(GATE, outcome, reason, limit, observed, claim)
 
     pointers = claim.evidence_pointers
     for pointer in pointers:

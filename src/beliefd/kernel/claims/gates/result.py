@@ -4,12 +4,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from beliefd.kernel.claims.bundle import ClaimBundle, Decision, Severity
+from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, Severity
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Value
 
 GateOutcome = Literal["EXECUTE", "EXPLAIN", "DEFER", "ESCALATE", "REFUSE"]
+Seen = float | str | None
 
 
 class GateInput(Struct, frozen=True):
@@ -30,8 +31,17 @@ class GateResult(Value, frozen=True):
     outcome: GateOutcome
     reason: str
     claim_id: str | None = None
-    limit: float | str | None = None
-    observed: float | str | None = None
+    limit: Seen = None
+    observed: Seen = None
+
+
+def says(
+    gate: str, outcome: GateOutcome, reason: str, limit: Seen, observed: Seen, claim: Claim | None = None
+) -> GateResult:
+    claim_id = None if claim is None else claim.id
+    return GateResult(
+        gate=gate, outcome=outcome, reason=reason, claim_id=claim_id, limit=limit, observed=observed
+    )
 
 
 class ChainResult(Struct, frozen=True):
@@ -62,12 +72,10 @@ def caveats(results: tuple[GateResult, ...], published: bool) -> tuple[str, ...]
     )
 
 
-def passes(
-    gate: str, reason: str, limit: float | str | None, observed: float | str | None
-) -> list[GateResult]:
-    return [GateResult(gate=gate, outcome="EXECUTE", reason=reason, limit=limit, observed=_whole(observed))]
+def passes(gate: str, reason: str, limit: Seen, observed: Seen) -> list[GateResult]:
+    return [says(gate, "EXECUTE", reason, limit, _whole(observed))]
 
 
-def _whole(observed: float | str | None) -> float | str | None:
+def _whole(observed: Seen) -> Seen:
     # 0.0 and 0 are the same JSON number; as an integer it keeps the whole envelope on the fast path.
     return int(observed) if isinstance(observed, float) and observed.is_integer() else observed

@@ -1,6 +1,6 @@
 """Security gate: the speaker's tier, where the request came from, and how often it speaks."""
 
-from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes
+from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes, says
 from beliefd.kernel.values import Tier
 
 GATE = "security"
@@ -12,33 +12,23 @@ def security(given: GateInput) -> list[GateResult]:
     above = [claim for claim in given.bundle.claims if Tier[claim.risk_tier] > own]
     if above:
         return [
-            GateResult(
-                gate=GATE,
-                outcome="REFUSE",
-                reason=f"`{given.principal.id}` has tier {own.name}, the claim needs {claim.risk_tier}",
-                claim_id=claim.id,
-                limit=own.name,
-                observed=claim.risk_tier,
+            says(
+                GATE,
+                "REFUSE",
+                f"`{given.principal.id}` has tier {own.name}, the claim needs {claim.risk_tier}",
+                own.name,
+                claim.risk_tier,
+                claim,
             )
             for claim in above
         ]
     if findings.origin is not None and findings.origin not in policy.allowed_origins:
         reason = f"requests from `{findings.origin}` are not allowed"
         allowed = ", ".join(policy.allowed_origins)
-        return [
-            GateResult(gate=GATE, outcome="REFUSE", reason=reason, limit=allowed, observed=findings.origin)
-        ]
+        return [says(GATE, "REFUSE", reason, allowed, findings.origin)]
     if findings.recent >= policy.rate_limit:
         reason = (
             f"more than {policy.rate_limit} bundles in {policy.rate_window_seconds} s from this principal"
         )
-        return [
-            GateResult(
-                gate=GATE,
-                outcome="DEFER",
-                reason=reason,
-                limit=policy.rate_limit,
-                observed=findings.recent + 1,
-            )
-        ]
+        return [says(GATE, "DEFER", reason, policy.rate_limit, findings.recent + 1)]
     return passes(GATE, "the principal may say this", own.name, given.bundle.tier.name)

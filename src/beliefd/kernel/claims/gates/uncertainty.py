@@ -2,7 +2,7 @@
 
 from beliefd.kernel.claims.bundle import Claim, Severity
 from beliefd.kernel.claims.findings import UncertaintySource
-from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes
+from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes, says
 from beliefd.kernel.policy import UncertaintyPolicy
 
 GATE = "uncertainty"
@@ -35,21 +35,8 @@ def _judge(claim: Claim, policy: UncertaintyPolicy, source: UncertaintySource | 
     declared = Severity[claim.uncertainty.gate_recommendation]
     # INVARIANT: a number or a wish that an agent declares about itself can only tighten.
     if declared > measured:
-        return GateResult(
-            gate=GATE,
-            outcome=declared.name,  # type: ignore[arg-type]
-            reason=f"the agent itself recommends {declared.name}",
-            claim_id=claim.id,
-            limit=limit,
-            observed=value,
-        )
+        wish = f"the agent itself recommends {declared.name}"
+        return says(GATE, declared.name, wish, limit, value, claim)  # type: ignore[arg-type]
     if measured is Severity.EXECUTE:
         return None
-    return GateResult(
-        gate=GATE,
-        outcome=measured.name,  # type: ignore[arg-type]
-        reason=reason,
-        claim_id=claim.id,
-        limit=limit,
-        observed=value,
-    )
+    return says(GATE, measured.name, reason, limit, value, claim)  # type: ignore[arg-type]
