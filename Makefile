@@ -1,8 +1,7 @@
 # The two commands: `make run` and `make test`. Everything they need is set up in .venv by themselves.
 PYTHON ?= python3
 BIN := .venv/bin
-# One worker per core; tests of one xdist_group stay together, the largest groups begin first.
-PYTEST := $(BIN)/python -m pytest -n logical --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n logical
 
 .PHONY: help run test check bench setup lint types unit openapi reference clean
 

@@ -1,6 +1,8 @@
 """Fixtures for all tests: a PostgreSQL server for the session, an empty database for each test."""
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +16,28 @@ settings.load_profile("promises")
 pytest.register_assert_rewrite(
     "beliefd.testing.appends", "beliefd.testing.store_contract", "beliefd.testing.world"
 )
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Schemathesis names a test after its operation, but not its node id, by which workers know tests."""
+    name, bracket, operation = item.name.partition("[")
+    if bracket and item.nodeid.endswith(f"::{name}"):
+        item._id = item.id.with_params(operation.removesuffix("]"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from tests.support.workers import Scheduling
+
+    return Scheduling(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # INVARIANT: no two tests share an id. Workers would run one of them and nobody would miss the other.
+    shared = [name for name, count in Counter(item.nodeid for item in items).items() if count > 1]
+    if shared:
+        raise pytest.UsageError(f"several tests share an id: {', '.join(shared[:3])}")
 
 
 @pytest.fixture(scope="session")

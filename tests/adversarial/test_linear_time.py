@@ -39,8 +39,6 @@ UNITS = {
     "surrogates": "\ud800",
 }
 
-pytestmark = pytest.mark.xdist_group("undisturbed")
-
 
 def cost(text: str) -> float:
     best = float("inf")

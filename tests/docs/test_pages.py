@@ -141,6 +141,6 @@ def test_the_readme_shows_the_steps_of_make_test() -> None:
         check=True,
     ).stdout.splitlines()
     assert steps == [line for line in planned if line in steps]
-    assert planned[-1] == steps[-1] == ".venv/bin/python -m pytest -n logical --dist loadgroup"
+    assert planned[-1] == steps[-1] == ".venv/bin/python -m pytest -n logical"
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     assert f"Contracts: {len(contracts)} kept, 0 broken." in shown.text

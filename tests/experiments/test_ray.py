@@ -14,12 +14,12 @@ from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects.runner import LOCAL, Runner
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.world import AGENT, ONTOLOGY
-from tests.experiments.support import GOOD, frozen, ran, simulation
+from tests.experiments.support import GOOD, PATIENT, frozen, ran, simulation
 
 SETTINGS = {"RAY_AUTH_MODE": "disabled", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0", "RAY_USAGE_STATS_ENABLED": "0"}
 NO_CODE: dict[str, Any] = {**simulation(), "model": {"language": "python", "source": "0" * 64}}
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("undisturbed")]
+pytestmark = pytest.mark.slow
 
 
 def test_a_ray_cluster_gives_the_same_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,6 +47,7 @@ def test_a_steward_with_a_cluster_runs_on_it_and_another_reproduces_it_without(
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
     spec = {"claim_id": "c", "template": "bootstrap_ci", "params": GOOD["bootstrap_ci"]}
+    spec["budget"] = {"seconds": PATIENT.seconds}  # a cluster that has just started is slow at first
 
     async def story() -> tuple[Any, Any]:
         store = MemoryStore()

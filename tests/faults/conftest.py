@@ -7,10 +7,6 @@ import pytest
 from tests.faults.place import Place
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    item.add_marker(pytest.mark.xdist_group("undisturbed"))
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     store = request.getfixturevalue("postgres_url") if request.param == "postgres" else None

@@ -43,6 +43,7 @@ BEYOND_SCHEMA = {
     r"^give either `confidence` or `token_logprobs`$": "both, or neither",
     r"^\d+ (confidences|rows|labels|log-probabilities|scores)[ ,]": "two lists of different lengths",
     r"are too few |^the calibration set is empty$": "too small a set",
+    r"^the rows of probabilities have different lengths$": "a table with ragged rows",
     r"^nearest-neighbour entropy (weighs no answers|asks no judge)": "what is of no use there",
     r"^the judge `\w+` (cannot be asked|compares at most)": "a judge nobody configured, or too much for it",
     r"^give either `(calibration|scores)` or |^row \d+ sums to |^a label is no column": "a set that is none",
@@ -143,9 +144,7 @@ def connection() -> Iterator[requests.Session]:
         yield session
 
 
-# A live feed has no end to wait for; its own tests read it. What one operation does to the session, those
-# that follow find: their order is part of what is tested, so each document stays with one worker.
-@pytest.mark.xdist_group("the document without tokens")
+# A live feed has no end to wait for; its own tests read it.
 @open_api.exclude(operation_id="events").parametrize()
 def test_without_tokens_the_document_holds(
     case: Case, server: ServerProcess, target: Target, connection: requests.Session
@@ -154,7 +153,6 @@ def test_without_tokens_the_document_holds(
     check(case, server.url, connection)
 
 
-@pytest.mark.xdist_group("the document with tokens")
 @guarded_api.exclude(operation_id="events").parametrize()
 def test_with_tokens_the_document_holds(
     case: Case, administered: httpx.Client, administered_target: Target, connection: requests.Session
