@@ -18,7 +18,7 @@ _PACKAGED = Path(__file__).with_name("kits")
 _CHECKOUT = Path(__file__).parents[2] / "examples" / "kits"
 
 
-class Outcome(Value, frozen=True):
+class ProbeOutcome(Value, frozen=True):
     """One way a probe can come out. Without `seen_under` it is what all other causes show."""
 
     eliminates: tuple[Id, ...] | Literal["others"]
@@ -32,7 +32,7 @@ class Probe(Value, frozen=True):
     id: Id
     ask: str
     source: Id
-    outcomes: Annotated[dict[Id, Outcome], msgspec.Meta(min_length=2)]
+    outcomes: Annotated[dict[Id, ProbeOutcome], msgspec.Meta(min_length=2)]
 
 
 class KitObligation(Value, frozen=True):

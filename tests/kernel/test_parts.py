@@ -1,4 +1,4 @@
-"""The parts of a session: what is in them survives being packed, and every verb and event has its place."""
+"""The parts of a session: what is in them survives being packed, and every verb and event has its field."""
 
 import importlib
 import pkgutil
@@ -22,7 +22,7 @@ from beliefd.kernel.events import KIND_OF
 from beliefd.kernel.evolve import FOLDS, begin
 from beliefd.kernel.state import Session, grounded
 from beliefd.kernel.values import OntologyBundle
-from beliefd.ledger.state_hash import Place, places, state_hash
+from beliefd.ledger.state_hash import PartField, part_fields, state_hash
 from beliefd.steward.write.positions import pack, unpack
 from tests.kernel.any_value import any_of
 
@@ -40,15 +40,15 @@ BEGUN = begin(
 )
 
 
-def held_in(place: Place) -> st.SearchStrategy[Any]:
-    if place.kept is None:
-        return any_of(place.kind)
+def held_in(field: PartField) -> st.SearchStrategy[Any]:
+    if field.kept is None:
+        return any_of(field.kind)
     entries = st.dictionaries(
-        st.sampled_from(["a", "b", "c"]), any_of(place.kept.kind), min_size=1, max_size=2
+        st.sampled_from(["a", "b", "c"]), any_of(field.kept.kind), min_size=1, max_size=2
     )
-    if place.kind is dict:
+    if field.kind is dict:
         return entries
-    return entries.map(HashTrieMap if place.kind is HashTrieMap else place.kind)
+    return entries.map(HashTrieMap if field.kind is HashTrieMap else field.kind)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -64,35 +64,37 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-@pytest.mark.parametrize("place", places(), ids=lambda place: f"{place.part}.{place.field}")
+@pytest.mark.parametrize("field", part_fields(), ids=lambda field: f"{field.part}.{field.field}")
 @given(data=st.data())
 @settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 def test_every_field_of_every_part_survives_packing_with_value_and_type(
-    place: Place, data: st.DataObject
+    field: PartField, data: st.DataObject
 ) -> None:
     # What is empty is left out of the document, so what a field is empty of is its default.
-    held = data.draw(held_in(place)) or place.of(BEGUN)
-    part = replace(getattr(BEGUN, place.part), **{place.field: held})
-    session = replace(BEGUN, **{place.part: part})
+    held = data.draw(held_in(field)) or field.of(BEGUN)
+    part = replace(getattr(BEGUN, field.part), **{field.field: held})
+    session = replace(BEGUN, **{field.part: part})
     restored = unpack(pack(session, 256), BEGUN, state_hash(session))
     assert restored is not None
     assert same(restored, session)
 
 
 def test_the_order_of_obligations_survives() -> None:
-    place = next(one for one in places() if one.field == "obligations")
-    assert place.kept is not None
-    assert place.kept.in_order
+    field = next(one for one in part_fields() if one.field == "obligations")
+    assert field.kept is not None
+    assert field.kept.in_order
 
 
 def test_every_part_that_grows_says_so() -> None:
     """A trie whose annotation does not tell what is in it could be packed, but not restored."""
-    untold = [place for place in places() if isinstance(place.of(BEGUN), HashTrieMap) and place.kept is None]
+    untold = [
+        field for field in part_fields() if isinstance(field.of(BEGUN), HashTrieMap) and field.kept is None
+    ]
     assert not untold
 
 
 def test_no_two_fields_share_a_name_in_the_document() -> None:
-    names = [place.name for place in places()]
+    names = [field.name for field in part_fields()]
     assert len(names) == len(set(names))
     assert not {"session_id", "survivors_hash"} & set(names)
 
@@ -148,4 +150,4 @@ def test_verbs_and_kinds_are_told_apart_by_their_names() -> None:
 
 def test_the_session_is_made_of_parts() -> None:
     parts = set(Session.__struct_fields__) - {"session_id", "ontology", "options", "metadata"}
-    assert {place.part for place in places()} == parts
+    assert {field.part for field in part_fields()} == parts

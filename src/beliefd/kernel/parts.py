@@ -13,6 +13,10 @@ from rpds import HashTrieMap
 V = TypeVar("V")
 
 
+class Part(Struct, frozen=True):
+    """Base of the parts of a session: what one vocabulary knows of it."""
+
+
 class Kept(Struct, frozen=True):
     """What a map of a part holds, and whether the order of its entries is part of the state."""
 

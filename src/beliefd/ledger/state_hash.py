@@ -14,7 +14,7 @@ from rpds import HashTrieMap
 
 from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.canonical import digest
-from beliefd.kernel.parts import Kept
+from beliefd.kernel.parts import Kept, Part
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 
@@ -23,7 +23,7 @@ STATE_HASH_EVERY: Final = 256
 SURVIVORS_HASH: Final = "survivors_hash"
 
 
-class Place(Struct, frozen=True):
+class PartField(Struct, frozen=True):
     """One field of a part: where it is in the state, and what it is called in the document."""
 
     part: str
@@ -37,12 +37,12 @@ class Place(Struct, frozen=True):
 
 
 @cache
-def places() -> tuple[Place, ...]:
+def part_fields() -> tuple[PartField, ...]:
     """Every field of every part, but for the survivors, whose bitmap is no JSON."""
     return tuple(
-        Place(part.name, field.name, field.encode_name, *_kind(field.type))
+        PartField(part.name, field.name, field.encode_name, *_kind(field.type))
         for part in msgspec.structs.fields(Session)
-        if isinstance(part.default, Struct) or part.name == "beliefs"
+        if isinstance(part.type, type) and issubclass(part.type, Part)
         for field in msgspec.structs.fields(part.type)
         if field.type is not Survivors
     )
@@ -68,16 +68,16 @@ def state_document(session: Session) -> dict[str, Any]:
     Members that are null, false, zero or empty are left out, so that a state which a later version can
     describe more fully keeps the hash it had.
     """
-    document = {place.name: _written(place, place.of(session)) for place in places()}
+    document = {field.name: _written(field, field.of(session)) for field in part_fields()}
     document["session_id"] = session.session_id
     document[SURVIVORS_HASH] = session.beliefs.survivors.digest
     return {name: value for name, value in document.items() if value}
 
 
-def _written(place: Place, held: Any) -> Any:
-    if place.kept is None:
+def _written(field: PartField, held: Any) -> Any:
+    if field.kept is None:
         return msgspec.to_builtins(held)
-    if place.kept.in_order:  # a list keeps the order of entry
+    if field.kept.in_order:  # a list keeps the order of entry
         return [[key, msgspec.to_builtins(value)] for key, value in held.items()]
     return {key: msgspec.to_builtins(held[key]) for key in held}
 
@@ -85,27 +85,29 @@ def _written(place: Place, held: Any) -> Any:
 def state_of(document: dict[str, Any], begun: Session, survivors: Survivors) -> Session:
     """The state that a document describes: the reverse of `state_document`, type by type."""
     parts: dict[str, dict[str, Any]] = {"beliefs": {"survivors": survivors}}
-    for place in places():
-        if place.name in document:
-            parts.setdefault(place.part, {})[place.field] = _read(place, document[place.name])
+    for field in part_fields():
+        if field.name in document:
+            parts.setdefault(field.part, {})[field.field] = _read(field, document[field.name])
     return replace(begun, **{name: replace(getattr(begun, name), **held) for name, held in parts.items()})
 
 
-def _read(place: Place, written: Any) -> Any:
-    kept = place.kept
+def _read(field: PartField, written: Any) -> Any:
+    kept = field.kept
     if kept is None:
-        return msgspec.convert(written, place.kind)
+        return msgspec.convert(written, field.kind)
     pairs = written if kept.in_order else written.items()
     held = {key: msgspec.convert(value, kept.kind) for key, value in pairs}
-    if place.kind is dict:
+    if field.kind is dict:
         return held
-    return HashTrieMap(held) if place.kind is HashTrieMap else place.kind(held)
+    return HashTrieMap(held) if field.kind is HashTrieMap else field.kind(held)
 
 
 def state_hash_due(session: Session, seq: int) -> bool:
     """Every 256 events; less often the more a state holds, so that the cost per event stays the same."""
     if seq % STATE_HASH_EVERY:
         return False  # nor can it be due at a multiple of that
-    growing = (place.of(session) for place in places() if place.kept is not None and not place.kept.in_order)
+    growing = (
+        field.of(session) for field in part_fields() if field.kept is not None and not field.kept.in_order
+    )
     held = sum(len(one) for one in growing)
     return seq % (STATE_HASH_EVERY << (held // 1024).bit_length()) == 0

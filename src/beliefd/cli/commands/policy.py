@@ -58,7 +58,7 @@ def adopt(path: Path) -> Question:
 def explain(policy_file: Path, **files: Any) -> Reply:
     """Say what arbitration would decide about a call, and why. Needs no server and records nothing."""
     from beliefd.policy.files import load_policy
-    from beliefd.policy.trying import explain_files
+    from beliefd.policy.trial import explain_files
     from beliefd.steward.environment import now
 
     answer = explain_files(load_policy(policy_file), **files, now=now())
@@ -70,7 +70,7 @@ def test(path: Path, policy_file: Path) -> Reply:
     """Run a file of calls and compare with the verdicts they should get."""
     from beliefd.cli.views.policy import cases
     from beliefd.policy.files import load_policy
-    from beliefd.policy.trying import try_cases
+    from beliefd.policy.trial import try_cases
     from beliefd.steward.environment import now
 
     tried = try_cases(load_policy(policy_file), path, now())

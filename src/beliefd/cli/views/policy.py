@@ -14,7 +14,7 @@ from beliefd.kernel.substrate.explaining import Explanation
 from beliefd.protocol.policy import PolicyAnswer
 
 if TYPE_CHECKING:
-    from beliefd.policy.trying import Tried
+    from beliefd.policy.trial import Tried
 
 ORIGIN = {
     "default": "nobody chose one: the defaults hold",

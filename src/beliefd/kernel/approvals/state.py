@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from beliefd.kernel.claims.bundle import ClaimBundle, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.intents.state import Change
-from beliefd.kernel.parts import EMPTY, Growing
+from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.policy import ApproverRule
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
 from beliefd.kernel.values import Principal, TierName, Value
@@ -143,7 +143,7 @@ class Grant(Value, frozen=True):
     revoked_at: str | None = None
 
 
-class Approvals(Struct, frozen=True):
+class Approvals(Part, frozen=True):
     """What waits or waited in a session, and the standing grants."""
 
     by_id: Growing[Approval] = msgspec.field(default=EMPTY, name="approvals")

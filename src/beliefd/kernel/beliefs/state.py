@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.survivors import Survivors
-from beliefd.kernel.parts import InOrder
+from beliefd.kernel.parts import InOrder, Part
 
 Status = Literal["open", "singleton", "exhausted", "terminated"]
 
@@ -20,7 +20,7 @@ class Obligation(Struct, frozen=True):
     active: bool = True
 
 
-class Beliefs(Struct, frozen=True):
+class Beliefs(Part, frozen=True):
     """The beliefs of a session. Obligations stand in the order in which they were entered."""
 
     survivors: Survivors

@@ -4,7 +4,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from beliefd.kernel.parts import EMPTY, Growing
+from beliefd.kernel.parts import EMPTY, Growing, Part
 
 
 class BundleState(Struct, frozen=True):
@@ -15,7 +15,7 @@ class BundleState(Struct, frozen=True):
     approval_id: str | None = None
 
 
-class Claims(Struct, frozen=True):
+class Claims(Part, frozen=True):
     """The claims of a session. `recent_tiers` are the last submissions, as principal and tier."""
 
     bundles: Growing[BundleState] = EMPTY

@@ -3,10 +3,9 @@
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
 
 from beliefd.kernel.experiments.plan import FailureMode, RunOutcome
-from beliefd.kernel.parts import EMPTY, Growing
+from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.speculation.lanes import GROUNDED, Lane
 from beliefd.kernel.values import Value
 
@@ -95,7 +94,7 @@ class Evidence(Value, frozen=True):
         return not self.fragile and not self.bookkeeping
 
 
-class Experiments(Struct, frozen=True):
+class Experiments(Part, frozen=True):
     """The experiments of a session.
 
     `attempts` counts how often a claim was put to the test; `linked` is the evidence that counts for it.

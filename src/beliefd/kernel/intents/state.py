@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
-from beliefd.kernel.parts import EMPTY, Growing
+from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.speculation.lanes import GROUNDED, SPECULATIVE, Lane
 from beliefd.kernel.values import Id, Principal, Text, Value
 
@@ -106,7 +105,7 @@ class Intent(Value, frozen=True):
         return self.history[-1].state
 
 
-class Intents(Struct, frozen=True):
+class Intents(Part, frozen=True):
     """The write intents of a session, and the propositions that they made."""
 
     by_id: Growing[Intent] = msgspec.field(default=EMPTY, name="intents")

@@ -3,9 +3,8 @@
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Struct
 
-from beliefd.kernel.parts import EMPTY, Growing
+from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.values import Text, Unit, Value
 
 HYPOTHESIS_PREFIX: Final = "shyp-"
@@ -43,7 +42,7 @@ class SpeculativeClaim(Value, frozen=True, tag_field="artifact", tag="speculativ
     lane: Literal["speculative"] = "speculative"
 
 
-class Speculation(Struct, frozen=True):
+class Speculation(Part, frozen=True):
     """The speculative part of a session. `ideas_per_claim` counts the hypotheses about each claim."""
 
     ideas: Growing[SpeculativeHypothesis | SpeculativeClaim] = msgspec.field(

@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from beliefd.kernel.parts import EMPTY, Growing
+from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
@@ -52,7 +52,7 @@ class MemoryState(Struct, frozen=True):
     seen: tuple[str, ...] = ()
 
 
-class Substrate(Struct, frozen=True):
+class Substrate(Part, frozen=True):
     """The symbolic part of a session.
 
     `snapshots` are the versions of the symbolic state by the event that made each, `written` the version in

@@ -25,7 +25,7 @@ from beliefd.uncertainty.equivalence.words import (
     PRONOUNS,
     QUALIFIERS,
     STOP,
-    VERBS,
+    VERB_FORMS,
     YES,
     stem,
 )
@@ -187,7 +187,7 @@ def read(text: str) -> Reading:
     stems = tuple(stem(token) for token in passive if token not in _DROPPED)
     content = frozenset(stems)
     pointing = len(tokens) > 1 and tokens[0] in PRONOUNS and (tokens[1] in BE or "'s" in text)
-    is_sentence = (not pointing and any(token in VERBS for token in tokens)) or len(stems) > SHORT
+    is_sentence = (not pointing and any(token in VERB_FORMS for token in tokens)) or len(stems) > SHORT
     return Reading(
         plain=plain,
         stance=stance,

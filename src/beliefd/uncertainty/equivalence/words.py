@@ -16,7 +16,7 @@ STOP: Final = _set(
 )
 BE: Final = _set("is are was were be been am")
 PRONOUNS: Final = _set("it this that he she they")
-VERBS: Final = BE | _set(
+VERB_FORMS: Final = BE | _set(
     "has have had does do did will can became becomes made makes won wrote invented born died"
 )
 NEGATIONS: Final = _set("not no never none neither nor without cannot nobody nothing isn aren wasn weren don "
