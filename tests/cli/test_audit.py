@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 import beliefd as library
 from beliefd.cli import ledgers
+from beliefd.testing.world import ONTOLOGY
 from tests.cli.runner import answer, beliefd
 
 BY = ("--source", "human://alice", "--observation", "o1")
@@ -193,3 +196,14 @@ def test_long_ledgers_show_how_far_the_checking_is(
     replayed = beliefd("audit", "replay", path)
     assert "folding" in replayed.stderr
     assert "deciding again" in replayed.stderr
+
+
+def test_a_replay_is_drawn_in_a_process_that_has_drawn_nothing_before(tmp_path: Path) -> None:
+    """Views are imported when they are needed: the first one must not depend on another having been."""
+    with library.open(":memory:") as embedded:
+        session = embedded.declare_session(["a", "b"], ONTOLOGY).session_id
+        (tmp_path / "ledger.jsonl").write_bytes(embedded.export(session))
+    command = [sys.executable, "-m", "beliefd", "audit", "replay", str(tmp_path / "ledger.jsonl")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 of 2 left" in done.stdout

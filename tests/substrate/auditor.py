@@ -68,7 +68,9 @@ class Auditor:
             assert event["decision"] == "REJECTED"
             return
         assert event["decision"] == "APPROVED"
-        self._result(entry, approval["proposer"], approval["candidate"], event["result"], approval["asked"])
+        self._result(
+            entry, approval["proposer"], approval["candidate"], event["result"], approval["subject"]["asked"]
+        )
 
     def _approval_closed(self, entry: dict[str, Any], event: dict[str, Any]) -> None:
         assert self.approvals[event["approval_id"]]["open"]

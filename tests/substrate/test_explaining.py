@@ -75,7 +75,7 @@ def test_explain_and_propose_agree_on_any_policy(
         argument_errors=errors,
         capability_id="cap-1",
     )
-    session = session_with(sparse=SymbolicState(state), capabilities={"cap-1": token})
+    session = session_with(symbolic_state=SymbolicState(state), capabilities={"cap-1": token})
     candidate = call_candidate(action.tool_id, args=action.args, capability_id="cap-1", idempotency_key="k")
     facts = facts_of(policy, ProposalFindings(calls=(finding,)), HOLDER)
     (result,) = propose(session, proposal(candidate), facts).results

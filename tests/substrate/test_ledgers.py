@@ -79,7 +79,7 @@ EFFECTS: dict[str, tuple[int, list[Any], Any]] = {
     "a result": (5, ["delta", "result"], 4),
     "a status": (5, ["delta", "call", "status"], "unknown"),
     "a result's hash": (5, ["delta", "call", "result_hash"], "0" * 64),
-    "what was asked": (6, ["delta", "results", 0, "approval", "asked"], {}),
+    "what was asked": (6, ["delta", "results", 0, "approval", "subject", "asked"], {}),
     "who asked": (6, ["delta", "results", 0, "approval", "proposers"], ["agent://other"]),
     "who confirmed": (7, ["actor", "id"], AGENT.id),
     "what was confirmed": (7, ["payload", "content_hash"], "0" * 64),

@@ -84,9 +84,10 @@ def _draw(target: Target, session_id: str, coming: Iterator[Entry]) -> None:
     """The session as it stands, redrawn below the events that led there."""
     from rich.live import Live
 
-    from beliefd.cli.views import draw, event
+    from beliefd.cli.views import event
+    from beliefd.cli.views.drawing import view
 
     with target.calls() as calls, Live(console=console(), auto_refresh=False) as live:
         for entry in coming:
             live.console.print(event(entry))
-            live.update(draw(calls.query_belief(session_id, at=entry["seq"])), refresh=True)
+            live.update(view(calls.query_belief(session_id, at=entry["seq"])), refresh=True)

@@ -118,9 +118,9 @@ def show(answer: Any, as_json: bool) -> None:
     elif isinstance(reply.words, str):
         click.echo(reply.words)
     else:
-        from beliefd.cli.views import draw
+        from beliefd.cli.views.drawing import view
 
-        console().print(reply.words or draw(reply.answer))
+        console().print(reply.words or view(reply.answer))
 
 
 def replies(

@@ -15,7 +15,7 @@ from beliefd.kernel.experiments.params import PARAMS
 from beliefd.kernel.experiments.plan import TemplateName
 
 ROOT: Final = Path(beliefd.__file__).parent
-PACKAGES: Final = ("experiments", "kernel/firewall/params", "kernel/firewall/expressions")
+PACKAGES: Final = ("experiments", "kernel/experiments/params", "kernel/experiments/expressions")
 """Whose lines are part of a template; the rest of beliefd cannot change a number."""
 LIBRARIES: Final = ("numpy", "scipy")
 

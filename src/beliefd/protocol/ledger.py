@@ -59,6 +59,8 @@ class Verified(Answer, frozen=True):
 class Testimony(Answer, frozen=True):
     """One event that spoke against a hypothesis; `applied` marks the one that eliminated it."""
 
+    __test__ = False  # its name begins like that of a test, and it is none
+
     event_id: str
     seq: int
     ts: str

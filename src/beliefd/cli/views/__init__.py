@@ -10,27 +10,21 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from rich.console import RenderableType
 from rich.text import Text
 
 from beliefd.cli.output import visible
-from beliefd.cli.views.drawing import EventWords, view
+from beliefd.cli.views.drawing import EventWords
 
 
 @cache
-def _modules() -> list[ModuleType]:
+def modules() -> list[ModuleType]:
     return [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
 
 
 @cache
 def event_words() -> dict[str, EventWords]:
     """What the timeline says, by the kind of event."""
-    return {kind: words for module in _modules() for kind, words in getattr(module, "EVENTS", {}).items()}
-
-
-def draw(answer: Any) -> RenderableType:
-    _modules()
-    return view(answer)
+    return {kind: words for module in modules() for kind, words in getattr(module, "EVENTS", {}).items()}
 
 
 def event(entry: dict[str, Any]) -> Text:

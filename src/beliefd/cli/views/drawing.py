@@ -17,8 +17,14 @@ BAR = 30
 
 @singledispatch
 def view(answer: Any) -> RenderableType:
-    """The answer drawn for people."""
-    raise NotImplementedError(f"no view of {type(answer).__name__}")
+    """The answer drawn for people. What is not known yet may be drawn by a view that nobody has imported."""
+    from beliefd.cli.views import modules
+
+    modules()
+    known = view.dispatch(type(answer))
+    if known is view.dispatch(object):
+        raise NotImplementedError(f"no view of {type(answer).__name__}")
+    return known(answer)
 
 
 def bar(done: int, total: int, width: int = BAR) -> str:

@@ -55,6 +55,7 @@ class ApprovalHandlers(Struct, frozen=True):
         return Inbox(approvals=cards, next=rows[limit - 1].approval_id if len(rows) > limit else None)
 
     async def show_approval(self, call: Call) -> ApprovalCard:
+        await self.expiry.expire_due()  # whoever waits for a decision must not wait past its time
         position = await self._holding(call.path["approval_id"])
         return await self._card(position, call.path["approval_id"])
 
