@@ -144,7 +144,7 @@ def _exit(answer: "DecidedApproval") -> Exit:
 
 
 def _confirm(card: "ApprovalCard", decision: str) -> None:
-    from beliefd.cli.views import draw
+    from beliefd.cli.views.drawing import view
 
-    console(stderr=True).print(draw(card))
+    console(stderr=True).print(view(card))
     click.confirm(f"{decision.lower()} this?", abort=True, err=True)
