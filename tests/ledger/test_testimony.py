@@ -12,7 +12,7 @@ from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
-from beliefd.protocol.ledger import Testimony
+from beliefd.protocol import ledger
 from beliefd.testing.strategies import commands, declarations, sources
 from beliefd.testing.world import ONTOLOGY, ROOT, World
 from tests.kernel.model import Model
@@ -141,7 +141,7 @@ def test_why_names_everyone_who_was_heard_against_a_hypothesis_in_order(told: To
             assert len(applied) == (hypothesis not in survivors)
 
 
-def seen(testimony: Testimony) -> tuple[Any, ...]:
+def seen(testimony: ledger.Testimony) -> tuple[Any, ...]:
     return (
         testimony.seq,
         testimony.event_id,

@@ -38,7 +38,8 @@ def options(url: str, token: str | None, timeout: float) -> dict[str, Any]:
 
 
 def unreachable(url: str, error: Exception) -> BeliefdError:
-    return BeliefdError(Code.STORAGE_UNAVAILABLE, f"cannot reach `{url}`: {error or type(error).__name__}")
+    reason = str(error) or type(error).__name__
+    return BeliefdError(Code.STORAGE_UNAVAILABLE, f"cannot reach `{url}`: {reason}")
 
 
 class Tries(Generic[A]):
