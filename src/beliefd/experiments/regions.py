@@ -7,7 +7,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from beliefd.kernel.experiments.plan import AtLeast, Criterion, FailureMode, Near, Ordered, RunOutcome
+from beliefd.experiments.plan import Decision, Floats
+from beliefd.kernel.experiments.plan import AtLeast, Criterion, FailureMode, Near, Ordered
 
 Level = Callable[[float, bool], float]
 """The smallest alpha at which an estimate is shown to be on one side of a value (beyond it, if strict)."""
@@ -20,13 +21,13 @@ class Span(Struct, frozen=True):
     high: float = math.inf
     strict: bool = False
 
-    def holds(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def holds(self, values: Floats) -> NDArray[np.bool_]:
         """NaN lies in no region."""
         if self.strict:
             return (values > self.low) & (values < self.high)
         return (values >= self.low) & (values <= self.high)
 
-    def inside(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def inside(self, values: Floats) -> Floats:
         """How far inside: negative outside."""
         return np.minimum(values - self.low, self.high - values)
 
@@ -41,13 +42,6 @@ def claimed(region: Criterion) -> Span:
     if isinstance(region, Near):
         return Span(region.value - region.tolerance, region.value + region.tolerance)
     return Span(region.low, region.high)
-
-
-class Decision(Struct, frozen=True):
-    """An outcome and the smallest alpha at which it would still have been reached."""
-
-    outcome: RunOutcome
-    error_level: float
 
 
 def decided(support: float, refute: float, alpha: float) -> Decision:
