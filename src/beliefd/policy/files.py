@@ -6,7 +6,7 @@ from typing import Final
 
 import yaml
 
-from beliefd.documents import parse_document
+from beliefd.documents import parse_document, read_bytes
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.policy import Policy
 from beliefd.protocol.wire import convert
@@ -16,11 +16,7 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 
 
 def load_policy(path: Path) -> Policy:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise invalid(f"cannot read `{path}`: {error.strerror}", str(path)) from None
-    return parse_policy(data, str(path))
+    return parse_policy(read_bytes(path), str(path))
 
 
 def parse_policy(data: bytes, name: str = "policy") -> Policy:
