@@ -32,13 +32,17 @@ class Span(Struct, frozen=True):
         return np.minimum(values - self.low, self.high - values)
 
 
+def beyond(value: float, above: bool) -> Span:
+    """All that is above a value, or all that is below it; the value itself is not."""
+    return Span(low=value, strict=True) if above else Span(high=value, strict=True)
+
+
 def claimed(region: Criterion) -> Span:
     """The interval that a criterion claims. A share of replicates claims none: anything will do."""
     if isinstance(region, AtLeast):
         return Span()
     if isinstance(region, Ordered):
-        above = region.side == "above"
-        return Span(low=region.than, strict=True) if above else Span(high=region.than, strict=True)
+        return beyond(region.than, region.side == "above")
     if isinstance(region, Near):
         return Span(region.value - region.tolerance, region.value + region.tolerance)
     return Span(region.low, region.high)
@@ -74,11 +78,15 @@ def differs(null: float, above: Level, below: Level, alpha: float) -> Decision:
     return decided(min(1.0, 2 * min(above(null, True), below(null, True))), 1.0, alpha)
 
 
-def failure_of(span: Span, decision: Decision) -> FailureMode | None:
-    """The word for what kept a claim from being supported."""
-    one_sided = math.isinf(span.low) or math.isinf(span.high)
+def failure(decision: Decision, refuted: FailureMode, unresolved: FailureMode) -> FailureMode | None:
+    """The word for what kept a claim from being supported, if anything did."""
     if decision.outcome == "support":
         return None
-    if decision.outcome == "refute":
-        return "sign_flip" if one_sided else "violated_assumption"
-    return "null_effect" if one_sided else "nonidentifiable"
+    return refuted if decision.outcome == "refute" else unresolved
+
+
+def failure_of(span: Span, decision: Decision) -> FailureMode | None:
+    """The same, by the region alone."""
+    if math.isinf(span.low) or math.isinf(span.high):
+        return failure(decision, "sign_flip", "null_effect")
+    return failure(decision, "violated_assumption", "nonidentifiable")

@@ -11,13 +11,13 @@ from beliefd.experiments.diagnostics import effective_samples, excess, standard_
 from beliefd.experiments.dimensions import agrees
 from beliefd.experiments.distributions import quantiles, widened
 from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
-from beliefd.experiments.regions import Span, claimed
+from beliefd.experiments.regions import Span, claimed, failure
 from beliefd.experiments.rng import chunks, uniforms
 from beliefd.experiments.sandbox.models import output
 from beliefd.experiments.sequential import Walk, confidence_sequence, decisive, ever_shown, walk
 from beliefd.experiments.sobol import BASE, evaluations, totals
 from beliefd.kernel.experiments.params import ByExpression, ModelSimulation, claimed_region
-from beliefd.kernel.experiments.plan import AtLeast, FailureMode
+from beliefd.kernel.experiments.plan import AtLeast
 
 USUAL_SHARE: Final = 0.95
 FEWEST: Final = 1_000
@@ -124,7 +124,9 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
         model=f"a stated model of {len(_params(plan).inputs)} inputs, distributed as declared: is its output "
         f"in the region in at least {_share(plan):g} of all draws?",
         decision=walked,
-        failure_mode=_failure(walked, bool(failed.any())),
+        failure_mode=failure(
+            walked, "null_effect", "violated_assumption" if failed.any() else "nonidentifiable"
+        ),
         result=Result(
             good / count,
             *confidence_sequence(good, count - good, plan.alpha),
@@ -137,14 +139,6 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
         failed_replicates=int(failed.sum()),
         stopped_early=count < plan.replicates,
     )
-
-
-def _failure(walked: Walk, failed: bool) -> FailureMode | None:
-    if walked.outcome == "support":
-        return None
-    if walked.outcome == "refute":
-        return "null_effect"
-    return "violated_assumption" if failed else "nonidentifiable"
 
 
 def _diagnosis(plan: Plan, drawn: Drawn, walked: Walk) -> Diagnosis:

@@ -17,11 +17,11 @@ from scipy.special import bdtr, bdtrc, ndtr, ndtri
 from beliefd.experiments.diagnostics import effective_samples, standard_error
 from beliefd.experiments.distributions import student
 from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan, Template
-from beliefd.experiments.regions import Span, claimed, decided
+from beliefd.experiments.regions import Span, beyond, claimed, decided, failure
 from beliefd.experiments.rng import uniforms
 from beliefd.experiments.sobol import BASE, evaluations, totals
 from beliefd.kernel.experiments.params import SensitivitySuite
-from beliefd.kernel.experiments.plan import AtLeast, FailureMode
+from beliefd.kernel.experiments.plan import AtLeast
 
 MOST_FLIPS: Final = 0.15
 SEED_ROOTS: Final = 8
@@ -88,9 +88,7 @@ def _claimed(plan: Plan, params: SensitivitySuite) -> Span:
     """The criterion's region, else the side of the null on which the estimate is."""
     if plan.criterion is not None and not isinstance(plan.criterion, AtLeast):
         return claimed(plan.criterion)
-    null = params.null_value
-    above = params.base.estimate >= null
-    return Span(low=null, strict=True) if above else Span(high=null, strict=True)
+    return beyond(params.null_value, params.base.estimate >= params.null_value)
 
 
 def _corners(params: SensitivitySuite) -> list[float]:
@@ -117,7 +115,7 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
         model=f"an estimate with noise of its own standard error times {params.prior_widening_factor:g}, in "
         f"{held.size} cells: does the claim survive it?",
         decision=decision,
-        failure_mode=_failure(decision, fragile),
+        failure_mode=failure(decision, "sign_flip", "violated_assumption" if fragile else "nonidentifiable"),
         result=Result(
             worst, worst < 1 - rate, fragile, low, high, held.size, int((held >= rate * len(noise)).sum())
         ),
@@ -133,16 +131,9 @@ def _rate(plan: Plan) -> float:
 
 def _held(params: SensitivitySuite, span: Span, noise: Floats) -> Floats:
     """In how many perturbations the claim holds: a row a corner, a column a model of the noise."""
-    error = _standard_error(params)
-    return np.asarray(
-        [
-            span.holds(params.base.estimate + error * (params.prior_widening_factor * noise + off)).sum(
-                axis=0
-            )
-            for off in _corners(params)
-        ],
-        dtype=np.float64,
-    )
+    off = params.prior_widening_factor * noise + np.asarray(_corners(params))[:, None, None]
+    held = span.holds(params.base.estimate + _standard_error(params) * off)
+    return np.asarray(held.sum(axis=1), dtype=np.float64)
 
 
 def _decision(params: SensitivitySuite, span: Span, noise: Floats, rate: float, alpha: float) -> Decision:
@@ -174,14 +165,6 @@ def _level(params: SensitivitySuite, span: Span, noise: Floats, rate: float) -> 
 def _flips_shown(held: Floats, count: int, rate: float, alpha: float) -> bool:
     """Is there a cell in which the claim is shown to hold too rarely, however many cells were looked at?"""
     return bool((bdtr(held, count, rate) <= alpha / held.size).any())
-
-
-def _failure(decision: Decision, fragile: bool) -> FailureMode | None:
-    if decision.outcome == "support":
-        return None
-    if decision.outcome == "refute":
-        return "sign_flip"
-    return "violated_assumption" if fragile else "nonidentifiable"
 
 
 def _diagnosis(

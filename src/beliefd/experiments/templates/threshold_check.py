@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from beliefd.experiments.means import sample
 from beliefd.experiments.plan import Drawn, Findings, Plan, Template
-from beliefd.experiments.regions import Span
+from beliefd.experiments.regions import beyond
 from beliefd.experiments.templates.averages import concluded, controls, draw, observed
 from beliefd.kernel.experiments.params import ThresholdCheck
 
@@ -22,12 +22,11 @@ class Result(Struct, frozen=True):
 def conclude(plan: Plan, drawn: Drawn) -> Findings:
     params = plan.of(ThresholdCheck)
     above = params.direction == "above"
-    claimed = Span(low=params.threshold, strict=True) if above else Span(high=params.threshold, strict=True)
     found = sample(observed(plan))
     margin = found.mean - params.threshold if above else params.threshold - found.mean
     result = Result(margin > 0, found.mean, margin, *found.interval(1 - plan.alpha))
     model = f"{found.n} independent values, normal noise: is their mean {params.direction} the threshold?"
-    return concluded(plan, drawn, claimed, model, result)
+    return concluded(plan, drawn, beyond(params.threshold, above), model, result)
 
 
 TEMPLATE = Template(name="threshold_check", result=Result, conclude=conclude, draw=draw, controls=controls)
