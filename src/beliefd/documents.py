@@ -27,13 +27,16 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def read_document(path: Path) -> Any:
-    """The value in a file; the suffix says which notation it is in, else the first character does."""
+def read_bytes(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise invalid(f"cannot read `{path}`: {error.strerror}", str(path)) from None
-    return parse_document(data, str(path))
+
+
+def read_document(path: Path) -> Any:
+    """The value in a file; the suffix says which notation it is in, else the first character does."""
+    return parse_document(read_bytes(path), str(path))
 
 
 def parse_document(data: bytes, name: str) -> Any:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from beliefd.experiments.checks import checks
 from beliefd.experiments.diagnostics import dependence, effective_samples, excess
 from beliefd.experiments.engine import planned
-from beliefd.experiments.plan import Diagnosis, Findings
+from beliefd.experiments.plan import Decision, Diagnosis, Findings
 from beliefd.kernel.experiments.plan import CheckName, Ordered, RunReport, TemplateName
 from tests.experiments.support import ABOVE_ZERO, GOOD, frozen, normal, ran, simulation
 
@@ -77,9 +77,8 @@ def test_a_model_with_outputs_in_all_but_a_few_draws_is_judged_by_them_and_one_w
 def test_a_world_in_which_the_rule_errs_fails_the_toy_model() -> None:
     plan = planned(frozen("bootstrap_ci", GOOD["bootstrap_ci"], Ordered(side="above", than=0.0)))
     diagnosis = Diagnosis(toy_error=excess(40, 200, 0.05), variance=1.0)
-    findings = Findings(
-        model="", outcome="support", error_level=0.01, result=diagnosis, diagnosis=diagnosis, replicates=2_000
-    )
+    decision = Decision("support", 0.01)
+    findings = Findings(model="", decision=decision, result=diagnosis, diagnosis=diagnosis, replicates=2_000)
     assert [one.name for one in checks(plan, findings) if not one.passed] == ["toy_model"]
     negative = replace(findings, diagnosis=Diagnosis(variance=-1.0))
     assert [one.name for one in checks(plan, negative) if not one.passed] == ["extremes"]

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beliefd.experiments.means import level_above, sample, supported
-from beliefd.experiments.regions import Decision, Span, decided, differs, judged
+from beliefd.experiments.plan import Decision
+from beliefd.experiments.regions import Span, decided, differs, judged
 from beliefd.experiments.templates.bootstrap_ci import Resampled, resample
 
 EXPERIMENTS, ALPHA = 10_000, 0.05

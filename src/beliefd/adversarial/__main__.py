@@ -14,16 +14,16 @@ def _numbers(rate: Rate) -> dict[str, Any]:
     return {"flagged": rate.flagged, "total": rate.total, "rate": rate.rate, "interval": [low, high]}
 
 
+def _both(hits: Rate, false_alarms: Rate) -> dict[str, Any]:
+    return {"hits": _numbers(hits), "false_alarms": _numbers(false_alarms)}
+
+
 def as_json(report: Report) -> dict[str, Any]:
     return {
         "detector": report.detector,
         "threshold": report.threshold,
         "totals": [
-            {
-                "split": split,
-                "hits": _numbers(report.total(split, "hostile")),
-                "false_alarms": _numbers(report.total(split, "benign")),
-            }
+            {"split": split, **_both(report.total(split, "hostile"), report.total(split, "benign"))}
             for split in report.splits
         ],
         "kinds": [
@@ -31,12 +31,7 @@ def as_json(report: Report) -> dict[str, Any]:
             for row in report.rows
         ],
         "sweep": [
-            {
-                "split": step.split,
-                "threshold": step.threshold,
-                "hits": _numbers(step.hits),
-                "false_alarms": _numbers(step.false_alarms),
-            }
+            {"split": step.split, "threshold": step.threshold, **_both(step.hits, step.false_alarms)}
             for step in report.sweep
         ],
     }

@@ -59,10 +59,7 @@ class SpeculativeAgent:
 
     async def speculate(self, statement: str, *, seed: int | None = None) -> Speculation:
         """What else could be behind a claim; raises ModelFailed if the model does not say it as asked."""
-        messages = [
-            Message("system", TASK.format(limit=MAX_OF_EACH)),
-            Message("user", quoted(statement)),
-        ]
+        messages = [Message("system", TASK.format(limit=MAX_OF_EACH)), Message("user", quoted(statement))]
         answer = await asked(
             self._model,
             _Answer,

@@ -4,9 +4,9 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from beliefd.experiments.plan import Floats
+
 FEWEST_FOR_DEPENDENCE: Final = 10
 MOST_CORRELATED: Final = 1 << 16
 

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
+from scipy.special import ndtri
 
+from beliefd.experiments.plan import Floats
 from beliefd.kernel.experiments.params import (
     Bernoulli,
     Data,
@@ -16,13 +17,11 @@ from beliefd.kernel.experiments.params import (
     Uniform,
 )
 
-Floats = NDArray[np.float64]
-
 
 def quantiles(distribution: Distribution, even: Floats, heavy: bool = False) -> Floats:
     """Draws. With `heavy`, normal noise has the tails of Student's t with 4 degrees of freedom instead."""
     if isinstance(distribution, Normal | LogNormal):
-        found = _bell(even, heavy)
+        found = student(even) if heavy else np.asarray(ndtri(even))
         found *= distribution.std
         found += distribution.mean
         return np.asarray(np.exp(found)) if isinstance(distribution, LogNormal) else found
@@ -36,12 +35,6 @@ def quantiles(distribution: Distribution, even: Floats, heavy: bool = False) -> 
         values = np.asarray(distribution.values)
         return values[(even * len(values)).astype(np.int64)]
     return np.full(len(even), distribution.value)
-
-
-def _bell(even: Floats, heavy: bool) -> Floats:
-    from scipy.special import ndtri
-
-    return student(even) if heavy else np.asarray(ndtri(even))
 
 
 def student(even: Floats) -> Floats:

@@ -11,18 +11,16 @@ from typing import Any, Final, Literal
 import msgspec
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from beliefd.experiments.checks import checks
 from beliefd.experiments.executors.port import Block, Executor, Work, WorkerDied
-from beliefd.experiments.plan import Arm, Findings, Plan, Template
+from beliefd.experiments.plan import Arm, Findings, Floats, Plan, Template
 from beliefd.experiments.registry import code_hash, template
 from beliefd.experiments.sandbox.errors import ModelFailed
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.experiments.params import checked_spec
 from beliefd.kernel.experiments.plan import Frozen, RunReport
 
-Floats = NDArray[np.float64]
 UNTESTED: Final = "nothing was tested: the run came to no conclusion"
 
 
@@ -61,7 +59,7 @@ async def run(
     await executor.start()
     drawing = _Drawing(plan, chosen, executor, progress, cancel, frozen.spec.budget.seconds)
     try:
-        return _report(frozen, plan, await drawing.concluded(), drawing.digest)
+        return _report(frozen, plan, await drawing.concluded(), drawing.digests.hexdigest())
     except (ModelFailed, WorkerDied, Stopped) as error:
         return _ended(frozen, "failed", str(error))
     except Cancelled:
@@ -100,10 +98,6 @@ class _Drawing:
         self.progress, self.cancel = progress, cancel
         self.deadline = asyncio.get_running_loop().time() + seconds
         self.digests = hashlib.sha256()
-
-    @property
-    def digest(self) -> str:
-        return self.digests.hexdigest()
 
     async def concluded(self) -> Findings:
         main = self.chosen.main(self.plan)
@@ -169,7 +163,6 @@ class _Drawing:
 
 
 def _report(frozen: Frozen, plan: Plan, found: Findings, blocks: str) -> RunReport:
-    result = _plain(msgspec.to_builtins(found.result))
     return RunReport(
         status="completed",
         spec_hash=frozen.spec_hash,
@@ -177,12 +170,12 @@ def _report(frozen: Frozen, plan: Plan, found: Findings, blocks: str) -> RunRepo
         code_hash=frozen.code_hash,
         seed=frozen.spec.seed,
         model=found.model,
-        outcome=found.outcome,
-        error_level=found.error_level,
-        confidence=1 - found.error_level,
+        outcome=found.decision.outcome,
+        error_level=found.decision.error_level,
+        confidence=1 - found.decision.error_level,
         failure_mode=found.failure_mode,
-        result=result,
-        diagnostics=_plain(dict(found.diagnostics)),
+        result=_plain(msgspec.to_builtins(found.result)),
+        diagnostics=_plain(dict(found.diagnosis.told)),
         checks=checks(plan, found),
         replicates=found.replicates,
         failed_replicates=found.failed_replicates,

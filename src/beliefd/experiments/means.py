@@ -5,17 +5,13 @@ from typing import Any, Final
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
 
-from beliefd.experiments.plan import Arm, Plan
+from beliefd.experiments.plan import Floats
 from beliefd.experiments.regions import Level, Span
-from beliefd.experiments.rng import chunks, indices, uniforms
 
-Floats = NDArray[np.float64]
-TOY_SIZE: Final = 200
-TOYS: Final = 1_000
 TEST_LEVEL: Final = 0.05
 """The level at which rules are tried out on worlds with a known answer."""
-FEWEST_FOR_SHAPE: Final = 20
 
 
 class Sample(Struct, frozen=True):
@@ -36,8 +32,6 @@ class Sample(Struct, frozen=True):
         return self.above, self.below
 
     def interval(self, level: float) -> tuple[float, float]:
-        from scipy.special import stdtrit
-
         if self.n < 2:
             return self.mean, self.mean
         half = float(-stdtrit(self.n - 1, (1 - level) / 2)) * self.std / np.sqrt(self.n)
@@ -56,8 +50,6 @@ def level_above(distance: Any, std: Any, n: int, strict: bool) -> Any:
 
     Constant values have no spread to measure by. What is left is the sign test: all `n` on one side.
     """
-    from scipy.special import stdtr
-
     if n < 2:
         return np.ones_like(distance, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -74,46 +66,6 @@ def supported(means: Floats, stds: Floats, n: int, claimed: Span, level: float) 
     if np.isfinite(claimed.high):
         shown &= level_above(claimed.high - means, stds, n, claimed.strict) <= level
     return shown
-
-
-def toy_arm(n: int, index: int) -> Arm:
-    return Arm("toy", index, TOYS, 40.0 * min(n, TOY_SIZE) + 500)
-
-
-def shape_arm(n: int, index: int) -> Arm:
-    """Empty where there are too few values to have a shape."""
-    return Arm("shape", index, TOYS if n >= FEWEST_FOR_SHAPE else 0, 8.0 * n + 500)
-
-
-def draw_toys(plan: Plan, arm: Arm, n: int, first: int, count: int) -> Floats:
-    """Mean and deviation of samples of standard normal noise: worlds in which the mean is known to be 0."""
-    from scipy.special import ndtri
-
-    size = min(n, TOY_SIZE)
-    return _moments(
-        [
-            ndtri(uniforms(plan.seed, arm.index, start, some, size))
-            for start, some in chunks(first, count, size)
-        ]
-    )
-
-
-def draw_shapes(plan: Plan, arm: Arm, values: Floats, first: int, count: int) -> Floats:
-    """The same for samples from the data: worlds of its shape, in which the mean is that of the data."""
-    n = len(values)
-    return _moments(
-        [values[indices(plan.seed, arm.index, start, some, n, n)] for start, some in chunks(first, count, n)]
-    )
-
-
-def _moments(rows: list[Floats]) -> Floats:
-    return np.concatenate([np.column_stack([row.mean(axis=1), _std(row)]) for row in rows])
-
-
-def _std(rows: Floats) -> Floats:
-    if rows.shape[1] < 2:
-        return np.full(len(rows), np.nan)
-    return np.where(np.ptp(rows, axis=1) == 0, 0.0, rows.std(axis=1, ddof=1))
 
 
 def false_supports(moments: Floats, n: int, truth: float, claimed: Span, scale: float) -> int:

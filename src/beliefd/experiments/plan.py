@@ -59,6 +59,13 @@ class Arm(Struct, frozen=True):
         return found
 
 
+class Decision(Struct, frozen=True):
+    """An outcome and the smallest alpha at which it would still have been reached."""
+
+    outcome: RunOutcome
+    error_level: float
+
+
 class Diagnosis(Struct, frozen=True, kw_only=True):
     """What a template found out about its own run, for the eight checks. None means: does not apply."""
 
@@ -71,18 +78,18 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     complete: bool = True
     flips: tuple[str, ...] = ()
     """What changed the outcome when only the model around the claim was changed."""
+    told: Mapping[str, Any] = {}
+    """Whatever else is worth to be read in the report."""
 
 
 class Findings(Struct, frozen=True, kw_only=True):
     """What a template concludes from its replicates."""
 
     model: str
-    outcome: RunOutcome
-    error_level: float
+    decision: Decision
     result: Struct
     diagnosis: Diagnosis
     failure_mode: FailureMode | None = None
-    diagnostics: Mapping[str, Any] = {}
     replicates: int = 0
     failed_replicates: int = 0
     stopped_early: bool = False
@@ -92,19 +99,28 @@ class Findings(Struct, frozen=True, kw_only=True):
 Drawn = Mapping[str, Floats]
 
 
+def no_main(_: Plan) -> Arm | None:
+    """The decision is a formula's; only the controls beside it are drawn, if there are any."""
+    return None
+
+
 def no_controls(_: Plan, __: int) -> tuple[Arm, ...]:
     return ()
+
+
+def no_draws(_: Plan, __: Arm, ___: int, ____: int) -> Floats:
+    return np.empty((0, 1))
 
 
 class Template(Struct, frozen=True, kw_only=True):
     """A way to test a claim. `draw` makes replicates of an arm, `conclude` decides by them."""
 
     name: TemplateName
-    version: int
+    version: int = 1
     result: type[Struct]
-    main: Callable[[Plan], Arm | None]
-    draw: Callable[[Plan, Arm, int, int], Floats]
     conclude: Callable[[Plan, Drawn], Findings]
+    main: Callable[[Plan], Arm | None] = no_main
+    draw: Callable[[Plan, Arm, int, int], Floats] = no_draws
     controls: Callable[[Plan, int], tuple[Arm, ...]] = no_controls
     """The arms beside the main one, once it is known how many replicates that took."""
     enough: Callable[[Plan, Floats], bool] | None = None

@@ -7,7 +7,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from beliefd.kernel.experiments.plan import AtLeast, Criterion, FailureMode, Near, Ordered, RunOutcome
+from beliefd.experiments.plan import Decision, Floats
+from beliefd.kernel.experiments.plan import AtLeast, Criterion, FailureMode, Near, Ordered
 
 Level = Callable[[float, bool], float]
 """The smallest alpha at which an estimate is shown to be on one side of a value (beyond it, if strict)."""
@@ -20,15 +21,20 @@ class Span(Struct, frozen=True):
     high: float = math.inf
     strict: bool = False
 
-    def holds(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def holds(self, values: Floats) -> NDArray[np.bool_]:
         """NaN lies in no region."""
         if self.strict:
             return (values > self.low) & (values < self.high)
         return (values >= self.low) & (values <= self.high)
 
-    def inside(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def inside(self, values: Floats) -> Floats:
         """How far inside: negative outside."""
         return np.minimum(values - self.low, self.high - values)
+
+
+def beyond(value: float, above: bool) -> Span:
+    """All that is above a value, or all that is below it; the value itself is not."""
+    return Span(low=value, strict=True) if above else Span(high=value, strict=True)
 
 
 def claimed(region: Criterion) -> Span:
@@ -36,18 +42,10 @@ def claimed(region: Criterion) -> Span:
     if isinstance(region, AtLeast):
         return Span()
     if isinstance(region, Ordered):
-        above = region.side == "above"
-        return Span(low=region.than, strict=True) if above else Span(high=region.than, strict=True)
+        return beyond(region.than, region.side == "above")
     if isinstance(region, Near):
         return Span(region.value - region.tolerance, region.value + region.tolerance)
     return Span(region.low, region.high)
-
-
-class Decision(Struct, frozen=True):
-    """An outcome and the smallest alpha at which it would still have been reached."""
-
-    outcome: RunOutcome
-    error_level: float
 
 
 def decided(support: float, refute: float, alpha: float) -> Decision:
@@ -80,11 +78,15 @@ def differs(null: float, above: Level, below: Level, alpha: float) -> Decision:
     return decided(min(1.0, 2 * min(above(null, True), below(null, True))), 1.0, alpha)
 
 
-def failure_of(span: Span, decision: Decision) -> FailureMode | None:
-    """The word for what kept a claim from being supported."""
-    one_sided = math.isinf(span.low) or math.isinf(span.high)
+def failure(decision: Decision, refuted: FailureMode, unresolved: FailureMode) -> FailureMode | None:
+    """The word for what kept a claim from being supported, if anything did."""
     if decision.outcome == "support":
         return None
-    if decision.outcome == "refute":
-        return "sign_flip" if one_sided else "violated_assumption"
-    return "null_effect" if one_sided else "nonidentifiable"
+    return refuted if decision.outcome == "refute" else unresolved
+
+
+def failure_of(span: Span, decision: Decision) -> FailureMode | None:
+    """The same, by the region alone."""
+    if math.isinf(span.low) or math.isinf(span.high):
+        return failure(decision, "sign_flip", "null_effect")
+    return failure(decision, "violated_assumption", "nonidentifiable")

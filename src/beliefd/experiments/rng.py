@@ -13,7 +13,8 @@ import numpy as np
 from numpy.random import Generator, Philox, SeedSequence
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from beliefd.experiments.plan import Floats
+
 Ints = NDArray[np.int64]
 WORDS_A_STEP: Final = 4
 CHUNK: Final = 1 << 15

@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
+from beliefd.experiments.plan import Decision, Floats
 from beliefd.kernel.experiments.plan import RunOutcome
 
-Floats = NDArray[np.float64]
 EVERY_LOOK: Final = 4_096
 LOOK_STEP: Final = 256
 
@@ -35,12 +34,10 @@ def log_capital(successes: Floats, failures: Floats, rate: float, above: bool) -
     return np.asarray(mixed - successes * math.log(rate) - failures * math.log1p(-rate))
 
 
-class Walk(Struct, frozen=True):
+class Walk(Decision, frozen=True):
     """Where a sequence of replicates led. `steps` is where it was decided, or its whole length."""
 
-    outcome: RunOutcome
     steps: int
-    error_level: float
     log_support: float
     """The largest log capital of the bet for the claim, and of that against it."""
     log_refute: float
@@ -54,7 +51,7 @@ def walk(held: NDArray[np.bool_], failed: NDArray[np.bool_], rate: float, alpha:
     """
     looks = looked_at(len(held))
     if not len(looks):
-        return Walk("unresolved", 0, 1.0, 0.0, 0.0)
+        return Walk("unresolved", 1.0, 0, 0.0, 0.0)
     counts = looks + 1.0
     for_claim = np.cumsum(held & ~failed)[looks].astype(np.float64)
     at_best = np.cumsum(held | failed)[looks].astype(np.float64)
@@ -63,11 +60,11 @@ def walk(held: NDArray[np.bool_], failed: NDArray[np.bool_], rate: float, alpha:
     crossed = np.flatnonzero(np.maximum(support, refute) >= -math.log(alpha))
     best_support, best_refute = (max(0.0, float(path.max())) for path in (support, refute))
     if not len(crossed):
-        return Walk("unresolved", len(held), 1.0, best_support, best_refute)
+        return Walk("unresolved", 1.0, len(held), best_support, best_refute)
     at = crossed[0]
     outcome: RunOutcome = "support" if support[at] > refute[at] else "refute"
     error = math.exp(-(best_support if outcome == "support" else best_refute))
-    return Walk(outcome, int(looks[at]) + 1, error, best_support, best_refute)
+    return Walk(outcome, error, int(looks[at]) + 1, best_support, best_refute)
 
 
 def decisive(held: NDArray[np.bool_], failed: NDArray[np.bool_], rate: float, alpha: float) -> bool:

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from beliefd.experiments.plan import Floats
 from beliefd.experiments.rng import uniforms
 
-Floats = NDArray[np.float64]
 BASE: Final = 256
 """How many pairs of points; scipy wants a power of two."""
 

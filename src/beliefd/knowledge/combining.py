@@ -6,13 +6,7 @@ from typing import Final
 from beliefd.kernel.intents.state import EpistemicStatus
 from beliefd.knowledge.schema import QUARANTINED
 
-STRENGTH: Final[tuple[EpistemicStatus, ...]] = (
-    "proven",
-    "supported",
-    "refuted",
-    "unresolved",
-    "speculative",
-)
+STRENGTH: Final[tuple[EpistemicStatus, ...]] = ("proven", "supported", "refuted", "unresolved", "speculative")
 _FOR: Final = frozenset({"proven", "supported"})
 _AGAINST: Final = "refuted"
 

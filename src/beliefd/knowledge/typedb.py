@@ -12,16 +12,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from msgspec import Struct
 
+from beliefd.knowledge import typedb_queries as queries
 from beliefd.knowledge.graph import GraphRows
-from beliefd.knowledge.typedb_queries import (
-    PUT_CURSOR,
-    READ_CURSOR,
-    Row,
-    link_row,
-    node_row,
-    put_link,
-    put_node,
-)
 
 SCHEME: Final = "typedb"
 DEFAULT_PORT: Final = 1729
@@ -111,7 +103,7 @@ class TypeDBGraph:
     def cursor(self, session_id: str) -> Cursor | None:
         """How far the ledger of a session is in the copy."""
         with self._transaction(self._kinds.READ) as transaction:
-            answer = transaction.query(READ_CURSOR, given_rows=[{"session_id": session_id}]).resolve()
+            answer = transaction.query(queries.READ_CURSOR, given_rows=[{"session_id": session_id}]).resolve()
             found = list(answer.as_concept_documents())
         return Cursor(seq=int(found[0]["seq"]), hash=str(found[0]["hash"])) if found else None
 
@@ -125,7 +117,7 @@ class TypeDBGraph:
             for query, given in _queries(rows):
                 for start in range(0, len(given), ROWS_A_QUERY):
                     transaction.query(query, given_rows=given[start : start + ROWS_A_QUERY]).resolve()
-            transaction.query(PUT_CURSOR, given_rows=[moved]).resolve()
+            transaction.query(queries.PUT_CURSOR, given_rows=[moved]).resolve()
             transaction.commit()
 
     @contextmanager
@@ -137,18 +129,18 @@ class TypeDBGraph:
         self._driver.close()
 
 
-def _queries(rows: GraphRows) -> Iterator[tuple[str, list[Row]]]:
+def _queries(rows: GraphRows) -> Iterator[tuple[str, list[queries.Row]]]:
     """Nodes first: links find their players by key."""
-    nodes: dict[str, list[Row]] = defaultdict(list)
+    nodes: dict[str, list[queries.Row]] = defaultdict(list)
     for node in rows.nodes:
-        nodes[node.kind].append(node_row(node))
+        nodes[node.kind].append(queries.node_row(node))
     for kind, given in nodes.items():
-        yield put_node(kind), given
-    links: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+        yield queries.put_node(kind), given
+    links: dict[tuple[str, str, str], list[queries.Row]] = defaultdict(list)
     for link in rows.links:
-        links[link.relation, link.first_kind, link.second_kind].append(link_row(link))
+        links[link.relation, link.first_kind, link.second_kind].append(queries.link_row(link))
     for which, given in links.items():
-        yield put_link(*which), given
+        yield queries.put_link(*which), given
 
 
 @contextmanager

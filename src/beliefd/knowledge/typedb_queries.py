@@ -20,8 +20,8 @@ class Column(Struct, frozen=True):
     """An attribute, its value type, and the path in an artifact's document that it comes from."""
 
     attribute: str
-    type: str
-    path: tuple[str, ...]
+    type: str = "string"
+    path: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
@@ -130,7 +130,7 @@ def _columns(kind: str) -> Iterable[Column]:
     common = ["session-id", "artifact-id", "artifact-status", "document"]
     if kind != say.SESSION:
         common.append("claim-id")
-    return (*(Column(name, "string", ()) for name in common), *COLUMNS[kind])
+    return (*(Column(name) for name in common), *COLUMNS[kind])
 
 
 def _value(document: Any, column: Column) -> Any:

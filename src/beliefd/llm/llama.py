@@ -100,20 +100,9 @@ def smollm2(timeout: float = TIMEOUT_SECONDS) -> LlamaModel:
 
 
 def _request(question: Ask) -> dict[str, Any]:
-    asked: dict[str, Any] = {
-        "messages": msgspec.to_builtins(list(question.messages)),
-        "temperature": question.temperature,
-        "max_tokens": question.max_tokens,
-        "cache_prompt": False,  # what was asked before must not change what a seed gives
-    }
-    if question.seed is not None:
-        asked["seed"] = question.seed
-    if question.logprobs:
-        asked |= {"logprobs": True, "top_logprobs": 1}
-    if question.schema is not None:
-        answer = {"name": "answer", "schema": msgspec.to_builtins(question.schema)}
-        asked["response_format"] = {"type": "json_schema", "json_schema": answer}
-    return asked
+    asked: dict[str, Any] = msgspec.to_builtins(question.body())
+    asked["cache_prompt"] = False  # what was asked before must not change what a seed gives
+    return asked | {"top_logprobs": 1} if question.logprobs else asked
 
 
 def _logprobs(choice: Any) -> tuple[float, ...]:

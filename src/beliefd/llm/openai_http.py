@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -85,7 +85,7 @@ class OpenAIModel:
 
     async def ask(self, question: Ask) -> Reply:
         started = time.monotonic()
-        body = msgspec.json.encode(_request(self._model, question))
+        body = msgspec.json.encode({"model": self._model, **question.body(strict=True)})
         attempts = 0
         try:
             async with asyncio.timeout(self._timeout):
@@ -186,23 +186,6 @@ def _headers(api_key: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-def _request(model: str, question: Ask) -> dict[str, Any]:
-    asked: dict[str, Any] = {
-        "model": model,
-        "messages": question.messages,
-        "temperature": question.temperature,
-        "max_tokens": question.max_tokens,
-    }
-    if question.seed is not None:
-        asked["seed"] = question.seed
-    if question.logprobs:
-        asked["logprobs"] = True
-    if question.schema is not None:
-        answer = {"name": "answer", "strict": True, "schema": question.schema}
-        asked["response_format"] = {"type": "json_schema", "json_schema": answer}
-    return asked
-
-
 def _retry_after(header: str | None) -> float | None:
     """Seconds to wait as a server wishes, who says so in seconds or as a date."""
     if header is None:
@@ -216,9 +199,4 @@ def _retry_after(header: str | None) -> float | None:
 
 
 def _sum(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        prompt_tokens=one.prompt_tokens + other.prompt_tokens,
-        completion_tokens=one.completion_tokens + other.completion_tokens,
-        seconds=one.seconds + other.seconds,
-        attempts=one.attempts + other.attempts,
-    )
+    return Usage(**{name: getattr(one, name) + getattr(other, name) for name in Usage.__struct_fields__})

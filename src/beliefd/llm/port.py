@@ -21,6 +21,22 @@ class Ask(Struct, frozen=True, kw_only=True):
     schema: Mapping[str, Any] | None = None
     logprobs: bool = False
 
+    def body(self, **of_schema: Any) -> dict[str, Any]:
+        """As the body of a chat completion, in the words of OpenAI's API."""
+        found: dict[str, Any] = {
+            "messages": self.messages,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+        }
+        if self.seed is not None:
+            found["seed"] = self.seed
+        if self.logprobs:
+            found["logprobs"] = True
+        if self.schema is not None:
+            answer = {"name": "answer", **of_schema, "schema": self.schema}
+            found["response_format"] = {"type": "json_schema", "json_schema": answer}
+        return found
+
 
 class Usage(Struct, frozen=True, kw_only=True):
     """What a question cost."""

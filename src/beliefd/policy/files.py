@@ -6,7 +6,7 @@ from typing import Final
 
 import yaml
 
-from beliefd.documents import parse_document
+from beliefd.documents import parse_document, read_bytes
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.policy import Policy
 from beliefd.protocol.wire import convert
@@ -16,11 +16,7 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 
 
 def load_policy(path: Path) -> Policy:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise invalid(f"cannot read `{path}`: {error.strerror}", str(path)) from None
-    return parse_policy(data, str(path))
+    return parse_policy(read_bytes(path), str(path))
 
 
 def parse_policy(data: bytes, name: str = "policy") -> Policy:
@@ -52,23 +48,18 @@ def line_of(data: bytes, path: str) -> int:
         return 1
     node, line = tree, tree.start_mark.line
     for name, index in _STEP.findall(path):
-        step = _key(node, name) if name else _item(node, index)
+        step = _step(node, name, index)
         if step is None:
             break
         line, node = step
     return int(line) + 1
 
 
-def _key(node: yaml.Node, name: str) -> tuple[int, yaml.Node] | None:
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            if key.value == name:
-                return key.start_mark.line, value
-    return None
-
-
-def _item(node: yaml.Node, index: str) -> tuple[int, yaml.Node] | None:
-    if isinstance(node, yaml.SequenceNode) and index and int(index) < len(node.value):
+def _step(node: yaml.Node, name: str, index: str) -> tuple[int, yaml.Node] | None:
+    """The line and the node that one step of a path leads to, by a key or by a place."""
+    if name and isinstance(node, yaml.MappingNode):
+        return next(((key.start_mark.line, value) for key, value in node.value if key.value == name), None)
+    if index and isinstance(node, yaml.SequenceNode) and int(index) < len(node.value):
         item = node.value[int(index)]
         return item.start_mark.line, item
     return None

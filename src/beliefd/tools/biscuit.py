@@ -13,16 +13,13 @@ import re
 import secrets
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.substrate.capabilities import Capability, Narrowing
-
-if TYPE_CHECKING:
-    import biscuit_auth
 
 T = TypeVar("T")
 PREFIX: Final = "biscuit:"
@@ -69,11 +66,7 @@ class Signer:
     def sign(self, session_id: str, capability: Capability) -> str:
         """The first block says what the server knows already, for those who verify without it."""
         source = "capability({capability}); session({session}); agent({agent});"
-        named = {
-            "capability": capability.capability_id,
-            "session": session_id,
-            "agent": capability.agent_id,
-        }
+        named = {"capability": capability.capability_id, "session": session_id, "agent": capability.agent_id}
         signed: str = _library().BiscuitBuilder(source, named).build(self._private()).to_base64()
         return PREFIX + signed
 
@@ -93,11 +86,12 @@ def read_token(token: str, public_key: str) -> Presented:
     INVARIANT: what comes out was signed by the server, and narrowed by every check that any holder added.
     """
     library = _library()
-    blocks = _guarded(
-        lambda: _sources(
-            library.Biscuit.from_base64(token.removeprefix(PREFIX), library.PublicKey(public_key))
-        )
-    )
+
+    def sources() -> list[str]:
+        held = library.Biscuit.from_base64(token.removeprefix(PREFIX), library.PublicKey(public_key))
+        return [held.block_source(place) for place in range(held.block_count())]
+
+    blocks = _guarded(sources)
     named = NAMED.match(blocks[0])
     if named is None:
         raise BadToken("the signed token names no capability")
@@ -186,10 +180,6 @@ def _form(line: str) -> tuple[str, re.Match[str]]:
 
 def _set(names: tuple[str, ...]) -> str:
     return "{" + ", ".join(f'"{name}"' for name in names) + "}"
-
-
-def _sources(biscuit: "biscuit_auth.Biscuit") -> list[str]:
-    return [biscuit.block_source(place) for place in range(biscuit.block_count())]
 
 
 def _guarded(act: Callable[[], T]) -> T:

@@ -1,15 +1,29 @@
 """Calibration sets that outlive a request: the scores of one model's answers, versioned by their hash."""
 
 import hashlib
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.errors import invalid
-from beliefd.uncertainty.conformal import LEAST_ALPHA, Calibrated, Score, calibrate, drift
 
 MAX_STORED: Final = 100_000
+LEAST_ALPHA: Final = 0.0001
+Score = Literal["lac", "aps"]
+
+
+class Calibrated(Struct, frozen=True, kw_only=True):
+    """A quantile for everybody, or one a group (Mondrian). It is a file's worth: keep it per model."""
+
+    model: str
+    score: Score
+    alpha: float
+    count: int
+    quantile: float
+    groups: dict[str, float] = {}
+    sketch: tuple[float, ...] = ()
+    """The scores at 101 evenly spaced ranks, to notice drift with."""
 
 
 class CalibrationSet(Struct, frozen=True, kw_only=True):
@@ -55,11 +69,15 @@ def joined(old: CalibrationSet, new: CalibrationSet) -> CalibrationSet:
 
 def calibrated(given: CalibrationSet, alpha: float) -> Calibrated:
     """Refused below the minimum size, for the set as a whole and for each group."""
+    from beliefd.uncertainty.conformal import calibrate
+
     return calibrate(given.scores, alpha, given.score, given.model, given.groups)
 
 
 def drifted(given: CalibrationSet, recent: "tuple[float, ...]") -> str | None:
     """A warning if `recent` does not look like the set."""
+    from beliefd.uncertainty.conformal import calibrate, drift
+
     if not recent:
         return None
     # Any level will do: only the shape of the scores is compared.

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import UncertaintyPolicy
-from beliefd.uncertainty.result import DEFAULT_POLICY, Measured, check_finite, stated
+from beliefd.uncertainty.result import DEFAULT_POLICY, Measured, stated
 
 METHOD: Final = "confidence_score"
 MIN_CALIBRATION: Final = 20
@@ -166,7 +166,9 @@ def check_calibration(confidences: Sequence[float], correct: Sequence[bool]) -> 
         )
     if len(set(correct)) < 2:
         raise invalid("all labels are the same; calibration needs right and wrong answers", "$.calibration")
-    check_finite(list(confidences), "$.calibration.confidences")
+    for place, confidence in enumerate(confidences):
+        if not math.isfinite(confidence):
+            raise invalid(f"`{confidence}` is no finite number", f"$.calibration.confidences[{place}]")
     for confidence in confidences:
         _checked(confidence)
 

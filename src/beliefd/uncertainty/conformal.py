@@ -6,23 +6,18 @@ If calibration data and new data are exchangeable, the set contains the truth wi
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final
 
-from msgspec import Struct
+import numpy as np
+from numpy.typing import NDArray
 
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import UncertaintyPolicy
+from beliefd.uncertainty.calibrations import LEAST_ALPHA, Calibrated, Score
 from beliefd.uncertainty.result import DEFAULT_POLICY, Measured, stated
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
+Floats = NDArray[np.float64]
 METHOD: Final = "conformal_set"
-Score = Literal["lac", "aps"]
-LEAST_ALPHA: Final = 0.0001
 SUM_TOLERANCE: Final = 1e-3
 SKETCHED: Final = 10_000
 BLOCK: Final = 65_536
@@ -30,19 +25,6 @@ BLOCK: Final = 65_536
 DRIFT_LEVEL: Final = 0.01
 _ROUNDING: Final = 1e-9
 """(n + 1)(1 - alpha) is often a whole number but for rounding; the rank must not jump for that."""
-
-
-class Calibrated(Struct, frozen=True, kw_only=True):
-    """A quantile for everybody, or one a group (Mondrian). It is a file's worth: keep it per model."""
-
-    model: str
-    score: Score
-    alpha: float
-    count: int
-    quantile: float
-    groups: dict[str, float] = {}
-    sketch: tuple[float, ...] = ()
-    """The scores at 101 evenly spaced ranks, to notice drift with."""
 
 
 def minimum_size(alpha: float) -> int:
@@ -54,10 +36,8 @@ def rank(count: int, alpha: float) -> int:
     return math.ceil((count + 1) * (1 - alpha) - _ROUNDING)
 
 
-def quantile(scores: "Floats | Sequence[float]", alpha: float) -> float:
+def quantile(scores: Floats | Sequence[float], alpha: float) -> float:
     """The ceil((n + 1)(1 - alpha))-th smallest score. Fewer than the minimum are refused, not answered."""
-    import numpy as np
-
     if not LEAST_ALPHA <= alpha <= 1 - LEAST_ALPHA:
         raise invalid(f"`alpha` of {alpha} is not between {LEAST_ALPHA} and {1 - LEAST_ALPHA}", "$.alpha")
     values = np.asarray(scores, dtype=np.float64)
@@ -73,11 +53,9 @@ def quantile(scores: "Floats | Sequence[float]", alpha: float) -> float:
 
 
 def scores_of(
-    probabilities: "Floats | Sequence[Sequence[float]]", labels: Sequence[int], score: Score = "lac"
-) -> "Floats":
+    probabilities: Floats | Sequence[Sequence[float]], labels: Sequence[int], score: Score = "lac"
+) -> Floats:
     """How badly each row fits its true label: one minus its probability, or the mass down to it."""
-    import numpy as np
-
     rows = _shaped(probabilities)
     truth = np.asarray(labels, dtype=np.int64)
     if len(truth) != len(rows):
@@ -97,14 +75,12 @@ def scores_of(
 
 
 def calibrate(
-    scores: "Floats | Sequence[float]",
+    scores: Floats | Sequence[float],
     alpha: float,
     score: Score = "lac",
     model: str = "",
     groups: Sequence[str] | None = None,
 ) -> Calibrated:
-    import numpy as np
-
     values = np.asarray(scores, dtype=np.float64)
     whole = quantile(values, alpha)
     per_group: dict[str, float] = {}
@@ -131,22 +107,18 @@ def calibrate(
     )
 
 
-def _sketch(values: "Floats") -> tuple[float, ...]:
+def _sketch(values: Floats) -> tuple[float, ...]:
     """The shape of the scores. Every so many of a large set show it as well as all of them do."""
-    import numpy as np
-
     some = values[:: max(1, len(values) // SKETCHED)]
     return tuple(float(value) for value in np.quantile(some, np.linspace(0, 1, 101)))
 
 
 def predict(
     calibrated: Calibrated,
-    probabilities: "Floats | Sequence[Sequence[float]]",
+    probabilities: Floats | Sequence[Sequence[float]],
     groups: Sequence[str] | None = None,
-) -> "NDArray[np.bool_]":
+) -> NDArray[np.bool_]:
     """One row of labels in or out for each row of probabilities. An unknown group gets all labels."""
-    import numpy as np
-
     rows = checked_rows(probabilities)
     limit: Floats | float = calibrated.quantile
     if calibrated.groups:
@@ -186,8 +158,6 @@ def conformal_set(
 
 def drift(calibrated: Calibrated, recent: Sequence[float]) -> str | None:
     """A warning if recent scores do not look like those of the calibration (Kolmogorov-Smirnov)."""
-    import numpy as np
-
     if not len(recent) or not calibrated.sketch:
         return None
     new = np.sort(np.asarray(recent, dtype=np.float64))
@@ -207,16 +177,14 @@ def drift(calibrated: Calibrated, recent: Sequence[float]) -> str | None:
     )
 
 
-def checked_rows(probabilities: Any) -> "Floats":
+def checked_rows(probabilities: Any) -> Floats:
     """Rows of probabilities as an array, or the reason why they are none."""
     rows = _shaped(probabilities)
     _check(rows)
     return rows
 
 
-def _shaped(probabilities: Any) -> "Floats":
-    import numpy as np
-
+def _shaped(probabilities: Any) -> Floats:
     try:
         rows = np.ascontiguousarray(probabilities, dtype=np.float64)
     except ValueError:
@@ -226,10 +194,8 @@ def _shaped(probabilities: Any) -> "Floats":
     return rows
 
 
-def _check(rows: "Floats", first: int = 0) -> None:
+def _check(rows: Floats, first: int = 0) -> None:
     """Refuse rows that are no probabilities; `first` is the place of the first of them."""
-    import numpy as np
-
     if not len(rows):
         return
     sums = np.einsum("ij->i", rows)  # adds short rows faster than `sum` does

@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 from msgspec import Struct
 
+from beliefd.documents import read_bytes
 from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.uncertainty.confidence_score import Bin, expected_calibration_error, fit_isotonic, reliability
 from beliefd.uncertainty.equivalence.lexical import LexicalJudge
@@ -65,9 +67,7 @@ class Evaluation(Struct, frozen=True, kw_only=True):
 def load_items(path: Path, k: int) -> list[Item]:
     """Labelled answers in one of three shapes, each cut to its first `k` answers."""
     try:
-        rows = json.loads(path.read_bytes())
-    except OSError as error:
-        raise invalid(f"cannot read `{path}`: {error.strerror}", str(path)) from None
+        rows = json.loads(read_bytes(path))
     except ValueError as error:
         raise invalid(f"`{path}` is no JSON: {error}", str(path)) from None
     if not isinstance(rows, list) or len(rows) < MIN_ROWS:
@@ -153,8 +153,6 @@ def evaluate(
 
 
 def score(method: str, values: Sequence[float], wrong: Sequence[bool], risk: float, delta: float) -> Score:
-    import numpy as np
-
     confident = [min(1.0, max(0.0, 1 - value)) for value in values]
     right = [not bad for bad in wrong]
     return Score(

@@ -1,6 +1,5 @@
 """The one result type of all methods, and the words a gate hears."""
 
-import math
 from typing import Final
 
 from msgspec import Struct
@@ -63,12 +62,6 @@ def check_answers(answers: "list[str] | tuple[str, ...]") -> None:
         raise invalid(f"{len(answers)} answers are more than {MAX_ANSWERS}", "$.answers")
     if not any(answer.strip() for answer in answers):
         raise invalid("all answers are empty", "$.answers")
-
-
-def check_finite(values: "list[float] | tuple[float, ...]", path: str) -> None:
-    for place, value in enumerate(values):
-        if not math.isfinite(value):
-            raise invalid(f"`{value}` is no finite number", f"{path}[{place}]")
 
 
 def missing_extra(extra: str, package: str) -> BeliefdError:

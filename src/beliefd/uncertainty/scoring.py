@@ -1,19 +1,16 @@
 """How well an uncertainty tells wrong answers from right ones, with bootstrap intervals."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from beliefd.kernel.errors import invalid
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
-
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 QUANTILES: Final = 20
 LEAST_COVERAGE: Final = 0.1
 RESAMPLES: Final = 1_000
@@ -28,10 +25,8 @@ class Interval(Struct, frozen=True):
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def auroc(uncertainties: "Floats", wrong: "Bools") -> float:
+def auroc(uncertainties: Floats, wrong: Bools) -> float:
     """The chance that a wrong answer is more uncertain than a right one; ties count half."""
-    import numpy as np
-
     ranks = _mean_ranks(uncertainties)
     bad = int(wrong.sum())
     good = len(wrong) - bad
@@ -40,19 +35,15 @@ def auroc(uncertainties: "Floats", wrong: "Bools") -> float:
     return float((np.sum(ranks[wrong]) - bad * (bad + 1) / 2) / (bad * good))
 
 
-def aurac(uncertainties: "Floats", wrong: "Bools") -> float:
+def aurac(uncertainties: Floats, wrong: Bools) -> float:
     """Area under accuracy against coverage, from a tenth of the answers to all, as in Farquhar et al."""
-    import numpy as np
-
     shares = np.linspace(LEAST_COVERAGE, 1, QUANTILES)
     kept = [~wrong[uncertainties <= limit] for limit in np.quantile(uncertainties, shares)]
     return float(sum(part.mean() for part in kept) * (shares[1] - shares[0]))
 
 
-def risk_coverage(uncertainties: "Floats", wrong: "Bools", points: int = 10) -> list[tuple[float, float]]:
+def risk_coverage(uncertainties: Floats, wrong: Bools, points: int = 10) -> list[tuple[float, float]]:
     """(coverage, share of wrong answers among the accepted), where the most certain are accepted first."""
-    import numpy as np
-
     order = np.argsort(uncertainties, kind="stable")
     errors = np.cumsum(wrong[order])
     counts = [max(1, round(len(order) * step / points)) for step in range(1, points + 1)]
@@ -60,15 +51,13 @@ def risk_coverage(uncertainties: "Floats", wrong: "Bools", points: int = 10) -> 
 
 
 def with_interval(
-    measure: "Callable[[Floats, Bools], float]",
+    measure: Callable[[Floats, Bools], float],
     uncertainties: Sequence[float],
     wrong: Sequence[bool],
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Interval:
     """The value and the middle 95 % of it over answers drawn again with a fixed seed."""
-    import numpy as np
-
     values, labels = np.asarray(uncertainties, dtype=np.float64), np.asarray(wrong, dtype=bool)
     if labels.all() or not labels.any():
         raise invalid("all answers are right or all are wrong; nothing can be told apart", "$")
@@ -81,9 +70,7 @@ def with_interval(
     return Interval(measure(values, labels), float(low), float(high))
 
 
-def _mean_ranks(values: "Floats") -> "Floats":
-    import numpy as np
-
+def _mean_ranks(values: Floats) -> Floats:
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2)[inverse])

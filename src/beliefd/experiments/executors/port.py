@@ -5,12 +5,9 @@ from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
-from beliefd.experiments.plan import Arm, Plan
+from beliefd.experiments.plan import Arm, Floats, Plan
 from beliefd.experiments.registry import template
-
-Floats = NDArray[np.float64]
 
 
 class Work(Struct, frozen=True):

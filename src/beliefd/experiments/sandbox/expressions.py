@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from beliefd.experiments.plan import Floats
 from beliefd.kernel.experiments.expressions import Expression, Name, Number
 
-Floats = NDArray[np.float64]
 APPLIED: Final[Mapping[str, Callable[..., Any]]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "**": np.power,
     "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,

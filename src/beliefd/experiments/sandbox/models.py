@@ -3,16 +3,12 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
+from beliefd.experiments.plan import Floats
 from beliefd.experiments.sandbox.errors import ModelFailed
 from beliefd.experiments.sandbox.expressions import evaluate
 from beliefd.experiments.sandbox.monty import run_python
 from beliefd.kernel.experiments.expressions import Expression, parse
 from beliefd.kernel.experiments.params import ByExpression, ByPython
-
-Floats = NDArray[np.float64]
 
 
 def output(

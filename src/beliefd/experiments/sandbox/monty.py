@@ -6,15 +6,15 @@ all that it may import, its clock stands still, so a replicate can be run again 
 
 import ast
 import datetime
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from beliefd.experiments.plan import Floats
 from beliefd.experiments.sandbox.errors import ModelFailed
 
-Floats = NDArray[np.float64]
 MAX_SOURCE: Final = 20_000
 BLOCK_SECONDS: Final = 2.0
 LIMITS: Final[dict[str, Any]] = {
@@ -92,9 +92,7 @@ def _kind(error: Exception) -> str:
 
 
 def _number(value: object) -> float:
-    if isinstance(value, bool | int | float):
-        try:
-            return float(value)
-        except OverflowError:
-            return float("nan")
-    return float("nan")
+    try:
+        return float(value) if isinstance(value, bool | int | float) else math.nan
+    except OverflowError:
+        return math.nan

@@ -1,26 +1,22 @@
-"""What the three templates about the mean of observations share: their arms, and their diagnosis."""
+"""What the three templates about the mean of observations share: arms, diagnosis, and how they conclude."""
 
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from scipy.special import ndtri
 
 from beliefd.experiments.diagnostics import dependence, excess
-from beliefd.experiments.means import (
-    TEST_LEVEL,
-    TOY_SIZE,
-    Sample,
-    draw_shapes,
-    draw_toys,
-    false_supports,
-    sample,
-    shape_arm,
-    toy_arm,
-)
-from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Floats, Plan
-from beliefd.experiments.regions import Decision, Span, judged
+from beliefd.experiments.means import TEST_LEVEL, Sample, false_supports, sample
+from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan
+from beliefd.experiments.regions import Span, failure_of, judged
+from beliefd.experiments.rng import chunks, indices, uniforms
 from beliefd.kernel.experiments.params import EffectDirection, NumericConsistency, ThresholdCheck
 
-TOY, SHAPE = 1, 2
+TOYS: Final = 1_000
+TOY_SIZE: Final = 200
+FEWEST_FOR_SHAPE: Final = 20
+"""Fewer values have no shape to speak of."""
 FEWEST_WITHOUT_ONE: Final = 6
 """From so many observations on no single one of them may decide the outcome."""
 
@@ -33,53 +29,76 @@ def observed(plan: Plan) -> Floats:
     return np.asarray(plan.of(EffectDirection).observations)
 
 
-def no_main(_: Plan) -> Arm | None:
-    """The decision is a formula's; only the controls beside it are drawn."""
-    return None
-
-
 def controls(plan: Plan, _: int) -> tuple[Arm, ...]:
     n = len(observed(plan))
-    return toy_arm(n, TOY), shape_arm(n, SHAPE)
+    shapes = TOYS if n >= FEWEST_FOR_SHAPE else 0
+    return Arm("toy", 1, TOYS, 40.0 * min(n, TOY_SIZE) + 500), Arm("shape", 2, shapes, 8.0 * n + 500)
 
 
 def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
-    values = observed(plan)
-    if arm.name == "toy":
-        return draw_toys(plan, arm, len(values), first, count)
-    return draw_shapes(plan, arm, values, first, count)
+    """Mean and deviation of samples from worlds whose mean is known.
+
+    Toys are standard normal noise around 0; shapes come from the data, whose mean is then the true one.
+    """
+    values, toy = observed(plan), arm.name == "toy"
+    size = min(len(values), TOY_SIZE) if toy else len(values)
+    found = []
+    for start, some in chunks(first, count, size):
+        if toy:
+            rows = np.asarray(ndtri(uniforms(plan.seed, arm.index, start, some, size)))
+        else:
+            rows = values[indices(plan.seed, arm.index, start, some, size, size)]
+        found.append(np.column_stack([rows.mean(axis=1), _std(rows)]))
+    return np.concatenate(found)
 
 
-def diagnosis(
-    plan: Plan, drawn: Drawn, claimed: Span, decision: Decision
-) -> tuple[Diagnosis, dict[str, object]]:
+def _std(rows: Floats) -> Floats:
+    if rows.shape[1] < 2:
+        return np.full(len(rows), np.nan)
+    return np.where(np.ptp(rows, axis=1) == 0, 0.0, rows.std(axis=1, ddof=1))
+
+
+def concluded(plan: Plan, drawn: Drawn, claimed: Span, model: str, result: Struct) -> Findings:
+    """Is the mean shown to lie in the claimed region? A single observation cannot tell."""
+    found = sample(observed(plan))
+    decision = judged(claimed, *found.levels, plan.alpha)
+    return Findings(
+        model=model,
+        decision=decision,
+        failure_mode="nonidentifiable" if found.n < 2 else failure_of(claimed, decision),
+        result=result,
+        diagnosis=_diagnosis(plan, drawn, claimed, decision),
+    )
+
+
+def _diagnosis(plan: Plan, drawn: Drawn, claimed: Span, decision: Decision) -> Diagnosis:
     """Known answer, negative control, the data's own shape, and how little would turn the outcome round."""
     values = observed(plan)
     found = sample(values)
     n, scale = found.n, found.std if found.std > 0 else 1.0
     toys = drawn["toy"]
     false = false_supports(toys, min(n, TOY_SIZE), 0.0, claimed, scale) if n > 1 else 0
-    toy_error = excess(false, len(toys), TEST_LEVEL) if n > 1 else None
     shape_error = _shape_error(drawn["shape"], found, claimed)
-    flips = [name for name, other in _others(values, claimed, plan.alpha) if other != decision.outcome]
-    if shape_error is not None and shape_error > 1:
-        flips.append("shape")
-    told: dict[str, object] = {
-        "false_support_rate": false / len(toys),
-        "shape_error": shape_error,
-        "skewness": _skewness(values),
-        "flips": flips if decision.outcome != "unresolved" else [],
-        "flip_distance": _flip_distance(found, claimed, decision),
-    }
+    flips: list[str] = []
+    if decision.outcome != "unresolved":
+        flips += [name for name, other in _others(values, claimed, plan.alpha) if other != decision.outcome]
+        flips += ["shape"] if shape_error is not None and shape_error > 1 else []
     unit = getattr(plan.params, "unit", None)
     return Diagnosis(
-        toy_error=toy_error,
+        toy_error=excess(false, len(toys), TEST_LEVEL) if n > 1 else None,
         variance=None if n < 2 else found.std**2,
         unit_agrees=unit is None or unit == plan.unit,
         dependence=dependence(values),
         complete=n > 1,
-        flips=tuple(flips) if decision.outcome != "unresolved" else (),
-    ), told
+        flips=tuple(flips),
+        told={
+            "false_support_rate": false / len(toys),
+            "shape_error": shape_error,
+            "skewness": _skewness(values),
+            "flips": flips,
+            "flip_distance": _flip_distance(found, claimed, decision),
+        },
+    )
 
 
 def _shape_error(moments: Floats, found: Sample, claimed: Span) -> float | None:

@@ -6,10 +6,11 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from scipy.special import chdtr, chdtrc, ndtr, ndtri
 
 from beliefd.experiments.diagnostics import dependence, effective_samples, standard_error
-from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
-from beliefd.experiments.regions import Decision, Span, claimed, decided, failure_of
+from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan, Template
+from beliefd.experiments.regions import Span, claimed, decided, failure_of
 from beliefd.experiments.rng import uniforms
 from beliefd.kernel.experiments.params import BayesianUpdate, claimed_region
 from beliefd.kernel.experiments.plan import AtLeast
@@ -34,14 +35,10 @@ class Posterior(Struct, frozen=True):
     std: float
 
     def mass(self, span: Span) -> float:
-        from scipy.special import ndtr
-
         return float(ndtr((span.high - self.mean) / self.std) - ndtr((span.low - self.mean) / self.std))
 
     def outside(self, span: Span) -> float:
         """Not one minus the above: that would round small chances off."""
-        from scipy.special import ndtr
-
         return float(ndtr((span.low - self.mean) / self.std) + ndtr((self.mean - span.high) / self.std))
 
 
@@ -54,8 +51,7 @@ def posterior(params: BayesianUpdate) -> Posterior:
 
 
 def main(plan: Plan) -> Arm:
-    params = plan.of(BayesianUpdate)
-    return Arm("main", 0, params.n_samples, 60.0)
+    return Arm("main", 0, plan.of(BayesianUpdate).n_samples, 60.0)
 
 
 def controls(_: Plan, __: int) -> tuple[Arm, ...]:
@@ -64,8 +60,6 @@ def controls(_: Plan, __: int) -> tuple[Arm, ...]:
 
 def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
     """Draws of the posterior; or ranks of truths in the posteriors that their own data lead to."""
-    from scipy.special import ndtr, ndtri
-
     params = plan.of(BayesianUpdate)
     if arm.name == "main":
         found = posterior(params)
@@ -86,18 +80,14 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
     draws, n = drawn["main"][:, 0], len(params.observations)
     sampled = float(span.holds(draws).mean())
     low, high = (float(end) for end in np.quantile(draws, [plan.alpha / 2, 1 - plan.alpha / 2]))
-    misfit = _misfit(params)
-    diagnosed, told = _diagnosis(plan, span, drawn, decision)
-    failure = "violated_assumption" if misfit < MOST_MISFIT else failure_of(span, decision)
+    failure = "violated_assumption" if _misfit(params) < MOST_MISFIT else failure_of(span, decision)
     return Findings(
         model=f"{n} observations with normal noise of the declared spread and a normal prior: "
         "how much of the posterior lies in the region?",
-        outcome=decision.outcome,
-        error_level=decision.error_level,
+        decision=decision,
         failure_mode=None if decision.outcome == "support" else failure,
         result=Result(found.mean, found.std, low, high, found.mass(span), sampled),
-        diagnosis=diagnosed,
-        diagnostics={**told, "misfit_chance": misfit},
+        diagnosis=_diagnosis(plan, span, drawn, decision),
         replicates=len(draws),
     )
 
@@ -111,8 +101,6 @@ def _decision(plan: Plan, params: BayesianUpdate, span: Span) -> Decision:
 
 def _misfit(params: BayesianUpdate) -> float:
     """The chance of a spread as far from the declared one as that of the observations; 1 for a single one."""
-    from scipy.special import chdtr, chdtrc
-
     n = len(params.observations)
     if n < 2:
         return 1.0
@@ -120,9 +108,7 @@ def _misfit(params: BayesianUpdate) -> float:
     return float(min(1.0, 2 * min(chdtr(n - 1, scaled), chdtrc(n - 1, scaled))))
 
 
-def _diagnosis(
-    plan: Plan, span: Span, drawn: Drawn, decision: Decision
-) -> tuple[Diagnosis, dict[str, object]]:
+def _diagnosis(plan: Plan, span: Span, drawn: Drawn, decision: Decision) -> Diagnosis:
     params = plan.of(BayesianUpdate)
     values, draws, found = np.asarray(params.observations), drawn["main"][:, 0], posterior(params)
     others = {
@@ -137,24 +123,25 @@ def _diagnosis(
     inside, mass = span.holds(draws), found.mass(span)
     exact_error = math.sqrt(max(mass * (1 - mass), 1 / len(draws)) / len(draws))
     sampling = abs(float(inside.mean()) - mass) / (4 * exact_error)
-    size = effective_samples(draws)
-    told: dict[str, object] = {
-        "monte_carlo_error": standard_error(draws),
-        "effective_samples": size,
-        "sampled_against_exact": sampling,
-        "calibration": _unevenness(drawn["toy"][:, 0]),
-        "flips": flips,
-        "flip_distance": abs(float(span.inside(np.asarray(found.mean)))) / found.std,
-    }
+    size, unevenness = effective_samples(draws), _unevenness(drawn["toy"][:, 0])
     return Diagnosis(
-        toy_error=max(sampling, _unevenness(drawn["toy"][:, 0])),
+        toy_error=max(sampling, unevenness),
         variance=found.std**2,
         unit_agrees=params.unit is None or params.unit == plan.unit,
         dependence=dependence(values),
         effective_samples=size,
         complete=bool(np.any(draws != 0)),
         flips=() if decision.outcome == "unresolved" else tuple(flips),
-    ), told
+        told={
+            "monte_carlo_error": standard_error(draws),
+            "effective_samples": size,
+            "sampled_against_exact": sampling,
+            "calibration": unevenness,
+            "flips": flips,
+            "flip_distance": abs(float(span.inside(np.asarray(found.mean)))) / found.std,
+            "misfit_chance": _misfit(params),
+        },
+    )
 
 
 def _unevenness(ranks: Floats) -> float:
@@ -166,11 +153,5 @@ def _unevenness(ranks: Floats) -> float:
 
 
 TEMPLATE = Template(
-    name="bayesian_update",
-    version=1,
-    result=Result,
-    main=main,
-    controls=controls,
-    draw=draw,
-    conclude=conclude,
+    name="bayesian_update", result=Result, conclude=conclude, main=main, draw=draw, controls=controls
 )

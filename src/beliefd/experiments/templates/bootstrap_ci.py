@@ -9,11 +9,12 @@ from typing import Final
 
 import numpy as np
 from msgspec import Struct
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from beliefd.experiments.diagnostics import dependence, effective_samples, excess, standard_error
 from beliefd.experiments.means import TEST_LEVEL, Sample, sample
-from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
-from beliefd.experiments.regions import Decision, claimed, differs, failure_of, judged
+from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan, Template
+from beliefd.experiments.regions import claimed, differs, failure_of, judged
 from beliefd.experiments.rng import chunks, indices, uniforms
 from beliefd.kernel.experiments.params import BootstrapCi
 from beliefd.kernel.experiments.plan import FailureMode
@@ -58,15 +59,11 @@ class Resampled(Struct, frozen=True):
 
 def expanded(tail: float, n: int) -> float:
     """The share to cut off for an interval that is as wide as Student's."""
-    from scipy.special import ndtr, stdtrit
-
     return float(ndtr(math.sqrt(n / (n - 1)) * stdtrit(n - 1, tail)))
 
 
 def contracted(share: float, n: int) -> float:
     """The other way round: the level that a share cut off stands for."""
-    from scipy.special import ndtri, stdtr
-
     return float(stdtr(n - 1, ndtri(share) * math.sqrt((n - 1) / n))) if share < 1 else 1.0
 
 
@@ -102,8 +99,6 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
 
 def _toy(seed: int, arm: int, number: int, n: int) -> list[float]:
     """A world whose mean is known to be 0: at which levels is it shown to be above, and below?"""
-    from scipy.special import ndtri
-
     size = min(n, TOY_SIZE)
     values = ndtri(uniforms(seed, arm, number, 1, size)[0])
     means = np.sort(resample(values, seed, arm + 1, number * TOY_DRAWS, TOY_DRAWS))
@@ -118,18 +113,15 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
     found = Resampled(len(values), np.sort(means))
     decision = _decision(plan, found)
     low, high = found.interval(max(params.confidence_level, 1 - plan.alpha))
-    diagnosed, told = _diagnosis(plan, values, drawn, decision)
     return Findings(
         model=f"{len(values)} independent values of one distribution, resampled: where is their mean?",
-        outcome=decision.outcome,
-        error_level=decision.error_level,
+        decision=decision,
         failure_mode=_failure(plan, decision, len(values)),
         result=Result(
             float(values.mean()), low, high, float(means.var(ddof=1)), len(means),
             not low <= params.null_value <= high,
         ),
-        diagnosis=diagnosed,
-        diagnostics=told,
+        diagnosis=_diagnosis(plan, values, drawn, decision),
         replicates=len(means),
     )  # fmt: skip
 
@@ -151,9 +143,7 @@ def _failure(plan: Plan, decision: Decision, n: int) -> FailureMode | None:
     return "null_effect" if plan.criterion is None else failure_of(claimed(plan.criterion), decision)
 
 
-def _diagnosis(
-    plan: Plan, values: Floats, drawn: Drawn, decision: Decision
-) -> tuple[Diagnosis, dict[str, object]]:
+def _diagnosis(plan: Plan, values: Floats, drawn: Drawn, decision: Decision) -> Diagnosis:
     params = plan.of(BootstrapCi)
     means, n = drawn["main"][:, 0], len(values)
     toys = drawn["toy"]
@@ -169,13 +159,6 @@ def _diagnosis(
     flips = [name for name, other in others.items() if other.outcome != decision.outcome]
     size = effective_samples(means)
     spread = float(values.std(ddof=1))
-    told: dict[str, object] = {
-        "monte_carlo_error": standard_error(means),
-        "effective_samples": size,
-        "false_support_rate": false / len(toys),
-        "flips": flips,
-        "flip_distance": abs(float(values.mean()) - params.null_value) / spread if spread > 0 else None,
-    }
     return Diagnosis(
         toy_error=excess(false, len(toys), TEST_LEVEL),
         variance=float(means.var(ddof=1)),
@@ -184,15 +167,16 @@ def _diagnosis(
         effective_samples=size,
         complete=bool(np.any(means != 0)),
         flips=() if decision.outcome == "unresolved" else tuple(flips),
-    ), told
+        told={
+            "monte_carlo_error": standard_error(means),
+            "effective_samples": size,
+            "false_support_rate": false / len(toys),
+            "flips": flips,
+            "flip_distance": abs(float(values.mean()) - params.null_value) / spread if spread > 0 else None,
+        },
+    )
 
 
 TEMPLATE = Template(
-    name="bootstrap_ci",
-    version=1,
-    result=Result,
-    main=main,
-    controls=controls,
-    draw=draw,
-    conclude=conclude,
+    name="bootstrap_ci", result=Result, conclude=conclude, main=main, draw=draw, controls=controls
 )

@@ -1,9 +1,8 @@
 """citation_check: does every required citation resolve? Bookkeeping: it says nothing about truth."""
 
-import numpy as np
 from msgspec import Struct
 
-from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
+from beliefd.experiments.plan import Decision, Diagnosis, Drawn, Findings, Plan, Template
 from beliefd.kernel.experiments.params import CitationCheck
 
 
@@ -11,14 +10,6 @@ class Result(Struct, frozen=True):
     count: int
     sources: tuple[str, ...]
     missing: tuple[str, ...]
-
-
-def nothing(_: Plan) -> Arm | None:
-    return None
-
-
-def no_draws(_: Plan, __: Arm, ___: int, ____: int) -> Floats:
-    return np.empty((0, 1))
 
 
 def conclude(plan: Plan, _: Drawn) -> Findings:
@@ -29,16 +20,12 @@ def conclude(plan: Plan, _: Drawn) -> Findings:
     found = sorted({sources[name] for name in params.required if name in sources})
     return Findings(
         model=f"bookkeeping: do all {len(params.required)} required citations resolve in the bundle?",
-        outcome="unresolved" if missing else "support",
-        error_level=1.0,
+        decision=Decision("unresolved" if missing else "support", 1.0),
         failure_mode="violated_assumption" if missing else None,
         result=Result(len(params.required) - len(missing), tuple(found), missing),
-        diagnosis=Diagnosis(complete=not missing),
-        diagnostics={"distinct_sources": len(found)},
+        diagnosis=Diagnosis(complete=not missing, told={"distinct_sources": len(found)}),
         bookkeeping=True,
     )
 
 
-TEMPLATE = Template(
-    name="citation_check", version=1, result=Result, main=nothing, draw=no_draws, conclude=conclude
-)
+TEMPLATE = Template(name="citation_check", result=Result, conclude=conclude)

@@ -4,8 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from beliefd.experiments.plan import Diagnosis, Drawn, Findings, Plan, Template
-from beliefd.experiments.templates.citation_check import no_draws, nothing
+from beliefd.experiments.plan import Decision, Diagnosis, Drawn, Findings, Plan, Template
 from beliefd.kernel.experiments.params import ContradictionDetect
 from beliefd.kernel.experiments.plan import FailureMode, RunOutcome
 
@@ -29,12 +28,13 @@ def conclude(plan: Plan, _: Drawn) -> Findings:
     outcome, failure = _judged(len(supporting), len(refuting))
     return Findings(
         model=f"bookkeeping: do {len(params.items)} items of evidence, as labelled, contradict each other?",
-        outcome=outcome,
-        error_level=1.0,
+        decision=Decision(outcome, 1.0),
         failure_mode=failure,
         result=Result(len(pairs), pairs[:PAIRS_SHOWN], len(params.items) - len(supporting) - len(refuting)),
-        diagnosis=Diagnosis(complete=bool(params.items)),
-        diagnostics={"supporting": len(supporting), "refuting": len(refuting)},
+        diagnosis=Diagnosis(
+            complete=bool(params.items),
+            told={"supporting": len(supporting), "refuting": len(refuting)},
+        ),
         bookkeeping=True,
     )
 
@@ -47,6 +47,4 @@ def _judged(supporting: int, refuting: int) -> tuple[RunOutcome, FailureMode | N
     return ("refute", "violated_assumption") if refuting else ("unresolved", "nonidentifiable")
 
 
-TEMPLATE = Template(
-    name="contradiction_detect", version=1, result=Result, main=nothing, draw=no_draws, conclude=conclude
-)
+TEMPLATE = Template(name="contradiction_detect", result=Result, conclude=conclude)

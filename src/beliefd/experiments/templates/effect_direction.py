@@ -3,11 +3,12 @@
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.experiments.means import Sample, sample
-from beliefd.experiments.plan import Drawn, Findings, Plan, Template
-from beliefd.experiments.regions import Decision, Span, judged
-from beliefd.experiments.templates.averages import controls, diagnosis, draw, no_main, observed
+from beliefd.experiments.plan import Decision, Drawn, Findings, Plan, Template
+from beliefd.experiments.regions import Span, judged
+from beliefd.experiments.templates.averages import concluded, controls, draw, observed
 from beliefd.kernel.experiments.params import EffectDirection
 from beliefd.kernel.experiments.plan import FailureMode
 
@@ -28,21 +29,12 @@ class Result(Struct, frozen=True):
 def conclude(plan: Plan, drawn: Drawn) -> Findings:
     params = plan.of(EffectDirection)
     found = sample(observed(plan))
-    claimed = _spans(params.negligible)[params.expected]
-    decision = judged(claimed, *found.levels, plan.alpha)
     direction, level = _direction(found, params.negligible, plan.alpha)
-    diagnosed, told = diagnosis(plan, drawn, claimed, decision)
-    return Findings(
-        model=f"{found.n} independent observations with normal noise: is their mean {_asked(params)}?",
-        outcome=decision.outcome,
-        error_level=decision.error_level,
-        failure_mode=_failure(params.expected, direction, decision),
-        result=Result(
-            direction == params.expected, direction, 1 - level, found.mean, *found.interval(1 - plan.alpha)
-        ),
-        diagnosis=diagnosed,
-        diagnostics=told,
-    )
+    model = f"{found.n} independent observations with normal noise: is their mean {_asked(params)}?"
+    matches = direction == params.expected
+    result = Result(matches, direction, 1 - level, found.mean, *found.interval(1 - plan.alpha))
+    findings = concluded(plan, drawn, _spans(params.negligible)[params.expected], model, result)
+    return replace(findings, failure_mode=_failure(params.expected, direction, findings.decision))
 
 
 def _spans(negligible: float) -> dict[str, Span]:
@@ -77,12 +69,4 @@ def _failure(expected: str, direction: Direction, decision: Decision) -> Failure
     return "violated_assumption" if expected == "zero" else "sign_flip"
 
 
-TEMPLATE = Template(
-    name="effect_direction",
-    version=1,
-    result=Result,
-    main=no_main,
-    controls=controls,
-    draw=draw,
-    conclude=conclude,
-)
+TEMPLATE = Template(name="effect_direction", result=Result, conclude=conclude, draw=draw, controls=controls)

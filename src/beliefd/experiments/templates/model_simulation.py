@@ -11,13 +11,13 @@ from beliefd.experiments.diagnostics import effective_samples, excess, standard_
 from beliefd.experiments.dimensions import agrees
 from beliefd.experiments.distributions import quantiles, widened
 from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
-from beliefd.experiments.regions import Span, claimed
+from beliefd.experiments.regions import Span, claimed, failure
 from beliefd.experiments.rng import chunks, uniforms
 from beliefd.experiments.sandbox.models import output
 from beliefd.experiments.sequential import Walk, confidence_sequence, decisive, ever_shown, walk
 from beliefd.experiments.sobol import BASE, evaluations, totals
 from beliefd.kernel.experiments.params import ByExpression, ModelSimulation, claimed_region
-from beliefd.kernel.experiments.plan import AtLeast, FailureMode
+from beliefd.kernel.experiments.plan import AtLeast
 
 USUAL_SHARE: Final = 0.95
 FEWEST: Final = 1_000
@@ -107,10 +107,6 @@ def _span(plan: Plan) -> Span:
     return claimed(claimed_region(_params(plan), plan.criterion))
 
 
-def _walked(plan: Plan, outputs: Floats) -> Walk:
-    return walk(_span(plan).holds(outputs), ~np.isfinite(outputs), _share(plan), plan.alpha)
-
-
 def enough(plan: Plan, outputs: Floats) -> bool:
     """Looks at the end of each block only: any rule for stopping is as valid as any other."""
     values = outputs[:, 0]
@@ -120,17 +116,17 @@ def enough(plan: Plan, outputs: Floats) -> bool:
 
 def conclude(plan: Plan, drawn: Drawn) -> Findings:
     outputs = drawn["main"][:, 0]
-    walked, failed = _walked(plan, outputs), ~np.isfinite(outputs)
-    held = _span(plan).holds(outputs) & ~failed
-    count, good = len(outputs), int(held.sum())
+    held, failed = _span(plan).holds(outputs), ~np.isfinite(outputs)
+    walked = walk(held, failed, _share(plan), plan.alpha)
+    count, good = len(outputs), int((held & ~failed).sum())
     known = outputs[:MOST_DESCRIBED][~failed[:MOST_DESCRIBED]]
-    diagnosed, told = _diagnosis(plan, drawn, walked)
     return Findings(
         model=f"a stated model of {len(_params(plan).inputs)} inputs, distributed as declared: is its output "
         f"in the region in at least {_share(plan):g} of all draws?",
-        outcome=walked.outcome,
-        error_level=walked.error_level,
-        failure_mode=_failure(walked, bool(failed.any())),
+        decision=walked,
+        failure_mode=failure(
+            walked, "null_effect", "violated_assumption" if failed.any() else "nonidentifiable"
+        ),
         result=Result(
             good / count,
             *confidence_sequence(good, count - good, plan.alpha),
@@ -138,23 +134,14 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
             float(known.std()) if len(known) else 0.0,
             walked.steps,
         ),
-        diagnosis=diagnosed,
-        diagnostics=told,
+        diagnosis=_diagnosis(plan, drawn, walked),
         replicates=count,
         failed_replicates=int(failed.sum()),
         stopped_early=count < plan.replicates,
     )
 
 
-def _failure(walked: Walk, failed: bool) -> FailureMode | None:
-    if walked.outcome == "support":
-        return None
-    if walked.outcome == "refute":
-        return "null_effect"
-    return "violated_assumption" if failed else "nonidentifiable"
-
-
-def _diagnosis(plan: Plan, drawn: Drawn, walked: Walk) -> tuple[Diagnosis, dict[str, object]]:
+def _diagnosis(plan: Plan, drawn: Drawn, walked: Walk) -> Diagnosis:
     span, rate, outputs = _span(plan), _share(plan), drawn["main"][:, 0]
     rates = {name: float(span.holds(drawn[name][:, 0]).mean()) for name in OTHERS}
     flips = tuple(
@@ -169,17 +156,6 @@ def _diagnosis(plan: Plan, drawn: Drawn, walked: Walk) -> tuple[Diagnosis, dict[
     size = effective_samples(held)
     names = [one.name for one in _params(plan).inputs]
     indices = totals(drawn["sobol"]) if len(names) > 1 else None
-    told: dict[str, object] = {
-        "monte_carlo_error": standard_error(held),
-        "effective_samples": size,
-        "log_e_support": walked.log_support,
-        "log_e_refute": walked.log_refute,
-        "false_decision_rate": false / len(drawn["toy"]),
-        "rates": rates,
-        "flips": list(flips),
-        "flip_distance": _flip_distance(span, known, rate),
-        "sobol_totals": None if indices is None else dict(zip(names, indices, strict=True)),
-    }
     return Diagnosis(
         toy_error=excess(false, len(drawn["toy"]), TOY_LEVEL),
         variance=float(known.var()) if len(known) else None,
@@ -187,7 +163,18 @@ def _diagnosis(plan: Plan, drawn: Drawn, walked: Walk) -> tuple[Diagnosis, dict[
         effective_samples=size,
         complete=bool(len(known)) and bool(np.any(known != 0)),
         flips=flips,
-    ), told
+        told={
+            "monte_carlo_error": standard_error(held),
+            "effective_samples": size,
+            "log_e_support": walked.log_support,
+            "log_e_refute": walked.log_refute,
+            "false_decision_rate": false / len(drawn["toy"]),
+            "rates": rates,
+            "flips": list(flips),
+            "flip_distance": _flip_distance(span, known, rate),
+            "sobol_totals": None if indices is None else dict(zip(names, indices, strict=True)),
+        },
+    )
 
 
 def _flip_distance(span: Span, known: Floats, rate: float) -> float | None:
@@ -200,11 +187,10 @@ def _flip_distance(span: Span, known: Floats, rate: float) -> float | None:
 
 TEMPLATE = Template(
     name="model_simulation",
-    version=1,
     result=Result,
-    main=main,
-    controls=controls,
-    draw=draw,
     conclude=conclude,
+    main=main,
+    draw=draw,
+    controls=controls,
     enough=enough,
 )

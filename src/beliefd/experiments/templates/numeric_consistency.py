@@ -5,8 +5,8 @@ from msgspec import Struct
 
 from beliefd.experiments.means import sample
 from beliefd.experiments.plan import Drawn, Findings, Plan, Template
-from beliefd.experiments.regions import Span, failure_of, judged
-from beliefd.experiments.templates.averages import controls, diagnosis, draw, no_main, observed
+from beliefd.experiments.regions import Span
+from beliefd.experiments.templates.averages import concluded, controls, draw, observed
 from beliefd.kernel.experiments.params import NumericConsistency
 
 
@@ -28,26 +28,12 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
     slack = 4 * float(np.spacing(max(abs(params.claimed_value), abs(found.mean))))
     reach = params.tolerance + slack
     claimed = Span(params.claimed_value - reach, params.claimed_value + reach)
-    decision = judged(claimed, *found.levels, plan.alpha)
     deviation = abs(params.claimed_value - found.mean)
-    diagnosed, told = diagnosis(plan, drawn, claimed, decision)
-    return Findings(
-        model=f"{found.n} independent observations with normal noise: is their mean within the tolerance?",
-        outcome=decision.outcome,
-        error_level=decision.error_level,
-        failure_mode="nonidentifiable" if found.n < 2 else failure_of(claimed, decision),
-        result=Result(deviation <= reach, found.mean, deviation, *found.interval(1 - plan.alpha)),
-        diagnosis=diagnosed,
-        diagnostics=told,
-    )
+    result = Result(deviation <= reach, found.mean, deviation, *found.interval(1 - plan.alpha))
+    model = f"{found.n} independent observations with normal noise: is their mean within the tolerance?"
+    return concluded(plan, drawn, claimed, model, result)
 
 
 TEMPLATE = Template(
-    name="numeric_consistency",
-    version=1,
-    result=Result,
-    main=no_main,
-    controls=controls,
-    draw=draw,
-    conclude=conclude,
+    name="numeric_consistency", result=Result, conclude=conclude, draw=draw, controls=controls
 )

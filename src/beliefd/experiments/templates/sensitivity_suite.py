@@ -12,20 +12,20 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from scipy.special import bdtr, bdtrc, ndtr, ndtri
 
 from beliefd.experiments.diagnostics import effective_samples, standard_error
 from beliefd.experiments.distributions import student
-from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
-from beliefd.experiments.regions import Decision, Span, claimed, decided
+from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan, Template
+from beliefd.experiments.regions import Span, beyond, claimed, decided, failure
 from beliefd.experiments.rng import uniforms
 from beliefd.experiments.sobol import BASE, evaluations, totals
 from beliefd.kernel.experiments.params import SensitivitySuite
-from beliefd.kernel.experiments.plan import AtLeast, FailureMode
+from beliefd.kernel.experiments.plan import AtLeast
 
 MOST_FLIPS: Final = 0.15
 SEED_ROOTS: Final = 8
 """Series of perturbations from other random numbers each; a rate is taken over all of them."""
-NOISES: Final = ("normal", "laplace", "student")
 SOBOL: Final = 20
 
 
@@ -46,8 +46,7 @@ def main(plan: Plan) -> Arm:
 
 
 def _root(plan: Plan, number: int) -> Arm:
-    params = plan.of(SensitivitySuite)
-    return Arm(f"root{number}", number, params.n_perturbations, 300.0)
+    return Arm(f"root{number}", number, plan.of(SensitivitySuite).n_perturbations, 300.0)
 
 
 def controls(plan: Plan, _: int) -> tuple[Arm, ...]:
@@ -66,8 +65,6 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
 
 def _noise(even: Floats) -> Floats:
     """The same draw as noise of variance 1, by three models: a column each."""
-    from scipy.special import ndtri
-
     side = np.sign(even - 0.5)
     tail = 1 - np.abs(2 * even - 1)
     laplace = -side * np.log(tail) / math.sqrt(2)
@@ -76,8 +73,6 @@ def _noise(even: Floats) -> Floats:
 
 def _output(params: SensitivitySuite, rows: Floats) -> Floats:
     """The perturbed estimate, at a point in the cube of the noise and all axes."""
-    from scipy.special import ndtri
-
     shift = params.prior_widening_factor * ndtri(rows[:, 0])
     for place, reach in enumerate(params.axes):
         shift = shift + reach * (2 * rows[:, 1 + place] - 1)
@@ -85,8 +80,6 @@ def _output(params: SensitivitySuite, rows: Floats) -> Floats:
 
 
 def _standard_error(params: SensitivitySuite) -> float:
-    from scipy.special import ndtri
-
     width = params.base.ci_high - params.base.ci_low
     return float(width / (2 * ndtri((1 + params.base.confidence_level) / 2)))
 
@@ -95,9 +88,7 @@ def _claimed(plan: Plan, params: SensitivitySuite) -> Span:
     """The criterion's region, else the side of the null on which the estimate is."""
     if plan.criterion is not None and not isinstance(plan.criterion, AtLeast):
         return claimed(plan.criterion)
-    null = params.null_value
-    above = params.base.estimate >= null
-    return Span(low=null, strict=True) if above else Span(high=null, strict=True)
+    return beyond(params.null_value, params.base.estimate >= params.null_value)
 
 
 def _corners(params: SensitivitySuite) -> list[float]:
@@ -118,21 +109,17 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
     normal = params.base.estimate + params.prior_widening_factor * _standard_error(params) * noise[:, 0]
     low, high = (float(end) for end in np.quantile(normal, [plan.alpha / 2, 1 - plan.alpha / 2]))
     roots = [float(_held(params, span, one).min()) / len(one) for one in series]
-    diagnosed, told = _diagnosis(plan, params, span, drawn, decision)
-    flips = (("cells",) if fragile else ()) + (
-        ("roots",) if decision.outcome == "support" and min(roots) < rate else ()
-    )
+    turned = {"cells": fragile, "roots": decision.outcome == "support" and min(roots) < rate}
+    flips = tuple(name for name, flipped in turned.items() if flipped)
     return Findings(
         model=f"an estimate with noise of its own standard error times {params.prior_widening_factor:g}, in "
         f"{held.size} cells: does the claim survive it?",
-        outcome=decision.outcome,
-        error_level=decision.error_level,
-        failure_mode=_failure(decision, fragile),
+        decision=decision,
+        failure_mode=failure(decision, "sign_flip", "violated_assumption" if fragile else "nonidentifiable"),
         result=Result(
             worst, worst < 1 - rate, fragile, low, high, held.size, int((held >= rate * len(noise)).sum())
         ),
-        diagnosis=replace(diagnosed, flips=flips),
-        diagnostics={**told, "flips": list(flips)},
+        diagnosis=_diagnosis(plan, params, span, drawn, flips),
         replicates=len(series[0]),
     )
 
@@ -144,16 +131,9 @@ def _rate(plan: Plan) -> float:
 
 def _held(params: SensitivitySuite, span: Span, noise: Floats) -> Floats:
     """In how many perturbations the claim holds: a row a corner, a column a model of the noise."""
-    error = _standard_error(params)
-    return np.asarray(
-        [
-            span.holds(params.base.estimate + error * (params.prior_widening_factor * noise + off)).sum(
-                axis=0
-            )
-            for off in _corners(params)
-        ],
-        dtype=np.float64,
-    )
+    off = params.prior_widening_factor * noise + np.asarray(_corners(params))[:, None, None]
+    held = span.holds(params.base.estimate + _standard_error(params) * off)
+    return np.asarray(held.sum(axis=1), dtype=np.float64)
 
 
 def _decision(params: SensitivitySuite, span: Span, noise: Floats, rate: float, alpha: float) -> Decision:
@@ -174,8 +154,6 @@ def _level(params: SensitivitySuite, span: Span, noise: Floats, rate: float) -> 
     INVARIANT: more perturbations make the rate of flips better known, not the estimate; so the level is never
     below that of the result itself, by its own noise and in the worst corner.
     """
-    from scipy.special import bdtrc, ndtr
-
     held = _held(params, span, noise)
     drawn = float(np.where(held < 1, 1.0, bdtrc(held - 1, len(noise), rate)).max())
     error = _standard_error(params)
@@ -186,24 +164,12 @@ def _level(params: SensitivitySuite, span: Span, noise: Floats, rate: float) -> 
 
 def _flips_shown(held: Floats, count: int, rate: float, alpha: float) -> bool:
     """Is there a cell in which the claim is shown to hold too rarely, however many cells were looked at?"""
-    from scipy.special import bdtr
-
     return bool((bdtr(held, count, rate) <= alpha / held.size).any())
 
 
-def _failure(decision: Decision, fragile: bool) -> FailureMode | None:
-    if decision.outcome == "support":
-        return None
-    if decision.outcome == "refute":
-        return "sign_flip"
-    return "violated_assumption" if fragile else "nonidentifiable"
-
-
 def _diagnosis(
-    plan: Plan, params: SensitivitySuite, span: Span, drawn: Drawn, decision: Decision
-) -> tuple[Diagnosis, dict[str, object]]:
-    from scipy.special import ndtr
-
+    plan: Plan, params: SensitivitySuite, span: Span, drawn: Drawn, flips: tuple[str, ...]
+) -> Diagnosis:
     noise = np.concatenate([drawn[f"root{number}"] for number in range(SEED_ROOTS)])
     error = _standard_error(params)
     spread = params.prior_widening_factor * error
@@ -212,14 +178,6 @@ def _diagnosis(
     seen = _held(params, span, noise)[:, 0] / len(noise)
     chance = np.sqrt(np.maximum(exact * (1 - exact), 1 / len(noise)) / len(noise))
     size = effective_samples(noise[:, 0])
-    indices = totals(drawn["sobol"])
-    told: dict[str, object] = {
-        "monte_carlo_error": standard_error(noise[:, 0]) * spread,
-        "effective_samples": size,
-        "exact_flip_rate": float(1 - exact.min()),
-        "sobol_totals": indices,
-        "flip_factor": _flip_factor(span, centres, error, _rate(plan)),
-    }
     return Diagnosis(
         toy_error=max(
             float((np.abs(seen - exact) / (4.5 * chance)).max()), _control(plan, params, span, noise)
@@ -228,7 +186,16 @@ def _diagnosis(
         unit_agrees=params.unit is None or params.unit == plan.unit,
         effective_samples=size,
         complete=params.base.ci_low != 0 or params.base.ci_high != 0,
-    ), told
+        flips=flips,
+        told={
+            "monte_carlo_error": standard_error(noise[:, 0]) * spread,
+            "effective_samples": size,
+            "exact_flip_rate": float(1 - exact.min()),
+            "sobol_totals": totals(drawn["sobol"]),
+            "flip_factor": _flip_factor(span, centres, error, _rate(plan)),
+            "flips": list(flips),
+        },
+    )
 
 
 def _control(plan: Plan, params: SensitivitySuite, span: Span, noise: Floats) -> float:
@@ -241,8 +208,6 @@ def _control(plan: Plan, params: SensitivitySuite, span: Span, noise: Floats) ->
 
 def _flip_factor(span: Span, centres: Floats, error: float, rate: float) -> float | None:
     """The smallest widening at which a one-sided claim would flip too often in the worst corner."""
-    from scipy.special import ndtri
-
     inside = float(span.inside(centres).min())
     if (math.isfinite(span.low) and math.isfinite(span.high)) or inside <= 0 or rate <= 0.5:
         return None
@@ -250,11 +215,5 @@ def _flip_factor(span: Span, centres: Floats, error: float, rate: float) -> floa
 
 
 TEMPLATE = Template(
-    name="sensitivity_suite",
-    version=1,
-    result=Result,
-    main=main,
-    controls=controls,
-    draw=draw,
-    conclude=conclude,
+    name="sensitivity_suite", result=Result, conclude=conclude, main=main, draw=draw, controls=controls
 )

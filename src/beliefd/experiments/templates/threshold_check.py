@@ -4,8 +4,8 @@ from msgspec import Struct
 
 from beliefd.experiments.means import sample
 from beliefd.experiments.plan import Drawn, Findings, Plan, Template
-from beliefd.experiments.regions import Span, failure_of, judged
-from beliefd.experiments.templates.averages import controls, diagnosis, draw, no_main, observed
+from beliefd.experiments.regions import beyond
+from beliefd.experiments.templates.averages import concluded, controls, draw, observed
 from beliefd.kernel.experiments.params import ThresholdCheck
 
 
@@ -22,28 +22,11 @@ class Result(Struct, frozen=True):
 def conclude(plan: Plan, drawn: Drawn) -> Findings:
     params = plan.of(ThresholdCheck)
     above = params.direction == "above"
-    claimed = Span(low=params.threshold, strict=True) if above else Span(high=params.threshold, strict=True)
     found = sample(observed(plan))
-    decision = judged(claimed, *found.levels, plan.alpha)
     margin = found.mean - params.threshold if above else params.threshold - found.mean
-    diagnosed, told = diagnosis(plan, drawn, claimed, decision)
-    return Findings(
-        model=f"{found.n} independent values, normal noise: is their mean {params.direction} the threshold?",
-        outcome=decision.outcome,
-        error_level=decision.error_level,
-        failure_mode="nonidentifiable" if found.n < 2 else failure_of(claimed, decision),
-        result=Result(margin > 0, found.mean, margin, *found.interval(1 - plan.alpha)),
-        diagnosis=diagnosed,
-        diagnostics=told,
-    )
+    result = Result(margin > 0, found.mean, margin, *found.interval(1 - plan.alpha))
+    model = f"{found.n} independent values, normal noise: is their mean {params.direction} the threshold?"
+    return concluded(plan, drawn, beyond(params.threshold, above), model, result)
 
 
-TEMPLATE = Template(
-    name="threshold_check",
-    version=1,
-    result=Result,
-    main=no_main,
-    controls=controls,
-    draw=draw,
-    conclude=conclude,
-)
+TEMPLATE = Template(name="threshold_check", result=Result, conclude=conclude, draw=draw, controls=controls)

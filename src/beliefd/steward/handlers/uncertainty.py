@@ -29,6 +29,7 @@ from beliefd.steward.offload import HEAVY_ITEMS, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.stores.base import CalibrationRow, Store
 from beliefd.uncertainty.calibrations import (
+    Calibrated,
     CalibrationSet,
     calibrated,
     decoded,
@@ -38,7 +39,6 @@ from beliefd.uncertainty.calibrations import (
     version_hash,
 )
 from beliefd.uncertainty.confidence_score import confidence_score, fit_isotonic, fit_temperature
-from beliefd.uncertainty.conformal import Calibrated
 from beliefd.uncertainty.equivalence.judges import MOST_ANSWERS, RECHECKED, Judges
 from beliefd.uncertainty.equivalence.port import Judge
 from beliefd.uncertainty.model_disagreement import model_disagreement

@@ -10,15 +10,14 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
 
 from beliefd.uncertainty.equivalence.lexical import clash, entails
-from beliefd.uncertainty.equivalence.onnx import EXTRA, MODEL, TOKENIZER, OnnxModel
+from beliefd.uncertainty.equivalence.onnx import EXTRA, MODEL, TOKENIZER, Floats, OnnxModel
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.result import missing_extra
-
-if TYPE_CHECKING:
-    from beliefd.uncertainty.equivalence.onnx import Floats
 
 BATCH: Final = 32
 KEPT: Final = 4_096
@@ -65,10 +64,8 @@ class EmbeddingJudge:
         for text in texts:
             self._seen.move_to_end(text)
 
-    def _vectors(self, texts: Sequence[str]) -> "Floats":
+    def _vectors(self, texts: Sequence[str]) -> Floats:
         """The mean over an answer's tokens, at length one."""
-        import numpy as np
-
         hidden, mask = self._model.run(texts)
         mean = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
         found: Floats = (mean / np.linalg.norm(mean, axis=1, keepdims=True)).astype(np.float32)

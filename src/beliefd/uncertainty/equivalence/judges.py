@@ -1,9 +1,8 @@
 """Judges by name. Each is made when it is first asked for, from what the operator has set."""
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from msgspec import Struct
 
@@ -12,7 +11,7 @@ from beliefd.uncertainty.equivalence.lexical import LexicalJudge
 from beliefd.uncertainty.equivalence.port import Judge
 
 JudgeName = Literal["lexical", "embedding", "nli", "llm"]
-NAMES: Final[tuple[JudgeName, ...]] = ("lexical", "embedding", "nli", "llm")
+NAMES: Final[tuple[JudgeName, ...]] = get_args(JudgeName)
 RECHECKED: Final[dict[str, int]] = {"nli": 1, "llm": 2}
 """So many pairs a model that may waver is asked about twice."""
 
@@ -41,18 +40,13 @@ class Judges:
         self.settings = settings or JudgeSettings()
         self._made: dict[str, Judge] = {"lexical": LexicalJudge()}
         self._making = threading.Lock()
-        self._makers: dict[str, Callable[[], Judge]] = {
-            "embedding": self._embedding,
-            "nli": self._nli,
-            "llm": self._llm,
-        }
 
     def named(self, name: JudgeName) -> Judge:
         """The judge, or an error at `$.judge` that says which setting or extra it lacks."""
         with self._making:
             if name not in self._made:
                 try:
-                    self._made[name] = self._makers[name]()
+                    self._made[name] = _made(name, self.settings)
                 except BeliefdError as error:
                     raise invalid(f"the judge `{name}` cannot be asked: {error.message}", "$.judge") from None
             return self._made[name]
@@ -62,26 +56,21 @@ class Judges:
         if (judge := self._made.pop("llm", None)) is not None:
             judge.close()  # type: ignore[attr-defined]
 
-    def _embedding(self) -> Judge:
+
+def _made(name: JudgeName, settings: JudgeSettings) -> Judge:
+    if name == "embedding":
         from beliefd.uncertainty.equivalence.embedding import EmbeddingJudge
 
-        return EmbeddingJudge(self.settings.embedding_model)
-
-    def _nli(self) -> Judge:
+        return EmbeddingJudge(settings.embedding_model)
+    if name == "nli":
         from beliefd.uncertainty.equivalence.nli import NLIJudge
 
-        if self.settings.nli_model is None:
-            raise _unset("nli_model", "--nli-model", "BELIEFD_NLI_MODEL")
-        return NLIJudge(self.settings.nli_model)
+        if settings.nli_model is None:
+            raise invalid("`nli_model` is not set; give --nli-model or BELIEFD_NLI_MODEL")
+        return NLIJudge(settings.nli_model)
+    from beliefd.llm.opening import open_model
+    from beliefd.uncertainty.equivalence.llm import LLMJudge
 
-    def _llm(self) -> Judge:
-        from beliefd.llm.opening import open_model
-        from beliefd.uncertainty.equivalence.llm import LLMJudge
-
-        if self.settings.llm_url is None:
-            raise _unset("llm_url", "--llm-url", "BELIEFD_LLM_URL")
-        return LLMJudge(open_model(self.settings.llm_url, self.settings.llm_model, self.settings.llm_key))
-
-
-def _unset(setting: str, option: str, variable: str) -> BeliefdError:
-    return invalid(f"`{setting}` is not set; give {option} or {variable}")
+    if settings.llm_url is None:
+        raise invalid("`llm_url` is not set; give --llm-url or BELIEFD_LLM_URL")
+    return LLMJudge(open_model(settings.llm_url, settings.llm_model, settings.llm_key))

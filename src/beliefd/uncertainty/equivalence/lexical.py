@@ -12,30 +12,16 @@ from typing import Final
 
 from msgspec import Struct
 
+from beliefd.uncertainty.equivalence import words
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.equivalence.quantities import Quantity, quantities, split_units
-from beliefd.uncertainty.equivalence.words import (
-    BE,
-    MAYBE,
-    NEGATIONS,
-    NO,
-    NON_ANSWERS,
-    OPPOSITE_STEMS,
-    ORDERED,
-    PRONOUNS,
-    QUALIFIERS,
-    STOP,
-    VERB_FORMS,
-    YES,
-    stem,
-)
 
 SHORT: Final = 4
 """So many content words make a short answer, in which every word counts."""
 COVERAGE: Final = 0.8
 """So much of a sentence's content another must have to say the same: two causes of one outage share a lot."""
 MAX_LENGTH: Final = 20_000
-_DROPPED: Final = STOP | NEGATIONS | YES | NO | MAYBE
+_DROPPED: Final = words.STOP | words.NEGATIONS | words.YES | words.NO | words.MAYBE
 _TOKEN = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?|°[cf]|%|[^\W_]+(?:\.[^\W_])*", re.UNICODE)
 
 
@@ -123,7 +109,7 @@ def _contradict(one: Reading, other: Reading) -> bool:
     if one.negated != other.negated:
         return True
     only_one, only_other = one.content - other.content, other.content - one.content
-    return any(not only_other.isdisjoint(OPPOSITE_STEMS.get(word, frozenset())) for word in only_one)
+    return any(not only_other.isdisjoint(words.OPPOSITE_STEMS.get(word, frozenset())) for word in only_one)
 
 
 def _says(one: Reading, other: Reading) -> bool:
@@ -139,17 +125,17 @@ def _says(one: Reading, other: Reading) -> bool:
     return len(one.content & other.content) / len(other.content) >= COVERAGE
 
 
-def _is_focus(words: tuple[str, ...], other: Reading) -> bool:
+def _is_focus(bare: tuple[str, ...], other: Reading) -> bool:
     """A bare answer inside a sentence that repeats the question, or a name inside the same name in full."""
     if other.is_list:
         return False
     if other.is_sentence:
-        return any(other.stems[at : at + len(words)] == words for at in range(len(other.stems)))
+        return any(other.stems[at : at + len(bare)] == bare for at in range(len(other.stems)))
     longer = other.stems
     return (
         len(longer) <= SHORT
-        and longer[-len(words) :] == words
-        and QUALIFIERS.isdisjoint(longer[: -len(words)])
+        and longer[-len(bare) :] == bare
+        and words.QUALIFIERS.isdisjoint(longer[: -len(bare)])
         and not other.amounts
     )
 
@@ -178,16 +164,16 @@ def read(text: str) -> Reading:
     lowered = split_units(plainly)
     tokens: list[str] = _TOKEN.findall(lowered)
     plain = " ".join(token for token in tokens if token not in ("a", "an", "the"))
-    if plain in NON_ANSWERS:
+    if plain in words.NON_ANSWERS:
         return _non_answer()
     stance = _stance(tokens)
     rest, counted = quantities([token.rstrip(",") for token in tokens])
     passive = _active(rest)
-    negations = sum(token in NEGATIONS for token in (rest if stance != "no" else rest[1:]))
-    stems = tuple(stem(token) for token in passive if token not in _DROPPED)
+    negations = sum(token in words.NEGATIONS for token in (rest if stance != "no" else rest[1:]))
+    stems = tuple(words.stem(token) for token in passive if token not in _DROPPED)
     content = frozenset(stems)
-    pointing = len(tokens) > 1 and tokens[0] in PRONOUNS and (tokens[1] in BE or "'s" in text)
-    is_sentence = (not pointing and any(token in VERB_FORMS for token in tokens)) or len(stems) > SHORT
+    pointing = len(tokens) > 1 and tokens[0] in words.PRONOUNS and (tokens[1] in words.BE or "'s" in text)
+    is_sentence = (not pointing and any(token in words.VERB_FORMS for token in tokens)) or len(stems) > SHORT
     return Reading(
         plain=plain,
         stance=stance,
@@ -199,7 +185,7 @@ def read(text: str) -> Reading:
         names=_names(text) & content if is_sentence else content,
         is_sentence=is_sentence,
         is_list=not is_sentence and ("and" in tokens or "or" in tokens or ", " in text or "/" in text),
-        is_ordered=not ORDERED.isdisjoint(tokens) or not any(token in BE for token in passive),
+        is_ordered=not words.ORDERED.isdisjoint(tokens) or not any(token in words.BE for token in passive),
     )
 
 
@@ -210,19 +196,19 @@ def _non_answer() -> Reading:
 
 def _stance(tokens: list[str]) -> str | None:
     """yes, no or maybe, where the answer opens with it; doubt counts wherever it stands."""
-    if not MAYBE.isdisjoint(tokens):
+    if not words.MAYBE.isdisjoint(tokens):
         return "maybe"
     first = tokens[0] if tokens else ""
-    if first in YES:
+    if first in words.YES:
         return "yes"
-    return "no" if first in NO and (len(tokens) < 3 or tokens[0] in ("no", "nope", "false")) else None
+    return "no" if first in words.NO and (len(tokens) < 3 or tokens[0] in ("no", "nope", "false")) else None
 
 
 def _active(tokens: list[str]) -> list[str]:
     """`x is reduced by y` in the order of `y reduces x`."""
     if "by" in tokens:
         at = tokens.index("by")
-        be = next((place for place in range(at) if tokens[place] in BE), None)
+        be = next((place for place in range(at) if tokens[place] in words.BE), None)
         if be is not None and at + 1 < len(tokens):
             return [*tokens[at + 1 :], *tokens[be + 1 : at], *tokens[:be]]
     return tokens
@@ -231,4 +217,4 @@ def _active(tokens: list[str]) -> list[str]:
 def _names(text: str) -> frozenset[str]:
     """Stems of words that are written with a capital, the first of a sentence too."""
     found = re.findall(r"[^\W\d_]+", text)
-    return frozenset(stem(word.casefold()) for word in found if word[0].isupper())
+    return frozenset(words.stem(word.casefold()) for word in found if word[0].isupper())

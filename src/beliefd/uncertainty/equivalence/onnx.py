@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from beliefd.kernel.errors import invalid
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.result import missing_extra
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
-    Integers = NDArray[np.int64]
-
+Floats = NDArray[np.float32]
+Integers = NDArray[np.int64]
 EXTRA: Final = "embed"
 MAX_TOKENS: Final = 256
 MODEL: Final = "model.onnx"
@@ -46,9 +44,7 @@ class OnnxModel:
         self._tokenizer.enable_padding()
         self._wanted = [one.name for one in self._session.get_inputs()]
 
-    def run(self, texts: Sequence[str] | Sequence[Pair]) -> "tuple[Floats, Integers]":
-        import numpy as np
-
+    def run(self, texts: Sequence[str] | Sequence[Pair]) -> tuple[Floats, Integers]:
         encoded = self._tokenizer.encode_batch(list(texts))
         mask = np.asarray([one.attention_mask for one in encoded], dtype=np.int64)
         known = {
