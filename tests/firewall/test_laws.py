@@ -266,3 +266,20 @@ def test_no_rule_of_the_grounded_lane_is_shown_what_was_imagined(monkeypatch: py
     assert seen.pop(Speculate)
     assert len(seen) >= 6
     assert not any(seen.values())
+
+
+def test_what_the_speculative_lane_refuses_is_of_that_lane() -> None:
+    """Why it was refused may depend on what is in the lane, so it must go with the rest of it."""
+    lab = Lab()
+    lab.ask(Speculate(claim_id="c", hypotheses=(Alternative(statement="perhaps"),)))
+    lab.session = msgspec.structs.replace(
+        lab.state, beliefs=msgspec.structs.replace(lab.state.beliefs, terminated=True)
+    )
+    lab.ask(Speculate(claim_id="c", hypotheses=(Alternative(statement="too late"),)))
+    declared, speculated, refused = lab.recorded
+    assert isinstance(refused.delta, Refused)
+    assert [lane_of(entry) for entry in (declared, speculated, refused)] == [
+        GROUNDED,
+        SPECULATIVE,
+        SPECULATIVE,
+    ]

@@ -1,6 +1,8 @@
 """The parts of a session: what is in them survives being packed, and every verb and event has its field."""
 
+import ast
 import importlib
+import inspect
 import pkgutil
 from types import ModuleType
 from typing import Any
@@ -151,3 +153,26 @@ def test_verbs_and_kinds_are_told_apart_by_their_names() -> None:
 def test_the_session_is_made_of_parts() -> None:
     parts = set(Session.__struct_fields__) - {"session_id", "ontology", "options", "metadata"}
     assert {field.part for field in part_fields()} == parts
+
+
+def test_a_fold_replaces_fields_and_never_builds_a_part_anew() -> None:
+    """A part that is built from what a fold knows loses every field that is added later."""
+    parts = {
+        field.type.__name__ for field in msgspec.structs.fields(Session) if hasattr(field.type, "__mro__")
+    }
+    for module in vocabulary_modules("folds"):
+        tree = ast.parse(inspect.getsource(module))
+        called = {
+            node.func.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        assert not called & parts, module.__name__
+
+
+@pytest.mark.parametrize(
+    "field", [one for one in part_fields() if one.part == "speculation"], ids=lambda one: one.field
+)
+def test_whatever_is_speculated_is_not_shown_to_grounded_rules(field: PartField) -> None:
+    held = replace(BEGUN.speculation, **{field.field: HashTrieMap({"c": 1})})
+    assert grounded(replace(BEGUN, speculation=held)) == BEGUN

@@ -208,7 +208,7 @@ def test_rows_that_are_written_twice_are_there_once() -> None:
 def test_an_export_that_breaks_off_goes_on_where_it_was(
     fail_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(knowledge, "EVENTS_A_WRITE", 3)
+    monkeypatch.setattr(knowledge, "EVENTS_PER_WRITE", 3)
     stories = (supported("a", 1), refuted("b", 2))
     whole = FakeDriver()
     total = exported(whole, *stories).events

@@ -79,7 +79,7 @@ async def settled() -> None:
 
 
 async def spoken(steward: Steward, session_id: str, *turns: str) -> "list[asyncio.Future[Outcome]]":
-    """One call a turn, each decided before the next is made."""
+    """One call per turn, each decided before the next is made."""
     calls = []
     for name in turns:
         calls.append(steward.submit(session_id, eliminate(name), ALICE))

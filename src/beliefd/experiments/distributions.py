@@ -1,4 +1,4 @@
-"""Inputs of a model from numbers between 0 and 1, by their quantile functions: one number a draw."""
+"""Inputs of a model from numbers between 0 and 1, by their quantile functions: one number per draw."""
 
 import math
 

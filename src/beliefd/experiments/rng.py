@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from beliefd.experiments.plan import Floats
 
 Ints = NDArray[np.int64]
-WORDS_A_STEP: Final = 4
+WORDS_PER_STEP: Final = 4
 CHUNK: Final = 1 << 15
 """Numbers that are drawn at once: few enough to stay in the cache."""
 
@@ -28,7 +28,7 @@ def key(seed: int, arm: int) -> NDArray[np.uint64]:
 
 def stream(seed: int, arm: int, start: int) -> tuple[Philox, int]:
     """An arm's stream shortly before its word at `start`, and how many words to skip."""
-    step, skipped = divmod(start, WORDS_A_STEP)
+    step, skipped = divmod(start, WORDS_PER_STEP)
     return Philox(key=key(seed, arm), counter=step), skipped
 
 

@@ -86,7 +86,7 @@ class Verbs:
 
     def reply(self, verb: Verb, done: "Future[Outcome]") -> Reply:
         try:
-            return self._surface.dressed(verb.operation, answer_to(done.result()))
+            return self._surface.reply_of(verb.operation, answer_to(done.result()))
         except (Exception, CancelledError) as error:
             return reply_to_failure(error)
 

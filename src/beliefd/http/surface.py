@@ -1,4 +1,4 @@
-"""The operations over HTTP: take the transport off a request, have it performed, dress the answer."""
+"""The operations over HTTP: a request becomes a call, and what comes of it an answer."""
 
 import time
 
@@ -73,13 +73,13 @@ class Surface:
         if operation.stream:
             chunks = stream(self.runtime.handlers, operation, call)
             return await Stream.start(chunks, operation.media, stream_headers(operation))
-        return self.dressed(
+        return self.reply_of(
             operation,
             await perform(self.runtime.handlers, operation, call),
             None if writes else headers.get("If-None-Match"),
         )
 
-    def dressed(self, operation: Operation, answer: object, held: str | None = None) -> Reply:
+    def reply_of(self, operation: Operation, answer: object, held: str | None = None) -> Reply:
         """An answer as it travels; `held` are the versions that the caller has already."""
         etag = _etag(answer)
         if etag is None:

@@ -1,5 +1,7 @@
 """The state of a session: one part per vocabulary, each a fold of the ledger and nothing else."""
 
+from typing import Final
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -9,9 +11,11 @@ from beliefd.kernel.beliefs.state import Beliefs
 from beliefd.kernel.claims.state import Claims
 from beliefd.kernel.experiments.state import Experiments
 from beliefd.kernel.intents.state import Intents
-from beliefd.kernel.speculation.state import Speculation
+from beliefd.kernel.speculation.state import Speculations
 from beliefd.kernel.substrate.state import Substrate
 from beliefd.kernel.values import Object, OntologyBundle
+
+NO_SPECULATION: Final = Speculations()
 
 
 class Session(Struct, frozen=True):
@@ -27,9 +31,11 @@ class Session(Struct, frozen=True):
     substrate: Substrate = Substrate()
     experiments: Experiments = Experiments()
     intents: Intents = Intents()
-    speculation: Speculation = Speculation()
+    speculation: Speculations = NO_SPECULATION
 
 
 def grounded(session: Session) -> Session:
     """The session without its speculative part: all that a rule of the grounded lane is shown."""
-    return replace(session, speculation=Speculation()) if session.speculation.ideas else session
+    if session.speculation is NO_SPECULATION:
+        return session
+    return replace(session, speculation=NO_SPECULATION)

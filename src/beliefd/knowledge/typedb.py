@@ -18,7 +18,7 @@ from beliefd.knowledge.graph import GraphRows
 SCHEME: Final = "typedb"
 DEFAULT_PORT: Final = 1729
 DEFAULT_USER: Final = "admin"
-ROWS_A_QUERY: Final = 500
+ROWS_PER_QUERY: Final = 500
 
 
 class GraphUnavailable(Exception):
@@ -115,8 +115,8 @@ class TypeDBGraph:
         moved = {"session_id": session_id, "last_seq": cursor.seq, "event_hash": cursor.hash}
         with self._transaction(self._kinds.WRITE) as transaction:
             for query, given in _queries(rows):
-                for start in range(0, len(given), ROWS_A_QUERY):
-                    transaction.query(query, given_rows=given[start : start + ROWS_A_QUERY]).resolve()
+                for start in range(0, len(given), ROWS_PER_QUERY):
+                    transaction.query(query, given_rows=given[start : start + ROWS_PER_QUERY]).resolve()
             transaction.query(queries.PUT_CURSOR, given_rows=[moved]).resolve()
             transaction.commit()
 

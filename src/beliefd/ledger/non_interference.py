@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 
 from beliefd.kernel.canonical import digest
+from beliefd.kernel.commands import COMMAND_OF
 from beliefd.kernel.evolve import begin, evolve
-from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
+from beliefd.kernel.speculation import rules as speculation
+from beliefd.kernel.speculation.events import SpeculationEvent
 from beliefd.kernel.speculation.lanes import GROUNDED, SPECULATIVE, Lane
 from beliefd.kernel.state import Session, grounded
 from beliefd.ledger.envelope import Entry, declaration
@@ -12,8 +14,12 @@ from beliefd.ledger.state_hash import state_document
 
 
 def lane_of(entry: Entry) -> Lane:
-    """The lane of a record, by what was decided and not by what was claimed."""
-    return SPECULATIVE if isinstance(entry.delta, Speculated | ClaimSpeculated) else GROUNDED
+    """The lane of a record, by what was asked and decided, and not by what was claimed.
+
+    What the speculative lane refuses is of that lane, too: why it did depends on what is in it.
+    """
+    speculates = COMMAND_OF[entry.verb] in speculation.RULES or isinstance(entry.delta, SpeculationEvent)
+    return SPECULATIVE if speculates else GROUNDED
 
 
 def without_speculation(entries: Iterable[Entry]) -> list[Entry]:

@@ -15,7 +15,7 @@ from beliefd.steward.projections.graph import NEEDLES, graph_rows
 from beliefd.steward.projections.rebuilding import all_sessions
 from beliefd.stores.base import SessionRow, Store
 
-EVENTS_A_WRITE = 500
+EVENTS_PER_WRITE = 500
 Progress = Callable[[int], None]
 """Called with the number of events that are folded."""
 
@@ -78,8 +78,8 @@ async def _known(store: Store, row: SessionRow, cursor: Cursor | None) -> Positi
 async def _rest(store: Store, row: SessionRow, position: Position | None) -> AsyncIterator[list[Sealed]]:
     after = 0 if position is None else position.head.seq
     async for chunk in store.stream(row.session_id, after):
-        for start in range(0, len(chunk), EVENTS_A_WRITE):
-            yield chunk[start : start + EVENTS_A_WRITE]
+        for start in range(0, len(chunk), EVENTS_PER_WRITE):
+            yield chunk[start : start + EVENTS_PER_WRITE]
 
 
 def _stepped(chunk: Sequence[Sealed], position: Position | None) -> tuple[Position, GraphRows]:

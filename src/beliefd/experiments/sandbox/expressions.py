@@ -1,4 +1,4 @@
-"""A model's expression over arrays: a walk over its tree with one NumPy call a node."""
+"""A model's expression over arrays: a walk over its tree with one NumPy call per node."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final

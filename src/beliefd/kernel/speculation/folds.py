@@ -5,7 +5,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
-from beliefd.kernel.speculation.state import Speculation
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Folds
 
@@ -16,7 +15,8 @@ def speculated(session: Session, event: Speculated) -> Session:
     for one in event.hypotheses:
         ideas = ideas.insert(one.hypothesis_id, one)
         counts = counts.insert(one.claim_id, counts.get(one.claim_id, 0) + 1)
-    return replace(session, speculation=Speculation(ideas, counts))
+    held = replace(session.speculation, ideas=ideas, ideas_per_claim=counts)
+    return replace(session, speculation=held)
 
 
 def claim_speculated(session: Session, event: ClaimSpeculated) -> Session:

@@ -42,7 +42,7 @@ class SpeculativeClaim(Value, frozen=True, tag_field="artifact", tag="speculativ
     lane: Literal["speculative"] = "speculative"
 
 
-class Speculation(Part, frozen=True):
+class Speculations(Part, frozen=True):
     """The speculative part of a session. `ideas_per_claim` counts the hypotheses about each claim."""
 
     ideas: Growing[SpeculativeHypothesis | SpeculativeClaim] = msgspec.field(

@@ -1,4 +1,4 @@
-"""Where a session stands: from memory if fresh, else from a checked snapshot and the tail of the ledger."""
+"""Where a session stands: from memory if fresh, else from a checked saved state and the rest."""
 
 import asyncio
 import hashlib
@@ -76,8 +76,8 @@ class Positions:
         return position
 
     async def _load(self, session_id: str) -> Position | None:
-        """Fold a session that is not known here, from its snapshot or its beginning to its head."""
-        start = await self._from_snapshot(session_id)
+        """Fold a session that is not known here, from its saved state or its beginning to its head."""
+        start = await self._from_saved_state(session_id)
         head = await self._store.head(session_id)
         if head is None:
             return None
@@ -101,11 +101,11 @@ class Positions:
             self._weight -= len(position.session.beliefs.survivors.universe)
 
     async def at(self, session_id: str, seq: int) -> Position | None:
-        """The position right after event `seq`, folded from the snapshot before it."""
+        """The position right after event `seq`, folded from the saved state before it."""
         known = self.cached(session_id)
         if known is not None and known.head.seq == seq:
             return known
-        start = await self._from_snapshot(session_id, seq)
+        start = await self._from_saved_state(session_id, seq)
         after = 0 if start is None else start.head.seq
         entries = await self._store.entries(session_id, after, seq - after)
         return await offload(is_heavy(entries), fold, entries, start)
@@ -116,23 +116,23 @@ class Positions:
             raise session_not_found(session_id)
         return position
 
-    async def _from_snapshot(self, session_id: str, upto: int | None = None) -> Position | None:
-        snapshot = await self._store.saved_state(session_id, upto)
-        if snapshot is None:
+    async def _from_saved_state(self, session_id: str, upto: int | None = None) -> Position | None:
+        saved = await self._store.saved_state(session_id, upto)
+        if saved is None:
             return None
         first = await self._store.entries(session_id, 0, 1)
-        at = await self._store.entries(session_id, snapshot.seq - 1, 1)
+        at = await self._store.entries(session_id, saved.seq - 1, 1)
         if not first or not at:
             return None
-        return await offload(is_heavy(first), _restored, snapshot, first[0], at[0])
+        return await offload(is_heavy(first), _restored, saved, first[0], at[0])
 
 
-def _restored(snapshot: SavedState, first: Sealed, sealed: Sealed) -> Position | None:
+def _restored(saved: SavedState, first: Sealed, sealed: Sealed) -> Position | None:
     if hashlib.sha256(sealed.record).hexdigest() != sealed.hash:
         raise LedgerBroken(sealed.seq, sealed.event_id, "its hash does not match its bytes")
     declared = read(first.record)
     begun = begin(declared.session_id, declaration(declared))
-    session = unpack(snapshot, begun, read(sealed.record).state_hash)
+    session = unpack(saved, begun, read(sealed.record).state_hash)
     return None if session is None else Position(session, head_of(sealed))
 
 
@@ -143,10 +143,10 @@ def pack(session: Session, seq: int) -> SavedState:
     )
 
 
-def unpack(snapshot: SavedState, begun: Session, state_hash: str | None) -> Session | None:
+def unpack(saved: SavedState, begun: Session, state_hash: str | None) -> Session | None:
     """The cached state, or None if it is not exactly the state that the chain vouches for."""
     try:
-        packed: dict[str, Any] = msgspec.msgpack.decode(snapshot.state)
+        packed: dict[str, Any] = msgspec.msgpack.decode(saved.state)
         document = packed["document"]
         survivors = Survivors.from_bytes(begun.beliefs.survivors.universe, packed["bitmap"])
         if digest(document) != state_hash or document[SURVIVORS_HASH] != survivors.digest:

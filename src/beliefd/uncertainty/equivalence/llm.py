@@ -1,4 +1,4 @@
-"""A language model as judge: one question a pair, without chance, and only a plain yes or no counts."""
+"""A language model as judge: one question per pair, without chance, and only a plain yes or no counts."""
 
 import asyncio
 from collections.abc import Sequence
