@@ -85,9 +85,3 @@ class AsyncClient(AsyncCalls):
 
     async def close(self) -> None:
         await self._http.aclose()
-
-    async def __aenter__(self) -> "AsyncClient":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()

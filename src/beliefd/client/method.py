@@ -11,6 +11,7 @@ from typing import (
     Concatenate,
     Generic,
     ParamSpec,
+    Self,
     Unpack,
     get_args,
     get_origin,
@@ -31,6 +32,15 @@ class Sender(ABC):
     def _send(self, request: Request[A]) -> A:
         """Carry a request out and return its typed answer."""
 
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
 
 class AsyncSender(ABC):
     """The same on an event loop."""
@@ -38,6 +48,15 @@ class AsyncSender(ABC):
     @abstractmethod
     async def _send(self, request: Request[A]) -> A:
         """Carry a request out and return its typed answer."""
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
 
 class Method(Generic[P, A]):

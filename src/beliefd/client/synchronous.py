@@ -86,9 +86,3 @@ class Client(Calls):
 
     def close(self) -> None:
         self._http.close()
-
-    def __enter__(self) -> "Client":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -26,6 +26,7 @@ from beliefd.steward.effects.expiry import Expiry
 from beliefd.steward.effects.tools import ToolCalls
 from beliefd.steward.entries import entry_of
 from beliefd.steward.handlers.claims import snake_body
+from beliefd.steward.handlers.shared import view_of
 from beliefd.steward.handlers.substrate import candidate_answer
 from beliefd.steward.projections.inbox import DONE, RUNNING
 from beliefd.steward.write.positions import Positions
@@ -117,28 +118,18 @@ class ApprovalHandlers(Struct, frozen=True):
     async def _card(self, position: Position, approval_id: str) -> ApprovalCard:
         session = position.session
         approval: Approval = session.approvals.by_id[approval_id]
-        rule = approval.rule
-        return ApprovalCard(
-            approval_id=approval.approval_id,
+        return view_of(
+            ApprovalCard,
+            approval,
             session_id=session.session_id,
             subject=await self._subject(session.session_id, approval),
-            status=approval.status,
-            gate=approval.gate,
-            tier=approval.tier,
-            reason=approval.reason,
-            content_hash=approval.content_hash,
             gates=list(approval.results),
             proposers=list(approval.proposers),
-            required_approvals=list(required_approvals(rule)),
-            required=rule.required,
+            required_approvals=list(required_approvals(approval.rule)),
+            required=approval.rule.required,
             allowed_decisions=list(approval.allowed),
             approvals=[*approval.earlier, *approval.approvals],
-            decided_by=approval.decided_by,
             on_approval=_on_approval(approval),
-            opened_at=approval.opened_at,
-            expires_at=approval.expires_at,
-            overdue=approval.overdue,
-            successor=approval.successor,
             audit_head_event_id=position.head.event_id,
         )
 

@@ -112,11 +112,9 @@ class KnowledgeHandlers(Struct, frozen=True):
                 said = telling.take(entry.delta)
                 if said is not None:
                     steps.append(
-                        WhyStep(
-                            session_id=session_id,
-                            seq=entry.seq,
-                            event_id=entry.event_id,
-                            ts=entry.ts,
+                        view_of(
+                            WhyStep,
+                            entry,
                             actor=entry.actor.id,
                             event=str(entry.delta.__struct_config__.tag),
                             said=said.text,

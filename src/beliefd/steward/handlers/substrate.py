@@ -66,12 +66,10 @@ class StateHandlers(Struct, frozen=True):
         if (at := call.query["at"]) is not None and at != position.session.substrate.state_snapshot_id:
             position = await self._at_snapshot(position, at)
             policy, policy_hash = await self._policy_at(position)
-        session = position.session
-        return StateAnswer(
-            state_snapshot_id=session.substrate.state_snapshot_id,
-            state_version=session.substrate.state_version,
-            f_sparse={**policy.constraints, **dict(session.substrate.symbolic_state)},
-            mode=session.substrate.mode,
+        return view_of(
+            StateAnswer,
+            position.session.substrate,
+            f_sparse={**policy.constraints, **dict(position.session.substrate.symbolic_state)},
             seq=position.head.seq,
             policy_hash=policy_hash,
         )
@@ -136,10 +134,10 @@ class ProposalHandlers(Struct, frozen=True):
             call, self.submit, call.session_id, command, Arbitrated, tuple(proofs)
         )
         recorded = await self.tools.run_scheduled_calls(outcome, event.results)
-        return ProposalAnswer(
-            state_snapshot_id=outcome.session.substrate.state_snapshot_id,
+        return view_of(
+            ProposalAnswer,
+            outcome.session.substrate,
             results=list(map(candidate_answer, event.results, recorded)),
-            mode=outcome.session.substrate.mode,
             audit_event_id=outcome.head.event_id,
         )
 
@@ -150,10 +148,9 @@ class ProposalHandlers(Struct, frozen=True):
 def candidate_answer(result: CandidateResult, recorded: OutcomeRecorded | None) -> CandidateAnswer:
     """A verdict in the words of the protocol, with what is recorded of its call."""
     call_id = call_id_of(result)
-    return CandidateAnswer(
-        verdict=result.verdict,
-        reason_code=result.reason_code,
-        on_fail=result.on_fail,
+    return view_of(
+        CandidateAnswer,
+        result,
         reasons=list(result.reasons),
         result=None if recorded is None else recorded.result,
         status=None if call_id is None else ("scheduled" if recorded is None else recorded.call.status),
@@ -258,11 +255,5 @@ class MemoryHandlers(Struct, frozen=True):
 
 def _memory(state: MemoryState, now: str) -> MemoryView:
     review_at = state.entry.review_at
-    return MemoryView(
-        entry=state.entry,
-        confirmed=state.confirmed,
-        remembered_at=state.remembered_at,
-        expires_at=state.expires_at,
-        review_due=state.entry.conflict_state != "none"
-        or (review_at is not None and seconds(review_at) <= seconds(now)),
-    )
+    is_over = review_at is not None and seconds(review_at) <= seconds(now)
+    return view_of(MemoryView, state, review_due=is_over or state.entry.conflict_state != "none")
