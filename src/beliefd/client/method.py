@@ -33,7 +33,8 @@ class Sender(ABC):
         """Carry a request out and return its typed answer."""
 
     @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Give back what it holds: connections, or an open store."""
 
     def __enter__(self) -> Self:
         return self
@@ -50,7 +51,8 @@ class AsyncSender(ABC):
         """Carry a request out and return its typed answer."""
 
     @abstractmethod
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Give back what it holds: connections, or an open store."""
 
     async def __aenter__(self) -> Self:
         return self

@@ -25,8 +25,9 @@ from beliefd.steward.call import Call
 from beliefd.steward.effects.expiry import Expiry
 from beliefd.steward.effects.tools import ToolCalls
 from beliefd.steward.entries import entry_of
+from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.claims import snake_body
-from beliefd.steward.handlers.shared import view_of
+from beliefd.steward.handlers.shared import cut, view_of
 from beliefd.steward.handlers.substrate import candidate_answer
 from beliefd.steward.projections.inbox import DONE, RUNNING
 from beliefd.steward.write.positions import Positions
@@ -47,13 +48,14 @@ class ApprovalHandlers(Struct, frozen=True):
         cursor, limit = call.query["cursor"], call.query["limit"]
         await self.expiry.expire_due()
         rows = await self.store.inbox(call.query["status"], cursor, limit + 1)
+        shown, after = cut(rows, limit, lambda row: row.approval_id)
         cards = []
-        for row in rows[:limit]:
+        for row in shown:
             position = await self.positions.existing(row.session_id)
             # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
             if position.session.approvals.by_id[row.approval_id].status == row.status:
                 cards.append(await self._card(position, row.approval_id))
-        return Inbox(approvals=cards, next=rows[limit - 1].approval_id if len(rows) > limit else None)
+        return Inbox(approvals=cards, next=after)
 
     async def show_approval(self, call: Call) -> ApprovalCard:
         position = await self._holding(call.path["approval_id"])
@@ -110,9 +112,7 @@ class ApprovalHandlers(Struct, frozen=True):
         """The session that an approval belongs to."""
         row = await self.store.inbox_row(approval_id)
         if row is None or row.status in (RUNNING, DONE):
-            raise BeliefdError(
-                Code.APPROVAL_NOT_FOUND, f"no approval `{approval_id[:64]}`", {"path": "approval_id"}
-            )
+            raise not_found(Code.APPROVAL_NOT_FOUND, "approval", approval_id)
         return await self.positions.existing(row.session_id)
 
     async def _card(self, position: Position, approval_id: str) -> ApprovalCard:

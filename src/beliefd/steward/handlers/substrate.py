@@ -6,7 +6,7 @@ import secrets
 import msgspec
 from msgspec import Struct
 
-from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
@@ -44,6 +44,7 @@ from beliefd.steward.call import Call
 from beliefd.steward.effects.tools import ToolCalls, call_id_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, presented
+from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
@@ -207,14 +208,14 @@ class CapabilityHandlers(Struct, frozen=True):
         session = (await self.positions.existing(call.session_id)).session
         capability = session.substrate.capabilities.get(call.path["capability_id"])
         if capability is None:
-            raise _no_capability(call.path["capability_id"])
+            raise not_found(Code.NOT_FOUND, "capability", call.path["capability_id"])
         return _capability(f"{call.session_id}/{capability.capability_id}", capability)
 
     async def revoke_capability(self, call: Call) -> CapabilityView:
         """Named as `<session>/<capability>`, the way it was issued."""
         session_id, slash, capability_id = call.path["capability_id"].partition("/")
         if not slash:
-            raise _no_capability(session_id)
+            raise not_found(Code.NOT_FOUND, "capability", session_id)
         command = RevokeCapability(capability_id=capability_id)
         _, event = await submit_for(call, self.submit, session_id, command, CapabilityRevoked)
         return _capability(call.path["capability_id"], event.capability)
@@ -222,10 +223,6 @@ class CapabilityHandlers(Struct, frozen=True):
 
 def _capability(name: str, capability: Capability) -> CapabilityView:
     return view_of(CapabilityView, capability, capability_id=name, session_id=name.partition("/")[0])
-
-
-def _no_capability(name: str) -> BeliefdError:
-    return BeliefdError(Code.NOT_FOUND, f"no capability `{name[:64]}`", {"path": "capability_id"})
 
 
 class MemoryHandlers(Struct, frozen=True):
