@@ -67,12 +67,6 @@ class AsyncEmbedded(AsyncCalls):
     async def close(self) -> None:
         await self.runtime.close()
 
-    async def __aenter__(self) -> "AsyncEmbedded":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
 
 class Embedded(Calls):
     """The embedded library for threads: one event loop in the background serves them all."""
@@ -109,12 +103,6 @@ class Embedded(Calls):
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
-
-    def __enter__(self) -> "Embedded":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def open(

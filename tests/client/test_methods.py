@@ -89,7 +89,7 @@ def test_a_builder_says_what_its_operation_answers(name: str) -> None:
     build = inspect.unwrap(getattr(Calls, name))
     assert get_args(inspect.signature(build).return_annotation) == (BY_NAME[name].answer,)
     headers = {"if_match": BY_NAME[name].if_match, "idempotency_key": BY_NAME[name].idempotency_key}
-    taken = set(inspect.signature(build).parameters) & set(headers)
+    taken = set(inspect.signature(getattr(Calls, name)).parameters) & set(headers)
     assert all(headers[header] for header in taken), "a header that the operation does not heed"
 
 

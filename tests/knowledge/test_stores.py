@@ -98,7 +98,7 @@ def test_no_question_reads_more_of_the_graph_than_it_answers(tmp_path: Path) -> 
         store._reader.set_trace_callback(None)
         plans = [row[3] for one in asked for row in store._reader.execute(f"EXPLAIN QUERY PLAN {one}")]
         await store.close()
-        return [plan.decode() for plan in plans]
+        return plans
 
     plans = asyncio.run(run())
     assert sum("SEARCH graph_" in plan for plan in plans) == 7

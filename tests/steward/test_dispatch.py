@@ -11,6 +11,8 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.operations import BY_NAME, OPERATIONS, Operation
 from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.call import Call
+from beliefd.steward.dispatch import joined
 from beliefd.steward.failures import STORE_FAILURES, translated, translating
 from beliefd.steward.handlers.beliefs import KINDS, VERBS
 from beliefd.stores.base import HeadMoved, StorageUnavailable
@@ -26,6 +28,14 @@ TRANSPORTS = (
 def test_every_operation_has_a_handler_and_every_handler_is_an_operation() -> None:
     assert sorted(bootstrap(MemoryStore()).handlers) == sorted(BY_NAME)
     assert len(BY_NAME) == len(OPERATIONS)
+
+
+def test_a_second_handler_for_an_operation_is_refused() -> None:
+    async def handler(_: Call) -> None: ...
+
+    assert joined([{"a": handler}, {"b": handler}]) == {"a": handler, "b": handler}
+    with pytest.raises(TypeError, match="more than one handler for a, b"):
+        joined([{"a": handler, "b": handler}, {"c": handler}, {"b": handler, "a": handler}])
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)

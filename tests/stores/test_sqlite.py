@@ -73,7 +73,7 @@ async def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
 async def test_every_connection_logs_ahead_and_syncs_on_commit(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path / "ledger.db")
     for connection in (store._writer_connection, store._reader):
-        assert connection.execute("PRAGMA journal_mode").fetchone() == (b"wal",)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
     await store.close()
 

@@ -3,7 +3,7 @@
 import functools
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -103,11 +103,12 @@ def print_json(answer: Any) -> None:
 
 
 class Reply(Struct, frozen=True):
-    """An answer with what people are told in its place (a line, or something drawn), and how to exit."""
+    """An answer with what people are told in its place (text, or something drawn), and how to exit."""
 
     answer: Any
     words: Any = None
     exit: Exit = Exit.ALLOWED
+    complaints: Iterable[str] = ()
 
 
 def show(answer: Any, as_json: bool) -> None:
@@ -115,7 +116,10 @@ def show(answer: Any, as_json: bool) -> None:
     reply = answer if isinstance(answer, Reply) else Reply(answer)
     if as_json:
         print_json(reply.answer)
-    elif isinstance(reply.words, str):
+        return
+    for message in reply.complaints:
+        complain(message)
+    if isinstance(reply.words, str):
         click.echo(reply.words)
     else:
         from beliefd.cli.views.drawing import view

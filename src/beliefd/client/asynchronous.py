@@ -8,7 +8,7 @@ import httpx
 from beliefd.client.method import AsyncSender
 from beliefd.client.operations import Operations
 from beliefd.client.requests import Request, decoded
-from beliefd.client.transport import TIMEOUT_SECONDS, Feed, Tries, options, url_or_default
+from beliefd.client.transport import Feed, HttpClient, Tries
 from beliefd.client.waiting import POLL_SECONDS, Entry, pauses_until_decided
 from beliefd.protocol.approvals import ApprovalCard
 from beliefd.protocol.operation import A
@@ -38,20 +38,10 @@ class AsyncCalls(Operations, AsyncSender):
                 await asyncio.sleep(POLL_SECONDS)
 
 
-class AsyncClient(AsyncCalls):
+class AsyncClient(HttpClient[httpx.AsyncClient], AsyncCalls):
     """Talks to a beliefd server, as `Client` does, on an event loop."""
 
-    def __init__(
-        self,
-        url: str | None = None,
-        token: str | None = None,
-        *,
-        timeout: float = TIMEOUT_SECONDS,
-        retries: int = 0,
-    ) -> None:
-        self._url = url_or_default(url)
-        self._retries = retries
-        self._http = httpx.AsyncClient(**options(self._url, token, timeout))
+    _connections = httpx.AsyncClient
 
     async def _send(self, request: Request[A]) -> A:
         tries = Tries(request, self._url, self._retries)
@@ -85,9 +75,3 @@ class AsyncClient(AsyncCalls):
 
     async def close(self) -> None:
         await self._http.aclose()
-
-    async def __aenter__(self) -> "AsyncClient":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()

@@ -1,11 +1,12 @@
 """Calls about sessions: declare, eliminate, conclude."""
 
 from collections.abc import Iterable, Sequence
+from typing import Unpack
 
 import msgspec
 
 from beliefd.client.method import Method
-from beliefd.client.requests import Request, query
+from beliefd.client.requests import Conditions, Request, command, query
 from beliefd.kernel.values import Object, OntologyBundle
 from beliefd.protocol.beliefs import (
     BeliefRows,
@@ -70,8 +71,7 @@ class BeliefCalls:
         observation_id: str,
         eliminated: Iterable[str],
         justification: Object | None = None,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Request[Eliminated]:
         """Remove hypotheses that an observation contradicts."""
         body = {
@@ -80,7 +80,7 @@ class BeliefCalls:
             "eliminated": list(eliminated),
             "justification": justification or {},
         }
-        return Request(BeliefRows.eliminate, {"session_id": session_id}, {}, body, if_match, idempotency_key)
+        return command(BeliefRows.eliminate, {"session_id": session_id}, body, **conditions)
 
     @Method
     def enter_obligation(
@@ -88,15 +88,11 @@ class BeliefCalls:
         session_id: str,
         obligation_id: str,
         min_total_eliminations: int,
-        *,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Request[Recorded]:
         """Promise eliminations before concluding."""
         body = {"obligation_id": obligation_id, "min_total_eliminations": min_total_eliminations}
-        return Request(
-            BeliefRows.enter_obligation, {"session_id": session_id}, {}, body, if_match, idempotency_key
-        )
+        return command(BeliefRows.enter_obligation, {"session_id": session_id}, body, **conditions)
 
     @Method
     def request_exit(
@@ -105,13 +101,12 @@ class BeliefCalls:
         obligation_id: str,
         *,
         context: Object | None = None,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Request[Ruled]:
         """Ask to be released from an obligation."""
         path = {"session_id": session_id, "obligation_id": obligation_id}
         body = {"context": context or {}}
-        return Request(BeliefRows.request_exit, path, {}, body, if_match, idempotency_key)
+        return command(BeliefRows.request_exit, path, body, **conditions)
 
     @Method
     def declare_conclusion(
@@ -120,29 +115,19 @@ class BeliefCalls:
         conclusion_id: str,
         *,
         context: Object | None = None,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Request[Concluded]:
         """State what the session has come to."""
         body = {"conclusion_id": conclusion_id, "context": context or {}}
-        return Request(
-            BeliefRows.declare_conclusion, {"session_id": session_id}, {}, body, if_match, idempotency_key
-        )
+        return command(BeliefRows.declare_conclusion, {"session_id": session_id}, body, **conditions)
 
     @Method
     def request_termination(
-        self,
-        session_id: str,
-        *,
-        context: Object | None = None,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        self, session_id: str, *, context: Object | None = None, **conditions: Unpack[Conditions]
     ) -> Request[Ruled]:
         """Ask to close the session for good."""
         body = {"context": context or {}}
-        return Request(
-            BeliefRows.request_termination, {"session_id": session_id}, {}, body, if_match, idempotency_key
-        )
+        return command(BeliefRows.request_termination, {"session_id": session_id}, body, **conditions)
 
     @Method
     def batch(self, session_id: str, commands: Sequence[Object]) -> Request[list[Object]]:

@@ -1,11 +1,12 @@
 """Calls about claims, approvals, grants and policy."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import msgspec
 
 from beliefd.client.method import Method
-from beliefd.client.requests import Request, given, query
+from beliefd.client.requests import Conditions, Request, command, given, query
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Object
@@ -22,18 +23,11 @@ class ClaimCalls:
 
     @Method
     def submit_claims(
-        self,
-        session_id: str,
-        bundle: Bundle,
-        *,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        self, session_id: str, bundle: Bundle, **conditions: Unpack[Conditions]
     ) -> Request[JudgedBundle]:
         """Put a bundle of claims before the five gates."""
         body = msgspec.to_builtins(bundle)
-        return Request(
-            ClaimRows.submit_claims, {"session_id": session_id}, {}, body, if_match, idempotency_key
-        )
+        return command(ClaimRows.submit_claims, {"session_id": session_id}, body, **conditions)
 
     @Method
     def list_claims(
@@ -70,7 +64,7 @@ class ClaimCalls:
         return Request(ApprovalRows.show_approval, {"approval_id": approval_id})
 
     @Method
-    def decide_approval(  # noqa: PLR0913 - each is a field of the body or a header
+    def decide_approval(
         self,
         approval_id: str,
         decision: str,
@@ -79,8 +73,7 @@ class ClaimCalls:
         reason: str = "",
         claims: Claims = (),
         to_status: str | None = None,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Request[DecidedApproval]:
         """Approve, reject, edit or defer exactly what `content_hash` names."""
         body = {
@@ -91,20 +84,15 @@ class ClaimCalls:
             **given(to_status=to_status),
         }
         path = {"approval_id": approval_id}
-        return Request(ApprovalRows.decide_approval, path, {}, body, if_match, idempotency_key)
+        return command(ApprovalRows.decide_approval, path, body, **conditions)
 
     @Method
     def withdraw_approval(
-        self,
-        approval_id: str,
-        *,
-        reason: str = "",
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        self, approval_id: str, *, reason: str = "", **conditions: Unpack[Conditions]
     ) -> Request[ApprovalCard]:
         """Take back what one proposed."""
         path, body = {"approval_id": approval_id}, {"reason": reason}
-        return Request(ApprovalRows.withdraw_approval, path, {}, body, if_match, idempotency_key)
+        return command(ApprovalRows.withdraw_approval, path, body, **conditions)
 
     @Method
     def give_grant(
@@ -115,8 +103,7 @@ class ClaimCalls:
         tiers: Sequence[str],
         expires_in_seconds: int,
         max_uses: int = 100,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Request[GrantAnswer]:
         """Consent in advance, up to MODIFY."""
         body = {
@@ -125,9 +112,7 @@ class ClaimCalls:
             "expires_in_seconds": expires_in_seconds,
             "max_uses": max_uses,
         }
-        return Request(
-            ApprovalRows.give_grant, {"session_id": session_id}, {}, body, if_match, idempotency_key
-        )
+        return command(ApprovalRows.give_grant, {"session_id": session_id}, body, **conditions)
 
     @Method
     def list_grants(self, session_id: str) -> Request[Grants]:

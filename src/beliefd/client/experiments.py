@@ -1,9 +1,10 @@
 """Calls about hypotheses, experiments, evidence, intents and propositions."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 from beliefd.client.method import Method
-from beliefd.client.requests import Request, given, query
+from beliefd.client.requests import Conditions, PageOfClaim, Request, command, given, query
 from beliefd.kernel.values import Object
 from beliefd.protocol.experiments import (
     Discoveries,
@@ -25,31 +26,16 @@ class ExperimentCalls:
 
     @Method
     def speculate(
-        self,
-        session_id: str,
-        claim_id: str,
-        hypotheses: Sequence[Object],
-        *,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        self, session_id: str, claim_id: str, hypotheses: Sequence[Object], **conditions: Unpack[Conditions]
     ) -> Request[SpeculationAnswer]:
         """Note alternatives to a claim, in the speculative lane."""
         body = {"claim_id": claim_id, "hypotheses": list(hypotheses)}
-        return Request(
-            SpeculationRows.speculate, {"session_id": session_id}, {}, body, if_match, idempotency_key
-        )
+        return command(SpeculationRows.speculate, {"session_id": session_id}, body, **conditions)
 
     @Method
-    def list_hypotheses(
-        self,
-        session_id: str,
-        *,
-        claim_id: str | None = None,
-        cursor: str | None = None,
-        limit: int | None = None,
-    ) -> Request[HypothesisPage]:
+    def list_hypotheses(self, session_id: str, **asked: Unpack[PageOfClaim]) -> Request[HypothesisPage]:
         """The speculative hypotheses of a session."""
-        return _page(SpeculationRows.list_hypotheses, session_id, claim_id, cursor, limit)
+        return _page(SpeculationRows.list_hypotheses, session_id, **asked)
 
     @Method
     def design_experiment(
@@ -60,26 +46,16 @@ class ExperimentCalls:
         claim: Object | None = None,
         speculation: Object | None = None,
         hints: Object | None = None,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Request[ExperimentView]:
         """Freeze the plan of an experiment: a whole spec, or one designed from a claim."""
         body = given(spec=spec, claim=claim, speculation=speculation, hints=hints)
-        return Request(
-            ExperimentRows.design_experiment, {"session_id": session_id}, {}, body, if_match, idempotency_key
-        )
+        return command(ExperimentRows.design_experiment, {"session_id": session_id}, body, **conditions)
 
     @Method
-    def list_experiments(
-        self,
-        session_id: str,
-        *,
-        claim_id: str | None = None,
-        cursor: str | None = None,
-        limit: int | None = None,
-    ) -> Request[ExperimentPage]:
+    def list_experiments(self, session_id: str, **asked: Unpack[PageOfClaim]) -> Request[ExperimentPage]:
         """The experiments of a session."""
-        return _page(ExperimentRows.list_experiments, session_id, claim_id, cursor, limit)
+        return _page(ExperimentRows.list_experiments, session_id, **asked)
 
     @Method
     def show_experiment(self, session_id: str, experiment_id: str) -> Request[ExperimentView]:
@@ -88,17 +64,11 @@ class ExperimentCalls:
 
     @Method
     def run_experiment(
-        self,
-        session_id: str,
-        experiment_id: str,
-        *,
-        wait: bool = True,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        self, session_id: str, experiment_id: str, *, wait: bool = True, **conditions: Unpack[Conditions]
     ) -> Request[ExperimentView]:
         """Carry an experiment out; completed, it mints evidence."""
         path = _experiment(session_id, experiment_id)
-        return Request(ExperimentRows.run_experiment, path, {}, {"wait": wait}, if_match, idempotency_key)
+        return command(ExperimentRows.run_experiment, path, {"wait": wait}, **conditions)
 
     @Method
     def cancel_experiment(self, session_id: str, experiment_id: str) -> Request[ExperimentView]:
@@ -112,32 +82,16 @@ class ExperimentCalls:
 
     @Method
     def link_evidence(
-        self,
-        session_id: str,
-        *,
-        claim_id: str,
-        run_id: str,
-        role: str,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        self, session_id: str, *, claim_id: str, run_id: str, role: str, **conditions: Unpack[Conditions]
     ) -> Request[LinkedEvidence]:
         """Let the evidence of a run count for its claim."""
         body = {"claim_id": claim_id, "run_id": run_id, "role": role}
-        return Request(
-            ExperimentRows.link_evidence, {"session_id": session_id}, {}, body, if_match, idempotency_key
-        )
+        return command(ExperimentRows.link_evidence, {"session_id": session_id}, body, **conditions)
 
     @Method
-    def list_evidence(
-        self,
-        session_id: str,
-        *,
-        claim_id: str | None = None,
-        cursor: str | None = None,
-        limit: int | None = None,
-    ) -> Request[EvidencePage]:
+    def list_evidence(self, session_id: str, **asked: Unpack[PageOfClaim]) -> Request[EvidencePage]:
         """The evidence that runs of this session have minted."""
-        return _page(ExperimentRows.list_evidence, session_id, claim_id, cursor, limit)
+        return _page(ExperimentRows.list_evidence, session_id, **asked)
 
     @Method
     def list_discoveries(self, session_id: str) -> Request[Discoveries]:
@@ -146,30 +100,16 @@ class ExperimentCalls:
 
     @Method
     def stage_intent(
-        self,
-        session_id: str,
-        change: Object,
-        *,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        self, session_id: str, change: Object, **conditions: Unpack[Conditions]
     ) -> Request[IntentView]:
         """Ask for a change of what is believed."""
         body = given(**change)
-        return Request(
-            IntentRows.stage_intent, {"session_id": session_id}, {}, body, if_match, idempotency_key
-        )
+        return command(IntentRows.stage_intent, {"session_id": session_id}, body, **conditions)
 
     @Method
-    def list_intents(
-        self,
-        session_id: str,
-        *,
-        claim_id: str | None = None,
-        cursor: str | None = None,
-        limit: int | None = None,
-    ) -> Request[IntentPage]:
+    def list_intents(self, session_id: str, **asked: Unpack[PageOfClaim]) -> Request[IntentPage]:
         """The write intents of a session."""
-        return _page(IntentRows.list_intents, session_id, claim_id, cursor, limit)
+        return _page(IntentRows.list_intents, session_id, **asked)
 
     @Method
     def show_intent(self, session_id: str, intent_id: str) -> Request[IntentView]:
@@ -200,8 +140,12 @@ def _experiment(session_id: str, experiment_id: str) -> dict[str, str]:
 
 
 def _page(
-    operation: Operation[A], session_id: str, claim_id: str | None, cursor: str | None, limit: int | None
+    operation: Operation[A],
+    session_id: str,
+    *,
+    claim_id: str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
 ) -> Request[A]:
-    return Request(
-        operation, {"session_id": session_id}, query(claim_id=claim_id, cursor=cursor, limit=limit)
-    )
+    asked = query(claim_id=claim_id, cursor=cursor, limit=limit)
+    return Request(operation, {"session_id": session_id}, asked)

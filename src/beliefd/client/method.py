@@ -4,8 +4,20 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from functools import update_wrapper
+from inspect import Parameter
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, get_args, overload
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Self,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from beliefd.client.requests import Request
 from beliefd.protocol.operation import A
@@ -20,6 +32,16 @@ class Sender(ABC):
     def _send(self, request: Request[A]) -> A:
         """Carry a request out and return its typed answer."""
 
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what it holds: connections, or an open store."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
 
 class AsyncSender(ABC):
     """The same on an event loop."""
@@ -27,6 +49,16 @@ class AsyncSender(ABC):
     @abstractmethod
     async def _send(self, request: Request[A]) -> A:
         """Carry a request out and return its typed answer."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Give back what it holds: connections, or an open store."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
 
 class Method(Generic[P, A]):
@@ -69,8 +101,20 @@ class Method(Generic[P, A]):
 
 def _described(call: Any, build: Callable[..., Any], answer: Any) -> Any:
     """`call` under the name and with the signature of the builder, but for what it returns."""
-    signature = inspect.signature(build)
+    shown = _spelt_out(inspect.signature(build))
     update_wrapper(call, build)
-    call.__signature__ = signature.replace(return_annotation=answer)
-    call.__annotations__ = {**build.__annotations__, "return": answer}
+    call.__signature__ = shown.replace(return_annotation=answer)
+    named = [one for one in shown.parameters.values() if one.annotation is not Parameter.empty]
+    call.__annotations__ = {**{one.name: one.annotation for one in named}, "return": answer}
     return call
+
+
+def _spelt_out(signature: inspect.Signature) -> inspect.Signature:
+    """With the single keywords in the place of those that a TypedDict gathers."""
+    *single, last = signature.parameters.values()
+    if get_origin(last.annotation) is not Unpack:
+        return signature
+    (gathered,) = get_args(last.annotation)
+    for name, annotation in get_type_hints(gathered).items():
+        single.append(Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
+    return signature.replace(parameters=single)

@@ -1,6 +1,6 @@
 """A request before any transport, and what comes back of it, read."""
 
-from typing import Any, Final, Generic, cast
+from typing import Any, Final, Generic, TypedDict, cast
 from urllib.parse import quote
 
 import msgspec
@@ -42,6 +42,32 @@ class Request(Struct, Generic[A], frozen=True):
         if self.body is None or isinstance(self.body, bytes):
             return self.body
         return msgspec.json.encode(self.body)
+
+
+class Conditions(TypedDict, total=False):
+    """Arguments that every command takes: the head it expects, and a key under which it happens once."""
+
+    if_match: str | None
+    idempotency_key: str | None
+
+
+class PageOfClaim(TypedDict, total=False):
+    """Arguments of all that lists something of one session, perhaps of one claim only."""
+
+    claim_id: str | None
+    cursor: str | None
+    limit: int | None
+
+
+def command(
+    operation: Operation[A],
+    path: dict[str, str],
+    body: Any,
+    *,
+    if_match: str | None = None,
+    idempotency_key: str | None = None,
+) -> Request[A]:
+    return Request(operation, path, {}, body, if_match, idempotency_key)
 
 
 def _segment(value: str) -> str:

@@ -1,9 +1,10 @@
 """Calls about state, proposals, tools, capabilities and memory."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 from beliefd.client.method import Method
-from beliefd.client.requests import Request, given, query
+from beliefd.client.requests import Conditions, Request, command, given, query
 from beliefd.kernel.values import Object
 from beliefd.protocol.substrate import (
     CapabilityView,
@@ -34,8 +35,7 @@ class SubstrateCalls:
         source: str = "agent",
         inputs: Sequence[str] = (),
         state_snapshot_id: str | None = None,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Request[ProposalAnswer]:
         """Have state changes and tool calls arbitrated; what is allowed happens."""
         body = {
@@ -43,7 +43,7 @@ class SubstrateCalls:
             "candidates": list(candidates),
             **given(state_snapshot_id=state_snapshot_id),
         }
-        return Request(SubstrateRows.propose, {"session_id": session_id}, {}, body, if_match, idempotency_key)
+        return command(SubstrateRows.propose, {"session_id": session_id}, body, **conditions)
 
     @Method
     def list_tools(self) -> Request[ToolList]:
@@ -84,17 +84,10 @@ class SubstrateCalls:
 
     @Method
     def remember(
-        self,
-        session_id: str,
-        entry: Object,
-        *,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
+        self, session_id: str, entry: Object, **conditions: Unpack[Conditions]
     ) -> Request[MemoryAnswer]:
         """Take an entry into memory, if it is what it says it is."""
-        return Request(
-            SubstrateRows.remember, {"session_id": session_id}, {}, entry, if_match, idempotency_key
-        )
+        return command(SubstrateRows.remember, {"session_id": session_id}, entry, **conditions)
 
     @Method
     def list_memory(self, session_id: str, *, show: str | None = None) -> Request[MemoryPage]:

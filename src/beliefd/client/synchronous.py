@@ -8,7 +8,7 @@ import httpx
 from beliefd.client.method import Sender
 from beliefd.client.operations import Operations
 from beliefd.client.requests import Request, decoded
-from beliefd.client.transport import TIMEOUT_SECONDS, Feed, Tries, options, url_or_default
+from beliefd.client.transport import Feed, HttpClient, Tries
 from beliefd.client.waiting import POLL_SECONDS, Entry, pauses_until_decided
 from beliefd.protocol.approvals import ApprovalCard
 from beliefd.protocol.operation import A
@@ -38,23 +38,13 @@ class Calls(Operations, Sender):
                 time.sleep(POLL_SECONDS)
 
 
-class Client(Calls):
+class Client(HttpClient[httpx.Client], Calls):
     """Talks to a beliefd server: at `url` or `BELIEFD_URL`, with `token` or `BELIEFD_TOKEN`.
 
     What may pass (no connection, a store or a server that is overloaded) is tried `retries` times more.
     """
 
-    def __init__(
-        self,
-        url: str | None = None,
-        token: str | None = None,
-        *,
-        timeout: float = TIMEOUT_SECONDS,
-        retries: int = 0,
-    ) -> None:
-        self._url = url_or_default(url)
-        self._retries = retries
-        self._http = httpx.Client(**options(self._url, token, timeout))
+    _connections = httpx.Client
 
     def _send(self, request: Request[A]) -> A:
         tries = Tries(request, self._url, self._retries)
@@ -86,9 +76,3 @@ class Client(Calls):
 
     def close(self) -> None:
         self._http.close()
-
-    def __enter__(self) -> "Client":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

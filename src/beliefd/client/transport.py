@@ -2,8 +2,8 @@
 
 import os
 import uuid
-from collections.abc import Iterator
-from typing import Any, Final, Generic
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Generic, TypeVar
 
 import httpx
 import msgspec
@@ -15,6 +15,7 @@ from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.protocol.ledger import LedgerRows
 from beliefd.protocol.operation import A
 
+H = TypeVar("H", httpx.Client, httpx.AsyncClient)
 DEFAULT_URL: Final = "http://127.0.0.1:8642"
 TIMEOUT_SECONDS: Final = 30.0
 SILENCE_SECONDS: Final = 60.0
@@ -23,11 +24,25 @@ NOT_ANSWERED: Final = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.Conn
 TOO_MANY: Final = 429
 
 
-def url_or_default(url: str | None) -> str:
-    return (os.environ.get("BELIEFD_URL") or DEFAULT_URL) if url is None else url
+class HttpClient(Generic[H]):
+    """Where the server is, and the connections to it."""
+
+    _connections: Callable[..., H]
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        timeout: float = TIMEOUT_SECONDS,
+        retries: int = 0,
+    ) -> None:
+        self._url = (os.environ.get("BELIEFD_URL") or DEFAULT_URL) if url is None else url
+        self._retries = retries
+        self._http: H = self._connections(**_options(self._url, token, timeout))
 
 
-def options(url: str, token: str | None, timeout: float) -> dict[str, Any]:
+def _options(url: str, token: str | None, timeout: float) -> dict[str, Any]:
     """What an HTTP client is made with."""
     token = os.environ.get("BELIEFD_TOKEN") if token is None else token
     headers = {"Authorization": f"Bearer {token}"} if token else {}

@@ -14,37 +14,23 @@ from beliefd.steward.failures import translated
 
 log = logging.getLogger("beliefd.http")
 
-STATUS: Final[dict[Code, int]] = {
-    Code.INVALID_REQUEST: 400,
-    Code.INVALID_HYPOTHESIS_ID: 400,
-    Code.MISSING_CLAIM_ID: 400,
-    Code.UNAUTHORIZED: 401,
-    Code.FORBIDDEN: 403,
-    Code.SESSION_NOT_FOUND: 404,
-    Code.OBLIGATION_NOT_FOUND: 404,
-    Code.APPROVAL_NOT_FOUND: 404,
-    Code.BUNDLE_NOT_FOUND: 404,
-    Code.EXPERIMENT_NOT_FOUND: 404,
-    Code.RUN_NOT_FOUND: 404,
-    Code.EVIDENCE_NOT_FOUND: 404,
-    Code.INTENT_NOT_FOUND: 404,
-    Code.PROPOSITION_NOT_FOUND: 404,
-    Code.NOT_FOUND: 404,
-    Code.METHOD_NOT_ALLOWED: 405,
-    Code.CONFLICT: 409,
-    Code.SESSION_TERMINATED: 409,
-    Code.PAYLOAD_TOO_LARGE: 413,
-    Code.UNSUPPORTED_MEDIA_TYPE: 415,
-    Code.SPECULATIVE_EVIDENCE: 422,
-    Code.SPECULATIVE_RESIDUE: 422,
-    Code.SPECULATIVE_PROPOSAL: 422,
-    Code.SPECULATIVE_ASSERTION: 422,
-    Code.HYPOTHESIS_IS_NOT_EVIDENCE: 422,
-    Code.NOT_WARRANTED: 422,
-    Code.LEDGER_BROKEN: 422,
-    Code.INTERNAL: 500,
-    Code.STORAGE_UNAVAILABLE: 503,
+_BY_STATUS: Final[dict[int, list[Code]]] = {
+    400: [Code.INVALID_REQUEST, Code.INVALID_HYPOTHESIS_ID, Code.MISSING_CLAIM_ID],
+    401: [Code.UNAUTHORIZED],
+    403: [Code.FORBIDDEN],
+    404: [code for code in Code if code.endswith("NOT_FOUND")],
+    405: [Code.METHOD_NOT_ALLOWED],
+    409: [Code.CONFLICT, Code.SESSION_TERMINATED],
+    413: [Code.PAYLOAD_TOO_LARGE],
+    415: [Code.UNSUPPORTED_MEDIA_TYPE],
+    422: [
+        *(code for code in Code if code.startswith("SPECULATIVE_")),
+        *(Code.HYPOTHESIS_IS_NOT_EVIDENCE, Code.NOT_WARRANTED, Code.LEDGER_BROKEN),
+    ],
+    500: [Code.INTERNAL],
+    503: [Code.STORAGE_UNAVAILABLE],
 }
+STATUS: Final = {code: status for status, codes in _BY_STATUS.items() for code in codes}
 CLIENT_GONE: Final = 499
 
 

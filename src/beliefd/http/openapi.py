@@ -35,30 +35,28 @@ ETAG: Final[Json] = {
     "description": "The event id of the session's head; send it back as If-Match or If-None-Match",
     "schema": TEXT,
 }
-IF_MATCH: Final[Json] = {
-    "name": "If-Match",
-    "in": "header",
-    "description": "Act only if this event is still the head, otherwise answer `CONFLICT`",
-    "schema": {"type": "string", "pattern": '^(\\*|"[!#-+\\--~]{1,512}")$'},
-}
-IF_NONE_MATCH: Final[Json] = {
-    "name": "If-None-Match",
-    "in": "header",
-    "description": "Answer 304 if the head is still this event",
-    "schema": TEXT,
-}
-IDEMPOTENCY_KEY: Final[Json] = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "description": "A retry with the same key gets the first answer and changes nothing",
-    "schema": {"type": "string", "pattern": KEY_PATTERN, "minLength": 1, "maxLength": 255},
-}
-LAST_EVENT_ID: Final[Json] = {
-    "name": "Last-Event-ID",
-    "in": "header",
-    "description": "The `id` of the last event that arrived; the feed goes on after it",
-    "schema": {"type": "integer", "minimum": 0},
-}
+
+
+def _header(name: str, description: str, schema: Json) -> Json:
+    return {"name": name, "in": "header", "description": description, "schema": schema}
+
+
+IF_MATCH: Final = _header(
+    "If-Match",
+    "Act only if this event is still the head, otherwise answer `CONFLICT`",
+    {"type": "string", "pattern": '^(\\*|"[!#-+\\--~]{1,512}")$'},
+)
+IF_NONE_MATCH: Final = _header("If-None-Match", "Answer 304 if the head is still this event", TEXT)
+IDEMPOTENCY_KEY: Final = _header(
+    "Idempotency-Key",
+    "A retry with the same key gets the first answer and changes nothing",
+    {"type": "string", "pattern": KEY_PATTERN, "minLength": 1, "maxLength": 255},
+)
+LAST_EVENT_ID: Final = _header(
+    "Last-Event-ID",
+    "The `id` of the last event that arrived; the feed goes on after it",
+    {"type": "integer", "minimum": 0},
+)
 
 
 @cache

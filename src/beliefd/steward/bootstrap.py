@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
-from beliefd.steward.dispatch import Handler, handlers_of
+from beliefd.steward.dispatch import Handler, handlers_of, joined
 from beliefd.steward.effects.background import Background
 from beliefd.steward.effects.expiry import Expiry
 from beliefd.steward.effects.runner import Runner
@@ -90,8 +90,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     expiry = Expiry(store, positions, submit, environment)
     tools = ToolCalls(store, positions, submit, registry, in_force, background)
     runs = ExperimentRuns(store, submit, runner, background)
-    handlers = verb_handlers(submit)
-    for vocabulary in (
+    vocabularies = (
         BeliefHandlers(store, positions, steward.declare),
         BatchHandlers(store, submit),
         LedgerHandlers(store, positions, feeds),
@@ -113,8 +112,8 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         KnowledgeHandlers(store, in_force),
         UncertaintyHandlers(store, in_force, judges),
         CalibrationHandlers(store, environment),
-    ):
-        handlers |= handlers_of(vocabulary)
+    )
+    handlers = joined([verb_handlers(submit), *map(handlers_of, vocabularies)])
     return Runtime(steward, handlers, feeds, expiry, runner, judges, background)
 
 

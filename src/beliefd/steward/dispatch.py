@@ -1,7 +1,7 @@
 """From a call to its handler: who may ask, and what an operation heeds."""
 
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from inspect import isfunction
 from typing import Any, Final
 
@@ -23,6 +23,16 @@ def handlers_of(vocabulary: object) -> dict[str, Handler]:
     """The public methods of a vocabulary, each of which is the operation that it is named after."""
     named = vars(type(vocabulary)).items()
     return {name: getattr(vocabulary, name) for name, one in named if isfunction(one) and name[0] != "_"}
+
+
+def joined(vocabularies: Iterable[Mapping[str, Handler]]) -> dict[str, Handler]:
+    """INVARIANT: an operation has one handler; a second one does not silently take the place of the first."""
+    handlers: dict[str, Handler] = {}
+    for vocabulary in vocabularies:
+        if twice := handlers.keys() & vocabulary.keys():
+            raise TypeError(f"more than one handler for {', '.join(sorted(twice))}")
+        handlers |= vocabulary
+    return handlers
 
 
 async def perform(handlers: Mapping[str, Handler], operation: Operation, call: Call) -> Any:

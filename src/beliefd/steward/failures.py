@@ -28,6 +28,11 @@ def too_many_writers() -> BeliefdError:
     return BeliefdError(Code.CONFLICT, "too many writers on this session; try again")
 
 
+def not_found(code: Code, kind: str, name: str, where: str = "") -> BeliefdError:
+    """Nothing of this kind goes by a name that somebody asked for."""
+    return BeliefdError(code, f"no {kind} `{name[:64]}`{where}", {"path": f"{kind}_id"})
+
+
 @contextmanager
 def translating() -> Iterator[None]:
     try:

@@ -13,6 +13,7 @@ from beliefd.ledger.replay import Position, fold
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.projections.graph import NEEDLES, graph_rows
 from beliefd.steward.projections.rebuilding import all_sessions
+from beliefd.steward.write.positions import Positions
 from beliefd.stores.base import SessionRow, Store
 
 EVENTS_PER_WRITE = 500
@@ -66,13 +67,7 @@ async def _known(store: Store, row: SessionRow, cursor: Cursor | None) -> Positi
         raise GraphUnavailable(
             f"the copy has event {cursor.seq} of another ledger `{row.session_id}`; export to a new database"
         )
-    position: Position | None = None
-    async for chunk in store.stream(row.session_id):
-        upto = [entry for entry in chunk if entry.seq <= cursor.seq]
-        position = await offload(is_heavy(upto), fold, upto, position)
-        if len(upto) < len(chunk):
-            break
-    return position
+    return await Positions(store).at(row.session_id, cursor.seq)
 
 
 async def _rest(store: Store, row: SessionRow, position: Position | None) -> AsyncIterator[list[Sealed]]:

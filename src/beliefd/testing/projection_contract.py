@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.speculation.commands import Speculate
 from beliefd.kernel.speculation.state import Alternative
-from beliefd.kernel.values import OntologyBundle, Principal, Role
 from beliefd.knowledge.graph import NodeRow
 from beliefd.ledger.envelope import head_of
 from beliefd.steward.bootstrap import bootstrap
@@ -29,14 +28,8 @@ from beliefd.stores.base import GRAPH, INBOX, HeadMoved, InboxRow, Row, Store
 from beliefd.testing.appends import CREATED, batch, chain, entry, outcomes_of, raises
 from beliefd.testing.graph_contract import GraphContract, graph_of
 from beliefd.testing.promises import promise
+from beliefd.testing.world import AGENT, ONTOLOGY
 
-AGENT = Principal(id="agent://a", role=Role.AGENT)
-ONTOLOGY = OntologyBundle(
-    hypothesis_space_id="s",
-    hypothesis_version="1",
-    causal_graph_ref="graphstore://s",
-    causal_graph_version="1",
-)
 LATER = "2026-01-02T00:00:00.000000Z"
 
 

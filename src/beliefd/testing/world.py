@@ -182,6 +182,3 @@ class World(Embedded):
 
     def _reopened(self, policy: Policy) -> Self:
         return type(self)(self.target, policy, clock=self.clock, **self._ports)
-
-    def __enter__(self) -> Self:
-        return self

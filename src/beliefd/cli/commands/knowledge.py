@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click import option
 
 from beliefd.cli.ledgers import progress
-from beliefd.cli.output import errors_exit, print_json
+from beliefd.cli.options import setting
+from beliefd.cli.output import Reply, replies
 from beliefd.cli.target import need_store, store_options, with_store
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
@@ -29,25 +31,22 @@ def _told() -> Iterator[None]:
         raise BeliefdError(Code.STORAGE_UNAVAILABLE, str(error)) from None
 
 
-@click.group()
-def knowledge() -> None:
-    """Export the graph of propositions and evidence."""
+knowledge = click.Group("knowledge", help="Export the graph of propositions and evidence.")
 
 
-@knowledge.command()
-@click.option(
-    "--to",
-    "address",
-    required=True,
-    metavar="ADDRESS",
-    help="typedb://user@host:port/database; `?tls=off` for a server without TLS.",
+@replies(
+    knowledge,
+    option(
+        "--to",
+        "address",
+        required=True,
+        metavar="ADDRESS",
+        help="typedb://user@host:port/database; `?tls=off` for a server without TLS.",
+    ),
+    setting("--password", "TYPEDB_PASSWORD", "Better in the environment than here."),
+    store_options,
 )
-@click.option(
-    "--password", envvar="TYPEDB_PASSWORD", show_envvar=True, help="Better in the environment than here."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-@store_options
-def export(address: str, password: str | None, as_json: bool, data: Path, store: str | None) -> None:
+def export(address: str, password: str | None, data: Path, store: str | None) -> Reply:
     """Bring a TypeDB database up to the heads of all ledgers; interrupted, it goes on where it was."""
     import asyncio
 
@@ -64,7 +63,7 @@ def export(address: str, password: str | None, as_json: bool, data: Path, store:
         finally:
             graph.close()
 
-    with errors_exit(as_json), _told():
+    with _told():
         name = need_store(data, store)
         try:
             place = parse_address(address)
@@ -74,7 +73,5 @@ def export(address: str, password: str | None, as_json: bool, data: Path, store:
         if not secret:
             raise invalid("a password is needed: set TYPEDB_PASSWORD", "--password")
         answer = with_store(name, work)
-    if as_json:
-        print_json(answer)
-    else:
-        click.echo(f"{answer.sessions} ledgers looked at, {answer.events} new events exported")
+    told = f"{answer.sessions} ledgers looked at, {answer.events} new events exported"
+    return Reply(answer, told)

@@ -3,14 +3,16 @@
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
+from click import argument, option
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from beliefd.cli.ledgers import progress
-from beliefd.cli.output import Exit, complain, errors_exit, print_json, visible
+from beliefd.cli.options import together
+from beliefd.cli.output import Exit, Reply, replies, visible
 from beliefd.cli.target import need_store, store_options, with_store
 from beliefd.kernel.errors import invalid
 
@@ -19,91 +21,77 @@ if TYPE_CHECKING:
     from beliefd.steward.projections.rebuilding import Difference, Progress
     from beliefd.stores.base import Store
 
-F = TypeVar("F", bound=Callable[..., Any])
 NAMED = 20
 """Rows that are told one by one; JSON has them all."""
+ROWS = together(
+    argument("name", metavar="[NAME]", required=False),
+    option("--session", "session_id", metavar="ID", help="Only the rows of this session."),
+    store_options,
+)
+projection = click.Group(
+    "projection", help="Compare what is derived from the ledgers with them, or build it anew."
+)
 
 
-def _options(command: F) -> F:
-    name = click.argument("name", metavar="[NAME]", required=False)
-    session = click.option("--session", "session_id", metavar="ID", help="Only the rows of this session.")
-    as_json = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-    return name(session(as_json(store_options(command))))
-
-
-@click.group()
-def projection() -> None:
-    """Compare what is derived from the ledgers with them, or build it anew."""
-
-
-@projection.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-def list_(as_json: bool) -> None:
+@replies(projection)
+def list_() -> Reply:
     """Name the projections and say what is in them."""
     from beliefd.steward.projections import PROJECTIONS
 
-    if as_json:
-        print_json({"projections": [{"name": one.name, "about": one.about} for one in PROJECTIONS]})
-        return
-    for one in PROJECTIONS:
-        click.echo(f"{one.name:<8}{one.about}")
+    listed = [{"name": one.name, "about": one.about} for one in PROJECTIONS]
+    return Reply({"projections": listed}, "\n".join(f"{one.name:<8}{one.about}" for one in PROJECTIONS))
 
 
-@projection.command()
-@_options
-def check(name: str | None, session_id: str | None, as_json: bool, data: Path, store: str | None) -> None:
+@replies(projection, ROWS)
+def check(name: str | None, session_id: str | None, data: Path, store: str | None) -> Reply:
     """Fold all ledgers again, and name every row that is otherwise. Exits with 5 if there is one."""
     from beliefd.steward.projections import rebuilding
 
     found: list[Difference] = []
-    with errors_exit(as_json):
-        projections = _projections(name)
+    projections = _projections(name)
 
-        async def look(opened: "Store", one: str, report: "Progress") -> None:
-            found.extend(await rebuilding.differences(opened, one, projections, report))
+    async def look(opened: "Store", one: str, report: "Progress") -> None:
+        found.extend(await rebuilding.differences(opened, one, projections, report))
 
-        async def look_beside(opened: "Store") -> None:
-            found.extend(await rebuilding.stray_differences(opened, projections))
+    async def look_beside(opened: "Store") -> None:
+        found.extend(await rebuilding.stray_differences(opened, projections))
 
-        walked = _walk(need_store(data, store), session_id, "comparing", look, look_beside)
+    walked = _walk(need_store(data, store), session_id, "comparing", look, look_beside)
     ok = not (found or walked.broken)
-    if as_json:
-        print_json({"ok": ok, **asdict(walked), "differences": found})
-    else:
-        walked.complain()
-        for line in _lines(found):
-            click.echo(visible(line))
-        verdict = f"{len(found)} rows otherwise; `beliefd projection rebuild` mends them"
-        click.echo(f"{walked.sessions} ledgers folded: {verdict if found else 'all rows are as they say'}")
-    sys.exit(Exit.ALLOWED if ok else Exit.LEDGER_BROKEN)
+    verdict = f"{len(found)} rows otherwise; `beliefd projection rebuild` mends them"
+    folded = f"{walked.sessions} ledgers folded: {verdict if found else 'all rows are as they say'}"
+    return Reply(
+        {"ok": ok, **asdict(walked), "differences": found},
+        "\n".join([*map(visible, _lines(found)), folded]),
+        Exit.ALLOWED if ok else Exit.LEDGER_BROKEN,
+        walked.complaints,
+    )
 
 
-@projection.command()
-@_options
-def rebuild(name: str | None, session_id: str | None, as_json: bool, data: Path, store: str | None) -> None:
+@replies(projection, ROWS)
+def rebuild(name: str | None, session_id: str | None, data: Path, store: str | None) -> Reply:
     """Fold all ledgers again, and replace the rows that are otherwise. Servers may go on meanwhile."""
     from beliefd.steward.projections import rebuilding
 
-    with errors_exit(as_json):
-        projections = _projections(name)
-        changed = {one.name: 0 for one in projections}
+    projections = _projections(name)
+    changed = {one.name: 0 for one in projections}
 
-        async def mend(opened: "Store", one: str, report: "Progress") -> None:
-            for known in await rebuilding.rebuild(opened, one, projections, report):
-                changed[known] += 1
+    async def mend(opened: "Store", one: str, report: "Progress") -> None:
+        for known in await rebuilding.rebuild(opened, one, projections, report):
+            changed[known] += 1
 
-        async def mend_beside(opened: "Store") -> None:
-            for known in await rebuilding.remove_strays(opened, projections):
-                changed[known] += 1
+    async def mend_beside(opened: "Store") -> None:
+        for known in await rebuilding.remove_strays(opened, projections):
+            changed[known] += 1
 
-        walked = _walk(need_store(data, store), session_id, "folding", mend, mend_beside)
-    if as_json:
-        print_json({**asdict(walked), "changed": changed})
-    else:
-        walked.complain()
-        told = ", ".join(f"the {known} of {count}" for known, count in changed.items())
-        click.echo(f"{walked.sessions} ledgers folded, replaced: {told}")
-    sys.exit(Exit.LEDGER_BROKEN if walked.broken else Exit.ALLOWED)
+    walked = _walk(need_store(data, store), session_id, "folding", mend, mend_beside)
+    told = ", ".join(f"the {known} of {count}" for known, count in changed.items())
+    return Reply(
+        {**asdict(walked), "changed": changed},
+        f"{walked.sessions} ledgers folded, replaced: {told}",
+        Exit.LEDGER_BROKEN if walked.broken else Exit.ALLOWED,
+        walked.complaints,
+    )
 
 
 def _projections(name: str | None) -> "tuple[Projection, ...]":
@@ -122,9 +110,10 @@ class _Walked(Struct):
     sessions: int
     broken: dict[str, str]
 
-    def complain(self) -> None:
-        for session_id, reason in self.broken.items():
-            complain(f"session {session_id}: nothing can be derived from its ledger: {reason}")
+    @property
+    def complaints(self) -> list[str]:
+        underivable = "nothing can be derived from its ledger"
+        return [f"session {name}: {underivable}: {reason}" for name, reason in self.broken.items()]
 
 
 def _walk(

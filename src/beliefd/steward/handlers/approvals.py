@@ -25,7 +25,9 @@ from beliefd.steward.call import Call
 from beliefd.steward.effects.expiry import Expiry
 from beliefd.steward.effects.tools import ToolCalls
 from beliefd.steward.entries import entry_of
+from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.claims import snake_body
+from beliefd.steward.handlers.shared import cut, view_of
 from beliefd.steward.handlers.substrate import candidate_answer
 from beliefd.steward.projections.inbox import DONE, RUNNING
 from beliefd.steward.write.positions import Positions
@@ -46,13 +48,14 @@ class ApprovalHandlers(Struct, frozen=True):
         cursor, limit = call.query["cursor"], call.query["limit"]
         await self.expiry.expire_due()
         rows = await self.store.inbox(call.query["status"], cursor, limit + 1)
+        shown, after = cut(rows, limit, lambda row: row.approval_id)
         cards = []
-        for row in rows[:limit]:
+        for row in shown:
             position = await self.positions.existing(row.session_id)
             # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
             if position.session.approvals.by_id[row.approval_id].status == row.status:
                 cards.append(await self._card(position, row.approval_id))
-        return Inbox(approvals=cards, next=rows[limit - 1].approval_id if len(rows) > limit else None)
+        return Inbox(approvals=cards, next=after)
 
     async def show_approval(self, call: Call) -> ApprovalCard:
         await self.expiry.expire_due()  # whoever waits for a decision must not wait past its time
@@ -110,36 +113,24 @@ class ApprovalHandlers(Struct, frozen=True):
         """The session that an approval belongs to."""
         row = await self.store.inbox_row(approval_id)
         if row is None or row.status in (RUNNING, DONE):
-            raise BeliefdError(
-                Code.APPROVAL_NOT_FOUND, f"no approval `{approval_id[:64]}`", {"path": "approval_id"}
-            )
+            raise not_found(Code.APPROVAL_NOT_FOUND, "approval", approval_id)
         return await self.positions.existing(row.session_id)
 
     async def _card(self, position: Position, approval_id: str) -> ApprovalCard:
         session = position.session
         approval: Approval = session.approvals.by_id[approval_id]
-        rule = approval.rule
-        return ApprovalCard(
-            approval_id=approval.approval_id,
+        return view_of(
+            ApprovalCard,
+            approval,
             session_id=session.session_id,
             subject=await self._subject(session.session_id, approval),
-            status=approval.status,
-            gate=approval.gate,
-            tier=approval.tier,
-            reason=approval.reason,
-            content_hash=approval.content_hash,
             gates=list(approval.results),
             proposers=list(approval.proposers),
-            required_approvals=list(required_approvals(rule)),
-            required=rule.required,
+            required_approvals=list(required_approvals(approval.rule)),
+            required=approval.rule.required,
             allowed_decisions=list(approval.allowed),
             approvals=[*approval.earlier, *approval.approvals],
-            decided_by=approval.decided_by,
             on_approval=_on_approval(approval),
-            opened_at=approval.opened_at,
-            expires_at=approval.expires_at,
-            overdue=approval.overdue,
-            successor=approval.successor,
             audit_head_event_id=position.head.event_id,
         )
 

@@ -29,7 +29,7 @@ from beliefd.protocol.operation import Answer
 from beliefd.protocol.operations import BY_NAME, Operation
 from beliefd.protocol.wire import bind, convert, parse_object
 from beliefd.steward.call import Call
-from beliefd.steward.handlers.shared import view_of
+from beliefd.steward.handlers.shared import cut, view_of
 from beliefd.steward.offload import HEAVY_ITEMS, offload
 from beliefd.steward.write.positions import Positions, existing_head
 from beliefd.steward.write.submitting import Submit, raise_if_refused
@@ -72,7 +72,7 @@ class BeliefHandlers(Struct, frozen=True):
     async def list_sessions(self, call: Call) -> SessionPage:
         cursor, limit = call.query["cursor"], call.query["limit"]
         rows = await self.store.sessions(cursor, limit + 1)
-        shown = rows[:limit]
+        shown, after = cut(rows, limit, lambda row: row.session_id)
         snapshots: list[BeliefSnapshot] = []
         broken: list[BrokenLedger] = []
         for row in shown:
@@ -82,8 +82,7 @@ class BeliefHandlers(Struct, frozen=True):
                 broken.append(view_of(BrokenLedger, error, session_id=row.session_id))
             else:
                 snapshots.append(snapshot_of(position.session, position.head, limit=100))
-        following = shown[-1].session_id if len(rows) > limit else None
-        return SessionPage(sessions=snapshots, next=following, broken=broken)
+        return SessionPage(sessions=snapshots, next=after, broken=broken)
 
     async def query_belief(self, call: Call) -> BeliefSnapshot:
         position = await self.positions.existing(call.session_id)

@@ -16,7 +16,7 @@ from beliefd.kernel.claims.events import BundleGated, Gated
 from beliefd.kernel.claims.gates import caveats, run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
 from beliefd.kernel.claims.measured import as_measured
-from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.facts import Facts
 from beliefd.ledger.replay import Position
 from beliefd.protocol.claims import BundlePage, JudgedBundle, StoredContent, SubmittedBundle, judged
@@ -26,6 +26,8 @@ from beliefd.steward.entries import entry_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.facts.measuring import with_standings
+from beliefd.steward.failures import not_found
+from beliefd.steward.handlers.shared import page
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -83,10 +85,8 @@ class ClaimHandlers(Struct, frozen=True):
 
     async def list_claims(self, call: Call) -> BundlePage:
         position = await self.positions.existing(call.session_id)
-        cursor, limit = call.query["cursor"], call.query["limit"]
-        names = sorted(name for name in position.session.claims.bundles if cursor is None or name > cursor)
-        shown = [await self._bundle(position, name) for name in names[:limit]]
-        return BundlePage(claims=shown, next=names[limit - 1] if len(names) > limit else None)
+        names, after = page(position.session.claims.bundles, call, str)
+        return BundlePage(claims=[await self._bundle(position, name) for name in names], next=after)
 
     async def show_claims(self, call: Call) -> JudgedBundle:
         position = await self.positions.existing(call.session_id)
@@ -103,7 +103,7 @@ class ClaimHandlers(Struct, frozen=True):
         """A bundle as the event that last judged it holds it."""
         state = position.session.claims.bundles.get(bundle_id)
         if state is None:
-            raise BeliefdError(Code.BUNDLE_NOT_FOUND, f"no bundle `{bundle_id[:64]}`", {"path": "bundle_id"})
+            raise not_found(Code.BUNDLE_NOT_FOUND, "bundle", bundle_id)
         judgement = await self._judgement(position.session.session_id, state.event_id, bundle_id)
         approval = position.session.approvals.by_id.get(state.approval_id) if state.approval_id else None
         answer = judged(judgement, state.event_id)

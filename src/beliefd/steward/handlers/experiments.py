@@ -33,6 +33,7 @@ from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.effects.runs import ExperimentRuns, frozen_plan, need_source
 from beliefd.steward.entries import entry_of
+from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, page, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
@@ -162,8 +163,7 @@ def _designed(asked: DesignRequest) -> ExperimentSpec:
 def _existing(session: Session, experiment_id: str) -> Experiment:
     found = session.experiments.by_id.get(experiment_id)
     if found is None:
-        text = f"no experiment `{experiment_id[:64]}` in this session"
-        raise BeliefdError(Code.EXPERIMENT_NOT_FOUND, text, {"path": "experiment_id"})
+        raise not_found(Code.EXPERIMENT_NOT_FOUND, "experiment", experiment_id, " in this session")
     return found
 
 

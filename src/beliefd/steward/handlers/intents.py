@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.events import IntentStaged
@@ -16,6 +16,7 @@ from beliefd.kernel.speculation.state import SpeculativeClaim
 from beliefd.protocol.intents import IntentPage, IntentRequest, IntentView, intent_view
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
+from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, page
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -65,8 +66,7 @@ class IntentHandlers(Struct, frozen=True):
         noted = session.speculation.ideas.get(name)
         if isinstance(noted, SpeculativeClaim):
             return _speculative_intent(noted)
-        text = f"no intent `{name[:64]}` in this session"
-        raise BeliefdError(Code.INTENT_NOT_FOUND, text, {"path": "intent_id"})
+        raise not_found(Code.INTENT_NOT_FOUND, "intent", name, " in this session")
 
 
 def _speculative_intent(claim: SpeculativeClaim, event_id: str | None = None) -> IntentView:

@@ -29,7 +29,7 @@ from beliefd.protocol.knowledge import (
     WhyStep,
 )
 from beliefd.steward.call import Call
-from beliefd.steward.handlers.shared import view_of
+from beliefd.steward.handlers.shared import cut, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.stores.base import Store
 
@@ -62,8 +62,8 @@ class KnowledgeHandlers(Struct, frozen=True):
             cursor = ids[-1]
             if len(ids) <= limit:
                 break
-        page = shown[:limit]
-        return PropositionPage(propositions=page, next=page[-1].claim_id if len(shown) > limit else None)
+        page, after = cut(shown, limit, lambda row: row.claim_id)
+        return PropositionPage(propositions=page, next=after)
 
     async def show_proposition(self, call: Call) -> PropositionView:
         claim_id = call.path["claim_id"]
@@ -112,11 +112,9 @@ class KnowledgeHandlers(Struct, frozen=True):
                 said = telling.take(entry.delta)
                 if said is not None:
                     steps.append(
-                        WhyStep(
-                            session_id=session_id,
-                            seq=entry.seq,
-                            event_id=entry.event_id,
-                            ts=entry.ts,
+                        view_of(
+                            WhyStep,
+                            entry,
                             actor=entry.actor.id,
                             event=str(entry.delta.__struct_config__.tag),
                             said=said.text,

@@ -34,7 +34,7 @@ from beliefd.protocol.ledger import (
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.feeds import Feeds
-from beliefd.steward.handlers.shared import view_of
+from beliefd.steward.handlers.shared import cut, view_of
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.write.positions import Positions, existing_head, session_not_found
 from beliefd.stores.base import Store
@@ -62,9 +62,8 @@ class LedgerHandlers(Struct, frozen=True):
             # Returning everything here would make a typing error look like a full history.
             raise invalid(f"no event `{since[:64]}` in this session", "since_event_id")
         entries = await self.store.entries(call.session_id, after, limit + 1)
-        shown = entries[:limit]
-        more = len(entries) > limit
-        return RawAuditPage([Raw(entry.wire) for entry in shown], shown[-1].event_id if more else None)
+        shown, following = cut(entries, limit, lambda entry: entry.event_id)
+        return RawAuditPage([Raw(entry.wire) for entry in shown], following)
 
     async def verify(self, call: Call) -> Verified:
         return await verify_session(self.store, call.session_id)

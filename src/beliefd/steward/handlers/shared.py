@@ -33,7 +33,7 @@ def page(
     claim: Callable[[T], str] = lambda one: str(getattr(one, "claim_id")),  # noqa: B009
 ) -> tuple[list[T], str | None]:
     """The asked-for page of items, by name, and the cursor of the next one."""
-    cursor, limit, wanted = call.query["cursor"], call.query["limit"], call.query["claim_id"]
+    cursor, wanted = call.query["cursor"], call.query.get("claim_id")
     found = sorted(
         (
             one
@@ -42,6 +42,11 @@ def page(
         ),
         key=name,
     )
+    return cut(found, call.query["limit"], name)
+
+
+def cut(found: list[T], limit: int, name: Callable[[T], str]) -> tuple[list[T], str | None]:
+    """The first so many, and the name of the last of them if there are more."""
     return found[:limit], name(found[limit - 1]) if len(found) > limit else None
 
 

@@ -1,7 +1,6 @@
 """Handlers of speculation: ideas about a claim."""
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from beliefd.kernel.speculation.commands import Speculate
 from beliefd.kernel.speculation.events import Speculated
@@ -15,7 +14,7 @@ from beliefd.protocol.speculation import (
 )
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.handlers.shared import as_recorded, page
+from beliefd.steward.handlers.shared import as_recorded, page, view_of
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 
@@ -55,4 +54,4 @@ class SpeculationHandlers(Struct, frozen=True):
 
 
 def _hypothesis(one: SpeculativeHypothesis) -> HypothesisView:
-    return HypothesisView(**asdict(one))
+    return view_of(HypothesisView, one)

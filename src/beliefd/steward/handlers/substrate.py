@@ -6,7 +6,7 @@ import secrets
 import msgspec
 from msgspec import Struct
 
-from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
@@ -44,6 +44,7 @@ from beliefd.steward.call import Call
 from beliefd.steward.effects.tools import ToolCalls, call_id_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, presented
+from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
@@ -66,12 +67,10 @@ class StateHandlers(Struct, frozen=True):
         if (at := call.query["at"]) is not None and at != position.session.substrate.state_snapshot_id:
             position = await self._at_snapshot(position, at)
             policy, policy_hash = await self._policy_at(position)
-        session = position.session
-        return StateAnswer(
-            state_snapshot_id=session.substrate.state_snapshot_id,
-            state_version=session.substrate.state_version,
-            f_sparse={**policy.constraints, **dict(session.substrate.symbolic_state)},
-            mode=session.substrate.mode,
+        return view_of(
+            StateAnswer,
+            position.session.substrate,
+            f_sparse={**policy.constraints, **dict(position.session.substrate.symbolic_state)},
             seq=position.head.seq,
             policy_hash=policy_hash,
         )
@@ -136,10 +135,10 @@ class ProposalHandlers(Struct, frozen=True):
             call, self.submit, call.session_id, command, Arbitrated, tuple(proofs)
         )
         recorded = await self.tools.run_scheduled_calls(outcome, event.results)
-        return ProposalAnswer(
-            state_snapshot_id=outcome.session.substrate.state_snapshot_id,
+        return view_of(
+            ProposalAnswer,
+            outcome.session.substrate,
             results=list(map(candidate_answer, event.results, recorded)),
-            mode=outcome.session.substrate.mode,
             audit_event_id=outcome.head.event_id,
         )
 
@@ -150,10 +149,9 @@ class ProposalHandlers(Struct, frozen=True):
 def candidate_answer(result: CandidateResult, recorded: OutcomeRecorded | None) -> CandidateAnswer:
     """A verdict in the words of the protocol, with what is recorded of its call."""
     call_id = call_id_of(result)
-    return CandidateAnswer(
-        verdict=result.verdict,
-        reason_code=result.reason_code,
-        on_fail=result.on_fail,
+    return view_of(
+        CandidateAnswer,
+        result,
         reasons=list(result.reasons),
         result=None if recorded is None else recorded.result,
         status=None if call_id is None else ("scheduled" if recorded is None else recorded.call.status),
@@ -210,14 +208,14 @@ class CapabilityHandlers(Struct, frozen=True):
         session = (await self.positions.existing(call.session_id)).session
         capability = session.substrate.capabilities.get(call.path["capability_id"])
         if capability is None:
-            raise _no_capability(call.path["capability_id"])
+            raise not_found(Code.NOT_FOUND, "capability", call.path["capability_id"])
         return _capability(f"{call.session_id}/{capability.capability_id}", capability)
 
     async def revoke_capability(self, call: Call) -> CapabilityView:
         """Named as `<session>/<capability>`, the way it was issued."""
         session_id, slash, capability_id = call.path["capability_id"].partition("/")
         if not slash:
-            raise _no_capability(session_id)
+            raise not_found(Code.NOT_FOUND, "capability", session_id)
         command = RevokeCapability(capability_id=capability_id)
         _, event = await submit_for(call, self.submit, session_id, command, CapabilityRevoked)
         return _capability(call.path["capability_id"], event.capability)
@@ -225,10 +223,6 @@ class CapabilityHandlers(Struct, frozen=True):
 
 def _capability(name: str, capability: Capability) -> CapabilityView:
     return view_of(CapabilityView, capability, capability_id=name, session_id=name.partition("/")[0])
-
-
-def _no_capability(name: str) -> BeliefdError:
-    return BeliefdError(Code.NOT_FOUND, f"no capability `{name[:64]}`", {"path": "capability_id"})
 
 
 class MemoryHandlers(Struct, frozen=True):
@@ -258,11 +252,5 @@ class MemoryHandlers(Struct, frozen=True):
 
 def _memory(state: MemoryState, now: str) -> MemoryView:
     review_at = state.entry.review_at
-    return MemoryView(
-        entry=state.entry,
-        confirmed=state.confirmed,
-        remembered_at=state.remembered_at,
-        expires_at=state.expires_at,
-        review_due=state.entry.conflict_state != "none"
-        or (review_at is not None and seconds(review_at) <= seconds(now)),
-    )
+    is_over = review_at is not None and seconds(review_at) <= seconds(now)
+    return view_of(MemoryView, state, review_due=is_over or state.entry.conflict_state != "none")

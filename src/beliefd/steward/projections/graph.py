@@ -1,7 +1,7 @@
 """The graph: a projection of all ledgers on propositions, their evidence, and what ties them together."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -118,39 +118,29 @@ def _session_rows(session: Session) -> GraphRows:
     )
 
 
-class _Shown(Struct, frozen=True):
-    kind: str
-    id: str
-    claim_id: str
-    status: str
-
-
-def _shown(session: Session, one: Artifact) -> _Shown:
-    """What a node is found by."""
+def _found_by(session: Session, one: Artifact) -> tuple[str, str, str, str]:
+    """Kind, id, claim and status of a node."""
     if isinstance(one, Proposition):
         shown = say.QUARANTINED if one.quarantined else one.status
-        return _Shown(say.PROPOSITION, one.claim_id, one.claim_id, shown)
+        return (say.PROPOSITION, one.claim_id, one.claim_id, shown)
     if isinstance(one, Experiment):
         status = "designed" if one.run_id is None else "run"
-        return _Shown(say.EXPERIMENT, one.experiment_id, one.claim_id, status)
+        return (say.EXPERIMENT, one.experiment_id, one.claim_id, status)
     if isinstance(one, Run):
         claim_id = session.experiments.by_id[one.experiment_id].claim_id
-        return _Shown(say.RUN, one.run_id, claim_id, one.status)
+        return (say.RUN, one.run_id, claim_id, one.status)
     if isinstance(one, Evidence):
-        return _Shown(one.kind, one.evidence_id, one.claim_id, one.role or UNLINKED)
+        return (one.kind, one.evidence_id, one.claim_id, one.role or UNLINKED)
     if isinstance(one, Intent):
-        return _Shown(say.INTENT, one.intent_id, one.change.claim_id, one.state)
+        return (say.INTENT, one.intent_id, one.change.claim_id, one.state)
     if isinstance(one, SpeculativeHypothesis):
-        return _Shown(say.SPECULATIVE_HYPOTHESIS, one.hypothesis_id, one.claim_id, SPECULATIVE)
-    return _Shown(say.SPECULATIVE_CLAIM, one.intent_id, one.claim_id, SPECULATIVE)
+        return (say.SPECULATIVE_HYPOTHESIS, one.hypothesis_id, one.claim_id, SPECULATIVE)
+    return (say.SPECULATIVE_CLAIM, one.intent_id, one.claim_id, SPECULATIVE)
 
 
 def _node(session: Session, one: Artifact) -> NodeRow:
-    shown = _shown(session, one)
-    document: dict[str, Any] = msgspec.to_builtins(one)
-    return NodeRow(
-        shown.kind, session.session_id, shown.id, shown.claim_id, shown.status, canonical(document)
-    )
+    kind, name, claim_id, status = _found_by(session, one)
+    return NodeRow(kind, session.session_id, name, claim_id, status, canonical(msgspec.to_builtins(one)))
 
 
 def _links(session: Session, one: Artifact) -> Iterable[LinkRow]:

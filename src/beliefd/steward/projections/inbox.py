@@ -88,22 +88,14 @@ def _row(session: Session, approval: Approval) -> InboxRow:
 
 
 def _call_row(session: Session, call: ToolCall) -> InboxRow:
-    running = call.status == "scheduled" and not session.beliefs.terminated
-    return InboxRow(
-        approval_id=call.call_id,
-        session_id=session.session_id,
-        status=RUNNING if running else DONE,
-        opened_at=call.scheduled_at,
-        expires_at=call.deadline if running else None,
-    )
+    return _work_row(session, call.call_id, call.status == "scheduled", call.scheduled_at, call.deadline)
 
 
 def _run_row(session: Session, run: Run) -> InboxRow:
-    running = run.status == "running" and not session.beliefs.terminated
-    return InboxRow(
-        approval_id=run.run_id,
-        session_id=session.session_id,
-        status=RUNNING if running else DONE,
-        opened_at=run.started_at,
-        expires_at=run.deadline if running else None,
-    )
+    return _work_row(session, run.run_id, run.status == "running", run.started_at, run.deadline)
+
+
+def _work_row(session: Session, name: str, unfinished: bool, since: str, deadline: str) -> InboxRow:
+    if unfinished and not session.beliefs.terminated:
+        return InboxRow(name, session.session_id, RUNNING, since, deadline)
+    return InboxRow(name, session.session_id, DONE, since, None)

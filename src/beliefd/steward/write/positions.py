@@ -16,6 +16,7 @@ from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import LedgerBroken, Sealed, declaration, head_of, read
 from beliefd.ledger.replay import Folding, Position, fold
 from beliefd.ledger.state_hash import SURVIVORS_HASH, state_document, state_of
+from beliefd.steward.failures import not_found
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.stores.base import SavedState, Store
 
@@ -164,4 +165,4 @@ async def existing_head(store: Store, session_id: str) -> Head:
 
 
 def session_not_found(session_id: str) -> BeliefdError:
-    return BeliefdError(Code.SESSION_NOT_FOUND, f"no session `{session_id[:64]}`", {"path": "session_id"})
+    return not_found(Code.SESSION_NOT_FOUND, "session", session_id)

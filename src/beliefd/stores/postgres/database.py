@@ -1,11 +1,13 @@
 """A PostgreSQL database as the parts of the store use it: one statement, one round trip."""
 
 import contextlib
+from collections.abc import Collection
 from typing import Any, Final
 
 import asyncpg
 
 from beliefd.stores.base import StorageUnavailable
+from beliefd.stores.sql.database import Database
 
 COMMAND_SECONDS: Final = 60.0
 FAILURES: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
@@ -18,8 +20,10 @@ _CONNECTION_LOST: Final = (
 )
 
 
-class Database:
-    """What all parts of the store have in common."""
+class PostgresDatabase(Database):
+    """Answers what all parts of the store ask."""
+
+    AMONG = "= ANY($1::text[])"
 
     def __init__(self, pool: Any) -> None:
         self._pool = pool
@@ -44,10 +48,6 @@ class Database:
             with contextlib.suppress(*FAILURES):  # a connection that cannot be given back is dropped
                 await self._pool.release(connection)
 
-    async def _one(self, statement: str, *values: object) -> Any:
-        rows = await self._all(statement, *values)
-        return rows[0] if rows else None
-
     async def _all(self, statement: str, *values: object) -> list[Any]:
         try:
             try:
@@ -62,6 +62,9 @@ class Database:
             return []  # text that PostgreSQL cannot hold (NUL, lone surrogates) names nothing that is here
         except FAILURES as error:
             raise StorageUnavailable(words(error)) from None
+
+    def _list(self, texts: Collection[str]) -> list[str]:
+        return list(texts)
 
     async def _fetch(self, statement: str, values: tuple[object, ...]) -> list[Any]:
         async with self._pool.acquire(timeout=COMMAND_SECONDS) as connection:

@@ -1,6 +1,6 @@
 """Rows of projections in PostgreSQL, whichever projection they belong to."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import asyncpg
@@ -8,8 +8,9 @@ import asyncpg
 from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRefused
 from beliefd.stores.base import HeadMoved, Row, StorageUnavailable
-from beliefd.stores.postgres.database import COMMAND_SECONDS, FAILURES, Database, words
-from beliefd.stores.tables import TABLES
+from beliefd.stores.postgres.database import COMMAND_SECONDS, FAILURES, PostgresDatabase, words
+from beliefd.stores.sql.projections import Projections, rows_of
+from beliefd.stores.sql.tables import TABLES
 
 
 def put_rows(name: str, first: int, source: str = "") -> tuple[str, int]:
@@ -37,11 +38,8 @@ def row_parameters(name: str, rows: Collection[Row]) -> list[object]:
     return parameters
 
 
-class Projections(Database):
-    """That part of the store."""
-
-    async def projected(self, name: str, session_id: str) -> set[Row]:
-        return await _rows(self._all, name, session_id)
+class PostgresProjections(PostgresDatabase, Projections):
+    """That part of the store, with what replaces rows."""
 
     async def replace_projection(
         self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
@@ -62,13 +60,6 @@ class Projections(Database):
         except FAILURES as error:
             raise StorageUnavailable(words(error)) from None
 
-    async def strays(self, name: str) -> list[str]:
-        found: set[str] = set()
-        for table in TABLES[name]:
-            statement = f"SELECT session_id FROM {table.name} EXCEPT SELECT session_id FROM sessions"  # noqa: S608
-            found |= {session_id for (session_id,) in await self._all(statement)}
-        return sorted(found)
-
 
 async def _replaced(
     connection: Any, session_id: str, expected: Head | None, name: str, rows: set[Row]
@@ -78,18 +69,10 @@ async def _replaced(
     )
     if (head and tuple(head)) != (expected and (expected.seq, expected.hash)):
         raise HeadMoved(session_id)
-    if await _rows(connection.fetch, name, session_id) == rows:
+    if await rows_of(connection.fetch, name, session_id) == rows:
         return False
     for table in reversed(TABLES[name]):
-        await connection.execute(f"DELETE FROM {table.name} WHERE session_id = $1", session_id)  # noqa: S608
+        await connection.execute(table.delete_session, session_id)
     parts, _ = put_rows(name, 1)
     await connection.execute(f"WITH nothing AS (SELECT){parts} SELECT 1", *row_parameters(name, rows))
     return True
-
-
-async def _rows(ask: Callable[..., Awaitable[list[Any]]], name: str, session_id: str) -> set[Row]:
-    found: set[Row] = set()
-    for table in TABLES[name]:
-        statement = f"SELECT {table.listed} FROM {table.name} WHERE session_id = $1"  # noqa: S608
-        found |= {table.row(cells) for cells in await ask(statement, session_id)}
-    return found

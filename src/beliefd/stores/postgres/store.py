@@ -4,34 +4,25 @@ Each method is one statement and one round trip; how an append is one, too, is i
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any, Final
 
 import asyncpg
 
-from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRefused
 from beliefd.ledger.envelope import Sealed
-from beliefd.stores.base import (
-    Append,
-    HeadMoved,
-    Listener,
-    SavedState,
-    SessionRow,
-    StorageUnavailable,
-    UsedKey,
-)
+from beliefd.stores.base import Append, HeadMoved, Listener, StorageUnavailable
 from beliefd.stores.listeners import Listeners
 from beliefd.stores.postgres.append import append_statement
-from beliefd.stores.postgres.content import Content
 from beliefd.stores.postgres.database import COMMAND_SECONDS, FAILURES, TAKEN, words
 from beliefd.stores.postgres.feed import Feed
-from beliefd.stores.postgres.graph import Graph
-from beliefd.stores.postgres.inbox import Inbox
-from beliefd.stores.postgres.projections import Projections
+from beliefd.stores.postgres.projections import PostgresProjections
 from beliefd.stores.postgres.schema import migrate
+from beliefd.stores.sql.content import Content
+from beliefd.stores.sql.graph import Graph
+from beliefd.stores.sql.inbox import Inbox
+from beliefd.stores.sql.ledgers import Ledgers
 
-CHUNK: Final = 1_000
 CONNECTIONS: Final = 16
 CONNECT_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 2.0
@@ -44,9 +35,10 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
         return ""
 
 
-class PostgresStore(Projections, Graph, Inbox, Content):
+class PostgresStore(PostgresProjections, Ledgers, Graph, Inbox, Content):
     """Open with `await PostgresStore.open(url)`."""
 
+    CHUNK = 1_000
     keeps_order = False  # each append takes the next free connection
 
     def __init__(self, pool: Any, url: str) -> None:
@@ -97,12 +89,6 @@ class PostgresStore(Projections, Graph, Inbox, Content):
 
     # -- reading ---------------------------------------------------------------------------------
 
-    async def head(self, session_id: str) -> Head | None:
-        row = await self._one(
-            "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = $1", session_id
-        )
-        return None if row is None else Head(seq=row[0], event_id=row[1], hash=row[2])
-
     async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
         rows = await self._all(
             "SELECT seq, event_id, record, hash FROM audit_events"
@@ -112,11 +98,6 @@ class PostgresStore(Projections, Graph, Inbox, Content):
             limit,
         )
         return [Sealed(seq, event_id, record.encode(), hash_) for seq, event_id, record, hash_ in rows]
-
-    async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
-        while chunk := await self.entries(session_id, after, CHUNK):
-            yield chunk
-            after = chunk[-1].seq
 
     async def replay(
         self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
@@ -128,48 +109,12 @@ class PostgresStore(Projections, Graph, Inbox, Content):
                 session_id,
                 after,
                 upto,
-                CHUNK,
+                self.CHUNK,
             )
             if not rows:
                 return
             await asyncio.to_thread(take, [record.encode() for (record,) in rows])
             after += len(rows)
-
-    async def seq_of(self, session_id: str, event_id: str) -> int | None:
-        row = await self._one(
-            "SELECT seq FROM audit_events WHERE event_id = $1 AND session_id = $2", event_id, session_id
-        )
-        return None if row is None else int(row[0])
-
-    async def saved_state(self, session_id: str, upto: int | None = None) -> SavedState | None:
-        row = await self._one(
-            "SELECT seq, state FROM snapshots WHERE session_id = $1 AND ($2::bigint IS NULL OR seq <= $2)"
-            " ORDER BY seq DESC LIMIT 1",
-            session_id,
-            upto,
-        )
-        return None if row is None else SavedState(row[0], row[1])
-
-    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
-        rows = await self._all(
-            "SELECT session_id, created_at, head_seq, head_event_id, head_hash FROM sessions"
-            " WHERE session_id > $1 ORDER BY session_id LIMIT $2",
-            after or "",
-            limit,
-        )
-        return [
-            SessionRow(session_id, created_at, Head(seq=seq, event_id=event_id, hash=hash_))
-            for session_id, created_at, seq, event_id, hash_ in rows
-        ]
-
-    async def used_key(self, principal: str, key: str) -> UsedKey | None:
-        row = await self._one(
-            "SELECT principal, key, request_hash, session_id, seq FROM idempotency"
-            " WHERE principal = $1 AND key = $2",
-            principal,
-            key,
-        )
-        return None if row is None else UsedKey(*row)
 
     # -- life ------------------------------------------------------------------------------------
 

@@ -6,15 +6,17 @@ from collections.abc import Callable
 from typing import Final
 
 from beliefd.ledger.envelope import Sealed
+from beliefd.stores.sqlite.database import named
 
-CHUNK: Final = 2_000
 MAPPED_BYTES: Final = 1 << 30
+# A record is hashed and read as the bytes that it is: decoding it would be for nothing.
 ROWS: Final = (
-    "SELECT seq, event_id, record, hash FROM audit_events"
-    " WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+    "SELECT seq, event_id, CAST(record AS blob), hash FROM audit_events"
+    " WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
 )
 RECORDS: Final = (
-    "SELECT record FROM audit_events WHERE session_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+    "SELECT CAST(record AS blob) FROM audit_events"
+    " WHERE session_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4"
 )
 RECORDS_CHUNK: Final = 500
 """Few enough to be still in the processor's cache when they are folded."""
@@ -31,13 +33,13 @@ class BulkReader:
 
     def entries(self, session_id: str, after: int, limit: int | None) -> list[Sealed]:
         with self._reading:
-            rows = self._connection.execute(ROWS, (session_id, after, -1 if limit is None else limit))
-            return sealed(rows.fetchall())
+            values = named((session_id, after, -1 if limit is None else limit))
+            return [Sealed(*row) for row in self._connection.execute(ROWS, values)]
 
     def replay(self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]) -> None:
         while after < upto:
             with self._reading:
-                rows = self._connection.execute(RECORDS, (session_id, after, upto, RECORDS_CHUNK))
+                rows = self._connection.execute(RECORDS, named((session_id, after, upto, RECORDS_CHUNK)))
                 records = [record for (record,) in rows]
             if not records:
                 return
@@ -47,7 +49,3 @@ class BulkReader:
     def close(self) -> None:
         with self._reading:
             self._connection.close()
-
-
-def sealed(rows: list[tuple[int, bytes, bytes, bytes]]) -> list[Sealed]:
-    return [Sealed(seq, event_id.decode(), record, hash_.decode()) for seq, event_id, record, hash_ in rows]

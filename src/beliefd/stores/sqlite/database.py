@@ -1,13 +1,16 @@
 """A SQLite file as the parts of the store use it: short reads here, rare writes beside the ledger."""
 
+import asyncio
 import contextlib
+import json
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from beliefd.stores.base import StorageUnavailable
+from beliefd.stores.sql.database import Database
 from beliefd.stores.sqlite.file import OpenedFiles
 
 BUSY_MS: Final = 30_000
@@ -17,8 +20,10 @@ LOG_BYTES: Final = 4 * 1024 * 1024
 T = TypeVar("T")
 
 
-class Database:
-    """What all parts of the store have in common."""
+class SqliteDatabase(Database):
+    """Answers what all parts of the store ask."""
+
+    AMONG = "IN (SELECT value FROM json_each($1))"
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -26,21 +31,23 @@ class Database:
         self._reading = threading.Lock()
         self._files = OpenedFiles(path)
 
-    def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
-        rows = self._all(statement, *values)
-        return rows[0] if rows else None
-
-    def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    async def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         try:
             with self._reading:
-                return self._reader.execute(statement, values).fetchall()
+                return self._reader.execute(statement, named(values)).fetchall()
         except UnicodeEncodeError:
             return []  # lone surrogates are not text: they name nothing that is here
         except sqlite3.Error as error:
             raise StorageUnavailable(str(error)) from None
 
-    def _execute_alone(self, statement: str, *values: object) -> int:
-        return self._alone(lambda connection: connection.execute(statement, values).rowcount)
+    async def _write(self, statement: str, *values: object) -> Any:
+        rows = await asyncio.to_thread(
+            self._alone, lambda connection: connection.execute(statement, named(values)).fetchall()
+        )
+        return rows[0][0] if rows else None
+
+    def _list(self, texts: Collection[str]) -> str:
+        return json.dumps(list(texts))
 
     def _alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """A rare write outside the ledger, on a connection of its own."""
@@ -52,14 +59,13 @@ class Database:
             raise StorageUnavailable(str(error)) from None
 
 
-def text(cells: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Cells of text columns as SQLite hands them over here, which is as bytes."""
-    return tuple(None if cell is None else cell.decode() for cell in cells)
+def named(values: tuple[object, ...]) -> dict[str, object]:
+    """The values under the names that they have in statements: to SQLite, $1 is a name like any other."""
+    return {str(number): value for number, value in enumerate(values, 1)}
 
 
 def connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000)
-    connection.text_factory = bytes
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")

@@ -154,7 +154,7 @@ class GroupCommit:
         row = self._connection.execute(
             "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = ?", (session_id,)
         ).fetchone()
-        return None if row is None else Head(seq=row[0], event_id=row[1].decode(), hash=row[2].decode())
+        return None if row is None else Head(seq=row[0], event_id=row[1], hash=row[2])
 
     def _keys_taken(self, batch: Append) -> bool:
         return any(

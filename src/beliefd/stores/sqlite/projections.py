@@ -2,14 +2,15 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRefused
 from beliefd.stores.base import HeadMoved, Row
-from beliefd.stores.sqlite.database import Database, text
-from beliefd.stores.tables import TABLES, Table
+from beliefd.stores.sql.projections import Projections
+from beliefd.stores.sql.tables import TABLES, Table
+from beliefd.stores.sqlite.database import SqliteDatabase, named
 
 
 def put_rows(connection: sqlite3.Connection, name: str, rows: Collection[Row]) -> None:
@@ -27,11 +28,8 @@ def _put(table: Table[Any]) -> str:
     return f"INSERT INTO {table.name} ({table.listed}) VALUES ({marks}) {table.on_conflict}"  # noqa: S608
 
 
-class Projections(Database):
-    """That part of the store."""
-
-    async def projected(self, name: str, session_id: str) -> set[Row]:
-        return _rows(self._all, name, session_id)
+class SqliteProjections(SqliteDatabase, Projections):
+    """That part of the store, with what replaces rows."""
 
     async def replace_projection(
         self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
@@ -41,40 +39,22 @@ class Projections(Database):
             self._alone, lambda connection: _replaced(connection, session_id, expected, name, wanted)
         )
 
-    async def strays(self, name: str) -> list[str]:
-        found = {
-            session_id.decode()
-            for table in TABLES[name]
-            for (session_id,) in self._all(
-                f"SELECT session_id FROM {table.name} EXCEPT SELECT session_id FROM sessions"  # noqa: S608
-            )
-        }
-        return sorted(found)
-
 
 def _replaced(
     connection: sqlite3.Connection, session_id: str, expected: Head | None, name: str, rows: set[Row]
 ) -> bool:
-    def ask(statement: str, *values: object) -> list[tuple[Any, ...]]:
-        return connection.execute(statement, values).fetchall()
+    def ask(statement: str) -> list[tuple[Any, ...]]:
+        return connection.execute(statement, named((session_id,))).fetchall()
 
     # INVARIANT: rows and head are compared under the lock that every append takes.
     connection.execute("BEGIN IMMEDIATE")
-    found = ask("SELECT head_seq, head_hash FROM sessions WHERE session_id = ?", session_id)
-    if found != ([] if expected is None else [(expected.seq, expected.hash.encode())]):
+    found = ask("SELECT head_seq, head_hash FROM sessions WHERE session_id = $1")
+    if found != ([] if expected is None else [(expected.seq, expected.hash)]):
         raise HeadMoved(session_id)
-    if _rows(ask, name, session_id) == rows:
+    if rows == {table.row(cells) for table in TABLES[name] for cells in ask(table.select_session)}:
         return False
     for table in reversed(TABLES[name]):
-        ask(f"DELETE FROM {table.name} WHERE session_id = ?", session_id)  # noqa: S608
+        ask(table.delete_session)
     put_rows(connection, name, rows)
     connection.execute("COMMIT")
     return True
-
-
-def _rows(ask: Callable[..., list[tuple[Any, ...]]], name: str, session_id: str) -> set[Row]:
-    return {
-        table.row(text(cells))
-        for table in TABLES[name]
-        for cells in ask(f"SELECT {table.listed} FROM {table.name} WHERE session_id = ?", session_id)  # noqa: S608
-    }

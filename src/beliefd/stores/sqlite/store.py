@@ -11,30 +11,22 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from beliefd.kernel.canonical import MAX_SAFE_INTEGER
-from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import Sealed
-from beliefd.stores.base import (
-    Append,
-    Listener,
-    SavedState,
-    SessionRow,
-    StorageUnavailable,
-    UsedKey,
-)
+from beliefd.stores.base import Append, Listener, StorageUnavailable
 from beliefd.stores.listeners import Listeners
-from beliefd.stores.sqlite.bulk import CHUNK, RECORDS, ROWS, BulkReader, sealed
-from beliefd.stores.sqlite.content import Content
+from beliefd.stores.sql.content import Content
+from beliefd.stores.sql.graph import Graph
+from beliefd.stores.sql.inbox import Inbox
+from beliefd.stores.sql.ledgers import Ledgers
+from beliefd.stores.sqlite.bulk import RECORDS, ROWS, BulkReader
 from beliefd.stores.sqlite.database import connect
 from beliefd.stores.sqlite.file import prepare
-from beliefd.stores.sqlite.graph import Graph
 from beliefd.stores.sqlite.group import GroupCommit, words
-from beliefd.stores.sqlite.inbox import Inbox
-from beliefd.stores.sqlite.projections import Projections
+from beliefd.stores.sqlite.projections import SqliteProjections
 from beliefd.stores.sqlite.schema import migrate
 
 FEW = 256
@@ -47,9 +39,10 @@ POLL_SECONDS = 0.25
 _Job = tuple[Append, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 
-class SqliteStore(Projections, Graph, Inbox, Content):
+class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content):
     """Open with `await SqliteStore.open(path)`."""
 
+    CHUNK = 2_000
     keeps_order = True
 
     def __init__(self, path: Path) -> None:
@@ -150,15 +143,9 @@ class SqliteStore(Projections, Graph, Inbox, Content):
 
     # -- reading ---------------------------------------------------------------------------------
 
-    async def head(self, session_id: str) -> Head | None:
-        row = self._one(
-            "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = ?", session_id
-        )
-        return None if row is None else Head(seq=row[0], event_id=row[1].decode(), hash=row[2].decode())
-
     async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
         if limit is not None and limit <= FEW:
-            return sealed(self._all(ROWS, session_id, after, limit))
+            return [Sealed(*row) for row in await self._all(ROWS, session_id, after, limit)]
         try:
             return await asyncio.to_thread(self._bulk.entries, session_id, after, limit)
         except UnicodeEncodeError:
@@ -166,16 +153,11 @@ class SqliteStore(Projections, Graph, Inbox, Content):
         except sqlite3.Error as error:
             raise StorageUnavailable(str(error)) from None
 
-    async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
-        while chunk := await self.entries(session_id, after, CHUNK):
-            yield chunk
-            after = chunk[-1].seq
-
     async def replay(
         self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
     ) -> None:
         if after > 0 and upto - after <= FEW:
-            if rows := self._all(RECORDS, session_id, after, upto, FEW):
+            if rows := await self._all(RECORDS, session_id, after, upto, FEW):
                 take([record for (record,) in rows])
             return
         try:
@@ -184,42 +166,6 @@ class SqliteStore(Projections, Graph, Inbox, Content):
             return
         except sqlite3.Error as error:
             raise StorageUnavailable(str(error)) from None
-
-    async def seq_of(self, session_id: str, event_id: str) -> int | None:
-        row = self._one(
-            "SELECT seq FROM audit_events WHERE event_id = ? AND session_id = ?", event_id, session_id
-        )
-        return None if row is None else int(row[0])
-
-    async def saved_state(self, session_id: str, upto: int | None = None) -> SavedState | None:
-        row = self._one(
-            "SELECT seq, state FROM snapshots WHERE session_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
-            session_id,
-            MAX_SAFE_INTEGER if upto is None else upto,
-        )
-        return None if row is None else SavedState(row[0], row[1])
-
-    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
-        rows = self._all(
-            "SELECT session_id, created_at, head_seq, head_event_id, head_hash FROM sessions"
-            " WHERE session_id > ? ORDER BY session_id LIMIT ?",
-            after or "",
-            limit,
-        )
-        return [
-            SessionRow(
-                sid.decode(), created.decode(), Head(seq=seq, event_id=event_id.decode(), hash=hash_.decode())
-            )
-            for sid, created, seq, event_id, hash_ in rows
-        ]
-
-    async def used_key(self, principal: str, key: str) -> UsedKey | None:
-        row = self._one(
-            "SELECT request_hash, session_id, seq FROM idempotency WHERE principal = ? AND key = ?",
-            principal,
-            key,
-        )
-        return None if row is None else UsedKey(principal, key, row[0].decode(), row[1].decode(), row[2])
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -231,10 +177,10 @@ class SqliteStore(Projections, Graph, Inbox, Content):
 
     async def _poll(self) -> None:
         """Notice appends of other processes: `data_version` moves when another connection commits."""
-        version: tuple[Any, ...] | None = None
+        version: Sequence[Any] | None = None
         while self._listeners:
             with contextlib.suppress(StorageUnavailable):  # that passes, and then it counts as a change
-                latest = self._one("PRAGMA data_version")
+                latest = await self._one("PRAGMA data_version")
                 if latest != version:
                     version = latest
                     self._listeners.tell("")

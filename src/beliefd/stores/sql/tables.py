@@ -28,6 +28,18 @@ class Table(Struct, Generic[R], frozen=True):
         return ", ".join(self.columns)
 
     @property
+    def select(self) -> str:
+        return f"SELECT {self.listed} FROM {self.name}"  # noqa: S608 - made of constants
+
+    @property
+    def select_session(self) -> str:
+        return f"{self.select} WHERE session_id = $1"
+
+    @property
+    def delete_session(self) -> str:
+        return f"DELETE FROM {self.name} WHERE session_id = $1"  # noqa: S608 - made of constants
+
+    @property
     def on_conflict(self) -> str:
         if not self.key:
             return "ON CONFLICT DO NOTHING"

@@ -1,11 +1,11 @@
-"""The graph in PostgreSQL. Foreign keys say which kind may play which role; Python is not asked."""
+"""The graph in a database. Foreign keys say which kind may play which role; Python is not asked."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from beliefd.knowledge.graph import LinkRow, NodeRow
-from beliefd.stores.postgres.database import Database
-from beliefd.stores.tables import LINKS, NODES
+from beliefd.stores.sql.database import Database
+from beliefd.stores.sql.tables import LINKS, NODES
 
 _IDS: Final = "SELECT DISTINCT id FROM graph_nodes WHERE kind = $1 AND id > $2 ORDER BY id LIMIT $3"
 _IDS_OF_STATUS: Final = (
@@ -26,19 +26,10 @@ class Graph(Database):
         return sorted(found)[:limit]
 
     async def nodes(self, kind: str, claim_ids: Sequence[str], limit: int) -> list[NodeRow]:
-        rows = await self._all(
-            f"SELECT {NODES.listed} FROM graph_nodes WHERE kind = $1 AND claim_id = ANY($2::text[])"  # noqa: S608
-            " ORDER BY claim_id, session_id, id LIMIT $3",
-            kind,
-            list(claim_ids),
-            limit,
-        )
+        where = f"claim_id {self.AMONG} AND kind = $2 ORDER BY claim_id, session_id, id LIMIT $3"
+        rows = await self._all(f"{NODES.select} WHERE {where}", self._list(claim_ids), kind, limit)
         return [NODES.row(row) for row in rows]
 
     async def links(self, relation: str, second_id: str) -> list[LinkRow]:
-        rows = await self._all(
-            f"SELECT {LINKS.listed} FROM graph_links WHERE relation = $1 AND second_id = $2",  # noqa: S608
-            relation,
-            second_id,
-        )
+        rows = await self._all(f"{LINKS.select} WHERE relation = $1 AND second_id = $2", relation, second_id)
         return sorted(LINKS.row(row) for row in rows)

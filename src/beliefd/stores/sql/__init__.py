@@ -1,0 +1,1 @@
+"""What SQLite and PostgreSQL are asked in the same words."""

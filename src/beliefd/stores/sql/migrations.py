@@ -1,0 +1,176 @@
+"""The schema of both databases, as a list of migrations that only ever grows."""
+
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from beliefd.stores.base import StorageUnavailable
+
+
+class Dialect(Struct, frozen=True):
+    """What the databases say differently. An `id` is text that is compared and ordered as bytes."""
+
+    id: str
+    number: str
+    blob: str
+    counted: str
+    without_rowid: str
+    keep_ledgers: str
+    key_snapshots_by_seq: str
+    keep_adoptions: str
+
+
+_SCRIPTS: Final = (
+    """
+    CREATE TABLE sessions (
+        session_id    {id} PRIMARY KEY,
+        created_at    TEXT NOT NULL,
+        head_seq      {number} NOT NULL,
+        head_event_id TEXT NOT NULL,
+        head_hash     TEXT NOT NULL
+    ){without_rowid};
+
+    CREATE TABLE audit_events (
+        session_id {id} NOT NULL,
+        seq        {number} NOT NULL,
+        event_id   {id} NOT NULL,
+        record     TEXT NOT NULL,
+        hash       TEXT NOT NULL,
+        PRIMARY KEY (session_id, seq)
+    );
+    CREATE INDEX audit_events_by_id ON audit_events (event_id);
+
+    {keep_ledgers}
+
+    CREATE TABLE snapshots (
+        session_id {id} PRIMARY KEY,
+        seq        {number} NOT NULL,
+        state      {blob} NOT NULL
+    );
+
+    CREATE TABLE policies (
+        policy_hash {id} PRIMARY KEY,
+        document    {blob} NOT NULL
+    ){without_rowid};
+
+    CREATE TABLE idempotency (
+        principal    {id} NOT NULL,
+        key          {id} NOT NULL,
+        request_hash TEXT NOT NULL,
+        session_id   {id} NOT NULL,
+        seq          {number} NOT NULL,
+        PRIMARY KEY (principal, key)
+    ){without_rowid};
+
+    CREATE TABLE tokens (
+        token_id    {id} PRIMARY KEY,
+        name        TEXT NOT NULL,
+        role        TEXT NOT NULL,
+        tier        TEXT NOT NULL,
+        secret_hash TEXT NOT NULL UNIQUE,
+        created_at  TEXT NOT NULL,
+        revoked_at  TEXT
+    ){without_rowid};
+    """,
+    """
+    CREATE TABLE inbox (
+        approval_id {id} PRIMARY KEY,
+        session_id  {id} NOT NULL,
+        status      TEXT NOT NULL,
+        opened_at   TEXT NOT NULL,
+        expires_at  {id},
+        told        INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX inbox_by_status ON inbox (status, approval_id);
+    CREATE INDEX inbox_by_expiry ON inbox (expires_at) WHERE expires_at IS NOT NULL;
+
+    CREATE TABLE content (
+        sha256 {id} PRIMARY KEY,
+        bytes  {blob} NOT NULL
+    );
+    """,
+    """
+    CREATE TABLE graph_plays (
+        relation {id} NOT NULL,
+        role     {id} NOT NULL,
+        kind     {id} NOT NULL,
+        PRIMARY KEY (relation, role, kind)
+    ){without_rowid};
+
+    CREATE TABLE graph_nodes (
+        kind       {id} NOT NULL,
+        session_id {id} NOT NULL,
+        id         {id} NOT NULL,
+        claim_id   {id} NOT NULL,
+        status     {id} NOT NULL,
+        document   TEXT NOT NULL,
+        PRIMARY KEY (session_id, kind, id)
+    );
+    CREATE INDEX graph_nodes_by_id ON graph_nodes (kind, id);
+    CREATE INDEX graph_nodes_by_status ON graph_nodes (kind, status, id);
+    CREATE INDEX graph_nodes_by_claim ON graph_nodes (kind, claim_id, session_id, id);
+
+    -- The database itself refuses a player that may not play its role, and one that is not there.
+    CREATE TABLE graph_links (
+        relation    {id} NOT NULL,
+        session_id  {id} NOT NULL,
+        first_role  {id} NOT NULL,
+        first_kind  {id} NOT NULL,
+        first_id    {id} NOT NULL,
+        second_role {id} NOT NULL,
+        second_kind {id} NOT NULL,
+        second_id   {id} NOT NULL,
+        PRIMARY KEY (session_id, relation, first_kind, first_id, second_kind, second_id),
+        FOREIGN KEY (relation, first_role, first_kind) REFERENCES graph_plays (relation, role, kind),
+        FOREIGN KEY (relation, second_role, second_kind) REFERENCES graph_plays (relation, role, kind),
+        FOREIGN KEY (session_id, first_kind, first_id) REFERENCES graph_nodes (session_id, kind, id),
+        FOREIGN KEY (session_id, second_kind, second_id) REFERENCES graph_nodes (session_id, kind, id),
+        CHECK (first_role <> second_role)
+    );
+    CREATE INDEX graph_links_by_first ON graph_links (session_id, first_kind, first_id);
+    CREATE INDEX graph_links_by_second ON graph_links (session_id, second_kind, second_id);
+    CREATE INDEX graph_links_by_target ON graph_links (second_id, relation);
+    """,
+    """
+    CREATE TABLE calibrations (
+        name       {id} NOT NULL,
+        version    {number} NOT NULL,
+        sha256     TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        document   {blob} NOT NULL,
+        PRIMARY KEY (name, version)
+    );
+    """,
+    """
+    {key_snapshots_by_seq}
+    """,
+    """
+    CREATE TABLE adoptions (
+        number      {counted},
+        policy_hash TEXT NOT NULL,
+        document    {blob} NOT NULL,
+        adopted_at  TEXT NOT NULL,
+        adopted_by  TEXT NOT NULL
+    );
+    {keep_adoptions}
+    """,
+    """
+    -- What no ledger says stands apart from what can be built anew; the column `told` of `inbox` is history.
+    CREATE TABLE inbox_told (approval_id {id} PRIMARY KEY){without_rowid};
+    INSERT INTO inbox_told SELECT approval_id FROM inbox WHERE told = 1;
+    CREATE INDEX inbox_by_session ON inbox (session_id);
+    """,
+)
+
+
+def migrations(dialect: Dialect) -> tuple[str, ...]:
+    return tuple(script.format(**asdict(dialect)) for script in _SCRIPTS)
+
+
+def refuse_future(version: int, what: str) -> None:
+    if version > len(_SCRIPTS):
+        raise StorageUnavailable(
+            f"the {what} has schema version {version}, this beliefd knows {len(_SCRIPTS)};"
+            " use a newer beliefd"
+        )
