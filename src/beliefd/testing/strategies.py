@@ -1,4 +1,4 @@
-"""Hypothesis strategies for beliefs: universes with awkward ids, commands of every belief verb, policies, JSON.
+"""Hypothesis strategies for beliefs: universes with awkward ids, belief commands, policies, JSON.
 
 For tests of stores, adapters and replays. Needs `hypothesis`, which beliefd itself does not install.
 """

@@ -58,7 +58,6 @@ class ApprovalHandlers(Struct, frozen=True):
         return Inbox(approvals=cards, next=after)
 
     async def show_approval(self, call: Call) -> ApprovalCard:
-        await self.expiry.expire_due()  # whoever waits for a decision must not wait past its time
         position = await self._holding(call.path["approval_id"])
         return await self._card(position, call.path["approval_id"])
 
