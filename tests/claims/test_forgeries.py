@@ -56,6 +56,7 @@ def another_statement(entry: Envelope) -> None:
 
 
 FORGERIES: list[tuple[str, int, Forge]] = [
+    ("a member that approvals do not have", 2, set_in("delta", "gated", "approval", "extra", to=1)),
     ("published without approval", 5, published),
     (
         "approved by the proposer",

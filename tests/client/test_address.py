@@ -12,3 +12,20 @@ def test_an_address_that_is_none_is_named(kind: type[Client] | type[AsyncClient]
         kind("http://host:abc")
     assert raised.value.code is Code.INVALID_REQUEST
     assert raised.value.details == {"path": "url"}
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize("url", ["not a url", "host:8642", "ftp://host", "http://"])
+def test_an_address_names_its_scheme_and_its_host(kind: type[Client] | type[AsyncClient], url: str) -> None:
+    with pytest.raises(BeliefdError) as raised:
+        kind(url)
+    assert (raised.value.code, raised.value.details) == (Code.INVALID_REQUEST, {"path": "url"})
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize("token", ["bd_secret\n", "bd_a b", "bd_é"])
+def test_a_token_that_is_none_is_not_repeated(kind: type[Client] | type[AsyncClient], token: str) -> None:
+    with pytest.raises(BeliefdError) as raised:
+        kind("http://127.0.0.1:8642", token)
+    assert (raised.value.code, raised.value.details) == (Code.INVALID_REQUEST, {"path": "token"})
+    assert "bd_" not in str(raised.value)

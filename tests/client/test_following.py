@@ -175,3 +175,34 @@ def test_without_an_environment_the_server_is_this_machine_s(monkeypatch: pytest
     with Client() as client:
         assert client._url == "http://127.0.0.1:8642"
         assert "authorization" not in client._http.headers
+
+
+SEPARATORS = "".join(map(chr, (0x85, 0x2028, 0x2029, 0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x0D, 0x0A)))
+"""What Python calls the end of a line; in a feed only the last one is."""
+
+
+def test_no_text_of_an_agent_ends_a_line_of_the_feed(pair: Pair) -> None:
+    calls, _ = pair
+    session_id = calls.declare_session(["a", "b"], ONTOLOGY).session_id
+    said = {"because": f"before{SEPARATORS}after"}
+    calls.eliminate(session_id, source_id="s", observation_id="o", eliminated=["a"], justification=said)
+    eliminate(calls, session_id, "b")
+    with closing(calls.events(session_id)) as feed:
+        seen = [next(feed) for _ in range(3)]
+    assert [entry["seq"] for entry in seen] == [1, 2, 3]
+    assert seen[1]["payload"]["justification"] == said
+
+
+def test_nor_of_one_that_is_followed_on_an_event_loop(tmp_path: Path) -> None:
+    async def followed(url: str) -> Any:
+        async with AsyncClient(url) as calls:
+            session_id = (await calls.declare_session(["a", "b"], ONTOLOGY)).session_id
+            said = {"because": SEPARATORS}
+            await calls.eliminate(
+                session_id, source_id="s", observation_id="o", eliminated=["a"], justification=said
+            )
+            async with aclosing(calls.events(session_id, 1)) as feed:
+                return (await anext(feed))["payload"]["justification"]
+
+    with server_process(tmp_path) as server:
+        assert asyncio.run(followed(server.url)) == {"because": SEPARATORS}

@@ -63,8 +63,8 @@ class AsyncClient(HttpClient[httpx.AsyncClient], AsyncCalls):
             try:
                 async with self._http.stream(**feed.arguments) as response:
                     if response.status_code < 400:
-                        async for line in response.aiter_lines():
-                            if (entry := feed.entry_in(line)) is not None:
+                        async for chunk in response.aiter_bytes():
+                            for entry in feed.entries_in(chunk):
                                 yield entry
                         pause = feed.pause_after_end()
                     else:

@@ -66,7 +66,8 @@ class Client(HttpClient[httpx.Client], Calls):
             try:
                 with self._http.stream(**feed.arguments) as response:
                     if response.status_code < 400:
-                        yield from filter(None, map(feed.entry_in, response.iter_lines()))
+                        for chunk in response.iter_bytes():
+                            yield from feed.entries_in(chunk)
                         pause = feed.pause_after_end()
                     else:
                         pause = feed.pause_after_refusal(response.status_code, response.read())

@@ -22,6 +22,7 @@ SILENCE_SECONDS: Final = 60.0
 """The server sends a sign of life into its feed four times as often."""
 NOT_ANSWERED: Final = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout)
 TOO_MANY: Final = 429
+DATA: Final = b"data: "
 
 
 class HttpClient(Generic[H]):
@@ -45,11 +46,18 @@ class HttpClient(Generic[H]):
 def _options(url: str, token: str | None, timeout: float) -> dict[str, Any]:
     """What an HTTP client is made with."""
     token = os.environ.get("BELIEFD_TOKEN") if token is None else token
+    if token and not (token.isascii() and token.isprintable() and " " not in token):
+        # A token is a secret: no error may repeat it, and httpx's would.
+        raise invalid("a token is one line of plain letters and digits", "token")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
-        return {"base_url": httpx.URL(url), "headers": headers, "timeout": timeout}
+        address = httpx.URL(url)
     except httpx.InvalidURL as error:
         raise invalid(f"`{url}` is no address of a server: {error}", "url") from None
+    if address.scheme not in ("http", "https") or not address.host:
+        raise invalid(f"`{url}` is no address of a server: it begins with http:// or https://", "url")
+    # Loading certificates takes longer than most calls; without TLS there is nothing to check.
+    return {"base_url": address, "headers": headers, "timeout": timeout, "verify": address.scheme == "https"}
 
 
 def unreachable(url: str, error: Exception) -> BeliefdError:
@@ -105,19 +113,23 @@ class Feed(Tries[bytes]):
     def __init__(self, session_id: str, after: int | None, url: str, retries: int) -> None:
         super().__init__(Request(LedgerRows.events, {"session_id": session_id}), url, retries)
         self._last = after
+        self._rest = b""
 
     @property
     def arguments(self) -> dict[str, Any]:
+        self._rest = b""  # what a lost connection left unfinished is sent again
         headers = {} if self._last is None else {"Last-Event-ID": str(self._last)}
         return {**super().arguments, "headers": headers, "timeout": SILENCE_SECONDS}
 
-    def entry_in(self, line: str) -> Entry | None:
-        if not line.startswith("data: "):
-            return None
-        entry: Entry = msgspec.json.decode(line.removeprefix("data: "))
-        self._last = entry["seq"]
-        self._pauses = self._fresh_pauses()
-        return entry
+    def entries_in(self, chunk: bytes) -> Iterator[Entry]:
+        """The entries that a chunk completes. Lines end at LF alone: agents' texts hold other separators."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            if line.startswith(DATA):
+                entry: Entry = msgspec.json.decode(line.removeprefix(DATA))
+                self._last = entry["seq"]
+                self._pauses = self._fresh_pauses()
+                yield entry
 
     def pause_after_end(self) -> float:
         error = BeliefdError(Code.STORAGE_UNAVAILABLE, f"`{self._url}` has ended the feed")

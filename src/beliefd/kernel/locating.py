@@ -16,7 +16,7 @@ from beliefd.kernel.values import shown
 
 MESSAGE_LENGTH: Final = 200
 NEAR_FIELDS: Final = 3
-KNOWN_FIELDS: Final = 12
+KNOWN_FIELDS: Final = 16
 _AT = re.compile(r" - at (?:`(?P<key>key)` in )?`(?P<path>[^`]*)`$")
 _VALUE = re.compile(r"Invalid (?:enum )?value (?P<value>.*)$", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`$", re.DOTALL)

@@ -7,6 +7,7 @@ from beliefd.kernel.approvals.state import ApprovalStatus, Grant, Subject
 from beliefd.kernel.claims.bundle import Claim, Decision, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.errors import Code
+from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.intents import IntentView
 from beliefd.protocol.operation import PAGE, SESSION, Answer, Parameter, Vocabulary, reads, writes
@@ -51,8 +52,11 @@ class ApprovalCard(Answer, frozen=True):
 
 
 class Inbox(Answer, frozen=True):
+    """`broken` are the sessions of this page whose ledgers do not verify: what waits there is not shown."""
+
     approvals: list[ApprovalCard]
     next: str | None
+    broken: list[BrokenLedger] = []
 
 
 class DecidedApproval(Answer, frozen=True):

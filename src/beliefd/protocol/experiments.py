@@ -99,13 +99,17 @@ class ExperimentPage(Answer, frozen=True):
 
 
 class Reproduced(Answer, frozen=True):
-    """A run made again with the recorded seed. It changes nothing and is not recorded."""
+    """A run made again with the recorded seed. It changes nothing and is not recorded.
+
+    `failure` says why it could not be made again, for example because the template has changed since.
+    """
 
     experiment_id: str
     run_id: str
     reproduced: bool
     recorded_hash: str
     result_hash: str
+    failure: str = ""
 
 
 class LinkedEvidence(Answer, frozen=True):

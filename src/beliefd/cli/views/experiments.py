@@ -49,6 +49,7 @@ def reproduced(answer: Reproduced) -> RenderableType:
         Text.assemble(word, f"  {answer.run_id}"),
         Text.assemble(("recorded ", "dim"), answer.recorded_hash),
         Text.assemble(("now      ", "dim"), answer.result_hash),
+        *([Text(visible(answer.failure), "yellow")] if answer.failure else []),
     )
 
 

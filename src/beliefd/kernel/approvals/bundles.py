@@ -6,13 +6,12 @@ from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationSubject
-from beliefd.kernel.approvals.words import agreed, decided, heard, proposers_of_edit
+from beliefd.kernel.approvals.words import agreed, decided, heard, not_offered, proposers_of_edit
 from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, filled
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.gates import run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
-from beliefd.kernel.errors import Code
-from beliefd.kernel.event import Refused, refused
+from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 
@@ -23,7 +22,7 @@ def decide(
     if command.decision == "MODIFIED":
         return _modified(approval, command, facts)
     if command.decision == "DEFERRED":
-        return refused(Code.FORBIDDEN, "an edit is a new proposal; reject this one", "$.decision")
+        return not_offered(approval)
     told = heard(approval, command, facts)
     if command.decision == "REJECTED":
         return _rejected(told, command, facts)

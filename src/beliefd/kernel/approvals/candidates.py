@@ -5,9 +5,8 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.approvals.state import Approval
-from beliefd.kernel.approvals.words import agreed, decided, heard
-from beliefd.kernel.errors import Code
-from beliefd.kernel.event import Refused, refused
+from beliefd.kernel.approvals.words import agreed, decided, heard, not_offered
+from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.arbitration import changed_mode, confirmed
@@ -18,7 +17,7 @@ def decide(
 ) -> ApprovalDecided | Refused:
     """INVARIANT: what is confirmed is arbitrated again on today's state and policy, once."""
     if command.decision not in ("APPROVED", "REJECTED"):
-        return refused(Code.FORBIDDEN, "an edit is a new proposal; reject this one", "$.decision")
+        return not_offered(approval)
     told = heard(approval, command, facts)
     if command.decision == "REJECTED":
         return decided(command, facts, told.closed("rejected", by=facts.principal.id))

@@ -189,7 +189,9 @@ def _not_bound(approval: Approval, command: DecideApproval) -> Refused | None:
         )
     edits, is_intent = command.decision == "MODIFIED", isinstance(approval.subject, IntentSubject)
     if (edits and not is_intent) != bool(command.claims):
-        return refused(Code.INVALID_REQUEST, "`claims` go with MODIFIED, and only with it", "$.claims")
+        return refused(
+            Code.INVALID_REQUEST, "`claims` go with MODIFIED of a bundle, and only with it", "$.claims"
+        )
     if command.to_status is not None and not (is_intent and edits):
         text = "`to_status` goes with MODIFIED of an intent, and only with it"
         return refused(Code.INVALID_REQUEST, text, "$.to_status")

@@ -3,7 +3,6 @@
 from typing import Final, Literal
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.claims.bundle import ClaimBundle, HumanApproval
@@ -73,7 +72,7 @@ Subject = BundleSubject | InformationSubject | CallSubject | DeltaSubject | Inte
 CONTENT: Final = ("bundle", "candidate", "change")
 
 
-class Approval(Struct, frozen=True, kw_only=True):
+class Approval(Value, frozen=True, kw_only=True):
     """One item of the inbox: what it is about, who may decide it, and what was said about it.
 
     `event_id` names the event that opened it, which holds its content for ever.

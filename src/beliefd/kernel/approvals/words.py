@@ -7,6 +7,8 @@ from beliefd.kernel.approvals.eligibility import rules_for
 from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.claims.bundle import HumanApproval
+from beliefd.kernel.errors import Code
+from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 
 
@@ -40,3 +42,9 @@ def decided(command: DecideApproval, facts: Facts, approval: Approval) -> Approv
 def proposers_of_edit(approval: Approval, facts: Facts) -> tuple[str, ...]:
     """INVARIANT: an edit is a new proposal by whoever edited it; somebody else must approve it."""
     return tuple(dict.fromkeys((*approval.proposers, facts.principal.id)))
+
+
+def not_offered(approval: Approval) -> Refused:
+    """The answer to a decision that there is not for what waits."""
+    text = f"it can be {', '.join(approval.allowed)}; to change it, reject it: an edit is a new proposal"
+    return refused(Code.FORBIDDEN, text, "$.decision")

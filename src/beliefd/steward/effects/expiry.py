@@ -8,12 +8,14 @@ from msgspec import Struct
 
 from beliefd.kernel.approvals.commands import ExpireApproval
 from beliefd.kernel.commands import Command
-from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.values import Principal, Role, Tier
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.steward.effects.runs import overdue_run
 from beliefd.steward.effects.tools import overdue_call
 from beliefd.steward.environment import Environment
+from beliefd.steward.failures import not_found
 from beliefd.steward.projections.inbox import RUNNING
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit
@@ -40,7 +42,7 @@ class Expiry(Struct, frozen=True):
         for row in rows:
             try:
                 outcome = await self.submit(row.session_id, await self._ending(row), CLOCKWORK)
-            except BeliefdError as error:
+            except (BeliefdError, LedgerBroken) as error:
                 log.warning("`%s` could not be expired: %s", row.approval_id, error)
             else:
                 expired += not isinstance(outcome.event, Refused)
@@ -48,9 +50,14 @@ class Expiry(Struct, frozen=True):
 
     async def _ending(self, row: InboxRow) -> Command:
         """What is said of something whose time is up: of an approval, a call, or the run of an experiment."""
-        if row.status != RUNNING:
-            return ExpireApproval(approval_id=row.approval_id)
         session = (await self.positions.existing(row.session_id)).session
+        if row.status != RUNNING and row.approval_id in session.approvals.by_id:
+            return ExpireApproval(approval_id=row.approval_id)
+        if row.status != RUNNING:
+            # INVARIANT: a row that no event made leads to no event.
+            raise not_found(
+                Code.APPROVAL_NOT_FOUND, "approval", row.approval_id, "; run `beliefd projection check`"
+            )
         if row.approval_id in session.experiments.runs:
             return overdue_run(session, row.approval_id)
         return overdue_call(row.approval_id)

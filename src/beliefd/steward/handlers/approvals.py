@@ -16,8 +16,10 @@ from beliefd.kernel.approvals.state import (
 )
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
 from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, GrantAnswer, Grants, Inbox
+from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import judged
 from beliefd.protocol.intents import intent_view
 from beliefd.protocol.wire import bind, convert
@@ -50,12 +52,19 @@ class ApprovalHandlers(Struct, frozen=True):
         rows = await self.store.inbox(call.query["status"], cursor, limit + 1)
         shown, after = cut(rows, limit, lambda row: row.approval_id)
         cards = []
+        broken: dict[str, BrokenLedger] = {}
         for row in shown:
-            position = await self.positions.existing(row.session_id)
+            try:
+                position = await self.positions.existing(row.session_id)
+            except LedgerBroken as error:  # one ledger that cannot be read does not hide what others wait for
+                broken[row.session_id] = view_of(BrokenLedger, error, session_id=row.session_id)
+                continue
+            approval = position.session.approvals.by_id.get(row.approval_id)
             # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
-            if position.session.approvals.by_id[row.approval_id].status == row.status:
+            # Nor is a row that no event made: `projection check` names it.
+            if approval is not None and approval.status == row.status:
                 cards.append(await self._card(position, row.approval_id))
-        return Inbox(approvals=cards, next=after)
+        return Inbox(approvals=cards, next=after, broken=list(broken.values()))
 
     async def show_approval(self, call: Call) -> ApprovalCard:
         position = await self._holding(call.path["approval_id"])

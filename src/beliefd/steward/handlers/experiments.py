@@ -111,6 +111,7 @@ class ExperimentHandlers(Struct, frozen=True):
             reproduced=report.result_hash == run.result_hash,
             recorded_hash=run.result_hash,
             result_hash=report.result_hash,
+            failure=report.failure,
         )
 
     async def _view(self, session: Session, experiment: Experiment) -> ExperimentView:
