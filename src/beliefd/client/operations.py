@@ -1,12 +1,29 @@
 """All operations as methods, whoever sends their requests."""
 
+from beliefd.client.approvals import ApprovalCalls
 from beliefd.client.beliefs import BeliefCalls
 from beliefd.client.claims import ClaimCalls
 from beliefd.client.experiments import ExperimentCalls
+from beliefd.client.intents import IntentCalls
+from beliefd.client.knowledge import KnowledgeCalls
 from beliefd.client.ledger import LedgerCalls
+from beliefd.client.policy import PolicyCalls
+from beliefd.client.speculation import SpeculationCalls
 from beliefd.client.substrate import SubstrateCalls
 from beliefd.client.uncertainty import UncertaintyCalls
 
 
-class Operations(BeliefCalls, LedgerCalls, ClaimCalls, SubstrateCalls, ExperimentCalls, UncertaintyCalls):
+class Operations(
+    BeliefCalls,
+    LedgerCalls,
+    ClaimCalls,
+    ApprovalCalls,
+    PolicyCalls,
+    SubstrateCalls,
+    SpeculationCalls,
+    ExperimentCalls,
+    IntentCalls,
+    KnowledgeCalls,
+    UncertaintyCalls,
+):
     """One method per operation; taken from this class, it makes a request and sends nothing."""

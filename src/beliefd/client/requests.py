@@ -100,3 +100,16 @@ def error_from(status: int, data: bytes) -> BeliefdError:
         return BeliefdError(Code(body["code"]), body["message"], body.get("details"))
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
         return BeliefdError(Code.INTERNAL, f"unexpected answer with status {status}")
+
+
+def page_of(
+    operation: Operation[A],
+    session_id: str,
+    *,
+    claim_id: str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+) -> Request[A]:
+    """One page of what a session holds about a claim, or about all."""
+    asked = query(claim_id=claim_id, cursor=cursor, limit=limit)
+    return Request(operation, {"session_id": session_id}, asked)

@@ -1,0 +1,22 @@
+"""The rules in force."""
+
+import msgspec
+
+from beliefd.client.method import Method
+from beliefd.client.requests import Request
+from beliefd.kernel.policy import Policy
+from beliefd.protocol.policy import PolicyAnswer, PolicyRows
+
+
+class PolicyCalls:
+    """The rules in force."""
+
+    @Method
+    def show_policy(self) -> Request[PolicyAnswer]:
+        """The policy in force and its hash."""
+        return Request(PolicyRows.show_policy)
+
+    @Method
+    def adopt_policy(self, policy: Policy) -> Request[PolicyAnswer]:
+        """Decide under another policy from now on."""
+        return Request(PolicyRows.adopt_policy, body=msgspec.to_builtins(policy))
