@@ -169,11 +169,11 @@ def test_a_server_that_is_not_there_exits_with_1(command: tuple[str, ...]) -> No
     assert f"cannot reach `{url}`" in result.stderr
 
 
-@pytest.mark.parametrize(("url", "code"), [("not a url", 1), ("http://127.0.0.1:port", 2), ("ftp://x", 1)])
+@pytest.mark.parametrize("url", ["not a url", "http://127.0.0.1:port", "ftp://x"])
 @pytest.mark.parametrize("command", ["show", "watch"])
-def test_an_address_that_is_none_is_said_plainly(url: str, code: int, command: str) -> None:
+def test_an_address_that_is_none_is_said_plainly(url: str, command: str) -> None:
     result = beliefd("session", command, "x", "--url", url)
-    assert result.exit_code == code
+    assert result.exit_code == 2
     assert f"`{url}`" in result.stderr
 
 

@@ -13,7 +13,7 @@ class Content(Database):
 
     async def policy(self, policy_hash: str) -> bytes | None:
         row = await self._one("SELECT document FROM policies WHERE policy_hash = $1", policy_hash)
-        return None if row is None else bytes(row[0])
+        return None if row is None else _bytes(row[0])
 
     async def adopt(self, adoption: Adoption) -> None:
         statement = (
@@ -25,7 +25,7 @@ class Content(Database):
         row = await self._one(
             "SELECT policy_hash, document, adopted_at, adopted_by FROM adoptions ORDER BY number DESC LIMIT 1"
         )
-        return None if row is None else Adoption(*row)
+        return None if row is None else Adoption(row[0], _bytes(row[1]), *row[2:])
 
     async def put_content(self, sha256: str, content: bytes) -> None:
         statement = "INSERT INTO content (sha256, bytes) VALUES ($1, $2) ON CONFLICT DO NOTHING"
@@ -33,7 +33,7 @@ class Content(Database):
 
     async def content(self, sha256: str) -> bytes | None:
         row = await self._one("SELECT bytes FROM content WHERE sha256 = $1", sha256)
-        return None if row is None else bytes(row[0])
+        return None if row is None else _bytes(row[0])
 
     async def kept_content(self, hashes: Collection[str]) -> set[str]:
         statement = f"SELECT sha256 FROM content WHERE sha256 {self.AMONG}"  # noqa: S608
@@ -53,7 +53,7 @@ class Content(Database):
             name,
             version,
         )
-        return None if row is None else CalibrationRow(*row)
+        return None if row is None else CalibrationRow(*row[:-1], _bytes(row[-1]))
 
     async def add_token(self, token: Token) -> None:
         statement = (
@@ -74,3 +74,8 @@ class Content(Database):
             "UPDATE tokens SET revoked_at = $1 WHERE token_id = $2 AND revoked_at IS NULL RETURNING token_id"
         )
         return await self._write(statement, at, token_id) is not None
+
+
+def _bytes(kept: bytes | str) -> bytes:
+    """What a column of bytes holds. SQLite keeps a text there if somebody put one."""
+    return kept.encode() if isinstance(kept, str) else bytes(kept)
