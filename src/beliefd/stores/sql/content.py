@@ -53,7 +53,10 @@ class Content(Database):
             name,
             version,
         )
-        return None if row is None else CalibrationRow(*row[:-1], _bytes(row[-1]))
+        if row is None:
+            return None
+        kept, number, sha256, created_at, document = row
+        return CalibrationRow(kept, number, sha256, created_at, _bytes(document))
 
     async def add_token(self, token: Token) -> None:
         statement = (
