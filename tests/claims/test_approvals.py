@@ -94,6 +94,7 @@ def test_modify_is_published_and_told_for_information(house: World) -> None:
     refused(Code.CONFLICT, lambda: house.agent.withdraw_approval(card.approval_id))
     house.clock.advance(8 * 24 * 3600)
     assert house.expire() == 1
+    assert house.deltas(session)[-1].bundle.decision == "PUBLISH", "the event says what it was a notice of"
     shown = house.agent.show_claims(session, answer.id)
     # Time takes the notice away, neither the decision nor what had to be said along with it.
     assert (shown.decision, shown.caveats) == ("PUBLISH", answer.caveats)
@@ -217,6 +218,13 @@ def test_a_head_that_has_moved_stops_a_word_and_tells_what_was_decided(house: Wo
     error = refused(Code.CONFLICT, lambda: house.ann.approve(card, if_match=card.audit_head_event_id))
     assert (error.details or {})["status"] == "rejected"
     assert (error.details or {})["decided_by"] == "human://bob"
+
+
+def test_more_evidence_cannot_be_asked_for_a_bundle(house: World) -> None:
+    """DEFERRED is a word on intents. Here it is neither a yes nor a no, and least of all a yes."""
+    session = house.session()
+    waiting = house.agent.submit_claims(session, delete())
+    nothing_happens(house, session, Code.FORBIDDEN, partial(house.ann.decide, waiting, "DEFERRED"))
 
 
 def test_claims_go_with_an_edit_and_only_with_it(house: World) -> None:

@@ -1,5 +1,7 @@
 """What somebody said about an item of the inbox, and the event that records it."""
 
+from typing import Final, Literal
+
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval
@@ -12,12 +14,16 @@ from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 
 
+WORDS: Final[dict[str, Literal["APPROVED", "REJECTED"]]] = {"APPROVED": "APPROVED", "REJECTED": "REJECTED"}
+"""INVARIANT: no other decision counts as a word for or against what waits."""
+
+
 def heard(approval: Approval, command: DecideApproval, facts: Facts) -> Approval:
     """The item with one more yes or no on it."""
     word = HumanApproval(
         approver=facts.principal.id,
         timestamp=facts.now,
-        decision="REJECTED" if command.decision == "REJECTED" else "APPROVED",
+        decision=WORDS[command.decision],
         reason=command.reason,
     )
     return replace(approval, approvals=(*approval.approvals, word))
