@@ -13,7 +13,6 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 
-
 WORDS: Final[dict[str, Literal["APPROVED", "REJECTED"]]] = {"APPROVED": "APPROVED", "REJECTED": "REJECTED"}
 """INVARIANT: no other decision counts as a word for or against what waits."""
 
