@@ -10,6 +10,7 @@ from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.warrant import counted
 from beliefd.kernel.policy import FirewallPolicy, Policy
 from beliefd.kernel.speculation.events import ClaimSpeculated
+from beliefd.steward.projections.inbox import inbox_rows
 from beliefd.testing.world import AGENT, ANN, BOB
 from tests.firewall.lab import Lab, code_of, path_of
 
@@ -192,6 +193,8 @@ def test_a_person_may_lower_what_was_asked_for_and_another_must_agree() -> None:
     assert isinstance(event, ApprovalDecided)
     assert [one.state for one in event.intents] == ["superseded", "awaiting_approval"]
     assert lab.status("c") == "unresolved"
+    rows = {row.approval_id: row.status for row in inbox_rows(event, lab.state)}
+    assert rows == {event.approval_id: "modified", lab.waiting.approval_id: "pending"}, "the inbox shows both"
     assert code_of(lab.decide("APPROVED", ANN)) == "FORBIDDEN"
     lab.decide("APPROVED", BOB)
     assert lab.status("c") == "supported"
