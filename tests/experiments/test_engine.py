@@ -211,3 +211,20 @@ def test_results_of_any_size_can_be_written_down(scale: float) -> None:
         report = ran(frozen(name, params))  # type: ignore[arg-type]
         assert canonical(report.result)
         assert report.result_hash
+
+
+def test_an_interrupt_from_the_terminal_ends_no_worker() -> None:
+    """Ctrl-C goes to all processes at once: workers must leave it to the server, which lets runs finish."""
+
+    async def interrupted() -> bool:
+        executor = ProcessExecutor(1)
+        await executor.start()
+        (worker,) = executor.workers
+        assert worker.process.pid is not None
+        os.kill(worker.process.pid, signal.SIGINT)
+        worker.draw(None)
+        alive = worker.alive
+        await executor.close()
+        return alive
+
+    assert asyncio.run(interrupted())

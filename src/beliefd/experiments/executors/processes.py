@@ -7,6 +7,7 @@ leaves it waiting for the rest for ever. Here each has a pipe of its own, whose 
 import asyncio
 import multiprocessing
 import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any, Final
@@ -157,6 +158,8 @@ def _warmed() -> Worker:
 
 def serve(there: Connection) -> None:
     """A worker's life: it ends with the pipe, and so with the process that holds the other end."""
+    # Ctrl-C goes to every process of a terminal; who started this one says when it ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:
             answer = _answer(there.recv())
