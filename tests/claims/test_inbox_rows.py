@@ -5,6 +5,7 @@ from pathlib import Path
 
 from beliefd.testing.world import World
 from tests.claims.support import bundle, claim
+from tests.cli.runner import beliefd
 
 COLUMNS = "approval_id, session_id, status, opened_at, expires_at"
 ROW = f"INSERT INTO inbox ({COLUMNS}) VALUES (?, ?, 'pending', ?, ?)"
@@ -47,3 +48,5 @@ def test_a_ledger_that_does_not_verify_does_not_hide_what_waits_in_others(tmp_pa
         assert [card.approval_id for card in page.approvals] == [approval_id]
         assert [one.session_id for one in page.broken] == [broken]
         assert world.expire() == 0
+    shown = beliefd("inbox", "list", "--data", tmp_path)
+    assert f"{broken} is broken at event 2" in shown.stdout

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import beliefd as library
 from beliefd.cli import ledgers
+from beliefd.ledger import non_interference
+from beliefd.testing.kernel import KernelSession
 from beliefd.testing.world import ONTOLOGY
 from tests.cli.runner import answer, beliefd
 
@@ -207,3 +210,18 @@ def test_a_replay_is_drawn_in_a_process_that_has_drawn_nothing_before(tmp_path: 
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 of 2 left" in done.stdout
+
+
+def test_what_speculation_changed_is_told_apart_from_what_deciding_again_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two verdicts: the state is the same when it is decided again, and the same without its speculation."""
+    with library.open(":memory:") as embedded:
+        session = embedded.declare_session(["a", "b"], ONTOLOGY).session_id
+        embedded.speculate(session, "c", [{"statement": "perhaps"}])
+        (tmp_path / "ledger.jsonl").write_bytes(embedded.export(session))
+    monkeypatch.setattr(
+        non_interference, "refolded", lambda _: replace(KernelSession().session, session_id="another")
+    )
+    found = answer("audit", "replay", tmp_path / "ledger.jsonl", code=5)
+    assert (found["same"], found["same_without"]) == (True, False)

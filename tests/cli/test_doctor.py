@@ -49,6 +49,7 @@ def test_a_broken_ledger_is_named_and_exits_with_5(data: Path, session: str) -> 
     told = beliefd("doctor", "--data", data).stdout
     assert f"session {session}, event 2 (" in told
     assert "audit_events_keep_delete` is gone" in told
+    assert "the inbox is what the ledgers that verify say" in told, "nothing is said of one that does not"
 
 
 def test_a_file_from_the_future_is_reported(data: Path, session: str) -> None:

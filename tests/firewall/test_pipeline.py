@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from beliefd.experiments import engine
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.experiments.commands import StartRun
 from beliefd.ledger.envelope import read
@@ -284,3 +285,13 @@ def test_answers_are_what_the_protocol_says_they_are(library: Person) -> None:
     plain = msgspec.to_builtins(done)
     assert plain["lane"] == "grounded"
     assert plain["run"]["evidence_id"] == library.list_evidence(session_id).evidence[0].evidence_id
+
+
+def test_a_run_that_cannot_be_made_again_says_why(library: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another result would look like a forgery; other code of the template is none."""
+    session_id = session_of(library)
+    done = carried_out(library, session_id, claim=claim(40.0))
+    assert library.reproduce_experiment(session_id, done.experiment_id).failure == ""
+    monkeypatch.setattr(engine, "code_hash", lambda _: "0" * 64)
+    again = library.reproduce_experiment(session_id, done.experiment_id)
+    assert (again.reproduced, again.failure) == (False, "the template's code is not the one that was frozen")

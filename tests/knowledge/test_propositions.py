@@ -6,11 +6,13 @@ from itertools import product
 from typing import Any, get_args
 
 import pytest
+from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.state import Change, EpistemicStatus
 from beliefd.knowledge.combining import STRENGTH, combined, may_combine_to
+from beliefd.knowledge.graph import NodeRow
 from beliefd.knowledge.schema import QUARANTINED
 from beliefd.protocol.knowledge import PropositionPage, PropositionView, PropositionWhy
 from beliefd.protocol.operations import BY_NAME
@@ -263,3 +265,23 @@ def test_why_tells_a_run_that_failed_and_an_intent_that_was_refused() -> None:
     said = [step.said for step in told("c", story).steps]
     assert "the run failed: a worker died" in said
     assert said[-1] == "quarantine_proposition is rejected: not yet"
+
+
+def test_a_row_of_the_graph_that_cannot_be_read_is_told_with_its_remedy() -> None:
+    async def run() -> PropositionPage:
+        runtime = bootstrap(MemoryStore())
+        story = supported()
+        await story.write(runtime.steward.store)
+        store = runtime.steward.store
+        rows = {
+            replace(row, document=b"{") if isinstance(row, NodeRow) else row
+            for row in await store.projected("graph", story.session_id)
+        }
+        assert await store.replace_projection(story.session_id, story.head, "graph", rows)
+        call = Call(principal=AGENT, query={})
+        page: PropositionPage = await perform(runtime.handlers, BY_NAME["list_propositions"], call)
+        return page
+
+    with pytest.raises(BeliefdError, match="projection rebuild graph") as raised:
+        asyncio.run(run())
+    assert raised.value.code is Code.STORAGE_UNAVAILABLE

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from beliefd.kernel.approvals.events import ApprovalDecided
-from beliefd.kernel.approvals.state import CallSubject, DeltaSubject
+from beliefd.kernel.approvals.state import CallSubject
 from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
@@ -19,7 +19,6 @@ from tests.substrate.support import (
     ALLOW_ALL,
     ToolWorld,
     allow,
-    codes,
     delta,
     deny,
     one,
@@ -334,95 +333,6 @@ def test_rules_can_tell_that_a_call_is_confirmed(build: Build) -> None:
     session = house.session()
     card = ask(house, session, house.token(session))
     assert confirmed(house.ann.approve(card)).status == "ok"
-
-
-# -- changes of state -----------------------------------------------------------------------------------
-
-CAREFUL = {"v": 1, "effect": "deny", "subject": {"capability": "write:goal"}, "on_fail": "ask"}
-BIG = {
-    "v": 1,
-    "effect": "deny",
-    "subject": None,
-    "when": when("eq", "goal.size.value", "big"),
-    "on_fail": "ask",
-}
-
-
-@pytest.mark.parametrize("named", ["careful", "invariant.big"])
-def test_a_change_of_state_can_be_asked_for_too(build: Build, named: str) -> None:
-    house = build(policy=rules(all=ALLOW_ALL, **{named: CAREFUL if named == "careful" else BIG}))
-    session = house.session()
-    before = house.state(session).substrate.state_snapshot_id
-    answer = one(house.agent.propose(session, [delta(goal__size="big")]))
-    assert (answer.verdict, answer.on_fail) == ("defer", "ask")
-    assert answer.approval_id is not None
-    assert house.state(session).substrate.state_snapshot_id == before
-    card = house.ann.show_approval(answer.approval_id)
-    assert isinstance(card.subject, DeltaSubject)
-    assert card.subject.candidate is not None
-    assert card.subject.candidate.patch.set == {"goal.size": {"v": 1, "value": "big"}}
-    decided = house.ann.approve(card)
-    result = confirmed(decided)
-    assert (result.verdict, result.status, result.result) == ("allow", None, None)
-    state = house.state(session)
-    assert state.substrate.symbolic_state["goal.size"] == {"v": 1, "value": "big"}
-    assert state.substrate.state_snapshot_id == decided.audit_event_id
-    assert house.agent.show_state(session, at=before).f_sparse.keys() & {"goal.size"} == set()
-    assert house.agent.show_state(session).state_snapshot_id == decided.audit_event_id
-    refused(Code.CONFLICT, lambda: house.bob.approve(card))
-    house.check(session)
-    inbox_is_the_fold_of_all_ledgers(house)
-
-
-def test_a_confirmed_change_is_judged_on_the_state_of_that_moment(build: Build) -> None:
-    exclusive = {
-        "v": 1,
-        "effect": "deny",
-        "when": when("all", when("exists", "goal.size"), when("exists", "goal.freeze")),
-    }
-    house = build(policy=rules(all=ALLOW_ALL, **{"invariant.big": BIG, "invariant.one": exclusive}))
-    session = house.session()
-    answer = one(house.agent.propose(session, [delta(goal__size="big")]))
-    card = house.ann.show_approval(answer.approval_id or "")
-    house.agent.propose(session, [delta(goal__freeze=1)])
-    before = house.state(session).substrate.state_snapshot_id
-    result = confirmed(house.ann.approve(card))
-    assert (result.verdict, codes(result)[0]) == ("deny", "GOAL_CONFLICT")
-    assert house.state(session).substrate.state_snapshot_id == before
-    house.check(session)
-
-
-def test_a_confirmed_change_does_not_undo_what_was_written_meanwhile(build: Build) -> None:
-    house = build(policy=rules(all=ALLOW_ALL, **{"invariant.big": BIG}))
-    session = house.session()
-    house.agent.propose(session, [delta(goal__other=1)])
-
-    def big(*before: dict[str, Any]) -> ApprovalCard:
-        answer = house.agent.propose(session, [*before, delta(goal__size="big")])
-        return house.ann.show_approval(answer.results[-1].approval_id or "")
-
-    first, second, third = big(), big(), big(delta(goal__size="small"))
-    house.agent.propose(session, [delta(goal__other=2)])
-    assert confirmed(house.ann.approve(third)).verdict == "allow", "its own proposal wrote the key before"
-    for card in (first, second):
-        result = confirmed(house.ann.approve(card))
-        assert (result.verdict, codes(result)) == ("deny", ["CONFLICT"])
-        assert result.reasons[0].keys == ("goal.size",)
-    house.check(session)
-
-
-def test_a_rejected_change_is_never_made(build: Build) -> None:
-    house = build(policy=rules(all=ALLOW_ALL, careful=CAREFUL))
-    session = house.session()
-    answer = one(house.agent.propose(session, [delta(goal__size="big")]))
-    card = house.ann.show_approval(answer.approval_id or "")
-    house.ann.reject(card)
-    assert len(house.state(session).substrate.symbolic_state) == 0
-    assert house.state(session).substrate.state_snapshot_id == "genesis"
-    house.check(session)
-
-
-# -- through restarts -----------------------------------------------------------------------------------
 
 
 def test_questions_outlive_the_server_and_snapshots_restore_them(tmp_path: Path) -> None:

@@ -168,24 +168,24 @@ def _ledgers(embedded: "Embedded", place: str) -> Iterator[Finding]:
         differing += embedded.run(partial(differences, store, row.session_id))
         newest = max(newest, _last_time(embedded, row))
     yield from broken or [Finding("ledgers", "ok", f"{checked} verified")]
-    yield from _projections(differing, place)
+    yield from _projections(differing, place, "the ledgers that verify say" if broken else "the ledgers say")
     yield _clock(now(), newest)
 
 
-def _projections(found: "list[Difference]", place: str) -> Iterator[Finding]:
+def _projections(found: "list[Difference]", place: str, truth: str) -> Iterator[Finding]:
     """One finding per projection: a table that was dropped misses every row."""
     from beliefd.steward.projections import PROJECTIONS
 
     for name in (one.name for one in PROJECTIONS):
         otherwise = [one for one in found if one.projection == name]
         if not otherwise:
-            yield Finding("projections", "ok", f"the {name} is what the ledgers say")
+            yield Finding("projections", "ok", f"the {name} is what {truth}")
             continue
         first, remedy = otherwise[0], f"beliefd projection rebuild {name}{place}"
         yield Finding(
             "projections",
             "wrong",
-            f"{len(otherwise)} rows of the {name} are not what the ledgers say: session {first.session_id},"
+            f"{len(otherwise)} rows of the {name} are not what {truth}: session {first.session_id},"
             f" `{' '.join(first.row)}` is {first.problem}; `{remedy}` mends it",
         )
 

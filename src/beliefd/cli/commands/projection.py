@@ -59,7 +59,7 @@ def check(name: str | None, session_id: str | None, data: Path, store: str | Non
     walked = _walk(need_store(data, store), session_id, "comparing", look, look_beside)
     ok = not (found or walked.broken)
     verdict = f"{len(found)} rows otherwise; `beliefd projection rebuild` mends them"
-    folded = f"{walked.sessions} ledgers folded: {verdict if found else 'all rows are as they say'}"
+    folded = f"{walked.folded} ledgers folded: {verdict if found else 'all rows are as they say'}"
     return Reply(
         {"ok": ok, **asdict(walked), "differences": found},
         "\n".join([*map(visible, _lines(found)), folded]),
@@ -88,7 +88,7 @@ def rebuild(name: str | None, session_id: str | None, data: Path, store: str | N
     told = ", ".join(f"the {known} of {count}" for known, count in changed.items())
     return Reply(
         {**asdict(walked), "changed": changed},
-        f"{walked.sessions} ledgers folded, replaced: {told}",
+        f"{walked.folded} ledgers folded, replaced: {told}",
         Exit.LEDGER_BROKEN if walked.broken else Exit.ALLOWED,
         walked.complaints,
     )
@@ -109,6 +109,10 @@ class _Walked(Struct):
 
     sessions: int
     broken: dict[str, str]
+
+    @property
+    def folded(self) -> int:
+        return self.sessions - len(self.broken)
 
     @property
     def complaints(self) -> list[str]:

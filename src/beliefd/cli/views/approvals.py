@@ -27,7 +27,7 @@ LABELS = {CallSubject: "call", DeltaSubject: "change", IntentSubject: "intent"}
 
 @view.register
 def inbox(found: Inbox) -> RenderableType:
-    return page([row(card) for card in found.approvals], found.next, "nothing waits")
+    return page([*map(row, found.approvals), *map(view, found.broken)], found.next, "nothing waits")
 
 
 def row(card: ApprovalCard) -> Text:

@@ -11,6 +11,7 @@ from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, bar, first_names, json_text, page, view
 from beliefd.protocol.beliefs import (
     BeliefSnapshot,
+    BrokenLedger,
     Concluded,
     Declared,
     Eliminated,
@@ -100,11 +101,12 @@ def sessions(found: SessionPage) -> RenderableType:
             str(item.seq),
         )
     parts: list[RenderableType] = [table] if found.sessions else []
-    parts += [
-        Text(f"{broken.session_id} is broken at event {broken.seq}: {visible(broken.reason)}", "red")
-        for broken in found.broken
-    ]
-    return page(parts, found.next, "no sessions")
+    return page([*parts, *map(view, found.broken)], found.next, "no sessions")
+
+
+@view.register
+def broken(answer: BrokenLedger) -> RenderableType:
+    return Text(f"{answer.session_id} is broken at event {answer.seq}: {visible(answer.reason)}", "red")
 
 
 @view.register

@@ -170,7 +170,11 @@ class KnowledgeHandlers(Struct, frozen=True):
 
 
 def _decoded(rows: Iterable[NodeRow], kind: type[T]) -> _Held[T]:
-    return [(row.session_id, msgspec.json.decode(row.document, type=kind)) for row in rows]
+    try:
+        return [(row.session_id, msgspec.json.decode(row.document, type=kind)) for row in rows]
+    except msgspec.MsgspecError:
+        text = "a row of the graph cannot be read; `beliefd projection rebuild graph` mends it"
+        raise BeliefdError(Code.STORAGE_UNAVAILABLE, text) from None
 
 
 def _status(held: _Held[Proposition]) -> EpistemicStatus:
