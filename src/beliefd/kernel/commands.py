@@ -7,6 +7,7 @@ from beliefd.kernel.beliefs.commands import BeliefCommand
 from beliefd.kernel.claims.commands import ClaimCommand
 from beliefd.kernel.experiments.commands import ExperimentCommand
 from beliefd.kernel.intents.commands import IntentCommand
+from beliefd.kernel.observations.commands import ObservationCommand
 from beliefd.kernel.speculation.commands import SpeculationCommand
 from beliefd.kernel.substrate.commands import SubstrateCommand
 
@@ -15,6 +16,7 @@ Command = (
     | ClaimCommand
     | ApprovalCommand
     | SubstrateCommand
+    | ObservationCommand
     | ExperimentCommand
     | IntentCommand
     | SpeculationCommand

@@ -17,6 +17,7 @@ from beliefd.kernel.events import Event
 from beliefd.kernel.experiments import rules as experiments
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents import rules as intents
+from beliefd.kernel.observations import rules as observations
 from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.state import Session, grounded
 from beliefd.kernel.substrate import rules as substrate
@@ -27,6 +28,7 @@ RULES: Final[Rules] = {
     **claims.RULES,
     **approvals.RULES,
     **substrate.RULES,
+    **observations.RULES,
     **experiments.RULES,
     **intents.RULES,
     **speculation.RULES,

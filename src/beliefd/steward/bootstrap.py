@@ -22,6 +22,7 @@ from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHan
 from beliefd.steward.handlers.intents import IntentHandlers
 from beliefd.steward.handlers.knowledge import KnowledgeHandlers
 from beliefd.steward.handlers.ledger import CounterfactualHandlers, LedgerHandlers
+from beliefd.steward.handlers.observations import ObservationHandlers
 from beliefd.steward.handlers.policy import PolicyHandlers
 from beliefd.steward.handlers.speculation import SpeculationHandlers
 from beliefd.steward.handlers.substrate import (
@@ -96,7 +97,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         LedgerHandlers(store, positions, feeds),
         TransferHandlers(store, positions, submit),
         CounterfactualHandlers(store),
-        ClaimHandlers(store, positions, submit),
+        ClaimHandlers(store, positions, submit, environment),
         ClaimCheckHandlers(finder, in_force, environment),
         ApprovalHandlers(store, positions, submit, expiry, tools),
         GrantHandlers(positions, submit),
@@ -106,6 +107,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         CapabilityHandlers(positions, submit, signer),
         MemoryHandlers(positions, submit, environment),
         SpeculationHandlers(positions, submit),
+        ObservationHandlers(store, positions, submit),
         ExperimentHandlers(store, positions, submit, runs),
         EvidenceHandlers(positions, submit, in_force),
         IntentHandlers(positions, submit),

@@ -71,7 +71,6 @@ def design(
         params=params,
         criterion=criterion,
         alpha=claim.alpha,
-        seed=claim.seed,
         budget=claim.budget,
         unit=claim.unit,
         hints_digest="" if hints is None or hints.empty else hints.digest(),

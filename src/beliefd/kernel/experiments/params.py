@@ -3,6 +3,7 @@
 Nothing here is free text: ids, choices, numbers, names of eight letters, and the hashes of model code.
 """
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -317,12 +318,12 @@ def _unique(field: str, names: list[str]) -> None:
         raise ValueError(f"`{repeated}` is named twice in `{field}`")
 
 
-def parse_spec(document: object) -> ExperimentSpec:
+def parse_spec(document: object, check: Callable[[ExperimentSpec], Params] = checked_spec) -> ExperimentSpec:
     """A plan as somebody sent it: first no residue of speculation, at any depth, then the closed types."""
     refuse_speculation(document, Code.SPECULATIVE_RESIDUE)
     try:
         spec = msgspec.convert(document, ExperimentSpec)
-        checked_spec(spec)
+        check(spec)
     except msgspec.ValidationError as error:
         message, path = located(error, document, ExperimentSpec)
         raise Stopped(Code.INVALID_REQUEST, message, {"path": path}) from None
