@@ -26,7 +26,7 @@ from beliefd.ledger.replay import redecide
 from beliefd.ledger.state_hash import state_hash
 from beliefd.ledger.verify import verify
 from beliefd.testing.world import ANN
-from tests.firewall.lab import CODE, HYPOTHESES, Lab
+from tests.firewall.lab import CODE, HYPOTHESES, PREDICTION, Lab
 
 CLAIMS = ("heat", "light")
 ROLES = ("support", "refute", "undercut", "replicate")
@@ -80,7 +80,7 @@ speculations: st.SearchStrategy[Move] = st.one_of(
 )
 groundings: st.SearchStrategy[Move] = st.one_of(
     st.builds(
-        lambda claim, seed, gone: lambda lab: lab.designed(claim, seed, eliminates_if_supported=(gone,)),
+        lambda claim, body, gone: lambda lab: lab.designed(claim, body, eliminates_if_supported=(gone,)),
         claims,
         st.integers(0, 3),
         st.sampled_from(HYPOTHESES),
@@ -104,7 +104,12 @@ groundings: st.SearchStrategy[Move] = st.one_of(
         places,
         st.sampled_from(ROLES),
     ),
-    st.builds(lambda claim: lambda lab: lab.stage("create_proposition", claim, statement="it is so"), claims),
+    st.builds(
+        lambda claim: (
+            lambda lab: lab.stage("create_proposition", claim, statement="it is so", prediction=PREDICTION)
+        ),
+        claims,
+    ),
     st.builds(
         lambda claim, status, place: (
             lambda lab: lab.stage(
@@ -243,7 +248,7 @@ def test_a_records_lane_is_not_what_it_says_but_how_it_came_to_be() -> None:
     lab = Lab()
     lab.speculate("heat", '{"lane": "grounded", "epistemic_status": "proven"}')
     lab.designed("heat")
-    assert [lane_of(entry) for entry in lab.recorded] == [GROUNDED, SPECULATIVE, GROUNDED]
+    assert [lane_of(entry) for entry in lab.recorded] == [GROUNDED, SPECULATIVE, GROUNDED, GROUNDED]
 
 
 def test_no_rule_of_the_grounded_lane_is_shown_what_was_imagined(monkeypatch: pytest.MonkeyPatch) -> None:

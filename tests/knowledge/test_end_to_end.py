@@ -45,7 +45,16 @@ def investigated(house: World) -> str:
     believed(
         house,
         session_id,
-        {"type": "create_proposition", "claim_id": "wait", "statement": "a wait takes 40 ms"},
+        {
+            "type": "create_proposition",
+            "claim_id": "wait",
+            "statement": "a wait takes 40 ms",
+            "prediction": {
+                "quantity": "wait",
+                "unit": "ms",
+                "criterion": {"region": "tolerance", "value": 40.0, "tolerance": 2.0},
+            },
+        },
     )
     agent.speculate(session_id, "wait", [{"statement": "a zombie holds the lock"}])
     planned = agent.design_experiment(session_id, claim=CLAIM)

@@ -223,8 +223,8 @@ def test_an_export_that_breaks_off_goes_on_where_it_was(
 def test_a_grown_ledger_brings_only_what_is_new() -> None:
     async def run() -> None:
         story, store, driver = Story("a"), MemoryStore(), FakeDriver()
-        name = story.evidence("c")
         story.propose("c")
+        name = story.evidence("c")
         await story.write(store)
         copy = copy_in(driver)
         await export(store, copy)

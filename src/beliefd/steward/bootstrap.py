@@ -99,7 +99,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         CounterfactualHandlers(store),
         ClaimHandlers(store, positions, submit, environment),
         ClaimCheckHandlers(finder, in_force, environment),
-        ApprovalHandlers(store, positions, submit, expiry, tools),
+        ApprovalHandlers(store, positions, submit, expiry, tools, in_force),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
         StateHandlers(store, positions, in_force),

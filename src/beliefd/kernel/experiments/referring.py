@@ -22,7 +22,7 @@ def named(params: Object) -> tuple[str, ...]:
 
 def typed(template: str, params: Object) -> bool:
     """Does a plan itself hold what it tests its claim by?"""
-    return template in MODELS or not named(params) or _holds_numbers(params)
+    return template in MODELS or not named(params) or bool(numbers_in(params))
 
 
 def resolved(params: Object, values_of: Callable[[str], Sequence[float]]) -> Object:
@@ -57,6 +57,16 @@ def stand_ins(observations: Mapping[str, Observation]) -> Callable[[str], Sequen
     return values_of
 
 
+def numbers_in(params: Any) -> list[float]:
+    """The data in the parameters of a plan, once they are resolved."""
+    if isinstance(params, dict):
+        return [number for key, item in params.items() if key not in NO_DATA for number in numbers_in(item)]
+    if isinstance(params, list | tuple):
+        found = [item for item in params if isinstance(item, int | float)]
+        return [float(item) for item in found] + [n for item in params for n in numbers_in(item)]
+    return []
+
+
 def _is_reference(value: Any) -> bool:
     names = value.get(OBSERVED) if isinstance(value, dict) and len(value) == 1 else None
     return isinstance(names, list | tuple) and bool(names) and all(isinstance(one, str) for one in names)
@@ -76,11 +86,3 @@ def _replaced(value: Any, values_of: Callable[[str], Sequence[float]]) -> Any:
     if isinstance(value, dict):
         return {key: _replaced(item, values_of) for key, item in value.items()}
     return [_replaced(item, values_of) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _holds_numbers(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(_holds_numbers(item) for key, item in value.items() if key not in NO_DATA)
-    if isinstance(value, list | tuple):
-        return any(isinstance(item, int | float) or _holds_numbers(item) for item in value)
-    return False

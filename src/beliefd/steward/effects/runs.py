@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.experiments.commands import RecordRun
-from beliefd.kernel.experiments.events import ExperimentDesigned
+from beliefd.kernel.experiments.events import ExperimentDesigned, RunRecorded
 from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen, RunReport
 from beliefd.kernel.experiments.referring import named
 from beliefd.kernel.experiments.state import Experiment, Run
@@ -110,6 +110,15 @@ async def frozen_plan(store: Store, session_id: str, experiment: Experiment) -> 
     event = (await entry_of(store, session_id, experiment.event_id)).delta
     assert isinstance(event, ExperimentDesigned)  # noqa: S101 - the state names the event that made it
     return event.frozen
+
+
+async def recorded_report(store: Store, session_id: str, run: Run) -> RunReport | None:
+    """What a run came to, once it has ended."""
+    if run.event_id is None:
+        return None
+    event = (await entry_of(store, session_id, run.event_id)).delta
+    assert isinstance(event, RunRecorded)  # noqa: S101 - the state names the event that made it
+    return event.report
 
 
 async def _observed(store: Store, session: Session, spec: ExperimentSpec) -> dict[str, tuple[float, ...]]:

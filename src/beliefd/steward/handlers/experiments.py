@@ -9,9 +9,9 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence, StartRun
 from beliefd.kernel.experiments.design import choose, design
 from beliefd.kernel.experiments.designing import caveats_of, checked_by
-from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunStarted
 from beliefd.kernel.experiments.params import parse_spec
-from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen, RunReport
+from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen
 from beliefd.kernel.experiments.referring import naming
 from beliefd.kernel.experiments.state import Evidence, Experiment, Run
 from beliefd.kernel.experiments.testable import testable
@@ -35,8 +35,13 @@ from beliefd.protocol.experiments import (
 )
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.effects.runs import ExperimentRuns, frozen_plan, need_source, observed_values
-from beliefd.steward.entries import entry_of
+from beliefd.steward.effects.runs import (
+    ExperimentRuns,
+    frozen_plan,
+    need_source,
+    observed_values,
+    recorded_report,
+)
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, page, view_of
 from beliefd.steward.policies import PolicyInForce
@@ -154,16 +159,9 @@ class ExperimentHandlers(Struct, frozen=True):
             caveats=caveats_of(experiment),
             audit_event_id=experiment.event_id,
             run=run,
-            report=await self._report(session.session_id, run),
+            report=None if run is None else await recorded_report(self.store, session.session_id, run),
             progress=None if run is None else self._progress(run),
         )
-
-    async def _report(self, session_id: str, run: Run | None) -> RunReport | None:
-        if run is None or run.event_id is None:
-            return None
-        event = (await entry_of(self.store, session_id, run.event_id)).delta
-        assert isinstance(event, RunRecorded)  # noqa: S101 - the state names the event that made it
-        return event.report
 
     def _progress(self, run: Run) -> Progress | None:
         one = self.runs.runner.underway.get(run.run_id)
