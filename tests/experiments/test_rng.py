@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator, Philox, SeedSequence
 
+from beliefd.experiments import rng
 from beliefd.experiments.engine import planned
 from beliefd.experiments.plan import Arm
 from beliefd.experiments.registry import template
@@ -30,6 +31,41 @@ def test_a_replicate_has_its_numbers_wherever_it_is_drawn(
     picked = indices(seed, arm, 0, first + count, width, 7)
     assert (indices(seed, arm, first, count, width, 7) == picked[first:]).all()
     assert ((picked >= 0) & (picked < 7)).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(seeds, st.integers(0, 50), st.integers(0, 400), st.integers(1, 9), st.integers(1, 64))
+def test_streamed_rows_are_the_same_however_many_come_at_a_time(
+    seed: int, first: int, count: int, width: int, at_once: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rng, "STREAMED", at_once)
+        parts = [(start, rows.copy()) for start, rows in rng.streamed(seed, 3, first, count, width)]
+    whole = uniforms(seed, 3, first, count, width)
+    assert sum(len(rows) for _, rows in parts) == count
+    for start, rows in parts:
+        assert (rows == whole[start - first : start - first + len(rows)]).all()
+
+
+MODELS = (
+    "a * b + 1",
+    "(a - b) / (a + b) - a * 2",
+    "where(a > b, 2 * a, b) + 3 * (a < 5) - b",
+    "where(1, 2, 3) + a * b",
+)
+
+
+@pytest.mark.parametrize("expression", MODELS)
+def test_an_expression_has_the_same_bits_in_blocks_of_any_size(expression: str) -> None:
+    params = {**GOOD["model_simulation"], "model": {"language": "expression", "expression": expression}}
+    spread = {"is": "uniform", "low": -1.0, "high": 2.5}
+    params["inputs"] = [*params["inputs"], {"name": "b", "distribution": spread}]
+    chosen, plan = template("model_simulation"), planned(frozen("model_simulation", params))
+    arm = chosen.main(plan)
+    assert arm is not None
+    whole = chosen.draw(plan, arm, 0, 70_000)
+    parts = [chosen.draw(plan, arm, *cut) for cut in ((0, 1), (1, 40_000), (40_001, 29_998), (69_999, 1))]
+    assert whole.tobytes() == np.concatenate(parts).tobytes()
 
 
 def test_numbers_are_those_of_philox_seeded_by_the_spec_and_the_arm() -> None:

@@ -104,6 +104,13 @@ def test_nothing_but_arithmetic_over_declared_names_is_an_expression(text: str) 
     assert refused.value.details == {"path": "$.params.model.expression"}
 
 
+def test_inputs_are_left_as_they_are() -> None:
+    given = {"a": np.asarray([1.0, 2.0]), "b": np.asarray([3.0, 4.0])}
+    found = evaluate(parse("(a + b) * a - a / b + where(1, 2, 3)", set(given), "$"), given)
+    assert found.tolist() == [(1 + 3) * 1 - 1 / 3 + 2, (2 + 4) * 2 - 2 / 4 + 2]
+    assert {name: values.tolist() for name, values in given.items()} == {"a": [1.0, 2.0], "b": [3.0, 4.0]}
+
+
 def scalar(name: str) -> Callable[[float], float]:
     return lambda value: float(getattr(np, name)(np.float64(value)))
 

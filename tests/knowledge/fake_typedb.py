@@ -84,8 +84,11 @@ class Data:
                 raise refuse(f"`{attribute}` is owned once")
             if value not in schema.values.get(attribute, {value}):
                 raise refuse(f"`{value}` is not among the values of `{attribute}`")
-            if attribute in schema.keys_of(kind) and any(
-                other.get(attribute) == value for other in self.of(kind) if other is not owned
+            keyed = schema.keyed_by(kind, attribute)
+            if keyed is not None and any(
+                other.get(attribute) == value
+                for type_, other in self.things.values()
+                if other is not owned and schema.keyed_by(type_, attribute) == keyed
             ):
                 raise refuse(f"key `{attribute}` is taken")
             owned[attribute] = value

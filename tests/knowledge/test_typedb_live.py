@@ -80,6 +80,17 @@ def test_a_grown_ledger_changes_what_is_there(graph: TypeDBGraph) -> None:
     asyncio.run(run())
 
 
+def test_a_claim_may_have_the_name_of_its_session(graph: TypeDBGraph) -> None:
+    async def run() -> None:
+        story, store = Story("a"), MemoryStore()
+        story.propose("a")
+        await story.write(store)
+        assert await export(store, graph) == Exported(1, len(story.entries))
+        assert counted(graph, say.SESSION_HAS_PROPOSITION) == 1
+
+    asyncio.run(run())
+
+
 def test_the_server_refuses_speculation_in_the_role_of_evidence(graph: TypeDBGraph) -> None:
     rows = all_rows(supported().session)
     idea = next(node for node in rows.nodes if node.kind == say.SPECULATIVE_HYPOTHESIS)

@@ -126,8 +126,9 @@ class Schema:
     def owns(self, label: str) -> set[str]:
         return set().union(*(self.owned.get(one, set()) for one in self.lineage(label)))
 
-    def keys_of(self, label: str) -> set[str]:
-        return set().union(*(self.keys.get(one, set()) for one in self.lineage(label)))
+    def keyed_by(self, label: str, attribute: str) -> str | None:
+        """The type that made the attribute a key: no two things under it have the same, of whatever kind."""
+        return next((one for one in self.lineage(label) if attribute in self.keys.get(one, ())), None)
 
 
 def _listed(reader: Reader) -> Iterator[str]:

@@ -26,7 +26,9 @@ def quantiles(distribution: Distribution, even: Floats, heavy: bool = False) -> 
         found += distribution.mean
         return np.asarray(np.exp(found)) if isinstance(distribution, LogNormal) else found
     if isinstance(distribution, Uniform):
-        return distribution.low + (distribution.high - distribution.low) * even
+        found = (distribution.high - distribution.low) * even
+        found += distribution.low
+        return found
     if isinstance(distribution, Exponential):
         return np.asarray(-distribution.mean * np.log1p(-even))
     if isinstance(distribution, Bernoulli):

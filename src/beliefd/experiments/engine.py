@@ -17,6 +17,7 @@ from beliefd.experiments.checks import checks
 from beliefd.experiments.executors.port import Block, Executor, Work, WorkerDied
 from beliefd.experiments.plan import Arm, Findings, Floats, Plan, Template
 from beliefd.experiments.registry import code_hash, template
+from beliefd.experiments.repetition import repeated
 from beliefd.experiments.sandbox.errors import ModelFailed
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.experiments.params import checked_spec
@@ -24,6 +25,10 @@ from beliefd.kernel.experiments.plan import Frozen, RunReport
 from beliefd.kernel.experiments.referring import resolved
 
 UNTESTED: Final = "nothing was tested: the run came to no conclusion"
+IRREPRODUCIBLE: Final = (
+    "irreproducible: replicates that were drawn again came out differently; a model's output may depend on "
+    "its inputs alone"
+)
 
 
 class Progress(Struct, frozen=True):
@@ -62,7 +67,8 @@ async def run(
     await executor.start()
     drawing = _Drawing(plan, chosen, executor, progress, cancel, frozen.spec.budget.seconds)
     try:
-        return _report(frozen, plan, await drawing.concluded(), drawing.digests.hexdigest())
+        found = await drawing.concluded()
+        return _report(frozen, plan, found, drawing.digests.hexdigest(), drawing.repeated)
     except (ModelFailed, WorkerDied, Stopped) as error:
         return _ended(frozen, "failed", str(error))
     except Cancelled:
@@ -106,13 +112,26 @@ class _Drawing:
         self.progress, self.cancel = progress, cancel
         self.deadline = asyncio.get_running_loop().time() + seconds
         self.digests = hashlib.sha256()
+        self.repeated = 0
 
     async def concluded(self) -> Findings:
         main = self.chosen.main(self.plan)
         drawn = {} if main is None else await self._arms([main], self.chosen.enough)
         used = 0 if main is None else len(drawn[main.name])
+        if main is not None and self.plan.sources:
+            await self._repeat(main, drawn[main.name])
         drawn |= await self._arms(self.chosen.controls(self.plan, used), None)
         return await asyncio.to_thread(self._conclusion, drawn)
+
+    async def _repeat(self, arm: Arm, values: Floats) -> None:
+        """Draw part of an arm again. INVARIANT: foreign code that does not repeat itself shows nothing."""
+        works = [Work(self.plan, arm, *piece) for piece in repeated(arm, len(values), self.plan.seed)]
+        async with aclosing(self._blocks(works)) as blocks:
+            async for work, block in blocks:
+                earlier = values[work.first : work.first + work.count]
+                if earlier.tobytes() != block.values.tobytes():
+                    raise Stopped(IRREPRODUCIBLE)
+                self.repeated += work.count
 
     def _conclusion(self, drawn: dict[str, Floats]) -> Findings:
         with np.errstate(all="ignore"):  # a result that is not finite is refused when it is written down
@@ -170,7 +189,8 @@ class _Drawing:
                 asked.cancel()
 
 
-def _report(frozen: Frozen, plan: Plan, found: Findings, blocks: str) -> RunReport:
+def _report(frozen: Frozen, plan: Plan, found: Findings, blocks: str, repeated: int) -> RunReport:
+    told = {**found.diagnosis.told, "repeated_replicates": repeated} if repeated else found.diagnosis.told
     return RunReport(
         status="completed",
         spec_hash=frozen.spec_hash,
@@ -183,7 +203,7 @@ def _report(frozen: Frozen, plan: Plan, found: Findings, blocks: str) -> RunRepo
         confidence=1 - found.decision.error_level,
         failure_mode=found.failure_mode,
         result=_plain(msgspec.to_builtins(found.result)),
-        diagnostics=_plain(dict(found.diagnosis.told)),
+        diagnostics=_plain(dict(told)),
         checks=checks(plan, found),
         replicates=found.replicates,
         failed_replicates=found.failed_replicates,

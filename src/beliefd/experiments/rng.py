@@ -19,6 +19,8 @@ Ints = NDArray[np.int64]
 WORDS_PER_STEP: Final = 4
 CHUNK: Final = 1 << 15
 """Numbers that are drawn at once: few enough to stay in the cache."""
+STREAMED: Final = 1 << 16
+"""The same where little is made of each number: calls are what costs there."""
 
 
 @lru_cache(256)
@@ -51,6 +53,19 @@ def indices(seed: int, arm: int, first: int, count: int, width: int, bound: int)
     drawn = bits.random_raw(skipped + count * per_row)[skipped:]
     halves = drawn.astype("<u8", copy=False).view("<u4").reshape(count, 2 * per_row)[:, :width]
     return ((halves * np.uint64(bound)) >> np.uint64(32)).view(np.int64)
+
+
+def streamed(seed: int, arm: int, first: int, count: int, width: int) -> Iterator[tuple[int, Floats]]:
+    """The rows of `uniforms`, a few at a time, and the number of the first. The next take their place."""
+    bits, skipped = stream(seed, arm, first * width)
+    generator = Generator(bits)
+    generator.random(skipped)
+    size = max(1, STREAMED // width)
+    buffer = np.empty(min(count, size) * width)
+    for start in range(first, first + count, size):
+        rows = buffer[: min(size, first + count - start) * width]
+        generator.random(out=rows)
+        yield start, rows.reshape(-1, width)
 
 
 def chunks(first: int, count: int, width: int) -> Iterator[tuple[int, int]]:

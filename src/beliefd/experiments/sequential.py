@@ -78,10 +78,14 @@ def decisive(held: NDArray[np.bool_], failed: NDArray[np.bool_], rate: float, al
 
 def ever_shown(held: NDArray[np.bool_], rate: float, alpha: float, above: bool) -> NDArray[np.bool_]:
     """For rows of replicates: which of them ever show a rate above (or below) this one, at any look?"""
-    successes = np.cumsum(held, axis=1).astype(np.float64)
-    counts = np.arange(1, held.shape[1] + 1)
-    capital = log_capital(successes, counts - successes, rate, above)
-    return np.asarray((capital >= -math.log(alpha)).any(axis=1))
+    steps = held.shape[1]
+    # Walks meet at few places, so each place is worked out once: after so many steps, with so many successes.
+    met, where = np.unique(
+        np.cumsum(held, axis=1) + (steps + 1) * np.arange(1, steps + 1), return_inverse=True
+    )
+    counts, successes = (part.astype(np.float64) for part in np.divmod(met, steps + 1))
+    shown = log_capital(successes, counts - successes, rate, above) >= -math.log(alpha)
+    return np.asarray(shown[where].reshape(held.shape).any(axis=1))
 
 
 def looked_at(count: int) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from beliefd.knowledge import typedb_queries as queries
 from beliefd.knowledge.graph import GraphRows
+from beliefd.knowledge.schema import SESSION
 
 SCHEME: Final = "typedb"
 DEFAULT_PORT: Final = 1729
@@ -101,11 +102,26 @@ class TypeDBGraph:
             transaction.commit()
 
     def cursor(self, session_id: str) -> Cursor | None:
-        """How far the ledger of a session is in the copy."""
+        """How far the ledger of a session is in the copy.
+
+        INVARIANT: nodes of one ledger have keys of one form: with two, each of them would be there twice.
+        """
+        given = [{"session_id": session_id}]
         with self._transaction(self._kinds.READ) as transaction:
-            answer = transaction.query(queries.READ_CURSOR, given_rows=[{"session_id": session_id}]).resolve()
+            answer = transaction.query(queries.READ_CURSOR, given_rows=given).resolve()
             found = list(answer.as_concept_documents())
+            answer = transaction.query(queries.READ_SESSION_KEY, given_rows=given).resolve()
+            keys = {str(one["key"]) for one in answer.as_concept_documents()}
+        if keys - {queries.node_key(SESSION, session_id, session_id)}:
+            raise GraphUnavailable(
+                f"`{self._database}` has keys of an earlier version for this ledger; export to a new database"
+            )
         return Cursor(seq=int(found[0]["seq"]), hash=str(found[0]["hash"])) if found else None
+
+    def ping(self) -> None:
+        """Raises GraphUnavailable if nothing can be read."""
+        with self._transaction(self._kinds.READ) as transaction:
+            transaction.query(queries.READ_CURSOR, given_rows=[{"session_id": ""}]).resolve()
 
     def write(self, session_id: str, rows: GraphRows, cursor: Cursor) -> None:
         """Add or change rows and move the cursor, in one transaction.

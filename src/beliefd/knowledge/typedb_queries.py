@@ -63,6 +63,12 @@ match
   $cursor isa ledger-cursor, has session-id == $session_id, has last-seq $seq, has event-hash $hash;
 fetch { "seq": $seq, "hash": $hash };
 """
+READ_SESSION_KEY: Final = """\
+given $session_id: string;
+match
+  $session isa session, has session-id == $session_id, has node-key $key;
+fetch { "key": $key };
+"""
 PUT_CURSOR: Final = """\
 given $session_id: string, $last_seq: integer, $event_hash: string;
 put
@@ -111,19 +117,22 @@ def node_row(node: NodeRow) -> Row:
     for column in COLUMNS[node.kind]:
         found[column.variable] = _value(document, column)
     named = {column.variable: found[column.variable] for column in _columns(node.kind)}
-    return {"node_key": node_key(node.session_id, node.id), **named}
+    return {"node_key": node_key(node.kind, node.session_id, node.id), **named}
 
 
 def link_row(link: LinkRow) -> Row:
     return {
-        "first_key": node_key(link.session_id, link.first_id),
-        "second_key": node_key(link.session_id, link.second_id),
+        "first_key": node_key(link.first_kind, link.session_id, link.first_id),
+        "second_key": node_key(link.second_kind, link.session_id, link.second_id),
     }
 
 
-def node_key(session_id: str, name: str) -> str:
-    """One string for two, such that no other two make the same."""
-    return json.dumps([session_id, name], ensure_ascii=False, separators=(",", ":"))
+def node_key(kind: str, session_id: str, name: str) -> str:
+    """One string for three, such that no other three make the same.
+
+    INVARIANT: the kind is in it. A key is unique over all kinds, and a claim may be named like a run.
+    """
+    return json.dumps([kind, session_id, name], ensure_ascii=False, separators=(",", ":"))
 
 
 def _columns(kind: str) -> Iterable[Column]:

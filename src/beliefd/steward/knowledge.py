@@ -1,14 +1,15 @@
 """The graph carried elsewhere, event by event."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
 from typing import Protocol
 
 from msgspec import Struct
 
 from beliefd.knowledge.graph import GraphRows, merged
 from beliefd.knowledge.typedb import Cursor, GraphUnavailable
-from beliefd.ledger.envelope import Sealed, read
+from beliefd.ledger.envelope import LedgerBroken, Sealed, read
 from beliefd.ledger.replay import Position, fold
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.projections.graph import NEEDLES, graph_rows
@@ -22,10 +23,16 @@ Progress = Callable[[int], None]
 
 
 class Exported(Struct, frozen=True):
-    """`events` were new to the copy."""
+    """`events` were new to the copy.
+
+    Sessions that could not be brought up to their heads are named with the reason: the copy did not take them
+    (`failed`), or their ledger does not hold (`broken`).
+    """
 
     sessions: int
     events: int
+    failed: dict[str, str] = {}
+    broken: dict[str, str] = {}
 
 
 class Copy(Protocol):
@@ -33,29 +40,49 @@ class Copy(Protocol):
 
     def cursor(self, session_id: str) -> Cursor | None: ...
 
+    def ping(self) -> None:
+        """Raises GraphUnavailable if the copy as a whole does not answer."""
+        ...
+
     def write(self, session_id: str, rows: GraphRows, cursor: Cursor) -> None: ...
 
 
 async def export(store: Store, copy: Copy, progress: Progress = lambda _: None) -> Exported:
-    """Bring a copy up to the heads of all ledgers; go on where an earlier export ended, however it ended."""
+    """Bring a copy up to the heads of all ledgers; go on where an earlier export ended, however it ended.
+
+    INVARIANT: a session that cannot be exported stops no other. A copy that does not answer at all stops all.
+    """
     sessions = events = seen = 0
+    failed: dict[str, str] = {}
+    broken: dict[str, str] = {}
     async for row in all_sessions(store):
         sessions += 1
-        cursor = await asyncio.to_thread(copy.cursor, row.session_id)
-        if cursor == Cursor(seq=row.head.seq, hash=row.head.hash):
-            seen += row.head.seq
-            continue
-        position = await _known(store, row, cursor)
-        seen += 0 if position is None else position.head.seq
-        async for chunk in _rest(store, row, position):
-            reached, rows = await offload(is_heavy(chunk), _stepped, chunk, position)
-            place = Cursor(seq=reached.head.seq, hash=reached.head.hash)
-            await asyncio.to_thread(copy.write, row.session_id, rows, place)
-            position = reached
-            events += len(chunk)
-            seen += len(chunk)
-            progress(seen)
-    return Exported(sessions, events)
+        try:
+            async with aclosing(_brought_up(store, copy, row)) as written:
+                async for new, reached in written:
+                    events += new
+                    progress(seen + reached)
+        except LedgerBroken as error:
+            broken[row.session_id] = str(error)
+        except GraphUnavailable as error:
+            await asyncio.to_thread(copy.ping)
+            failed[row.session_id] = str(error)
+        seen += row.head.seq
+    return Exported(sessions, events, failed, broken)
+
+
+async def _brought_up(store: Store, copy: Copy, row: SessionRow) -> AsyncGenerator[tuple[int, int], None]:
+    """Write what a copy lacks of one ledger; yields how many events each write brought, and the last one."""
+    cursor = await asyncio.to_thread(copy.cursor, row.session_id)
+    if cursor == Cursor(seq=row.head.seq, hash=row.head.hash):
+        return
+    position = await _known(store, row, cursor)
+    async for chunk in _rest(store, row, position):
+        reached, rows = await offload(is_heavy(chunk), _stepped, chunk, position)
+        place = Cursor(seq=reached.head.seq, hash=reached.head.hash)
+        await asyncio.to_thread(copy.write, row.session_id, rows, place)
+        position = reached
+        yield len(chunk), reached.head.seq
 
 
 async def _known(store: Store, row: SessionRow, cursor: Cursor | None) -> Position | None:

@@ -10,7 +10,7 @@ from click import option
 
 from beliefd.cli.ledgers import progress
 from beliefd.cli.options import setting
-from beliefd.cli.output import Reply, replies
+from beliefd.cli.output import Exit, Reply, replies
 from beliefd.cli.target import need_store, store_options, with_store
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
@@ -47,7 +47,11 @@ knowledge = click.Group("knowledge", help="Export the graph of propositions and 
     store_options,
 )
 def export(address: str, password: str | None, data: Path, store: str | None) -> Reply:
-    """Bring a TypeDB database up to the heads of all ledgers; interrupted, it goes on where it was."""
+    """Bring a TypeDB database up to the heads of all ledgers; interrupted, it goes on where it was.
+
+    A session that cannot be exported is named with the reason, and the others are exported. Then the command
+    exits with 1, or with 5 if a ledger does not verify.
+    """
     import asyncio
 
     from beliefd.knowledge.typedb import TypeDBGraph, parse_address
@@ -73,5 +77,9 @@ def export(address: str, password: str | None, data: Path, store: str | None) ->
         if not secret:
             raise invalid("a password is needed: set TYPEDB_PASSWORD", "--password")
         answer = with_store(name, work)
+    left = answer.failed | answer.broken
     told = f"{answer.sessions} ledgers looked at, {answer.events} new events exported"
-    return Reply(answer, told)
+    if left:
+        told += f", {len(left)} ledgers not exported to their ends"
+    exits = Exit.LEDGER_BROKEN if answer.broken else Exit.FAILED if left else Exit.ALLOWED
+    return Reply(answer, told, exits, [f"session {name}: {why}" for name, why in sorted(left.items())])

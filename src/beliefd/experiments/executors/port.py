@@ -54,8 +54,9 @@ def drawn(work: Work) -> Block:
     """The work itself, in whichever process."""
     with np.errstate(all="ignore"):  # what is not finite is counted, not warned of
         found = template(work.plan.template).draw(work.plan, work.arm, work.first, work.count)
-    values = np.ascontiguousarray(found, dtype="<f8")
+    values = np.add(found, 0.0, dtype="<f8", order="C")
     # INVARIANT: one bit pattern for nan and one for zero, so that equal numbers have equal digests.
-    values = np.where(np.isnan(values), np.nan, values + 0.0)
-    head = f"{work.arm.name} {work.first} {work.count} {values.shape}\n".encode()
-    return Block(values, hashlib.sha256(head + values.tobytes()).digest())
+    values[np.isnan(values)] = np.nan
+    hashed = hashlib.sha256(f"{work.arm.name} {work.first} {work.count} {values.shape}\n".encode())
+    hashed.update(values.data)
+    return Block(values, hashed.digest())

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from beliefd.experiments.executors.port import Block, Work, WorkerDied, drawn
+from beliefd.experiments.plan import Floats
 from beliefd.experiments.registry import templates
 
 PRELOADED: Final = ["beliefd.experiments.executors.processes", "scipy.special"]
@@ -44,7 +45,8 @@ class Worker:
         if isinstance(answer, Exception):
             raise answer
         shape, digest = answer
-        values = np.frombuffer(self._here.recv_bytes(), dtype="<f8").reshape(shape)
+        values = np.empty(shape, dtype="<f8")
+        _fill(self._here.fileno(), values)
         return Block(values, digest)
 
     def end(self) -> None:
@@ -166,11 +168,28 @@ def serve(there: Connection) -> None:
             if isinstance(answer, Exception):
                 there.send(answer)
             else:
-                # Numbers go as they are: to pickle them would take as long as a fifth of a block.
                 there.send((answer.values.shape, answer.digest))
-                there.send_bytes(answer.values.tobytes())
+                _pour(there.fileno(), answer.values)
         except (EOFError, OSError):
             return
+
+
+# Numbers go as they are, from array to array: every copy between would take a tenth of a block's time.
+
+
+def _pour(pipe: int, values: Floats) -> None:
+    left = memoryview(values.reshape(-1).view(np.uint8).data)
+    while left:
+        left = left[os.write(pipe, left) :]
+
+
+def _fill(pipe: int, values: Floats) -> None:
+    left = memoryview(values.reshape(-1).view(np.uint8).data)
+    while left:
+        count = os.readv(pipe, [left])
+        if not count:
+            raise EOFError
+        left = left[count:]
 
 
 def _answer(work: Work | None) -> Block | Exception:

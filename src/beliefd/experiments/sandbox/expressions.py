@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from beliefd.experiments.plan import Floats
-from beliefd.kernel.experiments.expressions import Expression, Name, Number
+from beliefd.kernel.experiments.expressions import Apply, Expression, Name, Number
 
 APPLIED: Final[Mapping[str, Callable[..., Any]]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "**": np.power,
@@ -17,11 +17,15 @@ APPLIED: Final[Mapping[str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
+EXACT: Final = frozenset({"+", "-", "*", "/"})
+"""Rounded the same by every processor, and in whichever array the result is put; the others may not be."""
+
+
 def evaluate(expression: Expression, inputs: Mapping[str, Floats]) -> Floats:
     """The output for each replicate; where there is none, such as the log of -1, it is nan."""
     count = len(next(iter(inputs.values())))
     found = np.asarray(_value(expression, inputs), dtype=np.float64)
-    return np.broadcast_to(found, (count,))
+    return found if found.shape == (count,) else np.broadcast_to(found, (count,))
 
 
 def _value(expression: Expression, inputs: Mapping[str, Floats]) -> Any:
@@ -29,6 +33,17 @@ def _value(expression: Expression, inputs: Mapping[str, Floats]) -> Any:
         return np.float64(expression.value)
     if isinstance(expression, Name):
         return inputs[expression.name]
-    found = APPLIED[expression.what](*(_value(argument, inputs) for argument in expression.arguments))
+    given = [_value(argument, inputs) for argument in expression.arguments]
+    if expression.what in EXACT:
+        return APPLIED[expression.what](*given, out=_spare(expression, given))
+    found = APPLIED[expression.what](*given)
     # A comparison is a number like any other: sums of them count.
     return found.astype(np.float64) if found.dtype == np.bool_ else found
+
+
+def _spare(expression: Apply, given: list[Any]) -> Floats | None:
+    """An array among what is given that nobody else has, to put the result in; inputs are not ours."""
+    for argument, value in zip(expression.arguments, given, strict=True):
+        if not isinstance(argument, Name) and isinstance(value, np.ndarray) and value.ndim:
+            return value
+    return None

@@ -1,10 +1,9 @@
 """Plain Python in Monty: an interpreter and a process of its own, without files, network or modules.
 
-The code defines `model(...)` with the inputs as parameters, by name. It must be a function of them: `math` is
-all that it may import, its clock stands still, so a replicate can be run again alone.
+The code defines `model(...)` with the inputs as parameters, by name. It is a function of them: `source` says
+what it may be made of, and every replicate runs all of it anew, so a replicate can be run again alone.
 """
 
-import ast
 import datetime
 import math
 from collections.abc import Mapping
@@ -14,8 +13,8 @@ import numpy as np
 
 from beliefd.experiments.plan import Floats
 from beliefd.experiments.sandbox.errors import ModelFailed
+from beliefd.experiments.sandbox.source import REPLICATE, forgetful
 
-MAX_SOURCE: Final = 20_000
 BLOCK_SECONDS: Final = 2.0
 LIMITS: Final[dict[str, Any]] = {
     "max_feed_duration_secs": BLOCK_SECONDS,
@@ -24,18 +23,24 @@ LIMITS: Final[dict[str, Any]] = {
     "max_suspensions": 1,
     "max_total_sleep_secs": 0.0,
 }
-EPOCH: Final = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
+# No model gets at a clock or a die. Should one do so after all, they stand still.
+POLICY: Final[dict[str, Any]] = {
+    "datetime": datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC),
+    "sleep": "zero",
+    "process_time": "zero",
+    "random_start": {"seed": 0},
+}
 # A replicate that raises is one that failed; the others go on. Time and memory end the block.
-LOOP: Final = """
-found = []
-for row in rows:
+LOOP: Final = f"""
+__found = []
+for __row in __rows:
     try:
-        found.append(model(**row))
+        __found.append({REPLICATE}(__row))
     except (TimeoutError, MemoryError):
         raise
     except Exception:
-        found.append(None)
-found
+        __found.append(None)
+__found
 """
 
 
@@ -46,7 +51,7 @@ def run_python(source: str, inputs: Mapping[str, Floats]) -> Floats:
     except ImportError:
         told = "`pydantic-monty` is not installed; `pip install 'beliefd[sandbox]'` brings it"
         raise ModelFailed(told) from None
-    check_source(source)
+    code = forgetful(source)
     names = list(inputs)
     rows = [
         dict(zip(names, row, strict=True))
@@ -55,34 +60,16 @@ def run_python(source: str, inputs: Mapping[str, Floats]) -> Floats:
     try:
         with (
             pydantic_monty.Monty(max_processes=1, request_timeout=2 * BLOCK_SECONDS) as pool,
-            pool.checkout(limits=LIMITS, os_policy={"datetime": EPOCH, "sleep": "zero"}) as session,  # type: ignore[arg-type]
+            pool.checkout(limits=LIMITS, os_policy=POLICY) as session,  # type: ignore[arg-type]
         ):
             quiet = pydantic_monty.CollectString()
-            session.feed_run(source, print_callback=quiet)
-            found = session.feed_run(LOOP, inputs={"rows": rows}, print_callback=quiet)
+            session.feed_run(code, print_callback=quiet)
+            found = session.feed_run(LOOP, inputs={"__rows": rows}, print_callback=quiet)
     except pydantic_monty.MontyError as error:
         raise ModelFailed(f"the model was stopped: {_kind(error)}") from None
     if not isinstance(found, list) or len(found) != len(rows):
         raise ModelFailed("the model gave no output for each replicate")
     return np.asarray([_number(value) for value in found])
-
-
-def check_source(source: str) -> None:
-    """INVARIANT: a model is a function of its inputs, so there is nothing to import but arithmetic."""
-    if len(source) > MAX_SOURCE:
-        raise ModelFailed(f"a model's code has at most {MAX_SOURCE} characters")
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ModelFailed("the model's code is not Python") from None
-    for node in ast.walk(tree):
-        imported = [name.name for name in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            imported = [node.module or ""]
-        if any(name != "math" for name in imported):
-            raise ModelFailed("a model may import `math` only")
-    if not any(isinstance(node, ast.FunctionDef) and node.name == "model" for node in tree.body):
-        raise ModelFailed("the model's code defines no function `model`")
 
 
 def _kind(error: Exception) -> str:

@@ -12,7 +12,7 @@ from beliefd.experiments.dimensions import agrees
 from beliefd.experiments.distributions import quantiles, widened
 from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
 from beliefd.experiments.regions import Span, claimed, failure
-from beliefd.experiments.rng import chunks, uniforms
+from beliefd.experiments.rng import streamed, uniforms
 from beliefd.experiments.sandbox.models import output
 from beliefd.experiments.sequential import Walk, confidence_sequence, decisive, ever_shown, walk
 from beliefd.experiments.sobol import BASE, evaluations, totals
@@ -73,12 +73,13 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
             replace(one, distribution=widened(one.distribution, params.widening)) for one in params.inputs
         )
         params = replace(params, inputs=given)
+    heavy = arm.name == "heavy_tails"
+    if not isinstance(params.model, ByExpression):
+        # Other languages take a whole block at once: to start their interpreter costs more than memory does.
+        return _run(plan, params, uniforms(plan.seed, arm.index, first, count, width), heavy)[:, None]
     found = np.empty((count, 1))
-    # Other languages take a whole block at once: to start their interpreter costs more than memory does.
-    by_expression = isinstance(params.model, ByExpression)
-    for start, some in chunks(first, count, width) if by_expression else [(first, count)]:
-        rows = uniforms(plan.seed, arm.index, start, some, width)
-        found[start - first : start - first + some, 0] = _run(plan, params, rows, arm.name == "heavy_tails")
+    for start, rows in streamed(plan.seed, arm.index, first, count, width):
+        found[start - first : start - first + len(rows), 0] = _run(plan, params, rows, heavy)
     return found
 
 

@@ -149,7 +149,18 @@ def source_of(spec: ExperimentSpec) -> str | None:
 
 
 async def need_source(store: Store, spec: ExperimentSpec) -> None:
-    """A plan that names model code is of no use without it."""
-    if (name := source_of(spec)) is not None and await store.content(name) is None:
+    """A plan that names model code is of no use without it, nor with code that no run would accept."""
+    from beliefd.experiments.sandbox.errors import ModelFailed
+    from beliefd.experiments.sandbox.source import forgetful
+
+    if (name := source_of(spec)) is None:
+        return
+    sources = await _sources(store, spec)
+    try:
         text = "no content is stored under this hash; store the model's code first"
-        raise BeliefdError(Code.INVALID_REQUEST, text, {"path": "$.spec.params.model.source"})
+        if name in sources:
+            await asyncio.to_thread(forgetful, sources[name])
+            return
+    except ModelFailed as error:
+        text = str(error)
+    raise BeliefdError(Code.INVALID_REQUEST, text, {"path": "$.spec.params.model.source"})
