@@ -14,6 +14,7 @@ const MAX_DEPTH = 64;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "approvals", "grants", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
+  "insufficient",
   "experiments", "attempts", "runs", "evidence", "linked", "intents", "propositions", "speculative", "speculated",
 ];
 const TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"];
@@ -202,6 +203,7 @@ export const stateHash = (session) => {
     call_keys: session.callKeys,
     capabilities: session.capabilities,
     memory: session.memory,
+    insufficient: session.insufficient,
     experiments: session.experiments,
     attempts: session.attempts,
     runs: session.runs,
@@ -242,6 +244,7 @@ const begin = (id, payload) => ({
   callKeys: new Map(),
   capabilities: new Map(),
   memory: new Map(),
+  insufficient: new Map(),
   experiments: new Map(),
   attempts: new Map(),
   runs: new Map(),
@@ -406,9 +409,11 @@ const FOLDS = {
   capability_issued: keepCapability,
   capability_revoked: keepCapability,
   remembered(session, delta) {
-    const names = ["confirmed", "entry", "expires_at", "remembered_at", "seen"];
+    const names = ["confirmed", "confirmed_by", "entry", "expires_at", "remembered_at", "seen", "witness"];
     const state = Object.fromEntries(names.map((name) => [name, delta.get(name)]));
     session.memory.set(delta.get("entry").get("memory_id"), record(state));
+    const insufficient = delta.get("insufficient");
+    if (insufficient.length) session.insufficient.set(delta.get("value_hash"), insufficient);
   },
   grant_given: keepGrant,
   grant_revoked: keepGrant,

@@ -221,7 +221,9 @@ def test_what_speculation_changed_is_told_apart_from_what_deciding_again_changed
         embedded.speculate(session, "c", [{"statement": "perhaps"}])
         (tmp_path / "ledger.jsonl").write_bytes(embedded.export(session))
     monkeypatch.setattr(
-        non_interference, "refolded", lambda _: replace(KernelSession().session, session_id="another")
+        non_interference,
+        "grounded_again",
+        lambda *_: replace(KernelSession().session, session_id="another"),
     )
     found = answer("audit", "replay", tmp_path / "ledger.jsonl", code=5)
     assert (found["same"], found["same_without"]) == (True, False)

@@ -10,7 +10,8 @@ from beliefd.experiments import engine
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.experiments.commands import StartRun
 from beliefd.ledger.envelope import read
-from beliefd.ledger.non_interference import grounded_hash, refolded, without_speculation
+from beliefd.ledger.non_interference import grounded_again, grounded_hash
+from beliefd.ledger.replay import fold
 from beliefd.ledger.transfer import read_export
 from beliefd.testing.world import AGENT, ANN, ONTOLOGY, Person, World
 
@@ -81,12 +82,13 @@ def carried_out(library: Person, session_id: str, **design: Any) -> Any:
 
 def without(library: Person, session_id: str) -> tuple[str, str]:
     """Hashes of the grounded state as it is, and without the speculative records."""
-    entries = [read(one.record) for one in read_export(library.export(session_id).splitlines()).entries]
-    whole, bare = refolded(entries), refolded(without_speculation(entries))
+    export = read_export(library.export(session_id).splitlines())
+    entries = [read(one.record) for one in export.entries]
+    whole, bare = fold(export.entries), grounded_again(entries, export.header.policies)
     assert whole is not None
     assert bare is not None
-    assert len(whole.speculation.ideas) > len(bare.speculation.ideas)
-    return grounded_hash(whole), grounded_hash(bare)
+    assert len(whole.session.speculation.ideas) > len(bare.speculation.ideas)
+    return grounded_hash(whole.session), grounded_hash(bare)
 
 
 def test_an_idea_becomes_a_test_and_a_tested_claim_becomes_supported(library: Person) -> None:
