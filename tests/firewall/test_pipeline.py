@@ -271,14 +271,14 @@ def test_a_run_that_nobody_finished_fails_at_its_deadline(house: World, library:
         ({"claim": claim(), "hints": {"claim_id": "wait"}, "speculation": {}}, "INVALID_REQUEST", "$"),
     ],
 )
-def test_a_bad_plan_is_refused_with_the_path_and_leaves_no_record(
+def test_a_bad_plan_is_refused_with_the_path_and_only_residue_leaves_a_record(
     library: Person, body: dict[str, Any], code: str, path: str
 ) -> None:
     session_id = session_of(library)
     with pytest.raises(BeliefdError) as refused:
         library.design_experiment(session_id, **body)
     assert (refused.value.code, (refused.value.details or {})["path"]) == (code, path)
-    assert library.query_belief(session_id).seq == 1
+    assert library.query_belief(session_id).seq == (2 if code == "SPECULATIVE_RESIDUE" else 1)
 
 
 def test_answers_are_what_the_protocol_says_they_are(library: Person) -> None:
