@@ -14,6 +14,7 @@ const MAX_DEPTH = 64;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "approvals", "grants", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
+  "insufficient",
   "observations", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated",
 ];
@@ -204,6 +205,7 @@ export const stateHash = (session) => {
     capabilities: session.capabilities,
     memory: session.memory,
     observations: session.observations,
+    insufficient: session.insufficient,
     experiments: session.experiments,
     attempts: session.attempts,
     runs: session.runs,
@@ -246,6 +248,7 @@ const begin = (id, payload) => ({
   capabilities: new Map(),
   memory: new Map(),
   observations: new Map(),
+  insufficient: new Map(),
   experiments: new Map(),
   attempts: new Map(),
   runs: new Map(),
@@ -411,9 +414,11 @@ const FOLDS = {
   capability_issued: keepCapability,
   capability_revoked: keepCapability,
   remembered(session, delta) {
-    const names = ["confirmed", "entry", "expires_at", "remembered_at", "seen"];
+    const names = ["confirmed", "confirmed_by", "entry", "expires_at", "remembered_at", "seen", "witness"];
     const state = Object.fromEntries(names.map((name) => [name, delta.get(name)]));
     session.memory.set(delta.get("entry").get("memory_id"), record(state));
+    const insufficient = delta.get("insufficient");
+    if (insufficient.length) session.insufficient.set(delta.get("value_hash"), insufficient);
   },
   grant_given: keepGrant,
   grant_revoked: keepGrant,

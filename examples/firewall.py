@@ -18,7 +18,8 @@ from beliefd.embedded import Embedded
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.envelope import read
-from beliefd.ledger.non_interference import grounded_hash, refolded, without_speculation
+from beliefd.ledger.non_interference import grounded_again, grounded_hash
+from beliefd.ledger.replay import fold
 from beliefd.ledger.transfer import read_export
 
 HYPOTHESES = ["bad_deploy", "disk_full", "pool_exhausted"]
@@ -87,10 +88,10 @@ class Case:
         """The ledger verifies and is decided again the same, with its speculation and without."""
         export = read_export(self.agent.export(self.session).splitlines())
         entries = [read(one.record) for one in export.entries]
-        whole, bare = refolded(entries), refolded(without_speculation(entries))
+        whole, bare = fold(export.entries), grounded_again(entries, export.header.policies)
         assert whole is not None
         assert bare is not None
-        same = grounded_hash(whole) == grounded_hash(bare)
+        same = grounded_hash(whole.session) == grounded_hash(bare)
         verified = self.agent.verify(self.session).ok
         print(f"ledger:     {len(entries)} events, verified: {verified}, same without speculation: {same}")
         return verified and same

@@ -12,6 +12,7 @@ import pytest
 
 from beliefd.client.requests import Request
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.event import Refused
 from beliefd.kernel.scan.guards import guard_evidence
 from beliefd.kernel.speculation.hints import ExperimentHints
 from beliefd.kernel.speculation.state import SpeculativeHypothesis
@@ -39,7 +40,8 @@ def stopped(library: Person, document: dict[str, Any], code: Code) -> BeliefdErr
         library._send(Request(ExperimentRows.link_evidence, {"session_id": session_id}, body=document))
     assert refused.value.code == code
     assert str(raised.value) == str(refused.value)
-    assert library.query_belief(session_id).seq == 1
+    assert library.query_belief(session_id).seq == 2, "the attempt is on record, and nothing else"
+    assert isinstance(library.world.deltas(session_id)[-1], Refused)
     assert library.list_evidence(session_id).evidence == []
     return refused.value
 

@@ -8,6 +8,7 @@ from beliefd.kernel.claims.commands import ClaimCommand
 from beliefd.kernel.experiments.commands import ExperimentCommand
 from beliefd.kernel.intents.commands import IntentCommand
 from beliefd.kernel.observations.commands import ObservationCommand
+from beliefd.kernel.scan.attempts import AttemptCommand
 from beliefd.kernel.speculation.commands import SpeculationCommand
 from beliefd.kernel.substrate.commands import SubstrateCommand
 
@@ -20,6 +21,7 @@ Command = (
     | ExperimentCommand
     | IntentCommand
     | SpeculationCommand
+    | AttemptCommand
 )
 VERB_OF: Final[dict[type, str]] = {kind: str(kind.__struct_config__.tag) for kind in Command.__args__}
 COMMAND_OF: Final[dict[str, type]] = {verb: kind for kind, verb in VERB_OF.items()}

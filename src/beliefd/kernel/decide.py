@@ -18,6 +18,7 @@ from beliefd.kernel.experiments import rules as experiments
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents import rules as intents
 from beliefd.kernel.observations import rules as observations
+from beliefd.kernel.scan import attempts
 from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.state import Session, grounded
 from beliefd.kernel.substrate import rules as substrate
@@ -32,6 +33,7 @@ RULES: Final[Rules] = {
     **experiments.RULES,
     **intents.RULES,
     **speculation.RULES,
+    **attempts.RULES,
 }
 
 

@@ -16,6 +16,7 @@ from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import Detector, FactFinder
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
+from beliefd.steward.handlers.attempts import recording_attempts
 from beliefd.steward.handlers.beliefs import BatchHandlers, BeliefHandlers, verb_handlers
 from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
 from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHandlers
@@ -115,7 +116,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         UncertaintyHandlers(store, in_force, judges),
         CalibrationHandlers(store, environment),
     )
-    handlers = joined([verb_handlers(submit), *map(handlers_of, vocabularies)])
+    handlers = recording_attempts(joined([verb_handlers(submit), *map(handlers_of, vocabularies)]), submit)
     return Runtime(steward, handlers, feeds, expiry, runner, judges, background)
 
 

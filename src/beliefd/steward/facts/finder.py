@@ -30,6 +30,8 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal
+from beliefd.ledger.envelope import read
+from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
 from beliefd.steward.facts.measuring import with_standings
 from beliefd.steward.facts.observing import observation_findings
@@ -104,7 +106,8 @@ class FactFinder:
         if event_id is None:
             return None
         seq = await self._store.seq_of(session.session_id, event_id)
-        return MemoryFindings(confirming_event_known=seq is not None)
+        entries = () if seq is None else await self._store.entries(session.session_id, seq - 1, 1)
+        return confirmation_among((read(one.record) for one in entries), event_id)
 
     async def _for_decision(
         self, session: Session, command: DecideApproval, policy: Policy
