@@ -14,8 +14,9 @@ from beliefd.ledger.non_interference import grounded_again, grounded_hash
 from beliefd.ledger.replay import fold
 from beliefd.ledger.transfer import read_export
 from beliefd.testing.world import AGENT, ANN, ONTOLOGY, Person, World
+from tests.firewall.data import WAITS, prediction
 
-OBSERVED = [40.0 + 0.1 * ((7 * place) % 11 - 5) for place in range(60)]
+OBSERVED = WAITS
 SPECULATION: dict[str, Any] = {
     "alternatives": [
         {
@@ -57,6 +58,13 @@ def claim(claimed: float = 40.0, **more: Any) -> dict[str, Any]:
     }
 
 
+def witnessed(library: Person, session_id: str, **more: Any) -> dict[str, Any]:
+    """The claim on what a person has measured, and for the rest as its proposition predicts it."""
+    ann = library.world.person(ANN)
+    seen = ann.observe(session_id, quantity="wait", unit="ms", values=OBSERVED)
+    return {"claim_id": "wait", "observed": [seen.observation_id], **more}
+
+
 def approve(library: Person, approval_id: str | None) -> Any:
     assert approval_id is not None
     ann = library.world.person(ANN)
@@ -70,8 +78,13 @@ def believed(library: Person, session_id: str, change: dict[str, Any]) -> Any:
     return approve(library, staged.approval_id).intent
 
 
-def proposed(library: Person, session_id: str, statement: str) -> None:
-    change = {"type": "create_proposition", "claim_id": "wait", "statement": statement}
+def proposed(library: Person, session_id: str, statement: str, value: float = 40.0) -> None:
+    change = {
+        "type": "create_proposition",
+        "claim_id": "wait",
+        "statement": statement,
+        "prediction": prediction(value),
+    }
     assert believed(library, session_id, change).state == "executed"
 
 
@@ -99,11 +112,11 @@ def test_an_idea_becomes_a_test_and_a_tested_claim_becomes_supported(library: Pe
     done = carried_out(
         library,
         session_id,
-        claim=claim(eliminates_if_supported=["disk_full"]),
+        claim=witnessed(library, session_id, eliminates_if_supported=["disk_full"]),
         speculation=SPECULATION,
     )
     assert (done.template, done.run.status, done.run.outcome) == (
-        "sensitivity_suite@1",
+        "sensitivity_suite@2",
         "completed",
         "support",
     )
@@ -129,8 +142,9 @@ def test_an_idea_becomes_a_test_and_a_tested_claim_becomes_supported(library: Pe
 def test_a_claim_that_its_test_contradicts_becomes_refuted(library: Person) -> None:
     session_id = session_of(library)
     library.speculate(session_id, "wait", SPECULATION["alternatives"])
-    proposed(library, session_id, "a wait takes 60 ms")
-    done = carried_out(library, session_id, claim=claim(60.0, eliminates_if_refuted=["pool_exhausted"]))
+    proposed(library, session_id, "a wait takes 60 ms", 60.0)
+    tested = witnessed(library, session_id, eliminates_if_refuted=["pool_exhausted"])
+    done = carried_out(library, session_id, claim=tested)
     assert done.run.outcome == "refute"
     linked = library.link_evidence(session_id, claim_id="wait", run_id=done.run_id, role="refute")
     assert linked.evidence.kind == "negative-evidence"
@@ -151,12 +165,13 @@ def test_a_claim_that_its_test_contradicts_becomes_refuted(library: Person) -> N
 def test_a_fragile_success_stops_there(library: Person) -> None:
     session_id = session_of(library)
     library.speculate(session_id, "wait", SPECULATION["alternatives"])
-    proposed(library, session_id, "a wait is longer")
-    # One wild value carries the whole effect: the interval excludes the null, and hardly anything else does.
+    proposed(library, session_id, "a wait takes 40 ms")
+    # Each value is a bit larger than the one before: they are not independent, and what comes next is larger.
     spec = {
         "claim_id": "wait",
         "template": "bootstrap_ci",
-        "params": {"data": [0.1, 0.2, 0.15, 0.1, 0.05, 0.2, 9.0, 0.12], "null_value": 0.0},
+        "params": {"data": sorted(OBSERVED)},
+        "criterion": prediction()["criterion"],
         "unit": "ms",
     }
     done = carried_out(library, session_id, spec=spec)

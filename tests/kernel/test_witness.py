@@ -23,6 +23,7 @@ def witnesses(lab: Lab, kind: type) -> list[Witness | None]:
     [
         ("support", {}, True),
         ("support", {"fragile": True}, False),
+        ("support", {"typed": True}, False),
         ("support", {"bookkeeping": True}, False),
         ("refute", {}, False),
         ("unresolved", {}, False),
@@ -42,9 +43,9 @@ def test_a_run_is_a_witness_if_its_evidence_supports_and_is_solid(
 
 def test_the_same_data_under_another_seed_or_linked_is_the_same_evidence() -> None:
     lab = Lab()
-    lab.evidence("heat", seed=1)
-    lab.ran("heat", seed=2)
-    lab.ran("light", seed=3)
+    lab.evidence("heat", body=1)
+    lab.ran("heat", body=1)
+    lab.ran("light", body=1)
     first, second, other = witnesses(lab, RunRecorded)
     assert witnesses(lab, EvidenceLinked) == [first]
     assert first == second

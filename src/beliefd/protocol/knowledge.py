@@ -98,7 +98,7 @@ class IdeaEntry(Answer, frozen=True):
 
 
 class TruthAssertion(Answer, frozen=True):
-    """What all linked evidence together warrants, worked out anew each time. It decides nothing."""
+    """What all evidence together warrants, worked out anew each time. It decides nothing."""
 
     warrants: EpistemicStatus
     why: str

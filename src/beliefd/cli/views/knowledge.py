@@ -47,7 +47,7 @@ def proposition(view: PropositionView) -> RenderableType:
     tree = Tree(head, guide_style="dim")
     tree.add(
         Text.assemble(
-            ("linked evidence warrants ", "dim"),
+            ("all evidence warrants ", "dim"),
             (view.truth_assertion.warrants, STATUS_STYLE[view.truth_assertion.warrants]),
             (f": {visible(view.truth_assertion.why)}", "dim"),
         )

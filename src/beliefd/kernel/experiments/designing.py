@@ -162,7 +162,7 @@ def _worded_first(proposition: Proposition | None, data: Data) -> bool:
     """Did the wording stand before any of the data did?"""
     if proposition is None or proposition.prediction is None or not data.observations:
         return False
-    return all(one.since > proposition.worded_at for one in data.observations)
+    return all(one.since >= proposition.worded_at for one in data.observations)
 
 
 def _experiment(frozen: Frozen, facts: Facts) -> Experiment:
