@@ -3,11 +3,11 @@
 from typing import Final
 
 from beliefd.kernel.approvals.commands import ApprovalCommand
+from beliefd.kernel.attempts.commands import AttemptCommand
 from beliefd.kernel.beliefs.commands import BeliefCommand
 from beliefd.kernel.claims.commands import ClaimCommand
 from beliefd.kernel.experiments.commands import ExperimentCommand
 from beliefd.kernel.intents.commands import IntentCommand
-from beliefd.kernel.scan.attempts import AttemptCommand
 from beliefd.kernel.speculation.commands import SpeculationCommand
 from beliefd.kernel.substrate.commands import SubstrateCommand
 
