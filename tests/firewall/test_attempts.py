@@ -10,11 +10,11 @@ import pytest
 
 from beliefd.client.requests import Request
 from beliefd.http.app import create_app
+from beliefd.kernel.attempts.commands import RecordAttempt, path_to_record
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.commands import VERB_OF
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.event import Refused
-from beliefd.kernel.scan.attempts import RecordAttempt, path_to_record
 from beliefd.kernel.scan.guards import HARD_FAILURES
 from beliefd.kernel.values import Role
 from beliefd.ledger.envelope import read

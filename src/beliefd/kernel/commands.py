@@ -3,12 +3,12 @@
 from typing import Final
 
 from beliefd.kernel.approvals.commands import ApprovalCommand
+from beliefd.kernel.attempts.commands import AttemptCommand
 from beliefd.kernel.beliefs.commands import BeliefCommand
 from beliefd.kernel.claims.commands import ClaimCommand
 from beliefd.kernel.experiments.commands import ExperimentCommand
 from beliefd.kernel.intents.commands import IntentCommand
 from beliefd.kernel.observations.commands import ObservationCommand
-from beliefd.kernel.scan.attempts import AttemptCommand
 from beliefd.kernel.speculation.commands import SpeculationCommand
 from beliefd.kernel.substrate.commands import SubstrateCommand
 

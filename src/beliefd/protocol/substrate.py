@@ -136,8 +136,8 @@ class MemoryView(Answer, frozen=True):
     remembered_at: str
     expires_at: str | None
     review_due: bool
-    confirmed_by: Confirmation | None
-    witness: Witness | None
+    confirmed_by: Confirmation | None = None
+    witness: Witness | None = None
 
 
 class MemoryPage(Answer, frozen=True):

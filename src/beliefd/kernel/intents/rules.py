@@ -19,7 +19,7 @@ from beliefd.kernel.scan.guards import stopped_by
 from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.speculation.events import ClaimSpeculated
 from beliefd.kernel.speculation.lanes import SPECULATIVE, join
-from beliefd.kernel.speculation.state import SpeculativeClaim
+from beliefd.kernel.speculation.state import CLAIM_PREFIX, SpeculativeClaim
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Rules
 from beliefd.kernel.values import Tier, later
@@ -142,7 +142,7 @@ def _speculated(command: StageIntent, facts: Facts) -> ClaimSpeculated | Refused
     if command.supersedes is not None:
         return refused(Code.INVALID_REQUEST, "speculation supersedes nothing", "$.supersedes")
     claim = SpeculativeClaim(
-        intent_id=f"int-{facts.event_id}",
+        intent_id=f"{CLAIM_PREFIX}{facts.event_id}",
         claim_id=change.claim_id,
         statement=change.statement,
         proposed_by=facts.principal.id,

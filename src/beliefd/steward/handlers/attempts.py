@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from beliefd.kernel.attempts.commands import RecordAttempt, path_to_record
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.scan.attempts import RecordAttempt, path_to_record
 from beliefd.kernel.scan.guards import HARD_FAILURES
 from beliefd.protocol.operations import BY_NAME, Operation
 from beliefd.steward.call import Call

@@ -16,7 +16,8 @@ from beliefd.kernel.claims.events import BundleGated, Gated
 from beliefd.kernel.claims.gates import caveats, run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
 from beliefd.kernel.claims.measured import as_measured
-from beliefd.kernel.errors import Code, invalid
+from beliefd.kernel.doors import speculation_in
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.observations.findings import Bringer
 from beliefd.ledger.replay import Position
@@ -136,6 +137,8 @@ class ClaimCheckHandlers(Struct, frozen=True):
     async def check_claims(self, call: Call) -> JudgedBundle:
         """Run the gates as a submission would, and write nothing."""
         command, principal, policy = read_submission(call.body), call.principal, self.in_force.policy
+        if (problem := speculation_in(command)) is not None:
+            raise BeliefdError(problem.code, problem.message, problem.details)
         examined = await self.finder.examine(command.bundle, None, principal.id, policy, 0, call.origin)
         found = await with_standings(examined, command)
         facts = Facts(

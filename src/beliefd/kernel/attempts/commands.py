@@ -1,4 +1,4 @@
-"""Attempts that the firewall stopped before there was a command: a refusal is on record all the same."""
+"""What is recorded of an attempt that the firewall stopped before there was a command."""
 
 import re
 from typing import Annotated, Final
@@ -6,11 +6,7 @@ from typing import Annotated, Final
 import msgspec
 
 from beliefd.kernel.errors import Code
-from beliefd.kernel.event import Refused, refused
-from beliefd.kernel.facts import Facts
 from beliefd.kernel.scan.guards import HARD_FAILURES
-from beliefd.kernel.state import Session
-from beliefd.kernel.tables import Rules
 from beliefd.kernel.values import Digest, Id, Value
 
 MAX_PATH: Final = 512
@@ -35,11 +31,4 @@ def path_to_record(path: str) -> str:
     return _QUOTED.sub('["..."]', path)[:MAX_PATH]
 
 
-def record_attempt(_: Session, command: RecordAttempt, __: Facts) -> Refused:
-    """INVARIANT: an attempt changes nothing, and leaves a trace."""
-    told = {"operation": command.operation, "body_hash": command.body_hash}
-    return refused(command.code, HARD_FAILURES[command.code], command.path, **told)
-
-
 AttemptCommand = RecordAttempt
-RULES: Final[Rules] = {RecordAttempt: record_attempt}
