@@ -6,7 +6,7 @@ from beliefd.tools.registry import Registry
 
 SESSIONS = 200
 IDLE = 163
-WAITS_MS = tuple(40.0 + 0.2 * ((7 * place) % 17 - 8) for place in range(85))
+WAITS_MS = tuple(40.0 + 0.2 * (pow(5, place, 97) % 17 - 8) for place in range(85))
 """How long checkouts waited for a connection, as the pool had measured it."""
 
 
