@@ -117,10 +117,10 @@ def refuted(case: Case) -> str:
 
 
 def fragile(case: Case) -> str:
-    """One wild measurement carries the whole effect: the interval says yes, the checks say no."""
+    """Every measurement leans on the one before it: the interval says yes, the checks say no."""
     case.believe(type="create_proposition", statement="waits have grown")
     case.imagine()
-    growth = {"data": [0.1, 0.2, 0.15, 0.1, 0.05, 0.2, 9.0, 0.12]}
+    growth = {"data": [9.0, 9.2, 9.1, 9.4, 9.5, 9.4, 9.7, 9.8, 9.7, 10.0, 10.1, 10.2]}
     run = case.tested(spec={"claim_id": CLAIM, "template": "bootstrap_ci", "params": growth, "unit": "ms"})
     evidence = case.linked(run.run_id, run.outcome if run.outcome != "unresolved" else "undercut").evidence
     wanted = {"to_status": "supported", "evidence_ids": [evidence.evidence_id]}
@@ -132,7 +132,7 @@ def fragile(case: Case) -> str:
 
 
 def claim(value: float, **more: Any) -> dict[str, Any]:
-    waits = [40.0 + 0.1 * ((7 * place) % 11 - 5) for place in range(60)]
+    waits = [40.0 + 0.1 * (pow(5, place, 97) % 11 - 5) for place in range(60)]
     return {
         "claim_id": CLAIM,
         "claimed_value": value,
