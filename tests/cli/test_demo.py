@@ -28,7 +28,9 @@ def test_the_story_is_told_in_plain_lines_and_twice_on_one_directory(data: Path)
         assert (left[0], left[-1]) == (12, 1)
         assert "refused root_cause:bad_deploy" in told.stdout
         assert "allowed root_cause:db_connection_exhaustion" in told.stdout
-        assert "verified 34 events" in told.stdout
+        assert re.search(r"verified \d+ events: every hash, link and decision recomputed", told.stdout)
+        assert "witnessed: call" in told.stdout
+        assert "attested: numbers typed by agent://demo-agent" in told.stdout
         assert "waits human gate: DELETE needs a person" in told.stdout
         assert "waits uncertainty gate: measured uncertainty of 1.0 is above 0.75" in told.stdout
         assert len(answer("session", "list", "--data", data)["sessions"]) == run

@@ -11,6 +11,8 @@ SESSION: Final = "session"
 PROPOSITION: Final = "proposition"
 EXPERIMENT: Final = "experiment"
 RUN: Final = "run"
+TESTED_DATA: Final = "tested-data"
+"""How often a principal tested anything on a body of data, so that every try counts in every session."""
 VALIDATION_EVIDENCE: Final = "validation-evidence"
 NEGATIVE_EVIDENCE: Final = "negative-evidence"
 INTENT: Final = "intent"
@@ -21,7 +23,16 @@ EVIDENCE_KINDS: Final = (VALIDATION_EVIDENCE, NEGATIVE_EVIDENCE)
 SPECULATIVE_KINDS: Final = (SPECULATIVE_HYPOTHESIS, SPECULATIVE_CLAIM)
 QUARANTINED: Final = "quarantined"
 """The status that a proposition under quarantine is shown with, whatever its own is."""
-KINDS: Final = (SESSION, PROPOSITION, EXPERIMENT, RUN, *EVIDENCE_KINDS, INTENT, *SPECULATIVE_KINDS)
+KINDS: Final = (
+    SESSION,
+    PROPOSITION,
+    EXPERIMENT,
+    RUN,
+    TESTED_DATA,
+    *EVIDENCE_KINDS,
+    INTENT,
+    *SPECULATIVE_KINDS,
+)
 
 EVIDENCE_FOR_PROPOSITION: Final = "evidence-for-proposition"
 EVIDENCE_FROM_RUN: Final = "evidence-from-run"

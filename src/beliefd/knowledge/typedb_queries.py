@@ -49,6 +49,7 @@ COLUMNS: Final[dict[str, tuple[Column, ...]]] = {
         Column("spec-hash", "string", ("spec_hash",)),
     ),
     say.RUN: (),
+    say.TESTED_DATA: (),
     say.VALIDATION_EVIDENCE: _EVIDENCE,
     say.NEGATIVE_EVIDENCE: _EVIDENCE,
     say.INTENT: (Column("intent-type", "string", ("change", "type")),),

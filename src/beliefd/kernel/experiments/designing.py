@@ -131,7 +131,8 @@ def _designed(
     found, who = facts.findings, facts.principal.id
     assert isinstance(found, ExperimentFindings)  # noqa: S101 - asked above
     held = session.experiments.tries
-    tries = 1 + max(found.tries_elsewhere, *(held.get(tries_key(body, who), 0) for body in data.bodies))
+    here = max(held.get(tries_key(body, who), 0) for body in data.bodies)
+    tries = 1 + here + found.tries_elsewhere
     # INVARIANT: every try counts, at this claim and by this principal on this data, whatever the claim was
     # called; the chance of being wrong is shared out among all of them: 1/2 + 1/6 + 1/12 + ... = 1.
     number = max(attempt, tries)

@@ -133,6 +133,15 @@ class Experiments(Part, frozen=True):
     by_claim: Growing[tuple[str, ...]] = EMPTY
 
 
+class TestedData(Value, frozen=True):
+    """How often a principal has tested anything on a body of data."""
+
+    __test__ = False  # its name begins like that of a test, and it is none
+
+    key: str
+    tries: int
+
+
 def tries_key(body: str, principal: str) -> str:
     """INVARIANT: no two pairs share a key: a body is a digest, or `typed` and a principal."""
     return f"{body} {principal}"

@@ -19,6 +19,7 @@ from beliefd.kernel.values import Principal, Role
 
 MOST_REPEATED: Final = 0.5
 """Of the different values of a result so many may stand in the call's arguments; past it, it is an echo."""
+TYPED: Final = "typed "
 NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
@@ -61,7 +62,7 @@ def statement_of(who: Principal) -> tuple[str, ...]:
 
 def body_of_typed(who: str) -> str:
     """All that one principal ever types is one body: he may make up as much of it as he likes."""
-    return f"typed {who}"
+    return f"{TYPED}{who}"
 
 
 def _observed(

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.adversarial.builtin import assess
 from beliefd.kernel.approvals.commands import DecideApproval
@@ -23,6 +24,9 @@ from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.experiments.params import PARAMS
+from beliefd.kernel.experiments.plan import ExperimentSpec
+from beliefd.kernel.experiments.referring import named
+from beliefd.kernel.experiments.state import tries_key
 from beliefd.kernel.facts import Findings
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.policy import Policy
@@ -30,6 +34,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal
+from beliefd.knowledge.schema import TESTED_DATA
 from beliefd.ledger.envelope import read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
@@ -42,6 +47,8 @@ Detector = Callable[[Sequence[tuple[str, str]], int, Sequence[int]], Threat]
 """(path, text) pairs, the bundle's tier, earlier tiers of the same principal -> what it found."""
 
 EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember, Observe, DesignExperiment, StartRun)
+MOST_TRIES: Final = 10_000
+"""Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
 TRAIL: Final = 16
 SHA256_DIGITS: Final = 64
 HASH_IN_PLACE: Final = 64 * 1024
@@ -94,7 +101,8 @@ class FactFinder:
         if isinstance(command, Observe):
             return await observation_findings(self._store, session, command)
         if isinstance(command, DesignExperiment):
-            return await asyncio.to_thread(_installed, command.spec.template)
+            installed = await asyncio.to_thread(_installed, command.spec.template)
+            return await self._with_tries(installed, session, command.spec, principal.id)
         if isinstance(command, StartRun):
             experiment = session.experiments.by_id.get(command.experiment_id)
             name = "" if experiment is None else experiment.template.partition("@")[0]
@@ -108,6 +116,23 @@ class FactFinder:
         seq = await self._store.seq_of(session.session_id, event_id)
         entries = () if seq is None else await self._store.entries(session.session_id, seq - 1, 1)
         return confirmation_among((read(one.record) for one in entries), event_id)
+
+    async def _with_tries(
+        self, found: ExperimentFindings | None, session: Session, spec: ExperimentSpec, who: str
+    ) -> ExperimentFindings | None:
+        """How often this principal has tested anything on the same data in other sessions."""
+        observations = session.observations.by_id
+        bodies = {observations[name].body for name in named(spec.params) if name in observations}
+        if found is None or not bodies:
+            return found
+        rows = await self._store.nodes(
+            TESTED_DATA, [tries_key(body, who) for body in sorted(bodies)], MOST_TRIES
+        )
+        elsewhere: dict[str, int] = {}
+        for row in rows:
+            if row.session_id != session.session_id:
+                elsewhere[row.id] = elsewhere.get(row.id, 0) + int(row.status)
+        return replace(found, tries_elsewhere=max(elsewhere.values(), default=0))
 
     async def _for_decision(
         self, session: Session, command: DecideApproval, policy: Policy

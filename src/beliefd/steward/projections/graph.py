@@ -10,16 +10,19 @@ from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.events import Event
 from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
-from beliefd.kernel.experiments.state import Evidence, Experiment, Run
+from beliefd.kernel.experiments.state import Evidence, Experiment, Run, TestedData, tries_key
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.state import Intent, Proposition
+from beliefd.kernel.observations.rules import TYPED
 from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
 from beliefd.kernel.speculation.state import SpeculativeClaim, SpeculativeHypothesis
 from beliefd.kernel.state import Session
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import NOTHING, GraphRows, LinkRow, NodeRow, merged
 
-Artifact = Proposition | Experiment | Run | Evidence | Intent | SpeculativeHypothesis | SpeculativeClaim
+Artifact = (
+    Proposition | Experiment | Run | TestedData | Evidence | Intent | SpeculativeHypothesis | SpeculativeClaim
+)
 TOUCHING: Final = frozenset(
     {
         Speculated,
@@ -53,7 +56,7 @@ def graph_rows(event: Event, session: Session) -> GraphRows:
         parts += [
             GraphRows(links=tuple(_links(session, one)))
             for one in _grounded(session)
-            if not isinstance(one, Run) and fresh & _claims_of(one)
+            if fresh & _claims_of(one)
         ]
     return merged([_session_rows(session), *parts])
 
@@ -71,6 +74,9 @@ def _touched(event: Event, session: Session) -> Iterator[Artifact]:
         yield event.claim
     elif isinstance(event, ExperimentDesigned):
         yield event.experiment
+        yield from _tested(
+            session, (tries_key(one, event.experiment.designed_by) for one in event.experiment.bodies)
+        )
     elif isinstance(event, RunStarted | RunRecorded):
         yield session.experiments.by_id[event.run.experiment_id]
         yield event.run
@@ -93,7 +99,14 @@ def _grounded(session: Session) -> Iterator[Artifact]:
     yield from session.experiments.by_id.values()
     yield from session.experiments.runs.values()
     yield from session.experiments.evidence.values()
+    yield from _tested(session, session.experiments.tries)
     yield from session.intents.by_id.values()
+
+
+def _tested(session: Session, keys: Iterable[str]) -> Iterator[TestedData]:
+    """What somebody typed is not the data of another session: there it would be other numbers."""
+    tries = session.experiments.tries
+    return (TestedData(key=key, tries=tries[key]) for key in keys if not key.startswith(TYPED))
 
 
 def _artifacts(session: Session) -> Iterator[Artifact]:
@@ -106,7 +119,7 @@ def _claims_of(one: Artifact) -> set[str | None]:
         return {one.change.claim_id, one.change.new_claim_id}
     if isinstance(one, Proposition):
         return {one.claim_id, one.forked_from}
-    return set() if isinstance(one, Run) else {one.claim_id}
+    return set() if isinstance(one, Run | TestedData) else {one.claim_id}
 
 
 def _rows(session: Session, one: Artifact) -> GraphRows:
@@ -131,6 +144,8 @@ def _found_by(session: Session, one: Artifact) -> tuple[str, str, str, str]:
     if isinstance(one, Run):
         claim_id = session.experiments.by_id[one.experiment_id].claim_id
         return (say.RUN, one.run_id, claim_id, one.status)
+    if isinstance(one, TestedData):
+        return (say.TESTED_DATA, one.key, one.key, str(one.tries))
     if isinstance(one, Evidence):
         return (one.kind, one.evidence_id, one.claim_id, one.role or UNLINKED)
     if isinstance(one, Intent):
@@ -157,6 +172,8 @@ def _links(session: Session, one: Artifact) -> Iterable[LinkRow]:
         yield from here.to_propositions(
             say.EXPERIMENT_TESTS_PROPOSITION, say.EXPERIMENT, one.experiment_id, one.claim_id
         )
+    elif isinstance(one, TestedData):
+        return
     elif isinstance(one, Run):
         yield here.link(say.RUN_OF_EXPERIMENT, say.RUN, one.run_id, one.experiment_id)
     elif isinstance(one, Evidence):
