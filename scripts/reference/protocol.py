@@ -43,8 +43,8 @@ MEANINGS: Final[dict[Code, str]] = {
     " says where.",
     Code.SPECULATIVE_ASSERTION: "A truth assertion contains or rests on speculation; `details.path` says"
     " where.",
-    Code.HYPOTHESIS_IS_NOT_EVIDENCE: "A speculative hypothesis was named where evidence belongs. Only the run"
-    " of an experiment creates evidence.",
+    Code.HYPOTHESIS_IS_NOT_EVIDENCE: "Something rests on an id of the speculative lane, or is named like"
+    " one (`shyp-`, `sclm-`). Only the run of an experiment creates evidence.",
     Code.NOT_WARRANTED: "The linked evidence does not warrant the status or the role that was requested;"
     " `details` says what it warrants.",
     Code.CONFLICT: "Something else happened first: the head moved past `If-Match`, an `Idempotency-Key` was"

@@ -1,9 +1,10 @@
 """The scan for speculation in disguise: the second line behind labels and minted evidence (guard 1).
 
 A marker is found in any spelling, in keys and values, in every container, in bytes, and in JSON inside of
-texts, however often encoded. Its path says where: `$.a[3].b` as usual, `[*]` in a set, `~` in a key itself,
-`{}` inside the JSON that a text is, `{@17}` inside JSON after 17 characters of prose, `{?}` inside JSON that
-does not parse.
+texts, however often encoded; also in base64, in percent escapes, and in fields that are written as lines,
+pairs or XML. Its path says where: `$.a[3].b` as usual, `[*]` in a set, `~` in a key itself, `{}` inside the
+JSON that a text is, `{@17}` inside JSON after 17 characters of prose, `{?}` inside JSON that does not parse
+or a field that is no JSON, `{base64}` and `{%}` inside what a text encodes.
 """
 
 import json
@@ -15,6 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 import orjson
 
+from beliefd.kernel.scan.encodings import SHORTEST, is_coded, pairs, unwrapped
 from beliefd.kernel.scan.paths import IN_BROKEN_JSON, IN_JSON, IN_KEY, IN_SET, ROOT, PathStep, Place, written
 from beliefd.kernel.scan.spelling import plain
 from beliefd.kernel.scan.texts import Pairs, Tangled, fields, parsed
@@ -33,6 +35,7 @@ _NAME, _VALUE = Meaning.NAME, Meaning.VALUE
 _SIMPLE: Final = frozenset({int, float, bool, type(None)})
 _ATOMS: Final = (int, float, complex, type(None), date, time, timedelta, msgspec.UnsetType)
 _SHOWN: Final = 48
+_YES: Final = frozenset({"true", "yes", "1"})
 
 
 class Marker(msgspec.Struct, frozen=True):
@@ -63,8 +66,18 @@ def _has_no_word(value: object, vocabulary: WordList) -> bool:
         return False
     if len(dump) > MAX_TEXT or not dump.isascii():
         return False
-    folded = plain(dump.decode())
-    return folded is not None and not could_mark(folded, vocabulary)
+    return not _could_mark(dump.decode(), vocabulary) and not (
+        is_coded(dump) and _codes_a_word(dump.decode().replace("\\n", "\n"), vocabulary)
+    )
+
+
+def _could_mark(text: str, vocabulary: WordList) -> bool:
+    folded = plain(text)
+    return folded is None or could_mark(folded, vocabulary)
+
+
+def _codes_a_word(text: str, vocabulary: WordList) -> bool:
+    return any(_could_mark(told, vocabulary) for _, told in unwrapped(text))
 
 
 class _Leftover(str):
@@ -111,8 +124,15 @@ class _Scan:
         self._text_left -= sum(len(text) for text, _, _ in texts)
         if self._text_left < 0:
             return Marker(written(texts[-1][1]), "too_large", f"text of more than {MAX_TEXT} characters")
-        folded = plain("\n".join(text for text, _, _ in texts))
-        if folded is not None and not could_mark(folded, self._vocabulary):
+        joined = "\n".join(text for text, _, _ in texts)
+        if is_coded(joined.encode("utf-8", "replace")):
+            texts += [
+                (told, (place, step), depth + 1)
+                for text, place, depth in texts
+                for step, told in unwrapped(text)
+            ]
+            joined = "\n".join(text for text, _, _ in texts)
+        if not _could_mark(joined, self._vocabulary):
             return None
         for text, place, depth in texts:
             if found := self._read(text, place, depth):
@@ -165,8 +185,7 @@ class _Scan:
                     within = meaning if meaning in _SAYING else saying
             kind = type(item)
             if kind is str and within is None:
-                # Without quotes, escapes or foreign letters there is no JSON in a text.
-                if '"' in item or "'" in item or "\\" in item or not item.isascii():
+                if len(item) >= SHORTEST:
                     note((item, (place, key), depth))
             elif kind not in _SIMPLE:
                 push((item, (place, key), depth + 1, within))
@@ -209,7 +228,7 @@ class _Scan:
         for index, item in enumerate(node):
             kind = type(item)
             if kind is str and saying is None:
-                if '"' in item or "'" in item or "\\" in item or not item.isascii():
+                if len(item) >= SHORTEST:
                     note((item, (place, index), depth))
             elif kind not in _SIMPLE:
                 push((item, (place, index), depth + 1, saying))
@@ -268,7 +287,23 @@ class _Scan:
                 return _present(meaning, key, (place, key))
             if meaning is Meaning.FLAG and value.strip() == "true":
                 return Marker(written((place, key)), "flag", f"the flag {_shown(key)}")
-        return self._shape((), meanings, place, 0)
+        return self._shape((), meanings, place, 0) or self._pairs(folded, place)
+
+    def _pairs(self, folded: str, place: Place) -> Marker | None:
+        """Fields that are no JSON: lines, pairs, attributes."""
+        told: dict[str, Meaning] = {}
+        for key, value in pairs(folded):
+            meaning = MEANINGS[key]
+            if meaning is None:
+                continue
+            told[key] = meaning
+            if meaning in _SAYING and says_speculative(meaning, value):
+                return _said(meaning, value, (place, key))
+            if meaning in self._banned:
+                return _present(meaning, key, (place, key))
+            if meaning is Meaning.FLAG and value in _YES:
+                return Marker(written((place, key)), "flag", f"the flag {_shown(key)}")
+        return self._shape((), list(told.values()), place, 0)
 
 
 def _said(meaning: Meaning, value: str, place: Place) -> Marker:

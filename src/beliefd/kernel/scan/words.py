@@ -114,10 +114,18 @@ def could_mark(folded: str, vocabulary: WordList) -> bool:
     Read twice, because `\\n` may be an escaped line break within a word or a backslash before one.
     """
     stems = STEMS[vocabulary]
-    word = letters(folded)
-    if any(stem in word for stem in stems):
+    if _has_any(stems, letters(folded)):
         return True
-    if not any(escape in folded for escape in _CONTROLS):
+    # Most backslashes stand before quotes. To look for each escape among those would take longest of all.
+    if "\\" not in folded or "\\" not in folded.replace('\\"', ""):
         return False
-    word = letters(_CONTROL.sub("", folded))
-    return any(stem in word for stem in stems)
+    if not _has_any(_CONTROLS, folded):
+        return False
+    return _has_any(stems, letters(_CONTROL.sub("", folded)))
+
+
+def _has_any(words: tuple[str, ...], text: str) -> bool:
+    for word in words:  # noqa: SIM110 - a generator costs as much as the search
+        if word in text:
+            return True
+    return False
