@@ -12,7 +12,7 @@ from beliefd.experiments.dimensions import agrees
 from beliefd.experiments.distributions import quantiles, widened
 from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
 from beliefd.experiments.regions import Span, claimed, failure
-from beliefd.experiments.rng import streamed, uniforms
+from beliefd.experiments.rng import STREAMED, streamed, uniforms
 from beliefd.experiments.sandbox.models import output
 from beliefd.experiments.sequential import Walk, confidence_sequence, decisive, ever_shown, walk
 from beliefd.experiments.sobol import BASE, evaluations, totals
@@ -77,15 +77,19 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
     if not isinstance(params.model, ByExpression):
         # Other languages take a whole block at once: to start their interpreter costs more than memory does.
         return _run(plan, params, uniforms(plan.seed, arm.index, first, count, width), heavy)[:, None]
-    found = np.empty((count, 1))
+    found, space = np.empty((count, 1)), np.empty((width, min(count, STREAMED // width + 1)))
     for start, rows in streamed(plan.seed, arm.index, first, count, width):
-        found[start - first : start - first + len(rows), 0] = _run(plan, params, rows, heavy)
+        found[start - first : start - first + len(rows), 0] = _run(plan, params, rows, heavy, space)
     return found
 
 
-def _run(plan: Plan, params: ModelSimulation, rows: Floats, heavy: bool = False) -> Floats:
+def _run(
+    plan: Plan, params: ModelSimulation, rows: Floats, heavy: bool = False, space: Floats | None = None
+) -> Floats:
     inputs = {
-        one.name: quantiles(one.distribution, rows[:, place], heavy)
+        one.name: quantiles(
+            one.distribution, rows[:, place], heavy, None if space is None else space[place, : len(rows)]
+        )
         for place, one in enumerate(params.inputs)
     }
     return output(params.model, inputs, plan.sources)
