@@ -14,7 +14,9 @@ const MAX_DEPTH = 64;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "approvals", "grants", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
-  "experiments", "attempts", "runs", "evidence", "linked", "intents", "propositions", "speculative", "speculated",
+  "insufficient",
+  "observations", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
+  "speculated",
 ];
 const TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"];
 const TRAIL_LENGTH = 32;
@@ -202,11 +204,14 @@ export const stateHash = (session) => {
     call_keys: session.callKeys,
     capabilities: session.capabilities,
     memory: session.memory,
+    observations: session.observations,
+    insufficient: session.insufficient,
     experiments: session.experiments,
     attempts: session.attempts,
     runs: session.runs,
     evidence: session.evidence,
-    linked: session.linked,
+    tries: session.tries,
+    by_claim: session.byClaim,
     intents: session.intents,
     propositions: session.propositions,
     speculative: session.speculative,
@@ -242,11 +247,14 @@ const begin = (id, payload) => ({
   callKeys: new Map(),
   capabilities: new Map(),
   memory: new Map(),
+  observations: new Map(),
+  insufficient: new Map(),
   experiments: new Map(),
   attempts: new Map(),
   runs: new Map(),
   evidence: new Map(),
-  linked: new Map(),
+  tries: new Map(),
+  byClaim: new Map(),
   intents: new Map(),
   propositions: new Map(),
   speculative: new Map(),
@@ -406,9 +414,11 @@ const FOLDS = {
   capability_issued: keepCapability,
   capability_revoked: keepCapability,
   remembered(session, delta) {
-    const names = ["confirmed", "entry", "expires_at", "remembered_at", "seen"];
+    const names = ["confirmed", "confirmed_by", "entry", "expires_at", "remembered_at", "seen", "witness"];
     const state = Object.fromEntries(names.map((name) => [name, delta.get(name)]));
     session.memory.set(delta.get("entry").get("memory_id"), record(state));
+    const insufficient = delta.get("insufficient");
+    if (insufficient.length) session.insufficient.set(delta.get("value_hash"), insufficient);
   },
   grant_given: keepGrant,
   grant_revoked: keepGrant,
@@ -420,10 +430,16 @@ const FOLDS = {
   },
   claim_speculated: (session, delta) =>
     session.speculative.set(delta.get("claim").get("intent_id"), delta.get("claim")),
+  observed: (session, delta) =>
+    session.observations.set(delta.get("observation").get("observation_id"), delta.get("observation")),
   experiment_designed(session, delta) {
     const one = delta.get("experiment");
     session.experiments.set(one.get("experiment_id"), one);
     session.attempts.set(one.get("claim_id"), one.get("attempt"));
+    for (const body of one.get("bodies")) {
+      const key = `${body} ${one.get("designed_by")}`;
+      session.tries.set(key, (session.tries.get(key) ?? 0) + 1);
+    }
   },
   run_started(session, delta) {
     const run = delta.get("run");
@@ -434,12 +450,17 @@ const FOLDS = {
   run_recorded(session, delta) {
     session.runs.set(delta.get("run").get("run_id"), delta.get("run"));
     const evidence = delta.get("evidence");
-    if (evidence) session.evidence.set(evidence.get("evidence_id"), evidence);
+    if (evidence) {
+      const [id, claim] = [evidence.get("evidence_id"), evidence.get("claim_id")];
+      session.evidence.set(id, evidence);
+      session.byClaim.set(claim, [...(session.byClaim.get(claim) ?? []), id]);
+    }
+    keepIntents(session, [], delta.get("propositions"));
   },
   evidence_linked(session, delta) {
     const one = delta.get("evidence");
     session.evidence.set(one.get("evidence_id"), one);
-    session.linked.set(one.get("claim_id"), [...(session.linked.get(one.get("claim_id")) ?? []), one.get("evidence_id")]);
+    keepIntents(session, [], delta.get("propositions"));
     FOLDS.eliminated(session, delta);
   },
   intent_staged(session, delta) {

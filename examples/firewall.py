@@ -18,7 +18,8 @@ from beliefd.embedded import Embedded
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.envelope import read
-from beliefd.ledger.non_interference import grounded_hash, refolded, without_speculation
+from beliefd.ledger.non_interference import grounded_again, grounded_hash
+from beliefd.ledger.replay import fold
 from beliefd.ledger.transfer import read_export
 
 HYPOTHESES = ["bad_deploy", "disk_full", "pool_exhausted"]
@@ -87,10 +88,10 @@ class Case:
         """The ledger verifies and is decided again the same, with its speculation and without."""
         export = read_export(self.agent.export(self.session).splitlines())
         entries = [read(one.record) for one in export.entries]
-        whole, bare = refolded(entries), refolded(without_speculation(entries))
+        whole, bare = fold(export.entries), grounded_again(entries, export.header.policies)
         assert whole is not None
         assert bare is not None
-        same = grounded_hash(whole) == grounded_hash(bare)
+        same = grounded_hash(whole.session) == grounded_hash(bare)
         verified = self.agent.verify(self.session).ok
         print(f"ledger:     {len(entries)} events, verified: {verified}, same without speculation: {same}")
         return verified and same
@@ -116,10 +117,10 @@ def refuted(case: Case) -> str:
 
 
 def fragile(case: Case) -> str:
-    """One wild measurement carries the whole effect: the interval says yes, the checks say no."""
+    """Every measurement leans on the one before it: the interval says yes, the checks say no."""
     case.believe(type="create_proposition", statement="waits have grown")
     case.imagine()
-    growth = {"data": [0.1, 0.2, 0.15, 0.1, 0.05, 0.2, 9.0, 0.12]}
+    growth = {"data": [9.0, 9.2, 9.1, 9.4, 9.5, 9.4, 9.7, 9.8, 9.7, 10.0, 10.1, 10.2]}
     run = case.tested(spec={"claim_id": CLAIM, "template": "bootstrap_ci", "params": growth, "unit": "ms"})
     evidence = case.linked(run.run_id, run.outcome if run.outcome != "unresolved" else "undercut").evidence
     wanted = {"to_status": "supported", "evidence_ids": [evidence.evidence_id]}
@@ -131,7 +132,7 @@ def fragile(case: Case) -> str:
 
 
 def claim(value: float, **more: Any) -> dict[str, Any]:
-    waits = [40.0 + 0.1 * ((7 * place) % 11 - 5) for place in range(60)]
+    waits = [40.0 + 0.1 * (pow(5, place, 97) % 11 - 5) for place in range(60)]
     return {
         "claim_id": CLAIM,
         "claimed_value": value,

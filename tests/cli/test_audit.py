@@ -12,7 +12,9 @@ from msgspec.structs import replace
 
 import beliefd as library
 from beliefd.cli import ledgers
+from beliefd.client.requests import Request
 from beliefd.ledger import non_interference
+from beliefd.protocol.experiments import ExperimentRows
 from beliefd.testing.kernel import KernelSession
 from beliefd.testing.world import ONTOLOGY
 from tests.cli.runner import answer, beliefd
@@ -63,6 +65,17 @@ def test_the_timeline_says_who_did_what_and_what_was_refused(data: Path, worked:
     assert "operator://local  1 fell: a  human://alice on o1" in lines[1]
     assert "refused INVALID_HYPOTHESIS_ID: not declared in this session: `zebra`" in lines[2]
     assert "granted it_is:b: no obligation is active" in lines[3]
+
+
+def test_the_timeline_shows_what_the_firewall_stopped_and_where(data: Path, worked: str) -> None:
+    body = {"run_id": "r", "role": "support", "claim_id": "c", "lane": "speculative"}
+    request = Request(ExperimentRows.link_evidence, {"session_id": worked}, {}, body)
+    with library.open(data / "beliefd.db") as embedded, pytest.raises(ValueError, match="CRITICAL"):
+        embedded._send(request)
+    line = beliefd("audit", "show", worked, "--data", data).stdout.splitlines()[-1]
+    assert "RECORD_ATTEMPT" in line
+    assert "refused SPECULATIVE_EVIDENCE: CRITICAL: Attempted to persist speculative evidence" in line
+    assert line.endswith("(link_evidence at $.lane)")
 
 
 def test_the_timeline_starts_where_it_is_told_to(data: Path, worked: str) -> None:
@@ -221,7 +234,9 @@ def test_what_speculation_changed_is_told_apart_from_what_deciding_again_changed
         embedded.speculate(session, "c", [{"statement": "perhaps"}])
         (tmp_path / "ledger.jsonl").write_bytes(embedded.export(session))
     monkeypatch.setattr(
-        non_interference, "refolded", lambda _: replace(KernelSession().session, session_id="another")
+        non_interference,
+        "grounded_again",
+        lambda *_: replace(KernelSession().session, session_id="another"),
     )
     found = answer("audit", "replay", tmp_path / "ledger.jsonl", code=5)
     assert (found["same"], found["same_without"]) == (True, False)

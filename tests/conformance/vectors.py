@@ -132,7 +132,7 @@ def request(step: Step) -> Request:
     query = {name: str(args.pop(name)) for name in sorted(in_query & set(args))}
     body: Any = args if operation.method in ("POST", "PUT") else None
     for raw in ("ledger", "content"):
-        if raw in args:
+        if raw in args and operation.body is None:
             body = args[raw].encode()
     if "lines" in args:
         body = b"".join(json.dumps(line).encode() + b"\n" for line in args["lines"])

@@ -58,12 +58,7 @@ ANY: dict[TemplateName, st.SearchStrategy[dict[str, Any]]] = {
     ),
     "sensitivity_suite": st.fixed_dictionaries(
         {
-            "base": st.builds(
-                lambda centre, below, above: {
-                    "estimate": centre, "ci_low": centre - below, "ci_high": centre + above,
-                },
-                number, positive, positive,
-            ),
+            "observed_values": numbers,
             "null_value": number,
             "axes": st.lists(st.floats(0, 10), max_size=3),
             "n_perturbations": st.just(10),

@@ -156,7 +156,7 @@ def test_progress_is_told_block_by_block() -> None:
     )
     assert report.status == "completed"
     assert heard[0] == Progress("main", 2_000, 2_000)
-    assert {one.arm for one in heard} == {"main", "root1", "root2", "root3", "toy"}
+    assert {one.arm for one in heard} == {"main", "root1", "root2", "root3", "toy", "order"}
 
 
 def test_a_plan_frozen_under_other_code_is_not_run() -> None:

@@ -16,7 +16,7 @@ from tests.experiments.support import GOOD, frozen, simulation
 
 INPUT = {"name": "a", "distribution": {"is": "normal", "mean": 0, "std": 1}}
 UNCLEAR = {"id": "a", "direction": "unclear"}
-BASE = {"estimate": 1, "ci_low": 0, "ci_high": 2}
+SEEN = {"observed_values": [1, 2]}
 BAD: list[tuple[TemplateName, dict[str, Any], str]] = [
     ("bootstrap_ci", {}, "$.params.data"),
     ("bootstrap_ci", {"data": [1.0]}, "$.params.data"),
@@ -32,11 +32,16 @@ BAD: list[tuple[TemplateName, dict[str, Any], str]] = [
     ("bayesian_update", {"observations": [1], "prior_std": 0}, "$.params.prior_std"),
     ("threshold_check", {"values": [1], "threshold": 1, "direction": "up"}, "$.params.direction"),
     ("numeric_consistency", {**GOOD["numeric_consistency"], "tolerance": -1}, "$.params.tolerance"),
-    ("sensitivity_suite", {"base": {**BASE, "estimate": 9}}, "$.params.base"),
-    ("sensitivity_suite", {"base": {"estimate": 1, "ci_low": 1, "ci_high": 1}}, "$.params.base"),
-    ("sensitivity_suite", {"base": BASE, "axes": [1.0] * 7}, "$.params.axes"),
-    ("sensitivity_suite", {"base": BASE, "axes": ["temperature"]}, "$.params.axes[0]"),
-    ("sensitivity_suite", {"base": BASE, "prior_widening_factor": 1}, "$.params.prior_widening_factor"),
+    # A summary without the observations it is made of.
+    ("sensitivity_suite", {"base": {"estimate": 1, "ci_low": 0, "ci_high": 2}}, "$.params.base"),
+    ("sensitivity_suite", {}, "$.params.observed_values"),
+    ("sensitivity_suite", {**SEEN, "axes": [1.0] * 7}, "$.params.axes"),
+    ("sensitivity_suite", {**SEEN, "axes": ["temperature"]}, "$.params.axes[0]"),
+    ("sensitivity_suite", {**SEEN, "prior_widening_factor": 1}, "$.params.prior_widening_factor"),
+    ("sensitivity_suite", {**SEEN, "bounds": [0, 1.5]}, "$.params.observed_values[1]"),
+    ("bootstrap_ci", {"data": [1.0, 2.0], "bounds": [1.5, 3]}, "$.params.data[0]"),
+    ("bootstrap_ci", {"data": [1.0, 2.0], "bounds": [3, 3]}, "$.params.bounds"),
+    ("bootstrap_ci", {"data": [1.0, 2.0], "bounds": [3]}, "$.params.bounds"),
     ("contradiction_detect", {"items": [{"id": "a b", "direction": "supports"}]}, "$.params.items[0].id"),
     ("contradiction_detect", {"items": [{"id": "a", "direction": "supports"}] * 2}, "$.params"),
     ("contradiction_detect", {"items": [{**UNCLEAR, "id": str(n)} for n in range(101)]}, "$.params.items"),

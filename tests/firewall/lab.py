@@ -7,15 +7,20 @@ from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval, ExpireApproval
 from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.canonical import digest
 from beliefd.kernel.event import Refused
 from beliefd.kernel.events import Event
 from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence, RecordRun, StartRun
 from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
 from beliefd.kernel.experiments.findings import ExperimentFindings
-from beliefd.kernel.experiments.plan import Check, ExperimentSpec, RunReport
+from beliefd.kernel.experiments.plan import Check, ExperimentSpec, Near, RunReport
+from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.experiments.state import Evidence
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.state import Change
+from beliefd.kernel.observations.commands import Observe
+from beliefd.kernel.observations.events import Observed
+from beliefd.kernel.observations.findings import Bringer, ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.speculation.commands import Speculate
 from beliefd.kernel.speculation.state import Alternative
@@ -23,9 +28,10 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal
 from beliefd.testing.frozen import Clock
 from beliefd.testing.kernel import KernelSession
-from beliefd.testing.world import ANN, ONTOLOGY
+from beliefd.testing.world import AGENT, ANN, ENCODER, ONTOLOGY
 
 CODE = ExperimentFindings(template="numeric_consistency@1", code_hash="c" * 64)
+PREDICTION = Prediction(quantity="x", criterion=Near(value=1.0, tolerance=0.1))
 HYPOTHESES = ("aether", "caloric", "phlogiston")
 
 
@@ -35,6 +41,7 @@ class Lab(KernelSession):
     def __init__(self, policy: Policy | None = None) -> None:
         declaration = DeclareSession(ontology=ONTOLOGY, hypotheses=HYPOTHESES)
         super().__init__(declaration, policy, session_id="lab", clock=Clock(tick=timedelta(minutes=1)))
+        self.bodies: dict[int, Bringer] = {}
 
     @property
     def state(self) -> Session:
@@ -43,19 +50,34 @@ class Lab(KernelSession):
     def speculate(self, claim_id: str, statement: str = "it is the aether") -> Event:
         return self.ask(Speculate(claim_id=claim_id, hypotheses=(Alternative(statement=statement),)))
 
-    def designed(self, claim_id: str, seed: int = 0, **more: Any) -> Event:
-        params = {"claimed_value": 1.0, "observed_values": [1.0, 1.01, 0.99]}
-        spec = ExperimentSpec(
-            claim_id=claim_id, template="numeric_consistency", params=params, seed=seed, **more
+    def observed(self, body: int = 0, who: Principal = AGENT, brought: Principal = ENCODER) -> str:
+        """The id of an observation of bytes that somebody brought, one body per number."""
+        if body not in self.bodies:
+            self.clock.advance(60)
+            self.bodies[body] = Bringer(id=brought.id, role=brought.role, at=self.clock.now())
+        values = (1.0, 1.01, 0.99 + body / 1_000)
+        found = ObservationFindings(
+            values=values, source_hash=digest(["body", body]), brought=(self.bodies[body],)
         )
-        return self.ask(DesignExperiment(spec=spec), findings=CODE)
+        event = self.ask(Observe(quantity="x", content=digest(["body", body])), who, findings=found)
+        assert isinstance(event, Observed), event
+        return event.observation.observation_id
 
-    def ran(self, claim_id: str, outcome: str = "support", *, seed: int = 0, **more: Any) -> str:
+    def designed(
+        self, claim_id: str, body: int = 0, *, typed: bool = False, who: Principal = AGENT, **more: Any
+    ) -> Event:
+        """A test on a body of data that an encoder has brought, or on numbers that its designer typed."""
+        data: Any = [1.0, 1.01, 0.99] if typed else {"observed": [self.observed(body, who)]}
+        params = {"claimed_value": 1.0, "observed_values": data, "tolerance": 0.1}
+        spec = ExperimentSpec(claim_id=claim_id, template="numeric_consistency", params=params, **more)
+        return self.ask(DesignExperiment(spec=spec), who, findings=CODE)
+
+    def ran(self, claim_id: str, outcome: str = "support", *, body: int = 0, **more: Any) -> str:
         """The id of a run that came to this."""
         fragile, level = more.pop("fragile", False), more.pop("error_level", 0.001)
         bookkeeping = more.pop("bookkeeping", False)
         status = more.pop("status", "completed")
-        designed = self.designed(claim_id, seed, **more)
+        designed = self.designed(claim_id, body, **more)
         assert isinstance(designed, ExperimentDesigned), designed
         started = self.ask(StartRun(experiment_id=designed.experiment.experiment_id), findings=CODE)
         assert isinstance(started, RunStarted), started
@@ -99,7 +121,7 @@ class Lab(KernelSession):
 
     def proposition(self, claim_id: str) -> None:
         """A proposition that a person has agreed to have."""
-        self.stage("create_proposition", claim_id, statement="the mean is one")
+        self.stage("create_proposition", claim_id, statement="the mean is one", prediction=PREDICTION)
         self.decide("APPROVED")
         assert claim_id in self.state.intents.propositions
 

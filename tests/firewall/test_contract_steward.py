@@ -12,6 +12,7 @@ import pytest
 
 from beliefd.client.requests import Request
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.event import Refused
 from beliefd.kernel.scan.guards import guard_evidence
 from beliefd.kernel.speculation.hints import ExperimentHints
 from beliefd.kernel.speculation.state import SpeculativeHypothesis
@@ -39,7 +40,8 @@ def stopped(library: Person, document: dict[str, Any], code: Code) -> BeliefdErr
         library._send(Request(ExperimentRows.link_evidence, {"session_id": session_id}, body=document))
     assert refused.value.code == code
     assert str(raised.value) == str(refused.value)
-    assert library.query_belief(session_id).seq == 1
+    assert library.query_belief(session_id).seq == 2, "the attempt is on record, and nothing else"
+    assert isinstance(library.world.deltas(session_id)[-1], Refused)
     assert library.list_evidence(session_id).evidence == []
     return refused.value
 
@@ -78,9 +80,9 @@ def test_v22_p11_missing_claim_id_does_not_fallback_to_entity_id(library: Person
 
 def test_v22_p11_claim_id_kebab_case_accepted(library: Person) -> None:
     session_id = session_of(library)
-    for name, seed in (("claim-id", 1), ("proposition_id", 2)):
+    for name in ("claim-id", "proposition_id"):
         given = {"claim_id": "wait", "claimed_value": 40.0, "observed_values": OBSERVED, "tolerance": 2.0}
-        planned = library.design_experiment(session_id, claim={**given, "seed": seed})
+        planned = library.design_experiment(session_id, claim=given)
         run_id = library.run_experiment(session_id, planned.experiment_id).run_id
         body = {name: "wait", "run_id": run_id, "role": "support"}
         linked = library._send(Request(ExperimentRows.link_evidence, {"session_id": session_id}, body=body))

@@ -28,7 +28,7 @@ def test_what_a_model_imagines_is_noted_and_kept_for_a_plan(tmp_path: Path) -> N
     claim = {"claim_id": "wait", "claimed_value": 40.0, "observed_values": waits, "tolerance": 2.0}
     plan.write_text(json.dumps({"claim": claim, "speculation": json.loads(out.read_text())}))
     planned = answer("experiment", "design", session_id, plan, *at)
-    assert (planned["template"], len(planned["informed_by"])) == ("sensitivity_suite@1", 16)
+    assert (planned["template"], len(planned["informed_by"])) == ("sensitivity_suite@2", 16)
 
 
 def test_a_model_that_says_something_else_leaves_no_record(tmp_path: Path) -> None:
@@ -67,12 +67,12 @@ def test_a_model_may_choose_a_harder_test_and_no_other(tmp_path: Path) -> None:
     with serving(completion(json.dumps(choice))) as server:
         options = ("--model", server.url, "--llm-model", "tiny")
         planned = answer("experiment", "design", session_id, plan, *options, *at)
-    assert planned["template"] == "sensitivity_suite@1"
+    assert planned["template"] == "sensitivity_suite@2"
     assert planned["spec"]["params"]["n_perturbations"] == 200
     with serving(*[completion("use tea leaves")] * 5) as server:
         options = ("--model", server.url, "--llm-model", "tiny")
         planned = answer("experiment", "design", session_id, plan, *options, *at)
-    assert planned["template"] == "numeric_consistency@1"
+    assert planned["template"] == "numeric_consistency@2"
 
 
 def test_a_model_that_cannot_be_found_is_bad_input(tmp_path: Path) -> None:

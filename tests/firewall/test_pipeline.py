@@ -10,11 +10,13 @@ from beliefd.experiments import engine
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.experiments.commands import StartRun
 from beliefd.ledger.envelope import read
-from beliefd.ledger.non_interference import grounded_hash, refolded, without_speculation
+from beliefd.ledger.non_interference import grounded_again, grounded_hash
+from beliefd.ledger.replay import fold
 from beliefd.ledger.transfer import read_export
 from beliefd.testing.world import AGENT, ANN, ONTOLOGY, Person, World
+from tests.firewall.data import WAITS, prediction
 
-OBSERVED = [40.0 + 0.1 * ((7 * place) % 11 - 5) for place in range(60)]
+OBSERVED = WAITS
 SPECULATION: dict[str, Any] = {
     "alternatives": [
         {
@@ -56,6 +58,13 @@ def claim(claimed: float = 40.0, **more: Any) -> dict[str, Any]:
     }
 
 
+def witnessed(library: Person, session_id: str, **more: Any) -> dict[str, Any]:
+    """The claim on what a person has measured, and for the rest as its proposition predicts it."""
+    ann = library.world.person(ANN)
+    seen = ann.observe(session_id, quantity="wait", unit="ms", values=OBSERVED)
+    return {"claim_id": "wait", "observed": [seen.observation_id], **more}
+
+
 def approve(library: Person, approval_id: str | None) -> Any:
     assert approval_id is not None
     ann = library.world.person(ANN)
@@ -69,8 +78,13 @@ def believed(library: Person, session_id: str, change: dict[str, Any]) -> Any:
     return approve(library, staged.approval_id).intent
 
 
-def proposed(library: Person, session_id: str, statement: str) -> None:
-    change = {"type": "create_proposition", "claim_id": "wait", "statement": statement}
+def proposed(library: Person, session_id: str, statement: str, value: float = 40.0) -> None:
+    change = {
+        "type": "create_proposition",
+        "claim_id": "wait",
+        "statement": statement,
+        "prediction": prediction(value),
+    }
     assert believed(library, session_id, change).state == "executed"
 
 
@@ -81,12 +95,13 @@ def carried_out(library: Person, session_id: str, **design: Any) -> Any:
 
 def without(library: Person, session_id: str) -> tuple[str, str]:
     """Hashes of the grounded state as it is, and without the speculative records."""
-    entries = [read(one.record) for one in read_export(library.export(session_id).splitlines()).entries]
-    whole, bare = refolded(entries), refolded(without_speculation(entries))
+    export = read_export(library.export(session_id).splitlines())
+    entries = [read(one.record) for one in export.entries]
+    whole, bare = fold(export.entries), grounded_again(entries, export.header.policies)
     assert whole is not None
     assert bare is not None
-    assert len(whole.speculation.ideas) > len(bare.speculation.ideas)
-    return grounded_hash(whole), grounded_hash(bare)
+    assert len(whole.session.speculation.ideas) > len(bare.speculation.ideas)
+    return grounded_hash(whole.session), grounded_hash(bare)
 
 
 def test_an_idea_becomes_a_test_and_a_tested_claim_becomes_supported(library: Person) -> None:
@@ -97,11 +112,11 @@ def test_an_idea_becomes_a_test_and_a_tested_claim_becomes_supported(library: Pe
     done = carried_out(
         library,
         session_id,
-        claim=claim(eliminates_if_supported=["disk_full"]),
+        claim=witnessed(library, session_id, eliminates_if_supported=["disk_full"]),
         speculation=SPECULATION,
     )
     assert (done.template, done.run.status, done.run.outcome) == (
-        "sensitivity_suite@1",
+        "sensitivity_suite@2",
         "completed",
         "support",
     )
@@ -127,8 +142,9 @@ def test_an_idea_becomes_a_test_and_a_tested_claim_becomes_supported(library: Pe
 def test_a_claim_that_its_test_contradicts_becomes_refuted(library: Person) -> None:
     session_id = session_of(library)
     library.speculate(session_id, "wait", SPECULATION["alternatives"])
-    proposed(library, session_id, "a wait takes 60 ms")
-    done = carried_out(library, session_id, claim=claim(60.0, eliminates_if_refuted=["pool_exhausted"]))
+    proposed(library, session_id, "a wait takes 60 ms", 60.0)
+    tested = witnessed(library, session_id, eliminates_if_refuted=["pool_exhausted"])
+    done = carried_out(library, session_id, claim=tested)
     assert done.run.outcome == "refute"
     linked = library.link_evidence(session_id, claim_id="wait", run_id=done.run_id, role="refute")
     assert linked.evidence.kind == "negative-evidence"
@@ -149,12 +165,13 @@ def test_a_claim_that_its_test_contradicts_becomes_refuted(library: Person) -> N
 def test_a_fragile_success_stops_there(library: Person) -> None:
     session_id = session_of(library)
     library.speculate(session_id, "wait", SPECULATION["alternatives"])
-    proposed(library, session_id, "a wait is longer")
-    # One wild value carries the whole effect: the interval excludes the null, and hardly anything else does.
+    proposed(library, session_id, "a wait takes 40 ms")
+    # Each value is a bit larger than the one before: they are not independent, and what comes next is larger.
     spec = {
         "claim_id": "wait",
         "template": "bootstrap_ci",
-        "params": {"data": [0.1, 0.2, 0.15, 0.1, 0.05, 0.2, 9.0, 0.12], "null_value": 0.0},
+        "params": {"data": sorted(OBSERVED)},
+        "criterion": prediction()["criterion"],
         "unit": "ms",
     }
     done = carried_out(library, session_id, spec=spec)
@@ -269,14 +286,14 @@ def test_a_run_that_nobody_finished_fails_at_its_deadline(house: World, library:
         ({"claim": claim(), "hints": {"claim_id": "wait"}, "speculation": {}}, "INVALID_REQUEST", "$"),
     ],
 )
-def test_a_bad_plan_is_refused_with_the_path_and_leaves_no_record(
+def test_a_bad_plan_is_refused_with_the_path_and_only_residue_leaves_a_record(
     library: Person, body: dict[str, Any], code: str, path: str
 ) -> None:
     session_id = session_of(library)
     with pytest.raises(BeliefdError) as refused:
         library.design_experiment(session_id, **body)
     assert (refused.value.code, (refused.value.details or {})["path"]) == (code, path)
-    assert library.query_belief(session_id).seq == 1
+    assert library.query_belief(session_id).seq == (2 if code == "SPECULATIVE_RESIDUE" else 1)
 
 
 def test_answers_are_what_the_protocol_says_they_are(library: Person) -> None:

@@ -12,13 +12,13 @@ from beliefd.kernel.policy import FirewallPolicy, Policy
 from beliefd.kernel.speculation.events import ClaimSpeculated
 from beliefd.steward.projections.inbox import inbox_rows
 from beliefd.testing.world import AGENT, ANN, BOB
-from tests.firewall.lab import Lab, code_of, path_of
+from tests.firewall.lab import PREDICTION, Lab, code_of, path_of
 
 AUTOMATIC = Policy(
     firewall=FirewallPolicy(automatic=("create_proposition", "update_epistemic_status", "refute_claim"))
 )
 Piece = tuple[str, str, int, bool]
-"""Outcome, role, seed, fragile."""
+"""Outcome, role, body of data, fragile."""
 S1: Piece = ("support", "support", 1, False)
 S2: Piece = ("support", "support", 2, False)
 SAME: Piece = ("support", "support", 1, False)
@@ -54,8 +54,8 @@ def test_all_the_evidence_together_warrants_one_status(pieces: tuple[Piece, ...]
         lab = Lab()
         lab.proposition("c")
         found = [
-            lab.evidence("c", outcome, role, seed=seed, fragile=fragile)
-            for outcome, role, seed, fragile in pieces
+            lab.evidence("c", outcome, role, body=body, fragile=fragile)
+            for outcome, role, body, fragile in pieces
         ]
         event = lab.stage(
             "update_epistemic_status",
@@ -75,15 +75,15 @@ def test_all_the_evidence_together_warrants_one_status(pieces: tuple[Piece, ...]
 def test_one_error_level_above_alpha_is_no_proof() -> None:
     lab = Lab()
     lab.proposition("c")
-    ids = tuple(lab.evidence("c", seed=seed, error_level=0.05).evidence_id for seed in (1, 2))
+    ids = tuple(lab.evidence("c", body=body, error_level=0.05).evidence_id for body in (1, 2))
     event = lab.stage("update_epistemic_status", "c", to_status="proven", evidence_ids=ids)
     assert code_of(event) == "NOT_WARRANTED"
 
 
 def test_no_policy_lets_anything_be_proven_without_a_person() -> None:
     lab = Lab(AUTOMATIC)
-    lab.stage("create_proposition", "c", statement="the mean is one")
-    ids = tuple(lab.evidence("c", seed=seed).evidence_id for seed in (1, 2))
+    lab.stage("create_proposition", "c", statement="the mean is one", prediction=PREDICTION)
+    ids = tuple(lab.evidence("c", body=body).evidence_id for body in (1, 2))
     event = lab.stage("update_epistemic_status", "c", to_status="supported", evidence_ids=ids)
     assert isinstance(event, IntentStaged)
     assert event.intent.state == "executed"
@@ -110,7 +110,7 @@ def test_the_evidence_is_weighed_again_when_the_word_is_given() -> None:
     lab.proposition("c")
     found = (lab.evidence("c").evidence_id,)
     lab.stage("update_epistemic_status", "c", to_status="supported", evidence_ids=found)
-    lab.evidence("c", "refute", seed=9)
+    lab.evidence("c", "refute", body=9)
     event = lab.decide("APPROVED")
     assert isinstance(event, ApprovalDecided)
     assert [step.state for step in event.intents[0].history[-2:]] == ["approved", "failed"]
@@ -187,7 +187,7 @@ def test_superseding_what_waits_takes_it_out_of_the_inbox() -> None:
 def test_a_person_may_lower_what_was_asked_for_and_another_must_agree() -> None:
     lab = Lab()
     lab.proposition("c")
-    ids = tuple(lab.evidence("c", seed=seed).evidence_id for seed in (1, 2))
+    ids = tuple(lab.evidence("c", body=body).evidence_id for body in (1, 2))
     lab.stage("update_epistemic_status", "c", to_status="proven", evidence_ids=ids)
     event = lab.decide("MODIFIED", to_status="supported")
     assert isinstance(event, ApprovalDecided)
@@ -203,7 +203,7 @@ def test_a_person_may_lower_what_was_asked_for_and_another_must_agree() -> None:
 def test_an_edit_cannot_ask_for_more() -> None:
     lab = Lab()
     lab.proposition("c")
-    ids = tuple(lab.evidence("c", seed=seed).evidence_id for seed in (1, 2))
+    ids = tuple(lab.evidence("c", body=body).evidence_id for body in (1, 2))
     lab.stage("update_epistemic_status", "c", to_status="supported", evidence_ids=ids)
     assert path_of(lab.decide("MODIFIED", to_status="proven")) == "$.to_status"
     assert path_of(lab.decide("MODIFIED")) == "$.to_status"
@@ -310,15 +310,16 @@ def test_metrics_and_traces_are_written_without_asking_anybody() -> None:
 
 def test_solid_evidence_fells_what_its_plan_had_named_and_nothing_else() -> None:
     lab = Lab()
+    lab.proposition("c")
     found = lab.ran("c", eliminates_if_supported=("aether",), eliminates_if_refuted=("caloric",))
     event = lab.link("c", found, "support")
     assert isinstance(event, EvidenceLinked)
     assert event.eliminated == ("aether",)
     assert list(lab.state.beliefs.survivors) == ["caloric", "phlogiston"]
-    fragile = lab.ran("c", "refute", seed=2, fragile=True, eliminates_if_refuted=("caloric",))
+    fragile = lab.ran("c", "refute", body=2, fragile=True, eliminates_if_refuted=("caloric",))
     assert isinstance(lab.link("c", fragile, "refute"), EvidenceLinked)
     assert "caloric" in lab.state.beliefs.survivors
-    again = lab.ran("c", seed=3, eliminates_if_supported=("aether",))
+    again = lab.ran("c", body=3, eliminates_if_supported=("aether",))
     event = lab.link("c", again, "support")
     assert isinstance(event, EvidenceLinked)
     assert (event.eliminated, event.ignored) == ((), ("aether",))
@@ -332,10 +333,10 @@ def test_a_plan_cannot_doom_what_was_never_declared() -> None:
 def test_every_try_at_a_claim_has_less_of_alpha_to_spend() -> None:
     lab = Lab()
     spent = []
-    for seed in range(20):
-        event = lab.designed("c", seed)
+    for body in range(20):
+        event = lab.designed("c", body)
         assert isinstance(event, ExperimentDesigned)
-        assert event.experiment.attempt == seed + 1
+        assert event.experiment.attempt == body + 1
         spent.append(event.frozen.alpha)
     assert spent == sorted(spent, reverse=True)
     assert sum(spent) < 0.05

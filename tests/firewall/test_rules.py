@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.commands import ExpireApproval
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.experiments.commands import DesignExperiment, RecordRun, StartRun
-from beliefd.kernel.experiments.events import ExperimentDesigned, RunStarted
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunStarted
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.experiments.plan import ExperimentSpec
 from beliefd.kernel.intents.commands import StageIntent
@@ -19,8 +19,8 @@ from beliefd.testing.world import ANN, BOB
 from tests.firewall.lab import CODE, Lab, code_of, path_of
 
 
-def designed(lab: Lab, claim_id: str = "c", seed: int = 0) -> str:
-    event = lab.designed(claim_id, seed)
+def designed(lab: Lab, claim_id: str = "c", body: int = 0) -> str:
+    event = lab.designed(claim_id, body)
     assert isinstance(event, ExperimentDesigned)
     return event.experiment.experiment_id
 
@@ -120,7 +120,7 @@ def test_evidence_counts_for_the_claim_that_was_tested_and_once() -> None:
     refused(lab, lab.link("c", "run-none", "support"), "RUN_NOT_FOUND", "$.run_id")
     lab.link("c", run_id, "support")
     refused(lab, lab.link("c", run_id, "support"), "CONFLICT", "$.run_id")
-    assert len(lab.state.experiments.linked["c"]) == 1
+    assert [one.role for one in lab.state.experiments.evidence.values()] == ["support"]
 
 
 @pytest.mark.parametrize(
@@ -139,19 +139,21 @@ def test_a_role_is_what_the_outcome_makes_of_it(outcome: str, fragile: bool, fit
         lab = Lab()
         event = lab.link("c", lab.ran("c", outcome, fragile=fragile), role)
         if role in fitting:
-            assert lab.state.experiments.linked["c"]
+            assert isinstance(event, EvidenceLinked)
+            assert event.evidence.role == role
         else:
             refused(lab, event, "NOT_WARRANTED", "$.role")
 
 
 def test_a_replication_needs_something_else_to_replicate() -> None:
+    """The same data with other random numbers are no replication."""
     lab = Lab()
-    first, same, other = lab.ran("c", seed=1), lab.ran("c", seed=1), lab.ran("c", seed=2)
-    lab.link("c", first, "support")
-    refused(lab, lab.link("c", same, "replicate"), "NOT_WARRANTED", "$.role")
-    lab.link("c", other, "replicate")
-    assert len(lab.state.experiments.linked["c"]) == 2
-    refuting = lab.ran("c", "refute", seed=3)
+    lab.proposition("c")
+    lab.link("c", lab.ran("c", body=1), "support")
+    refused(lab, lab.link("c", lab.ran("c", body=1), "replicate"), "NOT_WARRANTED", "$.role")
+    replicated = lab.link("c", lab.ran("c", body=2), "replicate")
+    assert isinstance(replicated, EvidenceLinked)
+    refuting = lab.ran("c", "refute", body=3)
     refused(lab, lab.link("c", refuting, "replicate"), "NOT_WARRANTED", "$.role")
 
 
@@ -166,13 +168,12 @@ def test_there_is_one_proposition_a_claim_and_a_status_is_reached_once() -> None
     refused(lab, fork, "CONFLICT", "$.new_claim_id")
 
 
-def test_minted_but_unlinked_evidence_cannot_be_cited() -> None:
+def test_evidence_of_another_claim_cannot_be_cited() -> None:
     lab = Lab()
     lab.proposition("c")
-    linked = lab.evidence("c", seed=1).evidence_id
-    run_id = lab.ran("c", seed=2)
-    loose = lab.state.experiments.runs[run_id].evidence_id or ""
-    event = lab.stage("update_epistemic_status", "c", to_status="supported", evidence_ids=(linked, loose))
+    lab.proposition("d")
+    own, others = lab.evidence("c", body=1).evidence_id, lab.evidence("d", body=2).evidence_id
+    event = lab.stage("update_epistemic_status", "c", to_status="supported", evidence_ids=(own, others))
     refused(lab, event, "NOT_WARRANTED", "$.evidence_ids[1]")
 
 
@@ -221,10 +222,10 @@ def test_an_escalated_intent_waits_under_its_new_item() -> None:
 def test_a_weaker_status_must_be_warranted_too() -> None:
     lab = Lab()
     lab.proposition("c")
-    ids = tuple(lab.evidence("c", seed=seed).evidence_id for seed in (1, 2))
+    ids = tuple(lab.evidence("c", body=body).evidence_id for body in (1, 2))
     staged = lab.stage("update_epistemic_status", "c", to_status="proven", evidence_ids=ids)
     assert isinstance(staged, IntentStaged)
-    lab.evidence("c", "refute", seed=3)
+    lab.evidence("c", "refute", body=3)
     event = lab.decide("MODIFIED", to_status="supported")
     refused(lab, event, "NOT_WARRANTED", "$.to_status")
     assert lab.state.intents.by_id[staged.intent.intent_id].state == "awaiting_approval"

@@ -16,9 +16,9 @@ def whole_story() -> Lab:
     lab.proposition("c")
     lab.speculate("c")
     ids = tuple(
-        lab.evidence("c", seed=seed, eliminates_if_supported=("aether",)).evidence_id for seed in (1, 2)
+        lab.evidence("c", body=body, eliminates_if_supported=("aether",)).evidence_id for body in (1, 2)
     )
-    lab.ran("c", seed=3, status="failed")
+    lab.ran("c", body=3, status="failed")
     lab.stage("update_epistemic_status", "c", to_status="proven", evidence_ids=ids)
     lab.decide("MODIFIED", to_status="supported")
     lab.decide("APPROVED", BOB)

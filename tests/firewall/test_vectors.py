@@ -9,6 +9,7 @@ import pytest
 
 from beliefd.protocol.experiments import ExperimentRows
 from beliefd.protocol.intents import IntentRows
+from beliefd.protocol.observations import ObservationRows
 from beliefd.protocol.operations import BY_NAME
 from beliefd.protocol.speculation import SpeculationRows
 from tests.cli.runner import beliefd
@@ -20,6 +21,8 @@ STORIES = load_all("firewall")
 DECISIONS = {"APPROVED": "approve", "REJECTED": "reject", "DEFERRED": "defer"}
 BY_FILE = {"design_experiment": "experiment design", "stage_intent": "intent stage"}
 BY_WORDS = {
+    "show_observation": ("observation show", "observation_id"),
+    "list_observations": ("observation list",),
     "run_experiment": ("experiment run", "experiment_id"),
     "show_experiment": ("experiment show", "experiment_id"),
     "cancel_experiment": ("experiment cancel", "experiment_id"),
@@ -61,6 +64,16 @@ class CommandLine:
         if step.op == "speculate":
             (idea,) = args["hypotheses"]
             return "hypothesis note", [session_id, args["claim_id"], idea["statement"]], []
+        if step.op == "observe":
+            given = [("--value", str(value)) for value in args.pop("values", ())]
+            given += [
+                (f"--{name.removesuffix('_id')}", value) for name, value in args.items() if name != "quantity"
+            ]
+            return (
+                "observation take",
+                [session_id, args["quantity"]],
+                [word for pair in given for word in pair],
+            )
         if step.op in BY_FILE:
             self._file.write_text(json.dumps(args))
             return BY_FILE[step.op], [session_id, str(self._file)], []
@@ -104,5 +117,5 @@ def test_stories_say_what_they_are_and_cover_every_operation_of_the_lanes() -> N
             assert {"op", "args", "status", "expect"} <= step.keys() <= STEP_MEMBERS
             assert step["op"] in BY_NAME
             told.add(step["op"])
-    lanes = (SpeculationRows, ExperimentRows, IntentRows)
+    lanes = (SpeculationRows, ObservationRows, ExperimentRows, IntentRows)
     assert {operation.name for vocabulary in lanes for operation in vocabulary.rows()} <= told

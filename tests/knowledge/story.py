@@ -5,16 +5,21 @@ from typing import Any
 
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.canonical import digest
 from beliefd.kernel.commands import Command
 from beliefd.kernel.events import Event
 from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence, RecordRun, StartRun
 from beliefd.kernel.experiments.events import ExperimentDesigned, RunRecorded, RunStarted
 from beliefd.kernel.experiments.findings import ExperimentFindings
-from beliefd.kernel.experiments.plan import Check, ExperimentSpec, RunOutcome, RunReport
+from beliefd.kernel.experiments.plan import Check, ExperimentSpec, Ordered, RunOutcome, RunReport
+from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.facts import Findings
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.state import Change, EpistemicStatus
+from beliefd.kernel.observations.commands import Observe
+from beliefd.kernel.observations.events import Observed
+from beliefd.kernel.observations.findings import Bringer, ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.speculation.commands import Speculate
 from beliefd.kernel.speculation.state import Alternative
@@ -25,10 +30,11 @@ from beliefd.steward.projections.graph import graph_rows
 from beliefd.stores.base import Append, Row, Store
 from beliefd.testing.frozen import Clock
 from beliefd.testing.kernel import KernelSession
-from beliefd.testing.world import AGENT, ANN, NOW, ONTOLOGY
+from beliefd.testing.world import AGENT, ANN, ENCODER, NOW, ONTOLOGY
 
 FOUND = ExperimentFindings(template="threshold_check@1", code_hash="0" * 64)
-PARAMS = {"values": [1.0, 2.0, 3.0], "threshold": 0.5, "direction": "above"}
+PARAMS = {"threshold": 0.5, "direction": "above"}
+PREDICTION = Prediction(quantity="wait", unit="ms", criterion=Ordered(side="above", than=0.5))
 
 
 class Story(KernelSession):
@@ -36,6 +42,7 @@ class Story(KernelSession):
 
     def __init__(self, session_id: str = "s", lane: int = 0, policy: Policy | None = None) -> None:
         self.rows: list[GraphRows] = []
+        self.since: dict[int, str] = {}
         self.projected: dict[str, dict[tuple[str, ...], Row]] = {one.name: {} for one in PROJECTIONS}
         declare = DeclareSession(ontology=ONTOLOGY, hypotheses=("leak", "spike"))
         super().__init__(declare, policy, session_id=session_id, clock=Clock(lane), findings=FOUND)
@@ -60,7 +67,9 @@ class Story(KernelSession):
 
     def propose(self, claim_id: str, statement: str = "the pool leaks connections") -> str:
         """A proposition, with a person's consent; its intent's id."""
-        return self.change(Change(type="create_proposition", claim_id=claim_id, statement=statement))
+        return self.change(
+            Change(type="create_proposition", claim_id=claim_id, statement=statement, prediction=PREDICTION)
+        )
 
     def change(self, change: Change) -> str:
         event: IntentStaged = self.tell(StageIntent(change=change))
@@ -84,12 +93,24 @@ class Story(KernelSession):
         )
         return self.ask(command, who)
 
-    def design(self, claim_id: str, seed: int = 0) -> str:
+    def observed(self, body: int) -> str:
+        """Bytes that an encoder brought after all that was worded so far."""
+        sha256 = digest(["body", self.session_id, body])
+        self.clock.advance(1)
+        self.since.setdefault(body, self.clock.now())
+        found = ObservationFindings(
+            values=(1.0, 2.0, 3.0 + body),
+            source_hash=sha256,
+            brought=(Bringer(id=ENCODER.id, role=ENCODER.role, at=self.since[body]),),
+        )
+        event: Observed = self.tell(Observe(quantity="wait", unit="ms", content=sha256), findings=found)
+        return event.observation.observation_id
+
+    def design(self, claim_id: str, body: int = 0) -> str:
         spec = ExperimentSpec(
             claim_id=claim_id,
             template="threshold_check",
-            params=PARAMS,
-            seed=seed,
+            params={**PARAMS, "values": {"observed": [self.observed(body)]}},
             unit="ms",
             eliminates_if_supported=("spike",),
         )
@@ -119,12 +140,12 @@ class Story(KernelSession):
         self,
         claim_id: str,
         outcome: RunOutcome = "support",
-        seed: int = 0,
+        body: int = 0,
         fragile: bool = False,
         role: str = "",
     ) -> str:
         """Evidence from plan to link; its id."""
-        run_id = self.run(self.design(claim_id, seed), outcome, fragile)
+        run_id = self.run(self.design(claim_id, body), outcome, fragile)
         self.tell(LinkEvidence(claim_id=claim_id, run_id=run_id, role=role or outcome))  # type: ignore[arg-type]
         name = self.session.experiments.runs[run_id].evidence_id
         assert name is not None

@@ -48,12 +48,12 @@ def test_show_draws_the_grounds_as_a_tree(data: str) -> None:
     assert shown.exit_code == 0
     lines = shown.stdout.splitlines()
     assert lines[0] == "unresolved  the pool leaks connections"
-    assert "linked evidence warrants unresolved" in lines[1]
+    assert "all evidence warrants unresolved" in lines[1]
     text = shown.stdout
     assert "session a  supported" in text
     assert "session b  refuted" in text
-    assert "support  validation-evidence" in text
-    assert "refute  negative-evidence" in text
+    assert "support  witnessed  validation-evidence" in text
+    assert "refute  witnessed  negative-evidence" in text
     assert "under: threshold on three readings" in text
     assert "staged > awaiting_approval > approved > executed" in text
     assert "2 speculative hypotheses, of no weight" in text

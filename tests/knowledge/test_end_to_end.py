@@ -12,13 +12,14 @@ from beliefd.kernel.errors import BeliefdError
 from beliefd.steward.projections.graph import all_rows
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.testing.world import AGENT, ANN, ONTOLOGY, ROOT, World
+from tests.firewall.data import WAITS, prediction
 from tests.knowledge.story import refuted, supported
 from tests.support.server import server_process
 
 CLAIM = {
     "claim_id": "wait",
     "claimed_value": 40.0,
-    "observed_values": [40.0 + 0.1 * ((7 * place) % 11 - 5) for place in range(60)],
+    "observed_values": WAITS,
     "tolerance": 2.0,
     "unit": "ms",
 }
@@ -45,7 +46,12 @@ def investigated(house: World) -> str:
     believed(
         house,
         session_id,
-        {"type": "create_proposition", "claim_id": "wait", "statement": "a wait takes 40 ms"},
+        {
+            "type": "create_proposition",
+            "claim_id": "wait",
+            "statement": "a wait takes 40 ms",
+            "prediction": prediction(),
+        },
     )
     agent.speculate(session_id, "wait", [{"statement": "a zombie holds the lock"}])
     planned = agent.design_experiment(session_id, claim=CLAIM)

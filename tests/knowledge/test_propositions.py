@@ -193,11 +193,14 @@ def test_evidence_for_an_earlier_wording_is_shown_but_does_not_count() -> None:
     assert view.status == view.truth_assertion.warrants == "unresolved"
 
 
-def test_minted_evidence_that_nobody_linked_is_not_shown_as_evidence() -> None:
+def test_a_run_that_nobody_linked_is_shown_and_weighs_all_the_same() -> None:
     story = Story()
     story.propose("c")
-    story.run(story.design("c"))
-    assert shown("c", story).evidence == []
+    story.evidence("c", "support", 1)
+    story.run(story.design("c", 2), "refute")
+    view = shown("c", story)
+    assert {one.role for one in view.evidence} == {"support", None}
+    assert view.truth_assertion.warrants == "unresolved"
 
 
 @pytest.mark.parametrize("ask", [shown, told])

@@ -106,12 +106,14 @@ def test_evidence_that_came_before_its_proposition_is_linked_when_that_appears()
     assert len(links_of(rows, say.EXPERIMENT_TESTS_PROPOSITION)) == 1
 
 
-def test_evidence_is_for_no_proposition_until_somebody_links_it() -> None:
+def test_evidence_is_for_the_proposition_that_said_beforehand_what_is_tested() -> None:
     story = Story()
+    story.run(story.design("c"))
     story.propose("c")
-    run_id = story.run(story.design("c"))
     assert links_of(merged(story.rows), say.EVIDENCE_FOR_PROPOSITION) == []
-    story.tell(LinkEvidence(claim_id="c", run_id=run_id, role="support"))
+    story.run(story.design("c", 1), "unresolved")
+    assert links_of(merged(story.rows), say.EVIDENCE_FOR_PROPOSITION) == [], "it says nothing either way"
+    story.run(story.design("c", 2))
     assert len(links_of(merged(story.rows), say.EVIDENCE_FOR_PROPOSITION)) == 1
 
 
@@ -175,7 +177,7 @@ def _wish(story: Story, action: str, claim: str, other: str, number: int) -> Non
         _stage(story, "create_proposition", claim, statement="words")
     elif action == "promote":
         status = ("supported", "refuted", "proven", "unresolved")[number]
-        names = story.session.experiments.linked.get(claim, ())
+        names = story.session.experiments.by_claim.get(claim, ())
         _stage(story, "update_epistemic_status", claim, to_status=status, evidence_ids=names)
     elif action == "revise":
         _stage(story, "revise_proposition", claim, statement=f"other words {number}")

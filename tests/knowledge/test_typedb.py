@@ -309,8 +309,8 @@ def test_a_copy_with_keys_of_an_earlier_form_is_not_gone_on_with() -> None:
 def test_a_grown_ledger_brings_only_what_is_new() -> None:
     async def run() -> None:
         story, store, driver = Story("a"), MemoryStore(), FakeDriver()
-        name = story.evidence("c")
         story.propose("c")
+        name = story.evidence("c")
         await story.write(store)
         copy = copy_in(driver)
         await export(store, copy)

@@ -7,19 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.policy import MemoryPolicy, Policy
 from beliefd.kernel.substrate.commands import Remember
-from beliefd.kernel.substrate.events import Remembered
+from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded, Remembered
 from beliefd.kernel.substrate.folds import remembered
-from beliefd.kernel.substrate.memory import is_confirmed, remember
+from beliefd.kernel.substrate.memory import confirmation, remember
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
-from beliefd.kernel.substrate.tools import MemoryFindings
+from beliefd.kernel.substrate.tools import MemoryFindings, Witness
+from beliefd.ledger.envelope import read
 from beliefd.testing.world import refused
 from tests.substrate.conftest import Build
 from tests.substrate.kernel import facts_of, session_with
-from tests.substrate.support import ToolWorld
+from tests.substrate.support import ALLOW_ALL, ToolWorld, rules, tool_call
+from tests.substrate.test_asking import ASKS, ask
 
 PROVENANCE = {"source": "tool"}
 LATER = "2026-02-01T00:00:00Z"
@@ -41,31 +44,50 @@ def hypothesis(**changes: Any) -> dict[str, Any]:
     return entry("hypothesis", **{"confidence": 0.3, "ttl_ms": 60_000, **changes})
 
 
+def event_of(house: ToolWorld, session: str, *kinds: type) -> str:
+    """The id of the last event of one of these kinds."""
+    return [
+        read(one.record).event_id for one in house.entries(session) if type(read(one.record).delta) in kinds
+    ][-1]
+
+
+def witnessed(house: ToolWorld, session: str, tool: str = "note.read", **args: Any) -> str:
+    """The event that recorded the result of a tool call."""
+    house.agent.propose(session, [tool_call(tool, house.token(session), **args)])
+    return event_of(house, session, OutcomeRecorded)
+
+
 @pytest.mark.parametrize("kind", ["fact", "preference", "decision"])
 @pytest.mark.parametrize(
     ("changes", "confirmed"),
     [
-        ({}, True),
-        ({"confidence": 0.8}, True),
-        ({"confidence": 0.79}, False),
-        ({"source_chunk_ids": []}, False),
-        ({"conflict_state": "contested"}, True),
-        ({"conflict_state": "contradictory"}, False),
-        ({"confidence": 0.0, "source_chunk_ids": [], "confirmed_by_event_id": "$head"}, True),
-        ({"conflict_state": "contradictory", "confirmed_by_event_id": "$head"}, True),
+        ({}, "sources"),
+        ({"confidence": 0.8}, "sources"),
+        ({"confidence": 0.79}, None),
+        ({"source_chunk_ids": []}, None),
+        ({"conflict_state": "contested"}, "sources"),
+        ({"conflict_state": "contradictory"}, None),
+        ({"confidence": 0.1, "source_chunk_ids": [], "confirmed_by_event_id": "$call"}, "witness"),
+        ({"confirmed_by_event_id": "$call"}, "witness"),
+        ({"confidence": 0.0, "confirmed_by_event_id": "$call"}, None),
+        ({"conflict_state": "contradictory", "confirmed_by_event_id": "$call"}, None),
     ],
     ids=str,
 )
 def test_only_what_is_confirmed_is_kept_as_a_fact_preference_or_decision(
-    house: ToolWorld, kind: str, changes: dict[str, Any], confirmed: bool
+    house: ToolWorld, kind: str, changes: dict[str, Any], confirmed: str | None
 ) -> None:
     session = house.session()
-    head = house.root.query_belief(session).audit_head_event_id
-    given = entry(kind, **{name: head if value == "$head" else value for name, value in changes.items()})
+    seen = witnessed(house, session)
+    given = entry(kind, **{name: seen if value == "$call" else value for name, value in changes.items()})
     if confirmed:
         answer = house.agent.remember(session, given)
-        assert answer.memory.confirmed
+        assert (answer.memory.confirmed, answer.memory.confirmed_by) == (True, confirmed)
         assert answer.memory.entry.kind == kind
+        told = answer.memory.witness
+        assert (None if told is None else (told.kind, told.about)) == (
+            ("call", "note.read") if confirmed == "witness" else None
+        )
     else:
         error = refused(Code.INVALID_REQUEST, lambda: house.agent.remember(session, given))
         assert "not confirmed" in error.message
@@ -99,12 +121,59 @@ def test_what_is_derived_says_from_what_and_how(house: ToolWorld) -> None:
 
 def test_an_event_confirms_only_where_it_happened(house: ToolWorld) -> None:
     session, other = house.session(), house.session()
-    foreign = house.root.query_belief(other).audit_head_event_id
+    foreign = witnessed(house, other)
     for event_id in ("nonsense", foreign):
-        given = entry(confirmed_by_event_id=event_id)
-        error = refused(Code.INVALID_REQUEST, partial(house.agent.remember, session, given))
-        assert "no such event" in error.message
+        not_a_witness(house, session, event_id)
     assert house.agent.list_memory(session).entries == []
+    house.check(session)
+
+
+def not_a_witness(house: ToolWorld, session: str, event_id: str | None) -> None:
+    given = entry(confirmed_by_event_id=event_id)
+    error = refused(Code.INVALID_REQUEST, lambda: house.agent.remember(session, given))
+    assert "a person's approval" in error.message, "it says what would fit"
+    assert error.details is not None
+    assert error.details["path"] == "$.confirmed_by_event_id"
+    assert isinstance(house.deltas(session)[-1], Refused)
+
+
+def test_what_its_author_could_say_alone_confirms_nothing(build: Build) -> None:
+    """A declaration, an idea, a refusal, an elimination, another memory: none is a witness."""
+    house = build(policy=rules(all=ALLOW_ALL))
+    session = house.session()
+    declared = house.root.query_belief(session).audit_head_event_id
+    idea = house.agent.speculate(session, "port", [{"statement": "it is 5432"}]).audit_event_id
+    house.agent.eliminate(session, source_id="a", observation_id="o", eliminated=["h1"])
+    eliminated = house.root.query_belief(session).audit_head_event_id
+    remembered_before = house.agent.remember(session, entry(memory_id="other", value=1)).audit_event_id
+    for event_id in (declared, idea, eliminated, remembered_before):
+        not_a_witness(house, session, event_id)
+    not_a_witness(house, session, event_of(house, session, Refused))
+    house.check(session)
+
+
+def test_a_call_that_failed_and_a_proposal_that_was_denied_confirm_nothing(house: ToolWorld) -> None:
+    session = house.session()
+    house.toolbox.add("note.lost", lambda: 1 / 0)
+    failed = witnessed(house, session, "note.lost")
+    not_a_witness(house, session, failed)
+    house.agent.propose(session, [tool_call("note.read", None)])
+    not_a_witness(house, session, event_of(house, session, Arbitrated))
+
+
+def test_a_persons_yes_confirms_and_a_persons_no_does_not(build: Build) -> None:
+    house = build(policy=ASKS)
+    session = house.session()
+    no, yes = (ask(house, session, house.token(session), key) for key in ("a", "b"))
+    house.ann.reject(no)
+    not_a_witness(house, session, event_of(house, session, ApprovalDecided))
+    house.ann.approve(yes)
+    approved = event_of(house, session, ApprovalDecided)
+    memory = house.agent.remember(session, entry(confirmed_by_event_id=approved)).memory
+    assert memory.witness is not None
+    assert (memory.confirmed_by, memory.witness.kind) == ("witness", "person")
+    assert memory.witness.about == yes.approval_id
+    assert house.agent.list_memory(session).entries[0].witness == memory.witness
     house.check(session)
 
 
@@ -119,15 +188,39 @@ def test_a_hypothesis_becomes_a_fact_with_new_evidence_only(build: Build) -> Non
     house.check(session)
 
 
-def test_an_event_that_confirms_is_evidence_too_and_new_once(house: ToolWorld) -> None:
+def test_what_a_witness_saw_is_evidence_too_and_new_once(house: ToolWorld) -> None:
     session = house.session()
-    head = house.root.query_belief(session).audit_head_event_id
+    seen = witnessed(house, session)
     house.agent.remember(session, hypothesis())
-    house.agent.remember(session, entry(confirmed_by_event_id=head))
-    house.agent.remember(session, hypothesis(confirmed_by_event_id=head))
-    refused(Code.INVALID_REQUEST, lambda: house.agent.remember(session, entry(confirmed_by_event_id=head)))
-    newer = house.root.query_belief(session).audit_head_event_id
-    assert house.agent.remember(session, entry(confirmed_by_event_id=newer)).memory.confirmed
+    house.agent.remember(session, entry(confirmed_by_event_id=seen))
+    house.agent.remember(session, hypothesis(confirmed_by_event_id=seen))
+    refused(Code.INVALID_REQUEST, lambda: house.agent.remember(session, entry(confirmed_by_event_id=seen)))
+    again = witnessed(house, session)
+    assert again != seen
+    refused(Code.INVALID_REQUEST, lambda: house.agent.remember(session, entry(confirmed_by_event_id=again)))
+    other = witnessed(house, session, "calc.add", a=1, b=2)
+    assert house.agent.remember(session, entry(confirmed_by_event_id=other)).memory.confirmed
+    house.check(session)
+
+
+def test_a_new_id_does_not_start_afresh(build: Build) -> None:
+    """The same value under another name is the same value, and its old evidence is still old."""
+    house = build(policy=rules(all=ALLOW_ALL))
+    session = house.session()
+    seen = witnessed(house, session)
+    house.agent.remember(session, hypothesis(memory_id="a", confirmed_by_event_id=seen))
+    tries: list[dict[str, Any]] = [{}, {"confirmed_by_event_id": seen}, {"value": {"port": 5432.0}}]
+    for number, more in enumerate(tries):
+        told = entry(memory_id=f"b{number}", **more)
+        error = refused(Code.INVALID_REQUEST, partial(house.agent.remember, session, told))
+        assert "under any id" in error.message
+    house.agent.remember(session, entry(memory_id="b", source_chunk_ids=["chunk-2"]))
+    house.agent.remember(session, entry(memory_id="c", source_chunk_ids=["chunk-2"]))
+    house.agent.remember(session, entry(memory_id="d", value="something else"))
+    house.check(session)
+    house = house.restarted() if house.target != ":memory:" else house
+    refused(Code.INVALID_REQUEST, lambda: house.agent.remember(session, entry(memory_id="e")))
+    house.close()
 
 
 def test_evidence_that_was_put_away_is_not_new_when_it_comes_back(house: ToolWorld) -> None:
@@ -155,8 +248,8 @@ def test_expired_entries_leave_the_view_and_stay_in_the_ledger(build: Build) -> 
     house = build()
     session = house.session()
     house.agent.remember(session, hypothesis(ttl_ms=1_000))
-    house.agent.remember(session, entry(memory_id="m2", ttl_ms=5_000))
-    house.agent.remember(session, entry(memory_id="m3"))
+    house.agent.remember(session, entry(memory_id="m2", value=2, ttl_ms=5_000))
+    house.agent.remember(session, entry(memory_id="m3", value=3))
 
     def names() -> list[str]:
         return [view.entry.memory_id for view in house.agent.list_memory(session).entries]
@@ -178,7 +271,7 @@ def test_the_review_queue_holds_what_is_due_and_what_is_in_conflict(house: ToolW
     house.agent.remember(session, hypothesis(memory_id="due", ttl_ms=None, review_at="2026-01-01T00:01:00Z"))
     house.agent.remember(session, hypothesis(memory_id="later", ttl_ms=None, review_at=LATER))
     house.agent.remember(session, hypothesis(memory_id="gone", ttl_ms=1, review_at="2026-01-01T00:01:00Z"))
-    house.agent.remember(session, entry(memory_id="contested", conflict_state="contested"))
+    house.agent.remember(session, entry(memory_id="contested", value=4, conflict_state="contested"))
     house.agent.remember(
         session, hypothesis(memory_id="against", ttl_ms=10**9, conflict_state="contradictory")
     )
@@ -191,7 +284,7 @@ def test_the_review_queue_holds_what_is_due_and_what_is_in_conflict(house: ToolW
     house.clock.advance(1)
     assert queue() == ["against", "contested", "due"]
     house.agent.remember(session, hypothesis(memory_id="due", ttl_ms=None, review_at=LATER))
-    house.agent.remember(session, entry(memory_id="contested"))
+    house.agent.remember(session, entry(memory_id="contested", value=4))
     assert queue() == ["against"]
 
 
@@ -245,8 +338,8 @@ def test_no_entry_is_too_deep_for_the_state_that_holds_it(house: ToolWorld, dept
 # -- the rule, against its own words --------------------------------------------------------------------
 
 entries = st.builds(
-    lambda kind, confidence, sources, event, conflict, ttl: MemoryEntry(
-        memory_id="m",
+    lambda name, kind, confidence, sources, event, conflict, ttl: MemoryEntry(
+        memory_id=name,
         kind=kind,
         value=1,
         confidence=confidence,
@@ -255,6 +348,7 @@ entries = st.builds(
         conflict_state=conflict,
         ttl_ms=ttl,
     ),
+    st.sampled_from(["m", "n"]),
     st.sampled_from(["fact", "preference", "decision", "hypothesis"]),
     st.sampled_from([0.0, 0.5, 0.79, 0.8, 1.0]),
     st.lists(st.sampled_from(["a", "b", "c"]), max_size=2),
@@ -264,14 +358,21 @@ entries = st.builds(
 )
 
 
+def saw(told: MemoryEntry) -> Witness | None:
+    """What the event that an entry names has seen, in a world in which every event has seen something."""
+    name = told.confirmed_by_event_id
+    return None if name is None else Witness(kind="call", about="tool", content=name)
+
+
 @settings(max_examples=300, deadline=None)
 @given(entries, st.sampled_from([0.0, 0.5, 0.8, 1.0]))
 def test_confirmed_is_what_the_specification_says(given: MemoryEntry, threshold: float) -> None:
     sourced = len(given.source_chunk_ids) > 0 and given.confidence >= threshold
-    expected = given.confirmed_by_event_id is not None or (
-        sourced and given.conflict_state != "contradictory"
-    )
-    assert is_confirmed(given, MemoryPolicy(confirm_above=threshold)) == expected
+    expected = "witness" if given.confirmed_by_event_id is not None else "sources" if sourced else None
+    if given.conflict_state == "contradictory" or given.confidence == 0:
+        expected = None
+    witness = saw(given)
+    assert confirmation(given, witness, MemoryPolicy(confirm_above=threshold)) == expected
 
 
 @settings(max_examples=300, deadline=None)
@@ -280,10 +381,9 @@ def test_no_story_makes_a_fact_of_a_hypothesis_without_evidence_it_never_had(
     story: list[MemoryEntry],
 ) -> None:
     session = session_with()
-    facts = facts_of(Policy(), MemoryFindings(confirming_event_known=True))
-    seen: set[str] = set()
-    kind = "fact"
+    doubted: set[str] = set()
     for told in story:
+        facts = facts_of(Policy(), MemoryFindings(witness=saw(told)))
         event = remember(session, Remember(entry=told), facts)
         if isinstance(event, Refused):
             continue
@@ -291,10 +391,10 @@ def test_no_story_makes_a_fact_of_a_hypothesis_without_evidence_it_never_had(
             *told.source_chunk_ids,
             *([told.confirmed_by_event_id] if told.confirmed_by_event_id else []),
         }
-        if kind == "hypothesis" and told.kind != "hypothesis":
-            assert named - seen, "it had new evidence"
         assert event.confirmed or told.kind == "hypothesis"
-        assert told.kind != "hypothesis" or told.ttl_ms is not None
-        seen |= named
-        kind = told.kind
+        if told.kind == "hypothesis":
+            assert told.ttl_ms is not None
+            doubted |= named
+        else:
+            assert named - doubted, "it has evidence that did not fail to suffice before, under either id"
         session = remembered(session, event)

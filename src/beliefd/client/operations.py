@@ -7,6 +7,7 @@ from beliefd.client.experiments import ExperimentCalls
 from beliefd.client.intents import IntentCalls
 from beliefd.client.knowledge import KnowledgeCalls
 from beliefd.client.ledger import LedgerCalls
+from beliefd.client.observations import ObservationCalls
 from beliefd.client.policy import PolicyCalls
 from beliefd.client.speculation import SpeculationCalls
 from beliefd.client.substrate import SubstrateCalls
@@ -21,6 +22,7 @@ class Operations(
     PolicyCalls,
     SubstrateCalls,
     SpeculationCalls,
+    ObservationCalls,
     ExperimentCalls,
     IntentCalls,
     KnowledgeCalls,

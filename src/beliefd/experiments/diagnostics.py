@@ -1,4 +1,4 @@
-"""What replicates and observations say about themselves: effective size, standard error, dependence."""
+"""What replicates say about themselves: effective size, standard error, too many errors."""
 
 import math
 from typing import Final
@@ -7,7 +7,6 @@ import numpy as np
 
 from beliefd.experiments.plan import Floats
 
-FEWEST_FOR_DEPENDENCE: Final = 10
 MOST_CORRELATED: Final = 1 << 16
 
 
@@ -33,18 +32,6 @@ def standard_error(values: Floats) -> float:
     if len(values) < 2:
         return 0.0
     return float(np.std(values, ddof=1)) / math.sqrt(effective_samples(values))
-
-
-def dependence(values: Floats) -> float | None:
-    """How many standard deviations the first autocorrelation is from none; None if it cannot be told."""
-    n = len(values)
-    if n < FEWEST_FOR_DEPENDENCE or float(np.ptp(values)) == 0:
-        return None
-    centred = values - values.mean()
-    centred = centred / np.abs(centred).max()
-    first = float((centred[1:] * centred[:-1]).sum() / (centred * centred).sum())
-    # Under independence it is about -1/n with a standard deviation of 1/sqrt(n).
-    return abs(first + 1 / n) * math.sqrt(n)
 
 
 def excess(errors: int, trials: int, rate: float) -> float:

@@ -4,13 +4,14 @@ import asyncio
 import hashlib
 import math
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.experiments.checks import checks
 from beliefd.experiments.executors.port import Block, Executor, Work, WorkerDied
@@ -21,6 +22,7 @@ from beliefd.experiments.sandbox.errors import ModelFailed
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.experiments.params import checked_spec
 from beliefd.kernel.experiments.plan import Frozen, RunReport
+from beliefd.kernel.experiments.referring import resolved
 
 UNTESTED: Final = "nothing was tested: the run came to no conclusion"
 IRREPRODUCIBLE: Final = (
@@ -50,6 +52,7 @@ async def run(
     *,
     executor: Executor,
     sources: Mapping[str, str] | None = None,
+    observed: Mapping[str, Sequence[float]] | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: asyncio.Event | None = None,
 ) -> RunReport:
@@ -60,7 +63,7 @@ async def run(
     chosen = template(frozen.spec.template)
     if (chosen.id, code_hash(chosen.name)) != (frozen.template, frozen.code_hash):
         return _ended(frozen, "failed", "the template's code is not the one that was frozen")
-    plan = planned(frozen, sources)
+    plan = planned(frozen, sources, observed)
     await executor.start()
     drawing = _Drawing(plan, chosen, executor, progress, cancel, frozen.spec.budget.seconds)
     try:
@@ -74,8 +77,13 @@ async def run(
         return _ended(frozen, "failed", f"the template came to no conclusion: {type(error).__name__}")
 
 
-def planned(frozen: Frozen, sources: Mapping[str, str] | None = None) -> Plan:
-    spec = frozen.spec
+def planned(
+    frozen: Frozen,
+    sources: Mapping[str, str] | None = None,
+    observed: Mapping[str, Sequence[float]] | None = None,
+) -> Plan:
+    """The plan as a template gets it, with values in place of the observations that it names."""
+    spec = replace(frozen.spec, params=resolved(frozen.spec.params, (observed or {}).__getitem__))
     return Plan(
         template=spec.template,
         params=checked_spec(spec),

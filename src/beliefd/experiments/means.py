@@ -1,17 +1,30 @@
-"""The mean of a sample and what can be shown about it, by Student's t; for one sample or rows of them."""
+"""The mean of observations and what can be shown about it: by Student's t, and whatever the noise's shape.
 
+A level is the larger one of Student's, which is exact for normal noise, and of Gaffke's, which needs the end
+of the range only. If nobody declared that end, it is put so far out that a sample of this size, which is
+skewed as this one is, would probably have shown more. Both are for observations that are worth as many
+independent ones as their order says.
+"""
+
+import math
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from beliefd.experiments.bounded import level_below
 from beliefd.experiments.plan import Floats
-from beliefd.experiments.regions import Level, Span
+from beliefd.experiments.regions import Level
 
 TEST_LEVEL: Final = 0.05
 """The level at which rules are tried out on worlds with a known answer."""
+LONGEST: Final = 200
+MOST_LOPSIDED: Final = 20.0
+MOST_CORRELATED: Final = 0.95
+TRIES: Final = 12
+Bounds = tuple[float, float]
 
 
 class Sample(Struct, frozen=True):
@@ -31,22 +44,25 @@ class Sample(Struct, frozen=True):
     def levels(self) -> tuple[Level, Level]:
         return self.above, self.below
 
-    def interval(self, level: float) -> tuple[float, float]:
-        if self.n < 2:
-            return self.mean, self.mean
-        half = float(-stdtrit(self.n - 1, (1 - level) / 2)) * self.std / np.sqrt(self.n)
-        return float(self.mean - half), float(self.mean + half)
-
 
 def sample(values: Floats) -> Sample:
-    # Rounding must not give constant values a spread of their own.
-    if float(np.ptp(values)) == 0:
-        return Sample(len(values), float(values[0]), 0.0 if len(values) > 1 else float("nan"))
-    return Sample(len(values), float(values.mean()), float(values.std(ddof=1)))
+    means, stds = moments(values[None, :])
+    return Sample(len(values), float(means[0]), float(stds[0]))
+
+
+def moments(rows: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each row. Rounding must not give constant values a spread."""
+    if rows.shape[1] < 2:
+        return rows[:, 0], np.full(len(rows), np.nan)
+    constant = np.ptp(rows, axis=1) == 0
+    return (
+        np.where(constant, rows[:, 0], rows.mean(axis=1)),
+        np.where(constant, 0.0, rows.std(axis=1, ddof=1)),
+    )
 
 
 def level_above(distance: Any, std: Any, n: int, strict: bool) -> Any:
-    """The level at which a mean that is `distance` above a value is shown to be above it.
+    """The level at which a mean that is `distance` above a value is shown to be above it, by Student's t.
 
     Constant values have no spread to measure by. What is left is the sign test: all `n` on one side.
     """
@@ -58,24 +74,131 @@ def level_above(distance: Any, std: Any, n: int, strict: bool) -> Any:
     return np.where(std == 0, np.where(on_this_side, 0.5**n, 1.0), student)
 
 
-def supported(means: Floats, stds: Floats, n: int, claimed: Span, level: float) -> NDArray[np.bool_]:
-    """For rows of samples: which of them show, at this level, that their mean is in the region."""
-    shown = np.ones(len(means), dtype=bool)
-    if np.isfinite(claimed.low):
-        shown &= level_above(means - claimed.low, stds, n, claimed.strict) <= level
-    if np.isfinite(claimed.high):
-        shown &= level_above(claimed.high - means, stds, n, claimed.strict) <= level
-    return shown
+class Uppers(Struct, frozen=True):
+    """Rows of samples, seen from above: how small can their means be said to be?"""
+
+    rows: Floats
+    means: Floats
+    stds: Floats
+    ends: Floats
+    stretch: Floats
+    """By how much dependence widens what the values of a row leave open."""
+
+    def below(self, values: Floats, strict: bool) -> Floats:
+        """The levels at which the means are shown to be below these values, as far as they could decide."""
+        distance = values - self.means
+        distance = np.where(distance > 0, distance / self.stretch, distance)
+        found = np.asarray(level_above(distance, self.stds, self.rows.shape[1], strict))
+        # Above one half nothing can be decided, and the integral is for those that can.
+        (small,) = np.nonzero(found <= 0.5)
+        if len(small):
+            near = self.means[small] + distance[small]
+            found[small] = np.maximum(found[small], level_below(self.rows[small], near, self.ends[small]))
+        return found
 
 
-def false_supports(moments: Floats, n: int, truth: float, claimed: Span, scale: float) -> int:
-    """How often the rule supports a claim that is false: the true mean is put on the region's edge.
+def uppers(rows: Floats, high: float | None = None) -> Uppers:
+    means, stds = moments(rows)
+    return Uppers(rows, means, stds, range_ends(rows, high), stretches(rows))
 
-    `scale` is the noise in the units of the region, so that a wide region stays wide in the toy world.
+
+def range_ends(rows: Floats, high: float | None) -> Floats:
+    """Where the range of each row ends: as declared, else farther out the more the row leans that way.
+
+    A declared end that is nearer than the two largest values are to each other is not believed, if no value
+    occurs twice: it was taken from the data.
     """
-    means, stds = (moments[:, 0] - truth) * scale, moments[:, 1] * scale
-    worst = 0
-    for edge in (claimed.low, claimed.high):
-        if np.isfinite(edge):
-            worst = max(worst, int(supported(means + edge, stds, n, claimed, TEST_LEVEL).sum()))
-    return worst
+    ordered = np.sort(rows, axis=1)
+    lowest, top, median = ordered[:, 0], ordered[:, -1], np.median(ordered, axis=1)
+    if high is not None:
+        gaps = np.diff(ordered, axis=1)
+        measured = (gaps > 0).all(axis=1) if rows.shape[1] > 1 else np.zeros(len(rows), dtype=bool)
+        return np.where(measured, np.maximum(high, 2 * top - ordered[:, -2:][:, 0]), high)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lopsided = np.clip(np.nan_to_num((top - median) / (median - lowest), nan=1.0), 1.0, MOST_LOPSIDED)
+    return np.asarray(top + reach(rows.shape[1]) * lopsided * (top - lowest))
+
+
+def reach(n: int) -> float:
+    """How far past the largest of `n` values their range may go on, in ranges of the sample.
+
+    Few values show little of their shape. Many would show so much that something rarer than one in `n` could
+    spoil it; past so many, what is as rare as that has been seen.
+    """
+    return 1 + 4 / n + min(n, LONGEST) / 100
+
+
+def stretches(rows: Floats) -> Floats:
+    """By how much neighbours that are alike make a mean less certain than independent values would."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    centred = centred / np.maximum(np.abs(centred).max(axis=1, keepdims=True), 1e-290)
+    squares = np.maximum((centred**2).sum(axis=1), 1e-290)
+    first = (centred[:, 1:] * centred[:, :-1]).sum(axis=1) / squares
+    # Independent values have about -1/n.
+    alike = np.clip(np.where(np.ptp(rows, axis=1) == 0, 0.0, first + 1 / rows.shape[1]), 0.0, MOST_CORRELATED)
+    return np.asarray(np.sqrt((1 + alike) / (1 - alike)))
+
+
+def levels_at(rows: Floats, truth: float) -> Floats:
+    """The levels at which each row shows its mean to be above the true one, and below; 1 if far from either.
+
+    Those that Student's test leaves open stay open, so the rest is asked for the others only.
+    """
+    found = np.ones((len(rows), 2))
+    means, stds = moments(rows)
+    for column, turned in ((0, -1.0), (1, 1.0)):
+        student = level_above(turned * (truth - means), stds, rows.shape[1], True)
+        (some,) = np.nonzero(student <= TEST_LEVEL)
+        if len(some):
+            there = np.full(len(some), turned * truth)
+            found[some, column] = uppers(turned * rows[some]).below(there, True)
+    return found
+
+
+class Mean(Struct, frozen=True):
+    """The mean of one sample, and what can be shown about it."""
+
+    sample: Sample
+    upper: Uppers
+    lower: Uppers
+    """The sample turned round: what is below here is above there."""
+
+    def above(self, value: float, strict: bool) -> float:
+        return float(self.lower.below(np.asarray([-value]), strict)[0])
+
+    def below(self, value: float, strict: bool) -> float:
+        return float(self.upper.below(np.asarray([value]), strict)[0])
+
+    @property
+    def levels(self) -> tuple[Level, Level]:
+        return self.above, self.below
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """What the mean is shown to be neither above nor below of, at half of what is left each."""
+        found, tail = self.sample, (1 - level) / 2
+        if found.n < 2:
+            return found.mean, found.mean
+        half = float(-stdtrit(found.n - 1, tail)) * found.std / math.sqrt(found.n)
+        return (
+            found.mean - _first_shown(lambda off: self.above(found.mean - off, True), half, tail),
+            found.mean + _first_shown(lambda off: self.below(found.mean + off, True), half, tail),
+        )
+
+
+def mean_of(values: Floats, bounds: Bounds | None = None) -> Mean:
+    low, high = bounds or (None, None)
+    turned = None if low is None else -low
+    return Mean(sample(values), uppers(values[None, :], high), uppers(-values[None, :], turned))
+
+
+def _first_shown(level: Callable[[float], float], start: float, tail: float) -> float:
+    """How far from the mean one has to go until a level is reached; never nearer than `start`."""
+    low, high = start, start
+    for _ in range(TRIES):
+        if level(high) <= tail:
+            break
+        low, high = high, 2 * high
+    for _ in range(TRIES if high > low else 0):
+        middle = (low + high) / 2
+        low, high = (low, middle) if level(middle) <= tail else (middle, high)
+    return high

@@ -67,15 +67,19 @@ class Decision(Struct, frozen=True):
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
-    """What a template found out about its own run, for the eight checks. None means: does not apply."""
+    """What a template found out about its own run, for the checks. None means: does not apply."""
 
     toy_error: float | None = None
     """How far off the known answer was, where at most 1 can be put down to chance."""
     variance: float | None = None
+    """Of the observations, unless their range was declared; of a model's output."""
     unit_agrees: bool = True
-    dependence: float | None = None
+    order_chance: float | None = None
+    """The chance that neighbouring observations are as alike as they are, if the order means nothing."""
     effective_samples: float | None = None
     complete: bool = True
+    slack: float | None = None
+    """How far inside of what is claimed the estimate is; past 1 no such data could have been outside."""
     flips: tuple[str, ...] = ()
     """What changed the outcome when only the model around the claim was changed."""
     told: Mapping[str, Any] = {}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from beliefd.experiments.plan import Decision, Floats
 from beliefd.kernel.experiments.plan import AtLeast, Criterion, FailureMode, Near, Ordered
 
+MOST_TWO_SIDED, MOST_ONE_SIDED = 10.0, 100.0
 Level = Callable[[float, bool], float]
 """The smallest alpha at which an estimate is shown to be on one side of a value (beyond it, if strict)."""
 
@@ -56,7 +57,12 @@ def decided(support: float, refute: float, alpha: float) -> Decision:
 
 
 def judged(span: Span, above: Level, below: Level, alpha: float) -> Decision:
-    """Is the estimate shown to lie in the region, or shown to lie out of it?
+    """Is the estimate shown to lie in the region, or shown to lie out of it?"""
+    return decided(*shown(span, above, below), alpha)
+
+
+def shown(span: Span, above: Level, below: Level) -> tuple[float, float]:
+    """The levels at which the estimate is shown to lie in the region, and out of it.
 
     Both may use all of alpha, because in any one world only one of the two can be an error. A region with two
     ends can be left on two sides, which costs a factor of two.
@@ -70,7 +76,37 @@ def judged(span: Span, above: Level, below: Level, alpha: float) -> Decision:
         support = max(support, below(span.high, span.strict))
         refute = min(refute, above(span.high, not span.strict))
         ends += 1
-    return decided(support, min(1.0, ends * refute), alpha)
+    return support, min(1.0, ends * refute)
+
+
+def strictest(*levels: Level) -> Level:
+    """What every one of several tests shows."""
+    return lambda value, strict: max(level(value, strict) for level in levels)
+
+
+def about(value: float, tolerance: float, mean: float) -> Span:
+    """All that is within a tolerance: 1.1 is within 0.1 of 1.0, whatever binary fractions make of that."""
+    reach = tolerance + 4 * float(np.spacing(max(abs(value), abs(mean))))
+    return Span(value - reach, value + reach)
+
+
+def slack(span: Span, values: Floats, bounds: tuple[float, float] | None = None) -> float | None:
+    """How far inside of a region values are, where past 1 no values like these could have been outside.
+
+    INVARIANT: what nothing could have refuted shows nothing. The measure is the largest value or the range,
+    whichever is more: ten of them on both sides, or a hundred on one, is farther than data can tell of.
+    """
+    ends = [end for end in (span.low, span.high) if math.isfinite(end)]
+    inside = float(span.inside(np.asarray(values.mean()))) if ends and len(values) else 0.0
+    if inside <= 0:
+        return 0.0 if ends else None
+    scale = max(float(np.abs(values).max()), float(np.ptp(values)))
+    if bounds is not None:
+        if span.low <= bounds[0] and bounds[1] <= span.high:
+            return math.inf
+        scale = max(scale, bounds[1] - bounds[0])
+    limit = (MOST_TWO_SIDED if len(ends) > 1 else MOST_ONE_SIDED) * scale
+    return inside / limit if limit > 0 else math.inf
 
 
 def differs(null: float, above: Level, below: Level, alpha: float) -> Decision:

@@ -3,10 +3,12 @@
 from typing import Final
 
 from beliefd.kernel.approvals.commands import ApprovalCommand
+from beliefd.kernel.attempts.commands import AttemptCommand
 from beliefd.kernel.beliefs.commands import BeliefCommand
 from beliefd.kernel.claims.commands import ClaimCommand
 from beliefd.kernel.experiments.commands import ExperimentCommand
 from beliefd.kernel.intents.commands import IntentCommand
+from beliefd.kernel.observations.commands import ObservationCommand
 from beliefd.kernel.speculation.commands import SpeculationCommand
 from beliefd.kernel.substrate.commands import SubstrateCommand
 
@@ -15,9 +17,11 @@ Command = (
     | ClaimCommand
     | ApprovalCommand
     | SubstrateCommand
+    | ObservationCommand
     | ExperimentCommand
     | IntentCommand
     | SpeculationCommand
+    | AttemptCommand
 )
 VERB_OF: Final[dict[type, str]] = {kind: str(kind.__struct_config__.tag) for kind in Command.__args__}
 COMMAND_OF: Final[dict[str, type]] = {verb: kind for kind, verb in VERB_OF.items()}

@@ -6,17 +6,20 @@ Pure and total: the same three arguments give the same event, on any machine, at
 from typing import Final, cast
 
 from beliefd.kernel.approvals import rules as approvals
+from beliefd.kernel.attempts import rules as attempts
 from beliefd.kernel.beliefs import rules as beliefs
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.beliefs.events import Declared
 from beliefd.kernel.claims import rules as claims
 from beliefd.kernel.commands import Command, verb_of
+from beliefd.kernel.doors import speculation_in
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.events import Event
 from beliefd.kernel.experiments import rules as experiments
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents import rules as intents
+from beliefd.kernel.observations import rules as observations
 from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.state import Session, grounded
 from beliefd.kernel.substrate import rules as substrate
@@ -27,16 +30,18 @@ RULES: Final[Rules] = {
     **claims.RULES,
     **approvals.RULES,
     **substrate.RULES,
+    **observations.RULES,
     **experiments.RULES,
     **intents.RULES,
     **speculation.RULES,
+    **attempts.RULES,
 }
 
 
 def decide(session: Session | None, command: Command, facts: Facts) -> Event:
     if session is None:
         if isinstance(command, DeclareSession):
-            return Declared()
+            return speculation_in(command) or Declared()
         return Refused(code=Code.SESSION_NOT_FOUND, message="the session has not been declared")
     if session.beliefs.terminated:
         # INVARIANT: refused means nothing happened; a closed session stays as it was when it closed.
@@ -46,6 +51,8 @@ def decide(session: Session | None, command: Command, facts: Facts) -> Event:
         )
     if isinstance(command, DeclareSession):
         return Refused(code=Code.CONFLICT, message=f"session `{session.session_id}` is declared already")
+    if (problem := speculation_in(command)) is not None:
+        return problem
     # INVARIANT: speculation cannot sway the grounded lane, because no rule of that lane is shown any.
     seen = session if type(command) in speculation.RULES else grounded(session)
     return cast(Event, RULES[type(command)](seen, command, facts))

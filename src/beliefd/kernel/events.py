@@ -8,6 +8,7 @@ from beliefd.kernel.claims.events import ClaimEvent
 from beliefd.kernel.event import Refused
 from beliefd.kernel.experiments.events import ExperimentEvent
 from beliefd.kernel.intents.events import IntentEvent
+from beliefd.kernel.observations.events import ObservationEvent
 from beliefd.kernel.speculation.events import SpeculationEvent
 from beliefd.kernel.substrate.events import SubstrateEvent
 
@@ -17,6 +18,7 @@ Event = (
     | ClaimEvent
     | ApprovalEvent
     | SubstrateEvent
+    | ObservationEvent
     | ExperimentEvent
     | IntentEvent
     | SpeculationEvent

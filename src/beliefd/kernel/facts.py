@@ -4,11 +4,12 @@ from msgspec import Struct
 
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.experiments.findings import ExperimentFindings
+from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.tools import MemoryFindings, ProposalFindings
 from beliefd.kernel.values import Principal
 
-Findings = ClaimFindings | ProposalFindings | MemoryFindings | ExperimentFindings
+Findings = ClaimFindings | ProposalFindings | MemoryFindings | ObservationFindings | ExperimentFindings
 
 
 class Facts(Struct, frozen=True, kw_only=True):

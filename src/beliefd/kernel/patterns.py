@@ -18,6 +18,8 @@ REFERENCE: Final = "^[A-Za-z0-9][A-Za-z0-9._:/@#-]{0,127}$(?!\\n)"
 INPUT_NAME: Final = "^[a-z][a-z0-9_]{0,7}$(?!\\n)"
 UNIT: Final = "^(1|[A-Za-z%°µ$€][A-Za-z0-9%°µ/*^.-]{0,15})$(?!\\n)"
 
+POINTER: Final = "^(/([^~/\\x00-\\x1f\\x7f]|~[01])*)*$(?!\\n)"
+
 IN_WORDS: Final = {
     ID: "on one line, without control characters",
     DIGEST: "of hexadecimal digits",
@@ -26,5 +28,6 @@ IN_WORDS: Final = {
     TIMESTAMP: "that is an ISO-8601 time with `Z` or an offset",
     REFERENCE: "of at most 128 letters, digits and `._:/@#-`",
     INPUT_NAME: "of at most 8 lower-case letters, digits and `_`, a letter first",
+    POINTER: "that is a JSON pointer: empty, or `/` before every step",
     UNIT: "that is a unit: `1`, or at most 16 letters, digits and `%°µ/*^.-`",
 }

@@ -116,6 +116,19 @@ class ModesPolicy(Value, frozen=True):
     recover_seconds: Seconds = 300
 
 
+class AttestedPolicy(Value, frozen=True):
+    """What data may do that only their proposer vouches for, or that were there before the claim was worded.
+
+    `supports` is whether attested data alone may lift a claim to `supported`: `never`, past a `person` who is
+    told whose numbers they are, or as anything else may (`as_witnessed`). `eliminates` and `proves` let data
+    do so that are attested or came before the wording.
+    """
+
+    supports: Literal["never", "person", "as_witnessed"] = "person"
+    eliminates: bool = False
+    proves: bool = False
+
+
 class FirewallPolicy(Value, frozen=True):
     """How sure an experiment must be, how often a claim may be tried, and which changes need no person.
 
@@ -127,6 +140,7 @@ class FirewallPolicy(Value, frozen=True):
     automatic: tuple[IntentType, ...] = ()
     automatic_downgrades: bool = True
     intent_expires_seconds: Seconds = 7 * 24 * 3600
+    attested: AttestedPolicy = AttestedPolicy()
 
 
 class Policy(Value, frozen=True):

@@ -1,15 +1,20 @@
 """A ledger without its speculation, to show that nothing else depends on it (law 3)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
 
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.commands import COMMAND_OF
-from beliefd.kernel.evolve import begin, evolve
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.speculation.events import SpeculationEvent
 from beliefd.kernel.speculation.lanes import GROUNDED, SPECULATIVE, Lane
 from beliefd.kernel.state import Session, grounded
-from beliefd.ledger.envelope import Entry, declaration
+from beliefd.kernel.substrate.commands import Remember
+from beliefd.ledger.envelope import Entry, command_of
+from beliefd.ledger.lookups import confirmation_among
+from beliefd.ledger.replay import Redecided, redecide
 from beliefd.ledger.state_hash import state_document
 
 
@@ -31,12 +36,31 @@ def grounded_hash(session: Session) -> str:
     return digest(state_document(grounded(session)))
 
 
-def refolded(entries: Iterable[Entry]) -> Session | None:
-    """The state that these records fold to. Links are not checked: records may have been left out."""
+def decided_again(entries: Iterable[Entry], policies: dict[str, Policy]) -> Iterator[Redecided]:
+    """Every command decided again on these records alone: what was looked up in the ledger is, too.
+
+    Links are not checked: records may have been left out.
+    """
+    return redecide(_looked_up_again(entries), policies)
+
+
+def grounded_again(entries: Iterable[Entry], policies: dict[str, Policy]) -> Session | None:
+    """The state that a ledger would have come to if nobody had ever speculated."""
     session: Session | None = None
-    for entry in entries:
-        if session is None:
-            session = begin(entry.session_id, declaration(entry))
-        else:
-            session = evolve(session, entry.delta)
+    for step in decided_again(without_speculation(entries), policies):
+        session = step.session
     return session
+
+
+def _looked_up_again(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """INVARIANT: a fact that came from the ledger is true of the records that are left, not of those that are
+    gone."""
+    known: dict[str, Entry] = {}
+    for entry in entries:
+        command = command_of(entry) if COMMAND_OF[entry.verb] is Remember else None
+        if isinstance(command, Remember) and (name := command.entry.confirmed_by_event_id) is not None:
+            named = (known[name],) if name in known else ()
+            yield replace(entry, facts=confirmation_among(named, name))
+        else:
+            yield entry
+        known[entry.event_id] = entry

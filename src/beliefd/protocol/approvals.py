@@ -7,6 +7,10 @@ from beliefd.kernel.approvals.state import ApprovalStatus, Grant, Subject
 from beliefd.kernel.claims.bundle import Claim, Decision, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.errors import Code
+from beliefd.kernel.experiments.plan import RunOutcome
+from beliefd.kernel.experiments.prediction import Prediction
+from beliefd.kernel.intents.state import EpistemicStatus
+from beliefd.kernel.observations.labels import Label
 from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.intents import IntentView
@@ -16,10 +20,71 @@ from beliefd.protocol.substrate import CandidateAnswer
 APPROVAL: Final = "/v1/approvals/{approval_id}"
 
 
+class DataPicture(Answer, frozen=True):
+    """Data against what is predicted of them: a histogram from `low` to `high`, and the predicted region.
+
+    An end of the region is null where it has none.
+    """
+
+    low: float
+    high: float
+    counts: list[int]
+    mean: float
+    region_low: float | None
+    region_high: float | None
+
+
+class TestRun(Answer, frozen=True):
+    """One completed run for or against a proposition. `counts` is false if it tested another wording.
+
+    `where` says where its data came from, one line per observation.
+    """
+
+    __test__ = False  # its name begins like that of a test, and it is none
+
+    run_id: str
+    evidence_id: str
+    template: str
+    outcome: RunOutcome
+    error_level: float
+    alpha: float
+    failed_checks: list[str]
+    bookkeeping: bool
+    counts: bool
+    label: Label
+    where: list[str]
+    worded_first: bool
+    designed_by: str
+    attempt: int
+    tries: int
+    picture: DataPicture | None
+
+
+class StatusCard(Answer, frozen=True):
+    """What a person weighs before a status changes: what is claimed, and every run for and against it.
+
+    `runs` are the latest ones, `runs_in_all` counts all. `doubts` say in words what speaks against relying on
+    them.
+    """
+
+    claim_id: str
+    statement: str
+    revision: int
+    status: EpistemicStatus
+    to_status: EpistemicStatus
+    prediction: Prediction | None
+    warrants: EpistemicStatus
+    why: str
+    attempts: int
+    runs: list[TestRun]
+    runs_in_all: int
+    doubts: list[str]
+
+
 class ApprovalCard(Answer, frozen=True):
     """All that a person needs to decide: what it is about, why it stopped, what it costs, what changes.
 
-    The `subject` keeps its content when the item is decided.
+    The `subject` keeps its content when the item is decided. `proposition` is there if a status would change.
     """
 
     approval_id: str
@@ -43,6 +108,7 @@ class ApprovalCard(Answer, frozen=True):
     overdue: bool
     successor: str | None
     audit_head_event_id: str
+    proposition: StatusCard | None = None
 
     @property
     def claims(self) -> list[Claim]:

@@ -163,7 +163,7 @@ class BeliefRows(Vocabulary):
         status=201,
         max_body=64 * MIB,
         idempotency_key=True,
-        errors=(Code.CONFLICT,),
+        errors=(Code.CONFLICT, Code.HYPOTHESIS_IS_NOT_EVIDENCE),
         summary="Open a session over a fixed set of hypotheses",
         example={
             "ontology": {

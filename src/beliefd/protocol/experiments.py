@@ -5,8 +5,9 @@ from typing import Final
 from beliefd.kernel.errors import Code
 from beliefd.kernel.experiments.plan import ExperimentSpec, RunReport
 from beliefd.kernel.experiments.state import Evidence, EvidenceRole, Run
-from beliefd.kernel.experiments.testable import TestableClaim
+from beliefd.kernel.experiments.testable import ClaimToTest
 from beliefd.kernel.intents.state import EpistemicStatus
+from beliefd.kernel.observations.labels import ATTESTED, Label
 from beliefd.kernel.speculation.hints import ExperimentHints, Speculation
 from beliefd.kernel.speculation.lanes import Lane
 from beliefd.kernel.values import Id, Value
@@ -33,7 +34,7 @@ class DesignRequest(Value, frozen=True):
     """
 
     spec: ExperimentSpec | None = None
-    claim: TestableClaim | None = None
+    claim: ClaimToTest | None = None
     speculation: Speculation | None = None
     hints: ExperimentHints | None = None
 
@@ -72,7 +73,12 @@ class Progress(Answer, frozen=True):
 
 
 class ExperimentView(Answer, frozen=True):
-    """A frozen plan, and its run if there is one. `informed_by` is the digest of hints, never their text."""
+    """A frozen plan, and its run if there is one. `informed_by` is the digest of hints, never their text.
+
+    `label` says whether somebody else than its designer has witnessed its data, `observations` and `typed_by`
+    where they came from; `tries` how many tests its designer has made on them. `caveats` say in words what
+    its outcome will not be able to do, and why.
+    """
 
     experiment_id: str
     claim_id: str
@@ -90,6 +96,14 @@ class ExperimentView(Answer, frozen=True):
     run: Run | None = None
     report: RunReport | None = None
     progress: Progress | None = None
+    seed: int = 0
+    revision: int = 0
+    label: Label = ATTESTED
+    observations: list[str] = []
+    typed_by: list[str] = []
+    worded_first: bool = False
+    tries: int = 1
+    caveats: list[str] = []
     lane: Lane = "grounded"
 
 
@@ -113,11 +127,12 @@ class Reproduced(Answer, frozen=True):
 
 
 class LinkedEvidence(Answer, frozen=True):
-    """Evidence that counts from now on, and what of the session's hypotheses fell by it."""
+    """Evidence and its role, and what of the session's hypotheses fell by it; or why nothing did."""
 
     evidence: Evidence
     applied_eliminated: list[str]
     ignored_eliminated: list[str]
+    withheld: str
     warrants: EpistemicStatus
     audit_event_id: str
 
@@ -153,7 +168,12 @@ class ExperimentRows(Vocabulary):
         ExperimentView,
         "Freeze the plan of an experiment, whole or designed from a claim",
         status=201,
-        errors=(Code.SPECULATIVE_RESIDUE, Code.INVALID_HYPOTHESIS_ID),
+        errors=(
+            Code.SPECULATIVE_RESIDUE,
+            Code.INVALID_HYPOTHESIS_ID,
+            Code.OBSERVATION_NOT_FOUND,
+            Code.NOT_WARRANTED,
+        ),
         example={
             "claim": {
                 "claim_id": "pool-wait-is-40ms",
@@ -161,7 +181,6 @@ class ExperimentRows(Vocabulary):
                 "observed_values": [39.2, 41.0, 40.4, 38.9, 40.1, 39.7, 40.8, 39.5, 40.2, 40.6, 39.9, 40.3],
                 "tolerance": 2.0,
                 "unit": "ms",
-                "seed": 7,
             }
         },
     )
@@ -204,7 +223,7 @@ class ExperimentRows(Vocabulary):
         f"{SESSION}/evidence",
         EvidenceRequest,
         LinkedEvidence,
-        "Let the evidence of a run count for its claim",
+        "Say what the evidence of a run is to its claim, and let fall what its plan had named",
         status=201,
         errors=(
             Code.MISSING_CLAIM_ID,

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from beliefd.kernel.errors import Code
+from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.intents.rules import content_of
 from beliefd.kernel.intents.state import Change, EpistemicStatus, Intent, IntentState, IntentStep, IntentType
 from beliefd.kernel.speculation.lanes import Lane
@@ -22,6 +23,7 @@ class IntentRequest(Value, frozen=True):
     to_status: EpistemicStatus | None = None
     evidence_ids: Annotated[tuple[Id, ...], Meta(max_length=1_000)] = ()
     new_claim_id: Id | None = None
+    prediction: Prediction | None = None
     values: dict[str, Any] = {}
     reason: Annotated[str, Meta(max_length=2_000)] = ""
     lane: Lane | msgspec.UnsetType = msgspec.UNSET
@@ -90,6 +92,11 @@ class IntentRows(Vocabulary):
             "type": "create_proposition",
             "claim_id": "pool-wait-is-40ms",
             "statement": "a checkout waits 40 ms for a connection, give or take 2",
+            "prediction": {
+                "quantity": "pool_wait",
+                "unit": "ms",
+                "criterion": {"region": "tolerance", "value": 40.0, "tolerance": 2.0},
+            },
         },
     )
     list_intents = reads(

@@ -6,6 +6,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.experiments.plan import RunOutcome
 from beliefd.kernel.experiments.state import EvidenceKind, EvidenceRole
 from beliefd.kernel.intents.state import EpistemicStatus, IntentState, IntentStep, IntentType
+from beliefd.kernel.observations.labels import Label
 from beliefd.kernel.speculation.state import Alternative
 from beliefd.protocol.operation import PAGE, Answer, Parameter, Vocabulary, reads
 
@@ -44,15 +45,18 @@ class Holding(Answer, frozen=True):
 
 
 class EvidenceEntry(Answer, frozen=True):
-    """A piece of evidence that is linked to a proposition.
+    """A piece of evidence for or against a proposition; `role` is null if nobody said what it is to it.
 
-    `counts` is false for one that was linked to an earlier wording. It holds under its `model` only.
+    `counts` is false for one that tested an earlier wording. It holds under its `model` only. `label` says
+    whether somebody else than its designer has witnessed its data.
     """
 
     session_id: str
     evidence_id: str
     kind: EvidenceKind
-    role: EvidenceRole
+    role: EvidenceRole | None
+    label: Label
+    worded_first: bool
     outcome: RunOutcome
     success: bool
     fragile: bool
@@ -94,7 +98,7 @@ class IdeaEntry(Answer, frozen=True):
 
 
 class TruthAssertion(Answer, frozen=True):
-    """What all linked evidence together warrants, worked out anew each time. It decides nothing."""
+    """What all evidence together warrants, worked out anew each time. It decides nothing."""
 
     warrants: EpistemicStatus
     why: str

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Generic
 from msgspec import Meta, Struct
 from msgspec.structs import force_setattr
 
+from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Role
 
@@ -135,6 +136,6 @@ def writes(
         summary=summary,
         if_match=True,
         idempotency_key=True,
-        errors=(*errors, *ON_WRITING),
+        errors=tuple(dict.fromkeys((*errors, *stopped_with(body), *ON_WRITING))),
         **rest,
     )

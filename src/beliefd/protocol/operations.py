@@ -9,6 +9,7 @@ from beliefd.protocol.experiments import ExperimentRows
 from beliefd.protocol.intents import IntentRows
 from beliefd.protocol.knowledge import KnowledgeRows
 from beliefd.protocol.ledger import LedgerRows
+from beliefd.protocol.observations import ObservationRows
 from beliefd.protocol.operation import Operation, Parameter, Vocabulary
 from beliefd.protocol.policy import PolicyRows
 from beliefd.protocol.speculation import SpeculationRows
@@ -25,6 +26,7 @@ VOCABULARIES: Final[tuple[type[Vocabulary], ...]] = (
     PolicyRows,
     SubstrateRows,
     SpeculationRows,
+    ObservationRows,
     ExperimentRows,
     IntentRows,
     KnowledgeRows,

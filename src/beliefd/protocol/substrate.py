@@ -10,7 +10,8 @@ from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Provenance
-from beliefd.kernel.substrate.tools import ToolDefinition
+from beliefd.kernel.substrate.state import Confirmation
+from beliefd.kernel.substrate.tools import ToolDefinition, Witness
 from beliefd.kernel.values import Id, Object, Value
 from beliefd.protocol.operation import (
     ON_WRITING,
@@ -125,11 +126,18 @@ class IssuedCapability(Answer, frozen=True):
 
 
 class MemoryView(Answer, frozen=True):
+    """`confirmed_by` is `witness` where an event of this ledger confirms it, which `witness` tells about.
+
+    It is `sources` where nothing does but the sources that its author named: nobody here has seen those.
+    """
+
     entry: MemoryEntry
     confirmed: bool
     remembered_at: str
     expires_at: str | None
     review_due: bool
+    confirmed_by: Confirmation | None = None
+    witness: Witness | None = None
 
 
 class MemoryPage(Answer, frozen=True):

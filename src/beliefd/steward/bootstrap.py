@@ -16,12 +16,14 @@ from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import Detector, FactFinder
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
+from beliefd.steward.handlers.attempts import recording_attempts
 from beliefd.steward.handlers.beliefs import BatchHandlers, BeliefHandlers, verb_handlers
 from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
 from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHandlers
 from beliefd.steward.handlers.intents import IntentHandlers
 from beliefd.steward.handlers.knowledge import KnowledgeHandlers
 from beliefd.steward.handlers.ledger import CounterfactualHandlers, LedgerHandlers
+from beliefd.steward.handlers.observations import ObservationHandlers
 from beliefd.steward.handlers.policy import PolicyHandlers
 from beliefd.steward.handlers.speculation import SpeculationHandlers
 from beliefd.steward.handlers.substrate import (
@@ -96,9 +98,9 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         LedgerHandlers(store, positions, feeds),
         TransferHandlers(store, positions, submit),
         CounterfactualHandlers(store),
-        ClaimHandlers(store, positions, submit),
+        ClaimHandlers(store, positions, submit, environment),
         ClaimCheckHandlers(finder, in_force, environment),
-        ApprovalHandlers(store, positions, submit, expiry, tools),
+        ApprovalHandlers(store, positions, submit, expiry, tools, in_force),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
         StateHandlers(store, positions, in_force),
@@ -106,6 +108,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         CapabilityHandlers(positions, submit, signer),
         MemoryHandlers(positions, submit, environment),
         SpeculationHandlers(positions, submit),
+        ObservationHandlers(store, positions, submit),
         ExperimentHandlers(store, positions, submit, runs),
         EvidenceHandlers(positions, submit, in_force),
         IntentHandlers(positions, submit),
@@ -113,7 +116,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         UncertaintyHandlers(store, in_force, judges),
         CalibrationHandlers(store, environment),
     )
-    handlers = joined([verb_handlers(submit), *map(handlers_of, vocabularies)])
+    handlers = recording_attempts(joined([verb_handlers(submit), *map(handlers_of, vocabularies)]), submit)
     return Runtime(steward, handlers, feeds, expiry, runner, judges, background)
 
 

@@ -5,6 +5,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
+from beliefd.kernel.observations.findings import Bringer
 from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed
@@ -217,8 +218,12 @@ class Store(Protocol):
         """Ids in the rows of a projection that name no session."""
         ...
 
-    async def put_content(self, sha256: str, content: bytes) -> None:
-        """Keep evidence under its hash; the same content twice is kept once."""
+    async def put_content(self, sha256: str, content: bytes, bringer: Bringer) -> None:
+        """Keep evidence under its hash, and who brought it first when; the same content is kept once."""
+        ...
+
+    async def bringers(self, sha256: str) -> list[Bringer]:
+        """Everybody who brought this content, in order of their ids, each since when."""
         ...
 
     async def content(self, sha256: str) -> bytes | None: ...

@@ -1,5 +1,9 @@
 """What every store promises about what it keeps beside the ledgers; part of `StoreContract`."""
 
+from msgspec.structs import replace
+
+from beliefd.kernel.observations.findings import Bringer
+from beliefd.kernel.values import Role
 from beliefd.stores.base import Adoption, CalibrationRow, Store, Token
 from beliefd.testing.appends import CREATED
 from beliefd.testing.promises import Promises, promise
@@ -40,9 +44,16 @@ class ContentContract(Promises):
     @promise
     async def test_evidence_is_kept_once_and_known_by_its_hash(self, store: Store) -> None:
         first, second, unknown = "a" * 64, "b" * 64, "c" * 64
-        await store.put_content(first, b"\x00\xff")
-        await store.put_content(first, b"\x00\xff")
-        await store.put_content(second, b"")
+        ann, bot = (
+            Bringer(id=name, role=role, at="2026-01-01")
+            for name, role in (("human://ann", Role.APPROVER), ("agent://bot", Role.AGENT))
+        )
+        await store.put_content(first, b"\x00\xff", ann)
+        await store.put_content(first, b"\x00\xff", replace(ann, at="2026-01-02"))
+        await store.put_content(first, b"\x00\xff", bot)
+        await store.put_content(second, b"", bot)
+        assert await store.bringers(first) == [bot, ann], "each since he brought it first"
+        assert await store.bringers(unknown) == []
         assert await store.content(first) == b"\x00\xff"
         assert await store.content(second) == b""
         assert await store.content(unknown) is None

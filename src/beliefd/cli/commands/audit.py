@@ -129,7 +129,7 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
         raise LedgerBroken(result.first_bad.seq, result.first_bad.event_id, result.first_bad.reason)
     if folded is None or decided is None:
         raise LedgerBroken(1, None, "the ledger is empty")
-    lanes = _lanes(entries, grounded_hash(folded.session))
+    lanes = _lanes(exported, grounded_hash(folded.session))
     return {
         "same": state_hash(folded.session) == state_hash(decided.session),
         "events": len(entries),
@@ -139,14 +139,14 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
     }
 
 
-def _lanes(entries: list[Any], grounded: str) -> dict[str, Any]:
+def _lanes(exported: "Exported", grounded: str) -> dict[str, Any]:
     """How much was speculated, and whether the grounded state is the same without it."""
     from beliefd.ledger.envelope import read
-    from beliefd.ledger.non_interference import grounded_hash, refolded, without_speculation
+    from beliefd.ledger.non_interference import grounded_again, grounded_hash, without_speculation
 
-    told = [read(entry.record) for entry in entries]
+    told = [read(entry.record) for entry in exported.entries]
     kept = without_speculation(told)
-    session = None if len(kept) == len(told) else refolded(kept)
+    session = None if len(kept) == len(told) else grounded_again(kept, exported.header.policies)
     return {
         "speculative_records": len(told) - len(kept),
         "grounded_hash": grounded,

@@ -103,13 +103,17 @@ def _chosen(given: dict[str, Any], **model: Any) -> dict[str, Any]:
     import msgspec
 
     from beliefd.agents.verify import VerifyAgent
+    from beliefd.kernel.experiments.testable import testable
     from beliefd.kernel.speculation.hints import extract_hints
     from beliefd.protocol.experiments import DesignRequest
     from beliefd.protocol.wire import convert
 
     request = convert(given, DesignRequest)
-    claim, hints = request.claim, request.hints
-    assert claim is not None  # noqa: S101 - asked by who calls this
+    asked, hints = request.claim, request.hints
+    assert asked is not None  # noqa: S101 - asked by who calls this
+    if asked.observed:
+        raise invalid("a model designs on typed values only; leave `--model` out", "$.claim.observed")
+    claim = testable(asked, None, asked.observed_values)
     if request.speculation is not None:
         hints = extract_hints(claim.claim_id, request.speculation)
     spec = ask_model(lambda opened: VerifyAgent(opened).design(claim, hints), **model)

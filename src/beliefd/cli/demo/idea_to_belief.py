@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 CLAIM: Final = "checkout-waits-40ms"
 STATEMENT: Final = "a checkout waits 40 ms for a connection, give or take 2"
+QUANTITY: Final = "checkout_wait"
+PREDICTION: Final = {
+    "quantity": QUANTITY,
+    "unit": "ms",
+    "criterion": {"region": "tolerance", "value": 40.0, "tolerance": 2.0},
+}
 SAID: Final = {
     "alternatives": [
         {
@@ -59,15 +65,43 @@ def _refused(demo: DemoRun, hypothesis_id: str) -> str:
     return "nothing"
 
 
+def predict(demo: DemoRun) -> None:
+    """INVARIANT of the story: the wording stands before the data do."""
+    wording = {"type": "create_proposition", "claim_id": CLAIM, "statement": STATEMENT}
+    _decided(demo, {**wording, "prediction": PREDICTION}, "that can be measured")
+    demo.screen.say(f"fixed before anything is measured: {STATEMENT}")
+
+
+def take_its_word(demo: DemoRun) -> None:
+    typed = demo.agent.observe(demo.session_id, quantity=QUANTITY, unit="ms", values=WAITS_MS)
+    must(typed.label == "attested", f"the agent's word was taken for more: {typed.label}")
+    demo.screen.say(f"{typed.count} numbers, {typed.label}: {typed.where}")
+    ran = _tested(demo, typed.observation_id)
+    change = {"type": "update_epistemic_status", "claim_id": CLAIM, "to_status": "supported"}
+    staged = demo.agent.stage_intent(demo.session_id, {**change, "evidence_ids": [ran]})
+    card = demo.approver.show_approval(staged.approval_id or "")
+    must("numbers typed by" in card.reason, f"nobody was told whose numbers they are: {card.reason}")
+    demo.screen.mark("waits", card.reason)
+    demo.approver.decide_approval(
+        card.approval_id, "REJECTED", content_hash=card.content_hash, reason="who has measured that?"
+    )
+    demo.screen.mark("refused", "by the on-call engineer: who has measured that?")
+
+
 def put_to_the_test(demo: DemoRun) -> None:
-    claim = {
-        "claim_id": CLAIM,
-        "claimed_value": 40.0,
-        "observed_values": list(WAITS_MS),
-        "tolerance": 2.0,
-        "unit": "ms",
-        "seed": 2041,
-    }
+    looked = demo.call("pool.waits", {})
+    must(looked.status == "ok" and looked.call_id is not None, f"looking was not allowed: {looked}")
+    seen = demo.agent.observe(
+        demo.session_id, quantity=QUANTITY, unit="ms", call_id=looked.call_id, pointer="/waits"
+    )
+    must(seen.label == "witnessed", f"what the server saw is {seen.label}")
+    demo.screen.mark("allowed", f"{seen.count} numbers, {seen.label}: {seen.where}")
+    _tested(demo, seen.observation_id)
+
+
+def _tested(demo: DemoRun, observation_id: str) -> str:
+    """The id of the evidence that a test of the claim on these data leaves."""
+    claim = {"claim_id": CLAIM, "observed": [observation_id]}
     ideas = msgspec.to_builtins(_imagined())
     planned = demo.agent.design_experiment(demo.session_id, claim=claim, speculation=ideas)
     demo.screen.say(f"{planned.template}, informed by {planned.informed_by}: that is all that is kept of it")
@@ -75,28 +109,31 @@ def put_to_the_test(demo: DemoRun) -> None:
     ran = demo.agent.run_experiment(demo.session_id, planned.experiment_id)
     must(ran.run is not None and ran.run.outcome == "support", f"the test came out otherwise: {ran.run}")
     assert ran.report is not None  # noqa: S101 - it has run
+    assert ran.run is not None  # noqa: S101
     passed = sum(check.passed for check in ran.report.checks)
     demo.screen.mark("allowed", f"it holds: {passed} of {len(ran.report.checks)} checks passed")
     again = demo.agent.reproduce_experiment(demo.session_id, planned.experiment_id)
     must(again.reproduced, "made again with its seed, the run came out otherwise")
     demo.screen.mark("verified", f"made again with its seed: the same result {again.result_hash[:16]}")
+    return ran.run.evidence_id or ""
 
 
 def believe(demo: DemoRun) -> None:
-    _decided(demo, {"type": "create_proposition", "claim_id": CLAIM, "statement": STATEMENT})
-    run_id = demo.agent.list_evidence(demo.session_id, claim_id=CLAIM).evidence[0].execution_id
-    linked = demo.agent.link_evidence(demo.session_id, claim_id=CLAIM, run_id=run_id, role="support")
+    found = demo.agent.list_evidence(demo.session_id, claim_id=CLAIM).evidence
+    piece = next(one for one in found if one.label == "witnessed")
+    linked = demo.agent.link_evidence(
+        demo.session_id, claim_id=CLAIM, run_id=piece.execution_id, role="support"
+    )
     demo.screen.say(f"one run supports it, which warrants `{linked.warrants}`: a proof would take two")
-    wanted = {"type": "update_epistemic_status", "claim_id": CLAIM}
-    found = [linked.evidence.evidence_id]
-    _decided(demo, {**wanted, "to_status": linked.warrants, "evidence_ids": found})
+    change = {"type": "update_epistemic_status", "claim_id": CLAIM, "to_status": linked.warrants}
+    _decided(demo, {**change, "evidence_ids": [piece.evidence_id]}, "the run was made again")
     demo.screen.say(f"{STATEMENT}: {linked.warrants}")
 
 
-def _decided(demo: DemoRun, change: dict[str, Any]) -> None:
+def _decided(demo: DemoRun, change: dict[str, Any], why: str) -> None:
     staged = demo.agent.stage_intent(demo.session_id, change)
     must(staged.state == "awaiting_approval", f"nobody was asked: {staged.state}")
-    card, answer = demo.approve(staged.approval_id or "", "the run was made again")
+    card, answer = demo.approve(staged.approval_id or "", why)
     done = answer.intent is not None and answer.intent.state == "executed"
     must(done, f"it was not carried out: {answer.intent}")
     demo.screen.mark("allowed", f"{card.reason}; approved and carried out")

@@ -1,6 +1,6 @@
 """One run of the demo: who takes part, what has happened so far, and what must hold for it to go on."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from beliefd.kits import Kit, Probe
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from beliefd.client import Client
     from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
     from beliefd.protocol.beliefs import BeliefSnapshot
+    from beliefd.protocol.substrate import CandidateAnswer
 
 
 class StoryBroken(Exception):
@@ -48,6 +49,17 @@ class DemoRun:
         self.screen.say(f"{probe.source} was asked to {probe.ask}: {because}")
         self.screen.say(f"gone: {', '.join(answer.applied_eliminated)}", "red")
         self.draw(answer.snapshot)
+
+    def call(self, tool_id: str, args: dict[str, Any], key: str | None = None) -> "CandidateAnswer":
+        """The agent asks for a tool."""
+        candidate = {
+            "kind": "tool_call",
+            "tool_id": tool_id,
+            "args": args,
+            "capability_token": self.capability,
+            "idempotency_key": key,
+        }
+        return self.agent.propose(self.session_id, [candidate]).results[0]
 
     def approve(self, approval_id: str, reason: str) -> "tuple[ApprovalCard, DecidedApproval]":
         """A person looks at what waits, and approves exactly that."""

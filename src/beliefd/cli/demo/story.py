@@ -4,15 +4,11 @@ Every act checks what it shows: if the server ruled otherwise than the story say
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from beliefd.cli.demo import idea_to_belief
 from beliefd.cli.demo.run import DemoRun, must
-
-if TYPE_CHECKING:
-    from beliefd.protocol.substrate import CandidateAnswer
 
 FIRST_PROBES = 2
 """How many are made before the agent concludes too early."""
@@ -130,17 +126,6 @@ def _approve_remedy(demo: DemoRun) -> None:
     demo.screen.mark("allowed", f"approved as shown, content {card.content_hash[:16]}, and published")
 
 
-def _call(demo: DemoRun, tool_id: str, args: dict[str, Any], key: str | None = None) -> "CandidateAnswer":
-    candidate = {
-        "kind": "tool_call",
-        "tool_id": tool_id,
-        "args": args,
-        "capability_token": demo.capability,
-        "idempotency_key": key,
-    }
-    return demo.agent.propose(demo.session_id, [candidate]).results[0]
-
-
 def _equip(demo: DemoRun) -> None:
     issued = demo.admin.issue_capability(
         demo.session_id,
@@ -155,27 +140,27 @@ def _equip(demo: DemoRun) -> None:
         demo.session_id, [{"kind": "delta", "patch": {"set": {"goal.next_action": goal}}}]
     )
     must(answer.results[0].verdict == "allow", "the agent could not set its goal")
-    looked = _call(demo, "pool.idle_sessions", {})
+    looked = demo.call("pool.idle_sessions", {})
     must(looked.status == "ok", f"looking was not allowed: {looked.reason_code}")
     demo.screen.mark("allowed", f"pool.idle_sessions: {looked.result}")
 
 
 def _overreach(demo: DemoRun) -> None:
-    answer = _call(demo, "pool.drop_table", {"table": "orders"}, "drop-1")
+    answer = demo.call("pool.drop_table", {"table": "orders"}, "drop-1")
     must(answer.verdict == "deny", "a table was dropped")
     reason = answer.reasons[0]
     demo.screen.mark("refused", f"pool.drop_table: {reason.text} ({reason.constraint})")
 
 
 def _ask(demo: DemoRun) -> None:
-    asked = _call(demo, "pool.end_idle_sessions", {}, "end-1")
+    asked = demo.call("pool.end_idle_sessions", {}, "end-1")
     must(asked.on_fail == "ask" and asked.approval_id is not None, "nobody was asked")
     demo.screen.mark("waits", f"pool.end_idle_sessions: {asked.reasons[0].text}")
     _, answer = demo.approve(asked.approval_id or "", "told at 14:31")
     must(answer.call is not None and answer.call.status == "ok", "the confirmed call did not run")
     assert answer.call is not None  # noqa: S101 - checked above
     demo.screen.mark("allowed", f"confirmed, arbitrated again and run once: {answer.call.result}")
-    again = _call(demo, "pool.end_idle_sessions", {}, "end-1")
+    again = demo.call("pool.end_idle_sessions", {}, "end-1")
     must(again.reason_code == "REPEATED", "it ran twice")
     demo.screen.say("asked for again under the same key, it is answered from the ledger and not run again")
 
@@ -246,7 +231,9 @@ ACTS: tuple[Act, ...] = (
     Act("One tool it does not get", _overreach),
     Act("One tool it gets when a person says so", _ask),
     Act("The agent imagines, which counts for nothing", idea_to_belief.imagine),
-    Act("What was imagined is put to the test", idea_to_belief.put_to_the_test),
+    Act("What would be seen is said beforehand", idea_to_belief.predict),
+    Act("The agent types numbers, which are its word alone", idea_to_belief.take_its_word),
+    Act("The server sees the numbers itself, and puts the claim to the test", idea_to_belief.put_to_the_test),
     Act("What was tested may be believed", idea_to_belief.believe),
     Act("The on-call engineer closes the session", _end),
     Act("The ledger is verified", _verify),

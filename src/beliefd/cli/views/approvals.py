@@ -8,6 +8,8 @@ from rich.text import Text
 from beliefd.cli.output import visible
 from beliefd.cli.views.claims import approver_words, claim_lines, decision_words, gate_table
 from beliefd.cli.views.drawing import EventWords, json_text, names, page, view
+from beliefd.cli.views.experiments import OUTCOME_STYLE, prediction_words
+from beliefd.cli.views.observations import LABEL_STYLE
 from beliefd.cli.views.substrate import verdict_words
 from beliefd.kernel.approvals.state import (
     BundleSubject,
@@ -20,7 +22,7 @@ from beliefd.kernel.approvals.state import (
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
-from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, Inbox
+from beliefd.protocol.approvals import ApprovalCard, DataPicture, DecidedApproval, Inbox, StatusCard, TestRun
 
 LABELS = {CallSubject: "call", DeltaSubject: "change", IntentSubject: "intent"}
 
@@ -49,6 +51,7 @@ def card(answer: ApprovalCard) -> RenderableType:
             (answer.approval_id, "bold"), f"  {answer.status}  ", (visible(answer.reason), "yellow")
         ),
         *_content(answer.subject),
+        *([] if answer.proposition is None else [view(answer.proposition)]),
         gate_table(answer.gates),
         Text(f"proposed by {names(answer.proposers)}, open until {answer.expires_at}"),
     ]
@@ -61,6 +64,59 @@ def card(answer: ApprovalCard) -> RenderableType:
         lines.append(Text(f"goes on as {answer.successor}", "dim"))
     lines.append(Text.assemble(("content ", "dim"), answer.content_hash))
     return Group(*lines)
+
+
+@view.register
+def proposition(answer: StatusCard) -> RenderableType:
+    """What is claimed, what all runs together warrant, and each of them against what was predicted."""
+    lines: list[RenderableType] = [
+        Text.assemble(("  claims ", "dim"), visible(answer.statement)),
+        Text.assemble(("  predicts ", "dim"), prediction_words(answer.prediction)),
+        Text(f"  it is {answer.status}; {answer.runs_in_all} runs warrant {answer.warrants}: {answer.why}"),
+        *(Text(f"  ! {visible(doubt)}", "bold yellow") for doubt in answer.doubts),
+    ]
+    for run in answer.runs:
+        lines += _test_run(run)
+    return Group(*lines)
+
+
+def _test_run(run: TestRun) -> list[RenderableType]:
+    failed = f"  failed: {', '.join(run.failed_checks)}" if run.failed_checks else ""
+    return [
+        Text.assemble(
+            ("    ", ""),
+            (run.outcome, OUTCOME_STYLE[run.outcome]),
+            f"  {run.template}  wrong at most with {run.error_level:.3g}  ",
+            (run.label, LABEL_STYLE[run.label]),
+            ("" if run.counts else "  of another wording", "yellow"),
+            (failed, "red"),
+        ),
+        *(Text(f"      {visible(where)}", "dim") for where in run.where),
+        Text(
+            f"      attempt {run.attempt} at the claim, test {run.tries} on these data, at {run.alpha:.3g}",
+            "dim",
+        ),
+        *([] if run.picture is None else [Text(f"      {line}") for line in picture_lines(run.picture)]),
+    ]
+
+
+BARS = " ▁▂▃▄▅▆▇█"
+
+
+def picture_lines(picture: DataPicture) -> list[str]:
+    """A histogram, and below it where the prediction says that the mean lies."""
+    most = max(picture.counts)
+    bars = "".join(BARS[-(-count * (len(BARS) - 1) // most)] for count in picture.counts)
+    width = (picture.high - picture.low) / len(picture.counts)
+    centres = [picture.low + (place + 0.5) * width for place in range(len(picture.counts))]
+    low = picture.low - width if picture.region_low is None else picture.region_low
+    high = picture.high + width if picture.region_high is None else picture.region_high
+    # A region may be narrower than a bar: the bar that holds an end of it belongs to it.
+    marks = "".join("=" if low - width / 2 <= centre <= high + width / 2 else "·" for centre in centres)
+    return [
+        f"{picture.low:.4g} {bars} {picture.high:.4g}   data, mean {picture.mean:.4g}",
+        f"{' ' * len(f'{picture.low:.4g}')} {marks} {' ' * len(f'{picture.high:.4g}')}   predicted",
+    ]
 
 
 def _content(subject: Subject) -> list[RenderableType]:

@@ -171,6 +171,12 @@ def _ruled(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     return Text.assemble(verdict, f"{about}: " if about else "", (visible(delta["reason"]), "dim"))
 
 
+def _refused(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+    told, operation = delta["details"], delta["details"].get("operation")
+    where = "" if operation is None else f" ({operation} at {visible(str(told.get('path', '$')))})"
+    return Text.assemble(("refused ", "bold red"), f"{delta['code']}: {visible(delta['message'])}{where}")
+
+
 EVENTS: dict[str, EventWords] = {
     "declared": lambda payload, _: Text(f"{len(payload['hypotheses'])} hypotheses"),
     "eliminated": _eliminated,
@@ -183,7 +189,5 @@ EVENTS: dict[str, EventWords] = {
     "exit_ruled": _ruled,
     "conclusion_ruled": _ruled,
     "termination_ruled": _ruled,
-    "refused": lambda _, delta: Text.assemble(
-        ("refused ", "bold red"), f"{delta['code']}: {visible(delta['message'])}"
-    ),
+    "refused": _refused,
 }

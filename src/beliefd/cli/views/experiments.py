@@ -9,7 +9,9 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, first_names, names, page, view
-from beliefd.kernel.experiments.plan import RunReport
+from beliefd.cli.views.observations import LABEL_STYLE
+from beliefd.kernel.experiments.plan import Near, Ordered, RunReport
+from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.experiments.state import Evidence, Run
 from beliefd.protocol.experiments import (
     Discoveries,
@@ -23,12 +25,28 @@ from beliefd.protocol.experiments import (
 OUTCOME_STYLE = {"support": "bold green", "refute": "bold red", "unresolved": "bold yellow"}
 
 
+def prediction_words(prediction: Prediction | None) -> str:
+    """What a proposition says will be measured."""
+    if prediction is None:
+        return "nothing that could be tested"
+    region, unit = prediction.criterion, "" if prediction.unit == "1" else f" {prediction.unit}"
+    if isinstance(region, Near):
+        where = f"is {region.value:g}{unit}, give or take {region.tolerance:g}"
+    elif isinstance(region, Ordered):
+        where = f"is {region.side} {region.than:g}{unit}"
+    else:
+        where = f"lies from {region.low:g} to {region.high:g}{unit}"
+    return f"{visible(prediction.quantity)} {where}"
+
+
 @view.register
 def experiment(answer: ExperimentView) -> RenderableType:
     lines: list[RenderableType] = [
         _headline(answer),
-        Text.assemble(("plan ", "dim"), answer.spec_hash, ("  seed ", "dim"), str(answer.spec.seed)),
+        Text.assemble(("plan ", "dim"), answer.spec_hash, ("  seed, drawn here ", "dim"), str(answer.seed)),
         Text(f"attempt {answer.attempt} at this claim, decided at {answer.alpha:.4g}", "dim"),
+        Text.assemble(("data ", "dim"), (answer.label, LABEL_STYLE[answer.label])),
+        *(Text(f"! {visible(caveat)}", "yellow") for caveat in answer.caveats),
     ]
     if answer.informed_by:
         lines.append(Text.assemble(("informed by hints ", "dim"), answer.informed_by))
@@ -59,6 +77,7 @@ def linked(answer: LinkedEvidence) -> RenderableType:
     return Group(
         _evidence(answer.evidence),
         *([Text(f"eliminated: {fallen}", "red")] if fallen else []),
+        *([Text(f"eliminated nothing: {visible(answer.withheld)}", "yellow")] if answer.withheld else []),
         Text.assemble(("all evidence together warrants ", "dim"), (answer.warrants, "bold")),
     )
 

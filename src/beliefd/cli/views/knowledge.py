@@ -7,6 +7,7 @@ from rich.tree import Tree
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import page, view
+from beliefd.cli.views.observations import LABEL_STYLE
 from beliefd.protocol.knowledge import (
     EvidenceEntry,
     Holding,
@@ -46,7 +47,7 @@ def proposition(view: PropositionView) -> RenderableType:
     tree = Tree(head, guide_style="dim")
     tree.add(
         Text.assemble(
-            ("linked evidence warrants ", "dim"),
+            ("all evidence warrants ", "dim"),
             (view.truth_assertion.warrants, STATUS_STYLE[view.truth_assertion.warrants]),
             (f": {visible(view.truth_assertion.why)}", "dim"),
         )
@@ -100,7 +101,8 @@ def _holding(one: Holding) -> Text:
 
 def _evidence(one: EvidenceEntry) -> Text:
     return Text.assemble(
-        (one.role, ROLE_STYLE[one.role]),
+        (one.role or one.outcome, ROLE_STYLE.get(one.role or one.outcome, "bold yellow")),
+        (f"  {one.label}", LABEL_STYLE[one.label]),
         f"  {one.kind} {one.evidence_id}  confidence {one.confidence:.3g}, error {one.error_level:.3g}",
         ("  fragile" if one.fragile else "", "bold yellow"),
         ("" if one.counts else "  for an earlier wording", "yellow"),

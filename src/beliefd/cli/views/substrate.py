@@ -125,8 +125,15 @@ def _outcome_recorded(_: dict[str, Any], delta: dict[str, Any]) -> Text:
 
 def _remembered(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     entry = delta["entry"]
-    doubt = "" if delta["confirmed"] else ", unconfirmed"
-    return Text(f"{entry['kind']} {visible(entry['memory_id'])}{doubt}")
+    return Text(f"{entry['kind']} {visible(entry['memory_id'])}, {_confirmation(delta)}")
+
+
+def _confirmation(delta: dict[str, Any]) -> str:
+    """What confirms an entry; sources are its author's word."""
+    witness = delta["witness"]
+    if witness is not None:
+        return f"confirmed by a {witness['kind']}: {visible(witness['about'])}"
+    return "confirmed by sources that its author names" if delta["confirmed"] else "unconfirmed"
 
 
 def _capability(_: dict[str, Any], delta: dict[str, Any]) -> Text:

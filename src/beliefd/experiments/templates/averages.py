@@ -1,4 +1,4 @@
-"""What the three templates about the mean of observations share: arms, diagnosis, and how they conclude."""
+"""What the templates about the mean of observations share: arms, diagnosis, and how they conclude."""
 
 from typing import Final
 
@@ -6,41 +6,67 @@ import numpy as np
 from msgspec import Struct
 from scipy.special import ndtri
 
-from beliefd.experiments.diagnostics import dependence, excess
-from beliefd.experiments.means import TEST_LEVEL, Sample, false_supports, sample
+from beliefd.experiments.diagnostics import excess
+from beliefd.experiments.means import TEST_LEVEL, Bounds, Sample, levels_at, mean_of, sample
+from beliefd.experiments.orders import draw_orders, order_arm, order_chance
 from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan
-from beliefd.experiments.regions import Span, failure_of, judged
+from beliefd.experiments.regions import Span, failure_of, judged, slack
 from beliefd.experiments.rng import chunks, indices, uniforms
-from beliefd.kernel.experiments.params import EffectDirection, NumericConsistency, ThresholdCheck
+from beliefd.kernel.experiments.params import OfObservations
+from beliefd.kernel.experiments.params import observed as given
 
 TOYS: Final = 1_000
 TOY_SIZE: Final = 200
 FEWEST_FOR_SHAPE: Final = 20
 """Fewer values have no shape to speak of."""
+MOST_SHAPED: Final = 1_000_000
+"""Numbers in all worlds shaped like the data; at least so many worlds there are."""
+FEWEST_SHAPES: Final = 200
 FEWEST_WITHOUT_ONE: Final = 6
 """From so many observations on no single one of them may decide the outcome."""
 
 
 def observed(plan: Plan) -> Floats:
-    if isinstance(plan.params, ThresholdCheck):
-        return np.asarray(plan.params.values)
-    if isinstance(plan.params, NumericConsistency):
-        return np.asarray(plan.params.observed_values)
-    return np.asarray(plan.of(EffectDirection).observations)
+    return np.asarray(given(_params(plan)))
 
 
-def controls(plan: Plan, _: int) -> tuple[Arm, ...]:
+def bounds_of(plan: Plan) -> Bounds | None:
+    return _params(plan).bounds
+
+
+def _params(plan: Plan) -> OfObservations:
+    if not isinstance(plan.params, OfObservations):
+        raise TypeError(f"a plan for {plan.template} has no observations")
+    return plan.params
+
+
+def independent(plan: Plan) -> str:
+    """The words for what is assumed of the observations."""
     n = len(observed(plan))
-    shapes = TOYS if n >= FEWEST_FOR_SHAPE else 0
-    return Arm("toy", 1, TOYS, 40.0 * min(n, TOY_SIZE) + 500), Arm("shape", 2, shapes, 8.0 * n + 500)
+    if bounds_of(plan) is not None:
+        return f"{n} independent observations within the declared bounds"
+    return f"{n} independent observations whose range ends not far past them"
+
+
+def controls(plan: Plan, _: int = 0) -> tuple[Arm, ...]:
+    values = observed(plan)
+    n = len(values)
+    shapes = max(FEWEST_SHAPES, min(TOYS, MOST_SHAPED // n)) if n >= FEWEST_FOR_SHAPE else 0
+    return (
+        Arm("toy", 1, TOYS, 60.0 * min(n, TOY_SIZE) + 500),
+        Arm("shape", 2, shapes, 60.0 * n + 500),
+        order_arm(values),
+    )
 
 
 def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
-    """Mean and deviation of samples from worlds whose mean is known.
+    """At which levels samples from worlds whose mean is known show that it is above, or below.
 
     Toys are standard normal noise around 0; shapes come from the data, whose mean is then the true one.
     """
     values, toy = observed(plan), arm.name == "toy"
+    if arm.name == "order":
+        return draw_orders(values, plan.seed, arm, first, count)
     size = min(len(values), TOY_SIZE) if toy else len(values)
     found = []
     for start, some in chunks(first, count, size):
@@ -48,73 +74,80 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
             rows = np.asarray(ndtri(uniforms(plan.seed, arm.index, start, some, size)))
         else:
             rows = values[indices(plan.seed, arm.index, start, some, size, size)]
-        found.append(np.column_stack([rows.mean(axis=1), _std(rows)]))
+        found.append(levels_at(rows, 0.0 if toy else sample(values).mean))
     return np.concatenate(found)
-
-
-def _std(rows: Floats) -> Floats:
-    if rows.shape[1] < 2:
-        return np.full(len(rows), np.nan)
-    return np.where(np.ptp(rows, axis=1) == 0, 0.0, rows.std(axis=1, ddof=1))
 
 
 def concluded(plan: Plan, drawn: Drawn, claimed: Span, model: str, result: Struct) -> Findings:
     """Is the mean shown to lie in the claimed region? A single observation cannot tell."""
-    found = sample(observed(plan))
+    found = mean_of(observed(plan), bounds_of(plan))
     decision = judged(claimed, *found.levels, plan.alpha)
     return Findings(
         model=model,
         decision=decision,
-        failure_mode="nonidentifiable" if found.n < 2 else failure_of(claimed, decision),
+        failure_mode="nonidentifiable" if found.sample.n < 2 else failure_of(claimed, decision),
         result=result,
-        diagnosis=_diagnosis(plan, drawn, claimed, decision),
+        diagnosis=diagnosis(plan, drawn, claimed, decision),
     )
 
 
-def _diagnosis(plan: Plan, drawn: Drawn, claimed: Span, decision: Decision) -> Diagnosis:
+def diagnosis(plan: Plan, drawn: Drawn, claimed: Span, decision: Decision) -> Diagnosis:
     """Known answer, negative control, the data's own shape, and how little would turn the outcome round."""
-    values = observed(plan)
+    values, bounds = observed(plan), bounds_of(plan)
     found = sample(values)
-    n, scale = found.n, found.std if found.std > 0 else 1.0
     toys = drawn["toy"]
-    false = false_supports(toys, min(n, TOY_SIZE), 0.0, claimed, scale) if n > 1 else 0
+    false = _false_supports(toys, claimed) if found.n > 1 else 0
     shape_error = _shape_error(drawn["shape"], found, claimed)
     flips: list[str] = []
     if decision.outcome != "unresolved":
-        flips += [name for name, other in _others(values, claimed, plan.alpha) if other != decision.outcome]
+        others = _others(values, bounds, claimed, plan.alpha)
+        flips += [name for name, other in others if other != decision.outcome]
         flips += ["shape"] if shape_error is not None and shape_error > 1 else []
-    unit = getattr(plan.params, "unit", None)
+    unit = _params(plan).unit
     return Diagnosis(
-        toy_error=excess(false, len(toys), TEST_LEVEL) if n > 1 else None,
-        variance=None if n < 2 else found.std**2,
+        toy_error=excess(false, len(toys), TEST_LEVEL) if found.n > 1 else None,
+        variance=spread_of(values, bounds),
         unit_agrees=unit is None or unit == plan.unit,
-        dependence=dependence(values),
-        complete=n > 1,
+        order_chance=order_chance(values, drawn["order"]),
+        complete=found.n > 1,
+        slack=slack(claimed, values, bounds),
         flips=tuple(flips),
         told={
             "false_support_rate": false / len(toys),
             "shape_error": shape_error,
             "skewness": _skewness(values),
+            "student_level": judged(claimed, *found.levels, 0.5).error_level,
             "flips": flips,
             "flip_distance": _flip_distance(found, claimed, decision),
         },
     )
 
 
-def _shape_error(moments: Floats, found: Sample, claimed: Span) -> float | None:
+def spread_of(values: Floats, bounds: Bounds | None) -> float | None:
+    """The variance. Values that do not vary say nothing, unless it is declared how far they could."""
+    found = sample(values)
+    return None if found.n < 2 or (bounds is not None and found.std == 0) else found.std**2
+
+
+def _false_supports(levels: Floats, claimed: Span) -> int:
+    """How often the rule supports a claim that is false: the true mean is on the edge of the region."""
+    sides = [column for column, end in ((0, claimed.low), (1, claimed.high)) if np.isfinite(end)]
+    return max((int((levels[:, side] <= TEST_LEVEL).sum()) for side in sides), default=0)
+
+
+def _shape_error(levels: Floats, found: Sample, claimed: Span) -> float | None:
     """Does the rule err much more often than it says, in worlds shaped like the data? Past 1 it does."""
-    if not len(moments) or found.std == 0:
+    if not len(levels) or found.std == 0:
         return None
-    false = false_supports(moments, found.n, found.mean, claimed, 1.0)
-    return excess(false, len(moments), 2 * TEST_LEVEL)
+    return excess(_false_supports(levels, claimed), len(levels), 2 * TEST_LEVEL)
 
 
-def _others(values: Floats, claimed: Span, alpha: float) -> list[tuple[str, str]]:
+def _others(values: Floats, bounds: Bounds | None, claimed: Span, alpha: float) -> list[tuple[str, str]]:
     """The outcome by other models of the noise: of a robust centre, and without any one observation."""
     found: list[tuple[str, str]] = []
     if len(values) >= FEWEST_WITHOUT_ONE:
         for name, worst in (("without_largest", values.argmax()), ("without_smallest", values.argmin())):
-            left = sample(np.delete(values, int(worst)))
+            left = mean_of(np.delete(values, int(worst)), bounds)
             found.append((name, judged(claimed, *left.levels, alpha).outcome))
     if len(values) >= 10:
         cut = max(1, len(values) // 10)

@@ -1,4 +1,8 @@
-"""bayesian_update: a normal mean with known noise and a normal prior; how much belief lies in the region?"""
+"""bayesian_update: a normal mean with known noise and a normal prior; how much belief lies in the region?
+
+Prior and noise are declared by whoever plans the experiment. So the observations alone, without either, have
+to show the same; and a prior or a noise that they contradict fails a check.
+"""
 
 import math
 from typing import Final
@@ -8,17 +12,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 from scipy.special import chdtr, chdtrc, ndtr, ndtri
 
-from beliefd.experiments.diagnostics import dependence, effective_samples, standard_error
+from beliefd.experiments.diagnostics import effective_samples, standard_error
+from beliefd.experiments.means import mean_of, sample
+from beliefd.experiments.orders import draw_orders, order_arm, order_chance
 from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan, Template
-from beliefd.experiments.regions import Span, claimed, decided, failure_of
+from beliefd.experiments.regions import Span, claimed, decided, failure_of, shown, slack
 from beliefd.experiments.rng import uniforms
+from beliefd.experiments.templates.averages import spread_of
 from beliefd.kernel.experiments.params import BayesianUpdate, claimed_region
 from beliefd.kernel.experiments.plan import AtLeast
 
 WIDER_PRIORS: Final = (2.0, 10.0)
 CALIBRATIONS: Final = 1_000
-MOST_MISFIT: Final = 0.001
-"""Below this chance the noise in the data is not the noise that was declared."""
+MOST_MISFIT: Final = 0.01
+"""Below this chance the data are not what the declared noise, or the prior, would have led to."""
+Shown = tuple[float, float]
 
 
 class Result(Struct, frozen=True):
@@ -54,8 +62,9 @@ def main(plan: Plan) -> Arm:
     return Arm("main", 0, plan.of(BayesianUpdate).n_samples, 60.0)
 
 
-def controls(_: Plan, __: int) -> tuple[Arm, ...]:
-    return (Arm("toy", 1, CALIBRATIONS, 200.0),)
+def controls(plan: Plan, _: int) -> tuple[Arm, ...]:
+    values = np.asarray(plan.of(BayesianUpdate).observations)
+    return Arm("toy", 1, CALIBRATIONS, 200.0), order_arm(values)
 
 
 def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
@@ -64,6 +73,8 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
     if arm.name == "main":
         found = posterior(params)
         return found.mean + found.std * ndtri(uniforms(plan.seed, arm.index, first, count, 1))
+    if arm.name == "order":
+        return draw_orders(np.asarray(params.observations), plan.seed, arm, first, count)
     normal = ndtri(uniforms(plan.seed, arm.index, first, count, 2))
     n = len(params.observations)
     truths = params.prior_mean + params.prior_std * normal[:, 0]
@@ -76,27 +87,46 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
 def conclude(plan: Plan, drawn: Drawn) -> Findings:
     params = plan.of(BayesianUpdate)
     found, span = posterior(params), claimed(claimed_region(params, plan.criterion))
-    decision = _decision(plan, params, span)
+    without = shown(span, *mean_of(np.asarray(params.observations), params.bounds).levels)
+    decision = _decision(plan, params, span, without)
     draws, n = drawn["main"][:, 0], len(params.observations)
     sampled = float(span.holds(draws).mean())
     low, high = (float(end) for end in np.quantile(draws, [plan.alpha / 2, 1 - plan.alpha / 2]))
-    failure = "violated_assumption" if _misfit(params) < MOST_MISFIT else failure_of(span, decision)
+    failure = "violated_assumption" if _conflicts(params) else failure_of(span, decision)
     return Findings(
         model=f"{n} observations with normal noise of the declared spread and a normal prior: "
-        "how much of the posterior lies in the region?",
+        "how much of the posterior lies in the region, and do the observations alone agree?",
         decision=decision,
         failure_mode=None if decision.outcome == "support" else failure,
         result=Result(found.mean, found.std, low, high, found.mass(span), sampled),
-        diagnosis=_diagnosis(plan, span, drawn, decision),
+        diagnosis=_diagnosis(plan, span, drawn, decision, without),
         replicates=len(draws),
     )
 
 
-def _decision(plan: Plan, params: BayesianUpdate, span: Span) -> Decision:
-    """By the exact mass. A criterion may ask for more of it than alpha does, never for less."""
+def _decision(plan: Plan, params: BayesianUpdate, span: Span, without: Shown) -> Decision:
+    """By the exact mass. A criterion may ask for more of it than alpha does, never for less.
+
+    INVARIANT: what the observations do not show without the prior is not shown with it.
+    """
     found = posterior(params)
     asked = 1 - plan.criterion.at_least if isinstance(plan.criterion, AtLeast) else plan.alpha
-    return decided(found.outside(span), found.mass(span), min(plan.alpha, asked))
+    support, refute = max(found.outside(span), without[0]), max(found.mass(span), without[1])
+    return decided(support, refute, min(plan.alpha, asked))
+
+
+def _conflicts(params: BayesianUpdate) -> list[str]:
+    """What of the declarations the observations contradict."""
+    chances = {"declared_noise": _misfit(params), "prior_against_data": _surprise(params)}
+    return [name for name, chance in chances.items() if chance < MOST_MISFIT]
+
+
+def _surprise(params: BayesianUpdate) -> float:
+    """The chance of a mean as far from the prior's as the one observed, by the larger noise of the two."""
+    found = sample(np.asarray(params.observations))
+    noise = max(params.likelihood_std, found.std) if found.n > 1 else params.likelihood_std
+    off = abs(found.mean - params.prior_mean) / math.hypot(params.prior_std, noise / math.sqrt(found.n))
+    return float(2 * ndtr(-off))
 
 
 def _misfit(params: BayesianUpdate) -> float:
@@ -108,7 +138,7 @@ def _misfit(params: BayesianUpdate) -> float:
     return float(min(1.0, 2 * min(chdtr(n - 1, scaled), chdtrc(n - 1, scaled))))
 
 
-def _diagnosis(plan: Plan, span: Span, drawn: Drawn, decision: Decision) -> Diagnosis:
+def _diagnosis(plan: Plan, span: Span, drawn: Drawn, decision: Decision, without: Shown) -> Diagnosis:
     params = plan.of(BayesianUpdate)
     values, draws, found = np.asarray(params.observations), drawn["main"][:, 0], posterior(params)
     others = {
@@ -118,28 +148,33 @@ def _diagnosis(plan: Plan, span: Span, drawn: Drawn, decision: Decision) -> Diag
         others["noise_of_the_data"] = replace(params, likelihood_std=spread)
     others["noise_x1.5"] = replace(params, likelihood_std=params.likelihood_std * 1.5)
     flips = [
-        name for name, other in others.items() if _decision(plan, other, span).outcome != decision.outcome
+        name
+        for name, other in others.items()
+        if _decision(plan, other, span, without).outcome != decision.outcome
     ]
+    conflicts = _conflicts(params)
     inside, mass = span.holds(draws), found.mass(span)
     exact_error = math.sqrt(max(mass * (1 - mass), 1 / len(draws)) / len(draws))
     sampling = abs(float(inside.mean()) - mass) / (4 * exact_error)
     size, unevenness = effective_samples(draws), _unevenness(drawn["toy"][:, 0])
     return Diagnosis(
         toy_error=max(sampling, unevenness),
-        variance=found.std**2,
+        variance=spread_of(values, params.bounds),
         unit_agrees=params.unit is None or params.unit == plan.unit,
-        dependence=dependence(values),
+        order_chance=order_chance(values, drawn["order"]),
         effective_samples=size,
         complete=bool(np.any(draws != 0)),
-        flips=() if decision.outcome == "unresolved" else tuple(flips),
+        slack=slack(span, values, params.bounds),
+        flips=(*conflicts, *(() if decision.outcome == "unresolved" else flips)),
         told={
             "monte_carlo_error": standard_error(draws),
             "effective_samples": size,
             "sampled_against_exact": sampling,
             "calibration": unevenness,
-            "flips": flips,
+            "flips": [*conflicts, *flips],
             "flip_distance": abs(float(span.inside(np.asarray(found.mean)))) / found.std,
             "misfit_chance": _misfit(params),
+            "surprise_chance": _surprise(params),
         },
     )
 
@@ -153,5 +188,11 @@ def _unevenness(ranks: Floats) -> float:
 
 
 TEMPLATE = Template(
-    name="bayesian_update", result=Result, conclude=conclude, main=main, draw=draw, controls=controls
+    name="bayesian_update",
+    version=2,
+    result=Result,
+    conclude=conclude,
+    main=main,
+    draw=draw,
+    controls=controls,
 )

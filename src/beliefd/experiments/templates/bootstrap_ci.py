@@ -1,7 +1,8 @@
 """bootstrap_ci: an interval for a mean from the data's own resamples; is the null outside of it?
 
 The interval is the expanded percentile one (Hesterberg, 2015): plain percentiles are too narrow for small
-samples, by about the factor that separates Student's t from the normal distribution.
+samples, by about the factor that separates Student's t from the normal distribution. What was never drawn
+is in no resample, so the mean test that allows for it has to show the same.
 """
 
 import math
@@ -11,11 +12,23 @@ import numpy as np
 from msgspec import Struct
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from beliefd.experiments.diagnostics import dependence, effective_samples, excess, standard_error
-from beliefd.experiments.means import TEST_LEVEL, Sample, sample
+from beliefd.experiments.diagnostics import effective_samples, excess, standard_error
+from beliefd.experiments.means import TEST_LEVEL, Mean, mean_of
+from beliefd.experiments.orders import draw_orders, order_arm, order_chance
 from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan, Template
-from beliefd.experiments.regions import claimed, differs, failure_of, judged
+from beliefd.experiments.regions import (
+    Level,
+    Span,
+    beyond,
+    claimed,
+    differs,
+    failure_of,
+    judged,
+    slack,
+    strictest,
+)
 from beliefd.experiments.rng import chunks, indices, uniforms
+from beliefd.experiments.templates.averages import spread_of
 from beliefd.kernel.experiments.params import BootstrapCi
 from beliefd.kernel.experiments.plan import FailureMode
 
@@ -85,12 +98,15 @@ def main(plan: Plan) -> Arm:
 def controls(plan: Plan, used: int) -> tuple[Arm, ...]:
     cost = main(plan).cost
     roots = tuple(Arm(f"root{number}", number, used, cost) for number in range(1, 1 + SEED_ROOTS))
-    return (*roots, Arm("toy", 10, TOYS, TOY_SIZE * TOY_DRAWS * 6.0))
+    toy = Arm("toy", 10, TOYS, TOY_SIZE * TOY_DRAWS * 6.0)
+    return (*roots, toy, order_arm(np.asarray(plan.of(BootstrapCi).data)))
 
 
 def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
     params = plan.of(BootstrapCi)
     values = np.asarray(params.data)
+    if arm.name == "order":
+        return draw_orders(values, plan.seed, arm, first, count)
     if arm.name != "toy":
         return resample(values, plan.seed, arm.index, first, count)[:, None]
     rows = [_toy(plan.seed, arm.index, number, len(values)) for number in range(first, first + count)]
@@ -111,28 +127,44 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
     values = np.asarray(params.data)
     means = drawn["main"][:, 0]
     found = Resampled(len(values), np.sort(means))
-    decision = _decision(plan, found)
-    low, high = found.interval(max(params.confidence_level, 1 - plan.alpha))
+    plain = mean_of(values, params.bounds)
+    decision = _decision(plan, found, plain)
+    level = max(params.confidence_level, 1 - plan.alpha)
+    ends = [found.interval(level), plain.interval(level)]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
     return Findings(
-        model=f"{len(values)} independent values of one distribution, resampled: where is their mean?",
+        model=f"{len(values)} independent observations of one distribution, resampled: where is their mean?",
         decision=decision,
         failure_mode=_failure(plan, decision, len(values)),
         result=Result(
             float(values.mean()), low, high, float(means.var(ddof=1)), len(means),
             not low <= params.null_value <= high,
         ),
-        diagnosis=_diagnosis(plan, values, drawn, decision),
+        diagnosis=_diagnosis(plan, values, drawn, decision, plain),
         replicates=len(means),
     )  # fmt: skip
 
 
-def _decision(plan: Plan, found: Resampled | Sample) -> Decision:
+def _decision(plan: Plan, *found: Resampled | Mean) -> Decision:
+    """INVARIANT: whatever is shown is shown by all of them."""
     params = plan.of(BootstrapCi)
     # INVARIANT: an interval that was asked for at a higher level than alpha's has to be at that level.
     alpha = min(plan.alpha, 1 - params.confidence_level)
+    levels: tuple[Level, Level] = (
+        strictest(*(one.above for one in found)),
+        strictest(*(one.below for one in found)),
+    )
     if plan.criterion is None:
-        return differs(params.null_value, found.above, found.below, alpha)
-    return judged(claimed(plan.criterion), found.above, found.below, alpha)
+        return differs(params.null_value, *levels, alpha)
+    return judged(claimed(plan.criterion), *levels, alpha)
+
+
+def _claimed(plan: Plan, values: Floats) -> Span:
+    """The region; without one, the side of the null on which the values are."""
+    if plan.criterion is not None:
+        return claimed(plan.criterion)
+    null = plan.of(BootstrapCi).null_value
+    return beyond(null, float(values.mean()) > null)
 
 
 def _failure(plan: Plan, decision: Decision, n: int) -> FailureMode | None:
@@ -143,29 +175,29 @@ def _failure(plan: Plan, decision: Decision, n: int) -> FailureMode | None:
     return "null_effect" if plan.criterion is None else failure_of(claimed(plan.criterion), decision)
 
 
-def _diagnosis(plan: Plan, values: Floats, drawn: Drawn, decision: Decision) -> Diagnosis:
+def _diagnosis(plan: Plan, values: Floats, drawn: Drawn, decision: Decision, plain: Mean) -> Diagnosis:
     params = plan.of(BootstrapCi)
     means, n = drawn["main"][:, 0], len(values)
     toys = drawn["toy"]
     false = max(int((toys[:, side] <= TEST_LEVEL).sum()) for side in (0, 1))
     others = {
-        f"root{number}": _decision(plan, Resampled(n, np.sort(drawn[f"root{number}"][:, 0])))
+        f"root{number}": _decision(plan, Resampled(n, np.sort(drawn[f"root{number}"][:, 0])), plain)
         for number in range(1, 1 + SEED_ROOTS)
     }
-    others["student"] = _decision(plan, sample(values))
     if n > 6:
-        others["without_largest"] = _decision(plan, sample(np.delete(values, int(values.argmax()))))
-        others["without_smallest"] = _decision(plan, sample(np.delete(values, int(values.argmin()))))
+        for name, worst in (("without_largest", values.argmax()), ("without_smallest", values.argmin())):
+            others[name] = _decision(plan, mean_of(np.delete(values, int(worst)), params.bounds))
     flips = [name for name, other in others.items() if other.outcome != decision.outcome]
     size = effective_samples(means)
     spread = float(values.std(ddof=1))
     return Diagnosis(
         toy_error=excess(false, len(toys), TEST_LEVEL),
-        variance=float(means.var(ddof=1)),
+        variance=spread_of(values, params.bounds),
         unit_agrees=params.unit is None or params.unit == plan.unit,
-        dependence=dependence(values),
+        order_chance=order_chance(values, drawn["order"]),
         effective_samples=size,
-        complete=bool(np.any(means != 0)),
+        complete=params.bounds is not None or bool(np.any(means != 0)),
+        slack=slack(_claimed(plan, values), values, params.bounds),
         flips=() if decision.outcome == "unresolved" else tuple(flips),
         told={
             "monte_carlo_error": standard_error(means),
@@ -178,5 +210,5 @@ def _diagnosis(plan: Plan, values: Floats, drawn: Drawn, decision: Decision) -> 
 
 
 TEMPLATE = Template(
-    name="bootstrap_ci", result=Result, conclude=conclude, main=main, draw=draw, controls=controls
+    name="bootstrap_ci", version=2, result=Result, conclude=conclude, main=main, draw=draw, controls=controls
 )

@@ -5,10 +5,10 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from beliefd.experiments.means import Sample, sample
+from beliefd.experiments.means import Mean, mean_of
 from beliefd.experiments.plan import Decision, Drawn, Findings, Plan, Template
 from beliefd.experiments.regions import Span, judged
-from beliefd.experiments.templates.averages import concluded, controls, draw, observed
+from beliefd.experiments.templates.averages import bounds_of, concluded, controls, draw, independent, observed
 from beliefd.kernel.experiments.params import EffectDirection
 from beliefd.kernel.experiments.plan import FailureMode
 
@@ -28,11 +28,11 @@ class Result(Struct, frozen=True):
 
 def conclude(plan: Plan, drawn: Drawn) -> Findings:
     params = plan.of(EffectDirection)
-    found = sample(observed(plan))
+    found = mean_of(observed(plan), bounds_of(plan))
     direction, level = _direction(found, params.negligible, plan.alpha)
-    model = f"{found.n} independent observations with normal noise: is their mean {_asked(params)}?"
+    model = f"{independent(plan)}: is their mean {_asked(params)}?"
     matches = direction == params.expected
-    result = Result(matches, direction, 1 - level, found.mean, *found.interval(1 - plan.alpha))
+    result = Result(matches, direction, 1 - level, found.sample.mean, *found.interval(1 - plan.alpha))
     findings = concluded(plan, drawn, _spans(params.negligible)[params.expected], model, result)
     return replace(findings, failure_mode=_failure(params.expected, direction, findings.decision))
 
@@ -49,7 +49,7 @@ def _asked(params: EffectDirection) -> str:
     return "zero, but for what is negligible" if params.expected == "zero" else params.expected
 
 
-def _direction(found: Sample, negligible: float, alpha: float) -> tuple[Direction, float]:
+def _direction(found: Mean, negligible: float, alpha: float) -> tuple[Direction, float]:
     """The direction that is shown, and at which level. At most one of the three can be."""
     names: tuple[Direction, ...] = ("positive", "negative", "zero")
     for name in names:
@@ -69,4 +69,6 @@ def _failure(expected: str, direction: Direction, decision: Decision) -> Failure
     return "violated_assumption" if expected == "zero" else "sign_flip"
 
 
-TEMPLATE = Template(name="effect_direction", result=Result, conclude=conclude, draw=draw, controls=controls)
+TEMPLATE = Template(
+    name="effect_direction", version=2, result=Result, conclude=conclude, draw=draw, controls=controls
+)

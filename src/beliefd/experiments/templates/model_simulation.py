@@ -1,4 +1,9 @@
-"""model_simulation: in which share of draws does a user's model end in the claimed region? An e-process."""
+"""model_simulation: in which share of draws does a user's model end in the claimed region? An e-process.
+
+An input that is drawn from data is a sample and not the truth, however often it is drawn. So there is a
+second test, of rows: each takes one value of every such input, and no value is taken twice. If the data are
+independent, so are the rates of the rows, whose mean is the true rate and whose range is known.
+"""
 
 import math
 from typing import Final
@@ -10,13 +15,15 @@ from msgspec.structs import replace
 from beliefd.experiments.diagnostics import effective_samples, excess, standard_error
 from beliefd.experiments.dimensions import agrees
 from beliefd.experiments.distributions import quantiles, widened
-from beliefd.experiments.plan import Arm, Diagnosis, Drawn, Findings, Floats, Plan, Template
-from beliefd.experiments.regions import Span, claimed, failure
+from beliefd.experiments.means import uppers
+from beliefd.experiments.orders import ORDER_ARM, draw_orders, order_arm, order_chance
+from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan, Template
+from beliefd.experiments.regions import Span, claimed, decided, failure, slack
 from beliefd.experiments.rng import STREAMED, streamed, uniforms
 from beliefd.experiments.sandbox.models import output
 from beliefd.experiments.sequential import Walk, confidence_sequence, decisive, ever_shown, walk
 from beliefd.experiments.sobol import BASE, evaluations, totals
-from beliefd.kernel.experiments.params import ByExpression, ModelSimulation, claimed_region
+from beliefd.kernel.experiments.params import ByExpression, Data, ModelSimulation, claimed_region
 from beliefd.kernel.experiments.plan import AtLeast
 
 USUAL_SHARE: Final = 0.95
@@ -26,6 +33,7 @@ MOST_DESCRIBED: Final = 1 << 18
 """Of very many outputs the first so many stand for all, where they are only described."""
 TOYS, TOY_STEPS, TOY_LEVEL = 200, 500, 0.05
 OTHERS: Final = {"root1": 1, "root2": 2, "wider": 3, "heavy_tails": 4}
+ROWS: Final = 5
 
 
 class Result(Struct, frozen=True):
@@ -46,7 +54,34 @@ def main(plan: Plan) -> Arm:
 def controls(plan: Plan, used: int) -> tuple[Arm, ...]:
     others = tuple(Arm(name, index, used, _cost(plan)) for name, index in OTHERS.items())
     toy = Arm("toy", 10, TOYS, TOY_STEPS * 200.0)
-    return (*others, toy, Arm("sobol", 20, BASE, _cost(plan) * 2 * len(_params(plan).inputs)))
+    sobol = Arm("sobol", 20, BASE, _cost(plan) * 2 * len(_params(plan).inputs))
+    return (*others, toy, sobol, *_rows_arm(plan, used), *_order_arms(plan))
+
+
+def _rows_arm(plan: Plan, used: int) -> tuple[Arm, ...]:
+    """As many draws as the main arm took, but each row the same number of times."""
+    count = _rows(plan)
+    return (Arm("rows", ROWS, count * max(1, used // count), _cost(plan)),) if count else ()
+
+
+def _order_arms(plan: Plan) -> tuple[Arm, ...]:
+    return tuple(
+        replace(order_arm(values), name=f"order_{name}", index=ORDER_ARM + place)
+        for place, (name, values) in enumerate(_data(plan).items())
+    )
+
+
+def _data(plan: Plan) -> dict[str, Floats]:
+    """The inputs that are drawn from data."""
+    inputs = _params(plan).inputs
+    return {
+        one.name: np.asarray(one.distribution.values) for one in inputs if isinstance(one.distribution, Data)
+    }
+
+
+def _rows(plan: Plan) -> int:
+    """How many rows the data can fill; 0 if there are none."""
+    return min((len(values) for values in _data(plan).values()), default=0)
 
 
 def _params(plan: Plan) -> ModelSimulation:
@@ -68,6 +103,8 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
         return _toys(plan, arm, first, count)
     if arm.name == "sobol":
         return evaluations(plan.seed, arm.index, first, count, width, lambda rows: _run(plan, params, rows))
+    if arm.name.startswith("order_"):
+        return draw_orders(_data(plan)[arm.name.removeprefix("order_")], plan.seed, arm, first, count)
     if arm.name == "wider":
         given = tuple(
             replace(one, distribution=widened(one.distribution, params.widening)) for one in params.inputs
@@ -76,11 +113,24 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
     heavy = arm.name == "heavy_tails"
     if not isinstance(params.model, ByExpression):
         # Other languages take a whole block at once: to start their interpreter costs more than memory does.
-        return _run(plan, params, uniforms(plan.seed, arm.index, first, count, width), heavy)[:, None]
+        rows = uniforms(plan.seed, arm.index, first, count, width)
+        if arm.name == "rows":
+            _fix(plan, rows, first)
+        return _run(plan, params, rows, heavy)[:, None]
     found, space = np.empty((count, 1)), np.empty((width, min(count, STREAMED // width + 1)))
     for start, rows in streamed(plan.seed, arm.index, first, count, width):
+        if arm.name == "rows":
+            _fix(plan, rows, start)
         found[start - first : start - first + len(rows), 0] = _run(plan, params, rows, heavy, space)
     return found
+
+
+def _fix(plan: Plan, rows: Floats, start: int) -> None:
+    """Let each replicate take the values of its row: the middle of a value's share is where it is drawn."""
+    row = np.arange(start, start + len(rows)) % _rows(plan)
+    for place, one in enumerate(_params(plan).inputs):
+        if isinstance(one.distribution, Data):
+            rows[:, place] = (row + 0.5) / len(one.distribution.values)
 
 
 def _run(
@@ -123,14 +173,15 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
     outputs = drawn["main"][:, 0]
     held, failed = _span(plan).holds(outputs), ~np.isfinite(outputs)
     walked = walk(held, failed, _share(plan), plan.alpha)
+    decision = _decision(plan, drawn, walked)
     count, good = len(outputs), int((held & ~failed).sum())
     known = outputs[:MOST_DESCRIBED][~failed[:MOST_DESCRIBED]]
     return Findings(
         model=f"a stated model of {len(_params(plan).inputs)} inputs, distributed as declared: is its output "
         f"in the region in at least {_share(plan):g} of all draws?",
-        decision=walked,
+        decision=decision,
         failure_mode=failure(
-            walked, "null_effect", "violated_assumption" if failed.any() else "nonidentifiable"
+            decision, "null_effect", "violated_assumption" if failed.any() else "nonidentifiable"
         ),
         result=Result(
             good / count,
@@ -139,20 +190,42 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
             float(known.std()) if len(known) else 0.0,
             walked.steps,
         ),
-        diagnosis=_diagnosis(plan, drawn, walked),
+        diagnosis=_diagnosis(plan, drawn, walked, decision),
         replicates=count,
         failed_replicates=int(failed.sum()),
         stopped_early=count < plan.replicates,
     )
 
 
-def _diagnosis(plan: Plan, drawn: Drawn, walked: Walk) -> Diagnosis:
+def _decision(plan: Plan, drawn: Drawn, walked: Walk) -> Decision:
+    """INVARIANT: drawing data again and again makes them no more than they are, so the rows have to agree."""
+    count = _rows(plan)
+    if not count or walked.outcome == "unresolved":
+        return Decision(walked.outcome, walked.error_level)
+    outputs = drawn["rows"][:, 0].reshape(-1, count)
+    held, failed, share = _span(plan).holds(outputs), ~np.isfinite(outputs), _share(plan)
+    low, high = (held & ~failed).mean(axis=0), (held | failed).mean(axis=0)
+    level = uppers(-low[None, :], 0.0).below(np.asarray([-share]), False)[0]
+    against = uppers(high[None, :], 1.0).below(np.asarray([share]), True)[0]
+    if walked.outcome == "support":
+        return decided(max(walked.error_level, float(level)), 1.0, plan.alpha)
+    return decided(1.0, max(walked.error_level, float(against)), plan.alpha)
+
+
+def _order_chance(plan: Plan, drawn: Drawn) -> float | None:
+    """The smallest for any of the data; to look at several of them costs as many times as much."""
+    found = [order_chance(values, drawn[f"order_{name}"]) for name, values in _data(plan).items()]
+    known = [chance for chance in found if chance is not None]
+    return min(1.0, len(known) * min(known)) if known else None
+
+
+def _diagnosis(plan: Plan, drawn: Drawn, walked: Walk, decision: Decision) -> Diagnosis:
     span, rate, outputs = _span(plan), _share(plan), drawn["main"][:, 0]
     rates = {name: float(span.holds(drawn[name][:, 0]).mean()) for name in OTHERS}
     flips = tuple(
         name
         for name, seen in rates.items()
-        if (walked.outcome == "support" and seen < rate) or (walked.outcome == "refute" and seen >= rate)
+        if (decision.outcome == "support" and seen < rate) or (decision.outcome == "refute" and seen >= rate)
     )
     false = max(int(drawn["toy"][:, side].sum()) for side in (0, 1))
     held = span.holds(outputs).astype(np.float64)
@@ -163,9 +236,11 @@ def _diagnosis(plan: Plan, drawn: Drawn, walked: Walk) -> Diagnosis:
     indices = totals(drawn["sobol"]) if len(names) > 1 else None
     return Diagnosis(
         toy_error=excess(false, len(drawn["toy"]), TOY_LEVEL),
-        variance=float(known.var()) if len(known) else None,
+        variance=(float(known.var()) or None) if len(known) else None,
         unit_agrees=agrees(_params(plan), plan.unit),
         effective_samples=size,
+        order_chance=_order_chance(plan, drawn),
+        slack=slack(span, known),
         complete=bool(len(known)) and bool(np.any(known != 0)),
         flips=flips,
         told={
@@ -192,6 +267,7 @@ def _flip_distance(span: Span, known: Floats, rate: float) -> float | None:
 
 TEMPLATE = Template(
     name="model_simulation",
+    version=2,
     result=Result,
     conclude=conclude,
     main=main,

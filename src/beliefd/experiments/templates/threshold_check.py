@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-from beliefd.experiments.means import sample
+from beliefd.experiments.means import mean_of
 from beliefd.experiments.plan import Drawn, Findings, Plan, Template
 from beliefd.experiments.regions import beyond
-from beliefd.experiments.templates.averages import concluded, controls, draw, observed
+from beliefd.experiments.templates.averages import bounds_of, concluded, controls, draw, independent, observed
 from beliefd.kernel.experiments.params import ThresholdCheck
 
 
@@ -22,11 +22,14 @@ class Result(Struct, frozen=True):
 def conclude(plan: Plan, drawn: Drawn) -> Findings:
     params = plan.of(ThresholdCheck)
     above = params.direction == "above"
-    found = sample(observed(plan))
-    margin = found.mean - params.threshold if above else params.threshold - found.mean
-    result = Result(margin > 0, found.mean, margin, *found.interval(1 - plan.alpha))
-    model = f"{found.n} independent values, normal noise: is their mean {params.direction} the threshold?"
+    found = mean_of(observed(plan), bounds_of(plan))
+    mean = found.sample.mean
+    margin = mean - params.threshold if above else params.threshold - mean
+    result = Result(margin > 0, mean, margin, *found.interval(1 - plan.alpha))
+    model = f"{independent(plan)}: is their mean {params.direction} the threshold?"
     return concluded(plan, drawn, beyond(params.threshold, above), model, result)
 
 
-TEMPLATE = Template(name="threshold_check", result=Result, conclude=conclude, draw=draw, controls=controls)
+TEMPLATE = Template(
+    name="threshold_check", version=2, result=Result, conclude=conclude, draw=draw, controls=controls
+)

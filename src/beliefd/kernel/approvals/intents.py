@@ -70,13 +70,13 @@ def _downgraded(
         text = "an edit of an intent names a weaker `to_status` than the one that was asked for"
         return refused(Code.INVALID_REQUEST, text, "$.to_status")
     change: Change = replace(intent.change, to_status=command.to_status)
-    if (problem := cannot_change(session, change, facts.policy.firewall.alpha)) is not None:
+    if (problem := cannot_change(session, change, facts.policy.firewall)) is not None:
         return problem
     lower = new_intent(session, change, facts, intent.intent_id)
     item: Approval | None = None
     propositions: tuple[Proposition, ...] = ()
     if needs_person(session, change, facts.policy.firewall):
-        changed, item = opened(lower, facts, proposers_of_edit(approval, facts))
+        changed, item = opened(session, lower, facts, proposers_of_edit(approval, facts))
     else:
         changed, propositions = carried_out(session, lower, facts)
     successor = None if item is None else item.approval_id

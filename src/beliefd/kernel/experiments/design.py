@@ -1,7 +1,7 @@
 """From a claim and hints to the plan of an experiment: what hints say becomes counts and widths, never words.
 
-INVARIANT: more hints can only make a test harder (more axes, wider priors, more perturbations), so whoever
-speculates cannot talk a claim through.
+INVARIANT: hints can only make a test harder (perturbations on top of the same test, more axes, wider priors),
+so whoever speculates cannot talk a claim through.
 """
 
 import math
@@ -24,9 +24,8 @@ MOST_WIDENING: Final = 10.0
 LEAST_PERTURBATIONS: Final = 100
 MOST_PERTURBATIONS: Final = 1_000
 PERTURBATIONS_PER_IDEA: Final = 25
-LEVEL: Final = 0.95
 Z: Final = 1.959963984540054
-"""So many standard errors on either side make an interval of that level, where they are known."""
+"""So many standard errors on either side make an interval of 95 %, where they are known."""
 LARGEST: Final = 1e150
 
 
@@ -44,7 +43,7 @@ class Choice(Value, frozen=True):
 
 
 def choose(claim: TestableClaim, hints: ExperimentHints | None) -> Choice:
-    """With hints the claim has to stand up to perturbation, without any it is compared with what was seen."""
+    """The claim is compared with what was seen. With hints, it has to stand up to perturbation on top."""
     _check(claim, hints)
     if hints is None or hints.empty:
         return Choice()
@@ -71,7 +70,6 @@ def design(
         params=params,
         criterion=criterion,
         alpha=claim.alpha,
-        seed=claim.seed,
         budget=claim.budget,
         unit=claim.unit,
         hints_digest="" if hints is None or hints.empty else hints.digest(),
@@ -102,20 +100,14 @@ def _numeric_consistency(claim: TestableClaim, _: Choice) -> tuple[dict[str, Any
 
 
 def _sensitivity_suite(claim: TestableClaim, choice: Choice) -> tuple[dict[str, Any], Criterion | None]:
-    mean, half = _observed(claim)
     params = {
-        "base": {
-            "estimate": mean,
-            "ci_low": mean - half,
-            "ci_high": mean + half,
-            "confidence_level": LEVEL,
-        },
+        "observed_values": list(claim.observed_values),
         "prior_widening_factor": choice.prior_widening_factor,
         "n_perturbations": min(choice.n_perturbations, claim.budget.replicates),
         # Ways to be off that have nothing to do with each other: together they are off by their root.
         "axes": [1 / math.sqrt(max(choice.axes, 1))] * choice.axes,
     }
-    return params, Near(value=claim.claimed_value, tolerance=claim.tolerance)
+    return params, Near(value=claim.claimed_value, tolerance=min(claim.tolerance, LARGEST))
 
 
 def _bootstrap_ci(claim: TestableClaim, _: Choice) -> tuple[dict[str, Any], Criterion | None]:

@@ -3,6 +3,7 @@
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.experiments.plan import Frozen, RunReport
 from beliefd.kernel.experiments.state import Evidence, Experiment, Run
+from beliefd.kernel.intents.state import Proposition
 
 
 class ExperimentDesigned(EventBase, frozen=True, tag="experiment_designed"):
@@ -17,19 +18,25 @@ class RunStarted(EventBase, frozen=True, tag="run_started"):
 
 
 class RunRecorded(EventBase, frozen=True, tag="run_recorded"):
-    """A run ended. `evidence` is minted here and nowhere else; a run that did not complete mints none."""
+    """A run ended. `evidence` is minted here and nowhere else; a run that did not complete mints none.
+
+    `propositions` are those whose status fell by it.
+    """
 
     run: Run
     report: RunReport
     evidence: Evidence | None = None
+    propositions: tuple[Proposition, ...] = ()
 
 
 class EvidenceLinked(EventBase, frozen=True, tag="evidence_linked"):
-    """Minted evidence began to count. What its experiment had said would fall by it is `eliminated`, or
-    `ignored` if it was gone already."""
+    """Evidence got a role. What its experiment had said would fall by it is `eliminated`, or `ignored` if it
+    was gone already; `withheld` says why nothing fell. `propositions` are those whose status fell."""
 
     evidence: Evidence
     ignored: tuple[str, ...] = ()
+    withheld: str = ""
+    propositions: tuple[Proposition, ...] = ()
 
 
 ExperimentEvent = ExperimentDesigned | RunStarted | RunRecorded | EvidenceLinked

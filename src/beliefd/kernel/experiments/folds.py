@@ -5,16 +5,22 @@ from typing import Final
 from msgspec.structs import replace
 
 from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.experiments.state import tries_key
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Folds
 
 
 def experiment_designed(session: Session, event: ExperimentDesigned) -> Session:
     held, one = session.experiments, event.experiment
+    tries = held.tries
+    for body in one.bodies:
+        key = tries_key(body, one.designed_by)
+        tries = tries.insert(key, tries.get(key, 0) + 1)
     held = replace(
         held,
         by_id=held.by_id.insert(one.experiment_id, one),
         attempts=held.attempts.insert(one.claim_id, one.attempt),
+        tries=tries,
     )
     return replace(session, experiments=held)
 
@@ -35,19 +41,24 @@ def run_recorded(session: Session, event: RunRecorded) -> Session:
     held, minted = session.experiments, event.evidence
     held = replace(held, runs=held.runs.insert(event.run.run_id, event.run))
     if minted is not None:
-        held = replace(held, evidence=held.evidence.insert(minted.evidence_id, minted))
-    return replace(session, experiments=held)
+        earlier: tuple[str, ...] = held.by_claim.get(minted.claim_id, ())
+        held = replace(
+            held,
+            evidence=held.evidence.insert(minted.evidence_id, minted),
+            by_claim=held.by_claim.insert(minted.claim_id, (*earlier, minted.evidence_id)),
+        )
+    return replace(session, experiments=held, intents=session.intents.changed_by((), event.propositions))
 
 
 def evidence_linked(session: Session, event: EvidenceLinked) -> Session:
     held, one = session.experiments, event.evidence
-    earlier: tuple[str, ...] = held.linked.get(one.claim_id, ())
-    held = replace(
-        held,
-        evidence=held.evidence.insert(one.evidence_id, one),
-        linked=held.linked.insert(one.claim_id, (*earlier, one.evidence_id)),
+    held = replace(held, evidence=held.evidence.insert(one.evidence_id, one))
+    return replace(
+        session,
+        experiments=held,
+        beliefs=session.beliefs.without(event.eliminated),
+        intents=session.intents.changed_by((), event.propositions),
     )
-    return replace(session, experiments=held, beliefs=session.beliefs.without(event.eliminated))
 
 
 FOLDS: Final[Folds] = {

@@ -3,6 +3,7 @@
 Nothing here is free text: ids, choices, numbers, names of eight letters, and the hashes of model code.
 """
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -42,6 +43,8 @@ Factor = Annotated[float, msgspec.Meta(ge=1.1, le=10)]
 Reference = Annotated[str, msgspec.Meta(pattern=patterns.REFERENCE)]
 """The id of an evidence item or of a source: no spaces, so no sentence fits in."""
 InputName = Annotated[str, msgspec.Meta(pattern=patterns.INPUT_NAME)]
+Bounds = tuple[Number, Number]
+"""The least and the largest value that an observation can have, as the planner knows them."""
 Region = Within | Ordered | Near
 
 
@@ -50,11 +53,15 @@ class BootstrapCi(Value, frozen=True):
     n_bootstrap: Draws = 2_000
     confidence_level: Level = 0.95
     null_value: Number = 0.0
+    bounds: Bounds | None = None
     unit: UnitName | None = None
 
 
 class BayesianUpdate(Value, frozen=True):
-    """A normal mean with known spread. `region` is what is claimed of it, if the criterion does not say."""
+    """A normal mean with known spread. `region` is what is claimed of it, if the criterion does not say.
+
+    Prior and spread are declared, so neither can show anything that the observations do not show themselves.
+    """
 
     observations: Numbers
     prior_mean: Number = 0.0
@@ -62,6 +69,7 @@ class BayesianUpdate(Value, frozen=True):
     likelihood_std: Positive = 1.0
     n_samples: Draws = 2_000
     region: Region | None = None
+    bounds: Bounds | None = None
     unit: UnitName | None = None
 
 
@@ -69,6 +77,7 @@ class ThresholdCheck(Value, frozen=True):
     values: Numbers
     threshold: Number
     direction: Literal["above", "below"]
+    bounds: Bounds | None = None
     unit: UnitName | None = None
 
 
@@ -76,34 +85,24 @@ class NumericConsistency(Value, frozen=True):
     claimed_value: Number
     observed_values: Numbers
     tolerance: NotNegative = 0.1
+    bounds: Bounds | None = None
     unit: UnitName | None = None
 
 
-class BaseResult(Value, frozen=True):
-    """A result that is put to the test; its interval says how much noise there is."""
-
-    estimate: Number
-    ci_low: Number
-    ci_high: Number
-    confidence_level: Level = 0.95
-
-    def __post_init__(self) -> None:
-        if not self.ci_low <= self.estimate <= self.ci_high:
-            raise ValueError("`estimate` lies outside of its own interval")
-        if self.ci_low == self.ci_high:
-            raise ValueError("an interval without width says nothing about noise")
-
-
 class SensitivitySuite(Value, frozen=True):
-    """Each axis is a way to be off, by so many standard errors; the claim must hold in every corner."""
+    """Each axis is a way to be off, by so many standard errors; the claim must hold in every corner.
 
-    base: BaseResult
+    It takes the observations and no summary of them: what a summary leaves out could not be checked.
+    """
+
+    observed_values: Numbers
     null_value: Number = 0.0
     prior_widening_factor: Factor = 2.0
     n_perturbations: Annotated[int, msgspec.Meta(ge=10, le=1_000)] = 100
     axes: Annotated[
         tuple[Annotated[float, msgspec.Meta(ge=0, le=10)], ...], msgspec.Meta(max_length=MAX_AXES)
     ] = ()
+    bounds: Bounds | None = None
     unit: UnitName | None = None
 
 
@@ -141,6 +140,7 @@ class EffectDirection(Value, frozen=True):
     observations: Pair
     expected: Literal["positive", "negative", "zero"]
     negligible: NotNegative = 0.0
+    bounds: Bounds | None = None
     unit: UnitName | None = None
 
 
@@ -225,6 +225,19 @@ Params = (
     | EffectDirection
     | ModelSimulation
 )
+OfObservations = (
+    BootstrapCi | BayesianUpdate | ThresholdCheck | NumericConsistency | SensitivitySuite | EffectDirection
+)
+"""Parameters that contain observations of a mean."""
+OBSERVATIONS: Final[dict[type[OfObservations], str]] = {
+    BootstrapCi: "data",
+    BayesianUpdate: "observations",
+    ThresholdCheck: "values",
+    NumericConsistency: "observed_values",
+    SensitivitySuite: "observed_values",
+    EffectDirection: "observations",
+}
+"""Under which name."""
 PARAMS: Final[dict[TemplateName, type[Params]]] = {
     "bootstrap_ci": BootstrapCi,
     "bayesian_update": BayesianUpdate,
@@ -265,6 +278,8 @@ def checked_params(template: TemplateName, params: Object) -> Params:
     except msgspec.ValidationError as error:
         message, path = located(error, params, PARAMS[template])
         raise invalid(message, f"$.params{path[1:]}") from None
+    if isinstance(checked, OfObservations):
+        _check_bounds(checked)
     if isinstance(checked, ModelSimulation) and isinstance(checked.model, ByExpression):
         names = {given.name for given in checked.inputs}
         parse(checked.model.expression, names, "$.params.model.expression")
@@ -302,6 +317,26 @@ def _check_region(region: Region | None, criterion: Criterion | None) -> None:
         raise invalid("the region is claimed twice: here, and as the criterion", "$.params.region")
 
 
+def _check_bounds(params: OfObservations) -> None:
+    """A value outside of its declared range is refused: one of the two is wrong."""
+    if params.bounds is None:
+        return
+    low, high = params.bounds
+    if not low < high:
+        raise invalid("the first of `bounds` must be less than the second", "$.params.bounds")
+    name = OBSERVATIONS[type(params)]
+    for place, value in enumerate(observed(params)):
+        if not low <= value <= high:
+            told = f"`{value:g}` is outside of `bounds`, from {low:g} to {high:g}"
+            raise invalid(told, f"$.params.{name}[{place}]")
+
+
+def observed(params: OfObservations) -> tuple[float, ...]:
+    """The observations, whatever the template calls them."""
+    found: tuple[float, ...] = getattr(params, OBSERVATIONS[type(params)])
+    return found
+
+
 def _draws(params: Params) -> int:
     if isinstance(params, BootstrapCi):
         return params.n_bootstrap
@@ -317,12 +352,12 @@ def _unique(field: str, names: list[str]) -> None:
         raise ValueError(f"`{repeated}` is named twice in `{field}`")
 
 
-def parse_spec(document: object) -> ExperimentSpec:
+def parse_spec(document: object, check: Callable[[ExperimentSpec], Params] = checked_spec) -> ExperimentSpec:
     """A plan as somebody sent it: first no residue of speculation, at any depth, then the closed types."""
     refuse_speculation(document, Code.SPECULATIVE_RESIDUE)
     try:
         spec = msgspec.convert(document, ExperimentSpec)
-        checked_spec(spec)
+        check(spec)
     except msgspec.ValidationError as error:
         message, path = located(error, document, ExperimentSpec)
         raise Stopped(Code.INVALID_REQUEST, message, {"path": path}) from None
@@ -339,5 +374,6 @@ __all__ = [
     "checked_params",
     "checked_spec",
     "claimed_region",
+    "observed",
     "parse_spec",
 ]

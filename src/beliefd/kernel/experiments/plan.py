@@ -28,6 +28,7 @@ CheckName = Literal[
     "budget",
     "completeness",
     "sensitivity",
+    "falsifiable",
 ]
 RunOutcome = Literal["support", "refute", "unresolved"]
 FailureMode = Literal["null_effect", "sign_flip", "violated_assumption", "nonidentifiable"]

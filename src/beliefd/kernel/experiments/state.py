@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from beliefd.kernel.experiments.plan import FailureMode, RunOutcome
+from beliefd.kernel.observations.labels import ATTESTED, WITNESSED, Label
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.speculation.lanes import GROUNDED, Lane
 from beliefd.kernel.values import Value
@@ -15,7 +16,13 @@ RunStatus = Literal["running", "completed", "failed", "cancelled"]
 
 
 class Experiment(Value, frozen=True):
-    """A plan that was frozen. The plan itself stands in the event that `event_id` names."""
+    """A plan that was frozen. The plan itself stands in the event that `event_id` names.
+
+    `revision` is that of the proposition whose prediction it tests; 0 if it tests none, and then what comes
+    of it counts for nothing. `label` joins those of its `observations`, `bodies` are what these were taken
+    from. `worded_first` is whether the wording stood before the data did. `tries` is how many tests its
+    designer has made on that data, this one included: the more, the smaller `alpha`.
+    """
 
     experiment_id: str
     event_id: str
@@ -34,6 +41,13 @@ class Experiment(Value, frozen=True):
     eliminates_if_supported: tuple[str, ...] = ()
     eliminates_if_refuted: tuple[str, ...] = ()
     run_id: str | None = None
+    revision: int = 0
+    label: Label = ATTESTED
+    observations: tuple[str, ...] = ()
+    bodies: tuple[str, ...] = ()
+    typed_by: tuple[str, ...] = ()
+    worded_first: bool = False
+    tries: int = 1
     lane: Lane = GROUNDED
 
 
@@ -58,8 +72,9 @@ class Evidence(Value, frozen=True):
     """What a run says about its claim. `success` is that of the run; `outcome` is what it came to.
 
     With `bookkeeping` it is as good as the labels that its caller gave, and moves nothing.
-    It counts for nothing until it is linked with a `role`. `revision` is that of the proposition's wording
-    when it was linked: a new wording needs new evidence. `lane` is the join of its inputs' labels.
+    It counts for its claim as soon as it is there: `role` says what for, once somebody has linked it.
+    `revision` is that of the wording that was tested: a new wording needs new evidence. `label`, `bodies`,
+    `typed_by`, `worded_first` and `tries` are those of its experiment. `lane` joins those of its inputs.
     """
 
     evidence_id: str
@@ -86,7 +101,16 @@ class Evidence(Value, frozen=True):
     linked_at: str | None = None
     revision: int = 0
     bookkeeping: bool = False
+    label: Label = ATTESTED
+    bodies: tuple[str, ...] = ()
+    typed_by: tuple[str, ...] = ()
+    worded_first: bool = False
+    tries: int = 1
     lane: Lane = GROUNDED
+
+    @property
+    def witnessed(self) -> bool:
+        return self.label == WITNESSED
 
     @property
     def solid(self) -> bool:
@@ -97,11 +121,18 @@ class Evidence(Value, frozen=True):
 class Experiments(Part, frozen=True):
     """The experiments of a session.
 
-    `attempts` counts how often a claim was put to the test; `linked` is the evidence that counts for it.
+    `attempts` counts how often a claim was put to the test, `tries` how often a principal tested anything on
+    a body of data (`<body> <principal>`). `by_claim` is all the evidence there is for a claim.
     """
 
     by_id: Growing[Experiment] = msgspec.field(default=EMPTY, name="experiments")
     attempts: Growing[int] = EMPTY
     runs: Growing[Run] = EMPTY
     evidence: Growing[Evidence] = EMPTY
-    linked: Growing[tuple[str, ...]] = EMPTY
+    tries: Growing[int] = EMPTY
+    by_claim: Growing[tuple[str, ...]] = EMPTY
+
+
+def tries_key(body: str, principal: str) -> str:
+    """INVARIANT: no two pairs share a key: a body is a digest, or `typed` and a principal."""
+    return f"{body} {principal}"

@@ -1,11 +1,18 @@
 """A claim as it is given to whoever designs an experiment for it: numbers and ids, no prose."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Final
 
 import msgspec
 
-from beliefd.kernel.experiments.plan import DEFAULT_ALPHA, Budget, Finite, Seed, UnitName
+from beliefd.kernel.errors import invalid
+from beliefd.kernel.experiments.plan import DEFAULT_ALPHA, Budget, Finite, Near, UnitName
+from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.values import Id, Value
+
+Tolerance = Annotated[float, msgspec.Meta(gt=0, le=1.7976931348623157e308)]
+Observed = Annotated[tuple[Finite, ...], msgspec.Meta(max_length=5_000)]
+DEFAULT_TOLERANCE: Final = 0.1
 
 
 class TestableClaim(Value, frozen=True):
@@ -16,10 +23,58 @@ class TestableClaim(Value, frozen=True):
     claim_id: Id
     claimed_value: Finite
     observed_values: Annotated[tuple[Finite, ...], msgspec.Meta(min_length=1, max_length=5_000)]
-    tolerance: Annotated[float, msgspec.Meta(gt=0, le=1.7976931348623157e308)] = 0.1
+    tolerance: Tolerance = DEFAULT_TOLERANCE
     unit: UnitName = "1"
+    bounds: tuple[Finite, Finite] | None = None
     alpha: Annotated[float, msgspec.Meta(gt=0, le=0.5)] = DEFAULT_ALPHA
-    seed: Seed = 0
     budget: Budget = Budget()
     eliminates_if_supported: tuple[Id, ...] = ()
     eliminates_if_refuted: tuple[Id, ...] = ()
+
+
+class ClaimToTest(Value, frozen=True):
+    """A claim as somebody asks to have it tested: on observations by their ids, or on numbers that he types.
+
+    What its proposition predicts need not be said again.
+    """
+
+    claim_id: Id
+    observed: Annotated[tuple[Id, ...], msgspec.Meta(max_length=100)] = ()
+    observed_values: Observed = ()
+    claimed_value: Finite | None = None
+    tolerance: Tolerance | None = None
+    unit: UnitName | None = None
+    alpha: Annotated[float, msgspec.Meta(gt=0, le=0.5)] = DEFAULT_ALPHA
+    budget: Budget = Budget()
+    eliminates_if_supported: tuple[Id, ...] = ()
+    eliminates_if_refuted: tuple[Id, ...] = ()
+
+    def __post_init__(self) -> None:
+        if bool(self.observed) == bool(self.observed_values):
+            raise ValueError("give either `observed`, ids of observations, or `observed_values`")
+
+
+def testable(asked: ClaimToTest, prediction: Prediction | None, values: Sequence[float]) -> TestableClaim:
+    """The whole claim: what was asked for, and for the rest what was predicted."""
+    near = None
+    if prediction is not None:
+        if not isinstance(prediction.criterion, Near):
+            told = "its proposition predicts another kind of region; give a whole `spec`"
+            raise invalid(told, "$.claim.claim_id")
+        near = prediction.criterion
+    value = asked.claimed_value if near is None or asked.claimed_value is not None else near.value
+    if value is None:
+        raise invalid("no proposition predicts a value; say which is claimed", "$.claim.claimed_value")
+    tolerance = asked.tolerance or (DEFAULT_TOLERANCE if near is None else near.tolerance)
+    return TestableClaim(
+        claim_id=asked.claim_id,
+        claimed_value=value,
+        observed_values=tuple(values),
+        tolerance=tolerance,
+        unit=asked.unit or ("1" if prediction is None else prediction.unit),
+        bounds=None if prediction is None else prediction.bounds,
+        alpha=asked.alpha,
+        budget=asked.budget,
+        eliminates_if_supported=asked.eliminates_if_supported,
+        eliminates_if_refuted=asked.eliminates_if_refuted,
+    )

@@ -25,14 +25,16 @@ MEMBERS: Final[dict[str, frozenset[str]]] = {
     "record_trace": frozenset({"values"}),
 }
 """What an intent of each type says, beside its claim and its reason. All of it is needed."""
+WORDINGS: Final = ("create_proposition", "revise_proposition", "fork_proposition")
+"""Those that put something into words, and may say what will be measured if it is so."""
 OPTIONAL: Final = ("statement", "to_status", "evidence_ids", "new_claim_id", "values")
 AUTOMATIC: Final = ("record_metric", "record_trace")
 ON_EVIDENCE: Final = ("supported", "proven", "refuted")
 
 
-def cannot_change(session: Session, change: Change, alpha: float) -> Refused | None:
+def cannot_change(session: Session, change: Change, policy: FirewallPolicy) -> Refused | None:
     """Why a change cannot be made now, if it cannot."""
-    return _badly_put(change) or _out_of_place(session, change) or _unwarranted(session, change, alpha)
+    return _badly_put(change) or _out_of_place(session, change) or _unwarranted(session, change, policy)
 
 
 def wanted_status(change: Change) -> EpistemicStatus | None:
@@ -49,6 +51,8 @@ def _badly_put(change: Change) -> Refused | None:
         free = name == "evidence_ids" and change.to_status not in (None, *ON_EVIDENCE)
         if not given and name in needed and not free:
             return refused(Code.INVALID_REQUEST, f"`{change.type}` needs `{name}`", f"$.{name}")
+    if change.prediction is not None and change.type not in WORDINGS:
+        return refused(Code.INVALID_REQUEST, f"`{change.type}` has no `prediction`", "$.prediction")
     if change.to_status == "speculative":
         text = "nothing becomes speculative: a claim is born so, and stays so until it is tested"
         return refused(Code.SPECULATIVE_ASSERTION, text, "$.to_status")
@@ -76,8 +80,8 @@ def _out_of_place(session: Session, change: Change) -> Refused | None:
     return None
 
 
-def _unwarranted(session: Session, change: Change, alpha: float) -> Refused | None:
-    """INVARIANT: a status rests on minted, linked evidence, and on all of it."""
+def _unwarranted(session: Session, change: Change, policy: FirewallPolicy) -> Refused | None:
+    """INVARIANT: a status rests on minted evidence, and on all of it."""
     wanted = wanted_status(change)
     if wanted is None:
         return None
@@ -95,9 +99,9 @@ def _unwarranted(session: Session, change: Change, alpha: float) -> Refused | No
             text = f"`{name[:64]}` rests on speculation, and no assertion may"
             return refused(Code.SPECULATIVE_ASSERTION, text, path)
         if name not in known:
-            text = f"`{name[:64]}` is not linked to this claim as it is worded now"
+            text = f"`{name[:64]}` is no evidence of this claim as it is worded now"
             return refused(Code.NOT_WARRANTED, text, path)
-    found = warrant_of(pieces, alpha)
+    found = warrant_of(pieces, policy)
     if not warrants(found, wanted):
         text = f"the evidence warrants `{found.status}`, not `{wanted}`: {found.why}"
         return refused(Code.NOT_WARRANTED, text, "$.to_status", warranted=found.status)
@@ -110,6 +114,11 @@ def needs_person(session: Session, change: Change, policy: FirewallPolicy) -> bo
     wanted = wanted_status(change)
     # INVARIANT: no policy lets anything be proven without a person.
     if wanted == "proven":
+        return True
+    # INVARIANT: data that only their proposer vouches for move nothing unless a person has seen whose
+    # numbers they are.
+    vouched = wanted in ON_EVIDENCE and policy.attested.supports != "as_witnessed"
+    if vouched and warrant_of(counted(session, change.claim_id), policy).attested:
         return True
     if change.type == "update_epistemic_status" and wanted is not None and wanted != "refuted":
         now: Proposition = session.intents.propositions[change.claim_id]
@@ -139,15 +148,18 @@ def changed(session: Session, intent: Intent, facts: Facts) -> tuple[Proposition
             replace(
                 touched,
                 statement=change.statement,
+                prediction=change.prediction,
+                worded_at=facts.now,
                 status="unresolved",
                 evidence_ids=(),
+                fell="",
                 revision=now.revision + 1,
                 quarantined=False,
             ),
         )
     status = wanted_status(change)
     assert status is not None  # noqa: S101 - it would have been refused
-    return (replace(touched, status=status, evidence_ids=change.evidence_ids),)
+    return (replace(touched, status=status, evidence_ids=change.evidence_ids, fell=""),)
 
 
 def _new(claim_id: str, intent: Intent, facts: Facts) -> Proposition:
@@ -155,6 +167,8 @@ def _new(claim_id: str, intent: Intent, facts: Facts) -> Proposition:
     return Proposition(
         claim_id=claim_id,
         statement=intent.change.statement,
+        prediction=intent.change.prediction,
+        worded_at=facts.now,
         status="unresolved",
         created_at=facts.now,
         created_by=intent.proposer.id,

@@ -10,15 +10,16 @@ from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused, refused_by
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.intents.changes import cannot_change, changed, needs_person
+from beliefd.kernel.intents.changes import ON_EVIDENCE, cannot_change, changed, needs_person, wanted_status
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.state import INTENT_LANES, Change, Intent, IntentState, IntentStep, Proposition
+from beliefd.kernel.intents.warrant import counted, warrant_of
 from beliefd.kernel.scan.guards import stopped_by
 from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.speculation.events import ClaimSpeculated
 from beliefd.kernel.speculation.lanes import SPECULATIVE, join
-from beliefd.kernel.speculation.state import SpeculativeClaim
+from beliefd.kernel.speculation.state import CLAIM_PREFIX, SpeculativeClaim
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Rules
 from beliefd.kernel.values import Tier, later
@@ -38,7 +39,7 @@ def stage_intent(
     if (marked := find_marker(msgspec.to_builtins(change))) is not None:
         code = Code.SPECULATIVE_ASSERTION if change.to_status is not None else Code.SPECULATIVE_PROPOSAL
         return refused_by(stopped_by(marked, code))
-    if (problem := cannot_change(session, change, facts.policy.firewall.alpha)) is not None:
+    if (problem := cannot_change(session, change, facts.policy.firewall)) is not None:
         return problem
     superseded = None
     if command.supersedes is not None:
@@ -80,14 +81,19 @@ def _admitted(session: Session, intent: Intent, facts: Facts) -> IntentStaged:
     if not needs_person(session, intent.change, facts.policy.firewall):
         done, propositions = carried_out(session, intent, facts)
         return IntentStaged(intent=done, propositions=propositions)
-    waiting, approval = opened(intent, facts, (facts.principal.id,))
+    waiting, approval = opened(session, intent, facts, (facts.principal.id,))
     return IntentStaged(intent=waiting, approval=approval)
 
 
-def opened(intent: Intent, facts: Facts, proposers: tuple[str, ...]) -> tuple[Intent, Approval]:
+def opened(
+    session: Session, intent: Intent, facts: Facts, proposers: tuple[str, ...]
+) -> tuple[Intent, Approval]:
     """The intent as it waits, and the item of the inbox that it waits for."""
     change = intent.change
     what = change.type if change.to_status is None else f"{change.type} to {change.to_status}"
+    reason = f"{what} of `{change.claim_id}` takes a person"
+    if wanted_status(change) in ON_EVIDENCE and (doubts := doubts_of(session, change, facts)):
+        reason = f"{reason}; {doubts}"
     approval = Approval(
         approval_id=f"apr-{facts.event_id}",
         event_id=facts.event_id,
@@ -97,7 +103,7 @@ def opened(intent: Intent, facts: Facts, proposers: tuple[str, ...]) -> tuple[In
         proposer=intent.proposer,
         gate="human",
         tier=INTENT_TIER,
-        reason=f"{what} of `{change.claim_id}` takes a person",
+        reason=reason,
         rule=facts.policy.approvals.rule_for(INTENT_TIER),
         opened_at=facts.now,
         expires_at=intent.expires_at,
@@ -106,9 +112,18 @@ def opened(intent: Intent, facts: Facts, proposers: tuple[str, ...]) -> tuple[In
     return waiting, approval
 
 
+def doubts_of(session: Session, change: Change, facts: Facts) -> str:
+    """INVARIANT: whose numbers they are stands on the card whenever nobody else has witnessed them."""
+    pieces = counted(session, change.claim_id)
+    if not warrant_of(pieces, facts.policy.firewall).attested:
+        return ""
+    typists = sorted({name for piece in pieces for name in piece.typed_by})
+    return f"numbers typed by {', '.join(typists)}" if typists else "its data were brought by agents alone"
+
+
 def carried_out(session: Session, intent: Intent, facts: Facts) -> tuple[Intent, tuple[Proposition, ...]]:
     """INVARIANT: what evidence must warrant is asked again at this moment, on all the evidence there is."""
-    problem = cannot_change(session, intent.change, facts.policy.firewall.alpha)
+    problem = cannot_change(session, intent.change, facts.policy.firewall)
     if problem is not None:
         return after(intent, "failed", facts, problem.message), ()
     propositions = changed(session, intent, facts)
@@ -127,7 +142,7 @@ def _speculated(command: StageIntent, facts: Facts) -> ClaimSpeculated | Refused
     if command.supersedes is not None:
         return refused(Code.INVALID_REQUEST, "speculation supersedes nothing", "$.supersedes")
     claim = SpeculativeClaim(
-        intent_id=f"int-{facts.event_id}",
+        intent_id=f"{CLAIM_PREFIX}{facts.event_id}",
         claim_id=change.claim_id,
         statement=change.statement,
         proposed_by=facts.principal.id,

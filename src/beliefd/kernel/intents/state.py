@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec.structs import replace
 
+from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.speculation.lanes import GROUNDED, SPECULATIVE, Lane
 from beliefd.kernel.values import Id, Principal, Text, Value
@@ -49,7 +50,11 @@ INTENT_LANES: Final[dict[str, Lane]] = {
 
 
 class Proposition(Value, frozen=True):
-    """A testable claim with its epistemic status, and the intent and evidence that gave it."""
+    """A testable claim with its epistemic status, and the intent and evidence that gave it.
+
+    `prediction` is what a test of it must find; without one nothing can be tested. It is fixed with the
+    statement, at `worded_at`. `fell` says why the status went down by itself, if it did last.
+    """
 
     claim_id: str
     statement: str
@@ -62,6 +67,9 @@ class Proposition(Value, frozen=True):
     revision: int = 1
     forked_from: str | None = None
     quarantined: bool = False
+    prediction: Prediction | None = None
+    worded_at: str = ""
+    fell: str = ""
     lane: Literal["grounded"] = "grounded"
 
 
@@ -74,6 +82,7 @@ class Change(Value, frozen=True):
     to_status: EpistemicStatus | None = None
     evidence_ids: tuple[Id, ...] = ()
     new_claim_id: Id | None = None
+    prediction: Prediction | None = None
     values: dict[str, Any] = {}
     reason: Annotated[str, msgspec.Meta(max_length=2_000)] = ""
 

@@ -18,12 +18,15 @@ CLAIM_ID_NAMES: Final = ("claim_id", "claim-id", "proposition_id")
 
 PERSISTED: Final = "CRITICAL: Attempted to persist speculative evidence"
 ANONYMOUS: Final = "CRITICAL: Validation evidence missing claim_id"
-_ATTEMPTS: Final = {
+HARD_FAILURES: Final = {
+    Code.MISSING_CLAIM_ID: ANONYMOUS,
+    Code.HYPOTHESIS_IS_NOT_EVIDENCE: "a speculative hypothesis cannot play evidence",
     Code.SPECULATIVE_EVIDENCE: PERSISTED,
     Code.SPECULATIVE_RESIDUE: "speculation was left in an experiment's plan",
     Code.SPECULATIVE_PROPOSAL: "a proposal cannot rest on speculation",
     Code.SPECULATIVE_ASSERTION: "a truth assertion cannot rest on speculation",
 }
+"""The firewall's own errors, and what each says was attempted. An attempt is recorded, wherever it failed."""
 
 
 class Stopped(BeliefdError, ValueError):
@@ -53,7 +56,7 @@ def refuse_speculation(document: object, code: Code = Code.SPECULATIVE_EVIDENCE)
 
 
 def stopped_by(marker: Marker, code: Code) -> Stopped:
-    attempt, found = _ATTEMPTS[code], "cannot be read" if marker.unreadable else "was found"
+    attempt, found = HARD_FAILURES[code], "cannot be read" if marker.unreadable else "was found"
     details = {"path": marker.path, "found": marker.kind}
     return Stopped(code, f"{attempt}: {marker.found} {found} at `{marker.path}`", details)
 

@@ -8,6 +8,12 @@ from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.values import Text, Unit, Value
 
 HYPOTHESIS_PREFIX: Final = "shyp-"
+CLAIM_PREFIX: Final = "sclm-"
+RESERVED: Final = (HYPOTHESIS_PREFIX, CLAIM_PREFIX)
+"""INVARIANT: every id of the speculative lane begins with one of these, and no other id does.
+
+So an id tells its lane by itself, and to judge it nobody has to look into that lane.
+"""
 
 
 class Alternative(Value, frozen=True):

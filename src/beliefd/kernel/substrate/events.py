@@ -8,7 +8,8 @@ from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import Patch
-from beliefd.kernel.substrate.state import ToolCall
+from beliefd.kernel.substrate.state import Confirmation, ToolCall
+from beliefd.kernel.substrate.tools import Witness
 from beliefd.kernel.values import Value
 
 Verdict = Literal["allow", "deny", "defer"]
@@ -61,7 +62,9 @@ class CapabilityRevoked(EventBase, frozen=True, tag="capability_revoked"):
 class Remembered(EventBase, frozen=True, tag="remembered"):
     """An entry was taken in, as `confirmed` or not; `remembered_at` starts its time to live.
 
-    `seen` is all the evidence that was ever named for it.
+    `confirmed_by` says whether a `witness` of this ledger confirms it, or sources that its author names and
+    nobody here has seen. `seen` is all the evidence that was ever named for it. `insufficient` is all that
+    was ever named for its value, which has the `value_hash`, while that was provisional.
     """
 
     entry: MemoryEntry
@@ -69,6 +72,10 @@ class Remembered(EventBase, frozen=True, tag="remembered"):
     remembered_at: str
     expires_at: str | None = None
     seen: tuple[str, ...] = ()
+    confirmed_by: Confirmation | None = None
+    witness: Witness | None = None
+    value_hash: str = ""
+    insufficient: tuple[str, ...] = ()
 
 
 SubstrateEvent = Arbitrated | OutcomeRecorded | CapabilityIssued | CapabilityRevoked | Remembered

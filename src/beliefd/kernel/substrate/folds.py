@@ -77,10 +77,12 @@ def capability_changed(session: Session, event: CapabilityIssued | CapabilityRev
 
 
 def remembered(session: Session, event: Remembered) -> Session:
-    state = MemoryState(event.entry, event.confirmed, event.remembered_at, event.expires_at, event.seen)
+    state = MemoryState(**{name: getattr(event, name) for name in MemoryState.__struct_fields__})
     held = session.substrate
-    memory = held.memory.insert(event.entry.memory_id, state)
-    return replace(session, substrate=replace(held, memory=memory))
+    held = replace(held, memory=held.memory.insert(event.entry.memory_id, state))
+    if event.insufficient:
+        held = replace(held, insufficient=held.insufficient.insert(event.value_hash, event.insufficient))
+    return replace(session, substrate=held)
 
 
 def _with_call(held: Substrate, call: ToolCall) -> Substrate:

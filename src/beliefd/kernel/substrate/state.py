@@ -9,10 +9,11 @@ from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
-from beliefd.kernel.substrate.tools import FileUse
+from beliefd.kernel.substrate.tools import FileUse, Witness
 from beliefd.kernel.values import Value
 
 CallStatus = Literal["scheduled", "ok", "error", "unknown"]
+Confirmation = Literal["witness", "sources"]
 NORMAL_MODE: Final = "normal"
 GENESIS_SNAPSHOT: Final = "genesis"
 """The name of the empty F_sparse that every session begins with."""
@@ -43,20 +44,23 @@ class ToolCall(Value, frozen=True):
 
 
 class MemoryState(Struct, frozen=True):
-    """An entry as it stands in memory."""
+    """An entry as it stands in memory, and what confirms it."""
 
     entry: MemoryEntry
     confirmed: bool
     remembered_at: str
     expires_at: str | None = None
     seen: tuple[str, ...] = ()
+    confirmed_by: Confirmation | None = None
+    witness: Witness | None = None
 
 
 class Substrate(Part, frozen=True):
     """The symbolic part of a session.
 
     `snapshots` are the versions of the symbolic state by the event that made each, `written` the version in
-    which a key was last written, `call_keys` the calls by tool and idempotency key.
+    which a key was last written, `call_keys` the calls by tool and idempotency key. `insufficient` is, by the
+    hash of a value that was remembered as provisional, the evidence that was named for it then.
     """
 
     symbolic_state: SymbolicState = msgspec.field(default=SymbolicState(), name="sparse")
@@ -70,6 +74,7 @@ class Substrate(Part, frozen=True):
     call_keys: Growing[str] = EMPTY
     capabilities: Growing[Capability] = EMPTY
     memory: Growing[MemoryState] = EMPTY
+    insufficient: Growing[tuple[str, ...]] = EMPTY
 
     @property
     def state_snapshot_id(self) -> str:

@@ -1,6 +1,6 @@
 """What the kernel knows of tools: what they take, what they touch, how dangerous they are."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -46,7 +46,18 @@ class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
     calls: tuple[CallFinding | None, ...] = ()
 
 
-class MemoryFindings(Value, frozen=True, tag_field="of", tag="memory"):
-    """Is the event that is said to confirm an entry in this ledger?"""
+class Witness(Value, frozen=True):
+    """What an event bears witness to. `about` names the claim, the approval or the tool.
 
-    confirming_event_known: bool = False
+    `content` is a digest of what was seen: the same seen again, in another event, is nothing new.
+    """
+
+    kind: Literal["run", "person", "call"]
+    about: str
+    content: str
+
+
+class MemoryFindings(Value, frozen=True, tag_field="of", tag="memory"):
+    """What the event that is said to confirm an entry bears witness to; None if to nothing."""
+
+    witness: Witness | None = None

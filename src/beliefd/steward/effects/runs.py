@@ -12,9 +12,12 @@ from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.experiments.commands import RecordRun
-from beliefd.kernel.experiments.events import ExperimentDesigned
+from beliefd.kernel.experiments.events import ExperimentDesigned, RunRecorded
 from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen, RunReport
+from beliefd.kernel.experiments.referring import named
 from beliefd.kernel.experiments.state import Experiment, Run
+from beliefd.kernel.observations.events import Observed
+from beliefd.kernel.observations.state import Observation
 from beliefd.kernel.state import Session
 from beliefd.steward.effects.background import Background
 from beliefd.steward.effects.runner import Runner, Underway
@@ -38,20 +41,20 @@ class ExperimentRuns(Struct, frozen=True):
     runner: Runner
     background: Background
 
-    def begin(self, session_id: str, run: Run, frozen: Frozen) -> Underway:
+    def begin(self, session: Session, run: Run, frozen: Frozen) -> Underway:
         """Start making a run; `task` is done when its outcome is in the ledger."""
         one = Underway(frozen.spec.budget.replicates, asyncio.Event())
         self.runner.underway[run.run_id] = one
-        one.task = self.background.start(self._make_and_record(session_id, run, frozen, one))
+        one.task = self.background.start(self._make_and_record(session, run, frozen, one))
         return one
 
-    async def _make_and_record(self, session_id: str, run: Run, frozen: Frozen, one: Underway) -> None:
+    async def _make_and_record(self, session: Session, run: Run, frozen: Frozen, one: Underway) -> None:
         def note_progress(progress: "Progress") -> None:
             one.replicates, one.planned = progress.done, progress.of
 
         try:
-            report = await self.make(frozen, note_progress, one.cancelled)
-            await self.submit(session_id, RecordRun(run_id=run.run_id, report=report), EXECUTOR)
+            report = await self.make(session, frozen, note_progress, one.cancelled)
+            await self.submit(session.session_id, RecordRun(run_id=run.run_id, report=report), EXECUTOR)
         except BeliefdError as error:
             # The store is away, or the ledger takes nothing more: the deadline will end the run as failed.
             log.warning("run `%s` could not be recorded: %s", run.run_id, error)
@@ -59,7 +62,7 @@ class ExperimentRuns(Struct, frozen=True):
             del self.runner.underway[run.run_id]
 
     async def make(
-        self, frozen: Frozen, progress: Any = None, cancel: asyncio.Event | None = None
+        self, session: Session, frozen: Frozen, progress: Any = None, cancel: asyncio.Event | None = None
     ) -> RunReport:
         """Make a run, recorded or not. Whatever goes wrong in it is told in the report."""
         from beliefd.experiments import engine
@@ -67,8 +70,14 @@ class ExperimentRuns(Struct, frozen=True):
         try:
             sources = await _sources(self.store, frozen.spec)
             executor = self.runner.executor
+            observed = await _observed(self.store, session, frozen.spec)
             return await engine.run(
-                frozen, executor=executor, sources=sources, progress=progress, cancel=cancel
+                frozen,
+                executor=executor,
+                sources=sources,
+                observed=observed,
+                progress=progress,
+                cancel=cancel,
             )
         except BeliefdError as error:  # what the executor lacks, such as an extra that is not installed
             return _failed(frozen, frozen.spec.seed, error.message)
@@ -101,6 +110,28 @@ async def frozen_plan(store: Store, session_id: str, experiment: Experiment) -> 
     event = (await entry_of(store, session_id, experiment.event_id)).delta
     assert isinstance(event, ExperimentDesigned)  # noqa: S101 - the state names the event that made it
     return event.frozen
+
+
+async def recorded_report(store: Store, session_id: str, run: Run) -> RunReport | None:
+    """What a run came to, once it has ended."""
+    if run.event_id is None:
+        return None
+    event = (await entry_of(store, session_id, run.event_id)).delta
+    assert isinstance(event, RunRecorded)  # noqa: S101 - the state names the event that made it
+    return event.report
+
+
+async def _observed(store: Store, session: Session, spec: ExperimentSpec) -> dict[str, tuple[float, ...]]:
+    """The values of the observations that a plan names."""
+    return {name: await observed_values(store, session, name) for name in named(spec.params)}
+
+
+async def observed_values(store: Store, session: Session, observation_id: str) -> tuple[float, ...]:
+    """The values of an observation, as the ledger froze them."""
+    one: Observation = session.observations.by_id[observation_id]
+    event = (await entry_of(store, session.session_id, one.event_id)).delta
+    assert isinstance(event, Observed)  # noqa: S101 - the state names the event that made it
+    return event.values
 
 
 async def _sources(store: Store, spec: ExperimentSpec) -> dict[str, str]:

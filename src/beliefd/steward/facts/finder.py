@@ -24,20 +24,24 @@ from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.experiments.params import PARAMS
 from beliefd.kernel.facts import Findings
+from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal
+from beliefd.ledger.envelope import read
+from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
 from beliefd.steward.facts.measuring import with_standings
+from beliefd.steward.facts.observing import observation_findings
 from beliefd.stores.base import Store
 from beliefd.tools.registry import Registry
 
 Detector = Callable[[Sequence[tuple[str, str]], int, Sequence[int]], Threat]
 """(path, text) pairs, the bundle's tier, earlier tiers of the same principal -> what it found."""
 
-EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember, DesignExperiment, StartRun)
+EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember, Observe, DesignExperiment, StartRun)
 TRAIL: Final = 16
 SHA256_DIGITS: Final = 64
 HASH_IN_PLACE: Final = 64 * 1024
@@ -69,7 +73,7 @@ class FactFinder:
     async def findings(
         self,
         session: Session | None,
-        command: SubmitClaims | DecideApproval | Propose | Remember | DesignExperiment | StartRun,
+        command: SubmitClaims | DecideApproval | Propose | Remember | Observe | DesignExperiment | StartRun,
         principal: Principal,
         policy: Policy,
         recent: int,
@@ -87,6 +91,8 @@ class FactFinder:
             return proposal_findings(session, command.candidates, attachments.proofs, policy, self._registry)
         if isinstance(command, Remember):
             return await self._confirmation(session, command)
+        if isinstance(command, Observe):
+            return await observation_findings(self._store, session, command)
         if isinstance(command, DesignExperiment):
             return await asyncio.to_thread(_installed, command.spec.template)
         if isinstance(command, StartRun):
@@ -100,7 +106,8 @@ class FactFinder:
         if event_id is None:
             return None
         seq = await self._store.seq_of(session.session_id, event_id)
-        return MemoryFindings(confirming_event_known=seq is not None)
+        entries = () if seq is None else await self._store.entries(session.session_id, seq - 1, 1)
+        return confirmation_among((read(one.record) for one in entries), event_id)
 
     async def _for_decision(
         self, session: Session, command: DecideApproval, policy: Policy

@@ -16,9 +16,17 @@ from beliefd.kernel.approvals.state import (
 )
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.state import Session
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
-from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, GrantAnswer, Grants, Inbox
+from beliefd.protocol.approvals import (
+    ApprovalCard,
+    DecidedApproval,
+    GrantAnswer,
+    Grants,
+    Inbox,
+    StatusCard,
+)
 from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import judged
 from beliefd.protocol.intents import intent_view
@@ -30,7 +38,9 @@ from beliefd.steward.entries import entry_of
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.claims import snake_body
 from beliefd.steward.handlers.shared import cut, view_of
+from beliefd.steward.handlers.status_card import status_card
 from beliefd.steward.handlers.substrate import candidate_answer
+from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections.inbox import DONE, RUNNING
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -45,6 +55,7 @@ class ApprovalHandlers(Struct, frozen=True):
     submit: Submit
     expiry: Expiry
     tools: ToolCalls
+    in_force: PolicyInForce
 
     async def list_approvals(self, call: Call) -> Inbox:
         cursor, limit = call.query["cursor"], call.query["limit"]
@@ -140,7 +151,15 @@ class ApprovalHandlers(Struct, frozen=True):
             approvals=[*approval.earlier, *approval.approvals],
             on_approval=_on_approval(approval),
             audit_head_event_id=position.head.event_id,
+            proposition=await self._proposition(session, approval),
         )
+
+    async def _proposition(self, session: Session, approval: Approval) -> StatusCard | None:
+        """What is to be weighed, if the status of a proposition would change."""
+        subject = approval.subject
+        if approval.status not in OPEN or not isinstance(subject, IntentSubject) or subject.change is None:
+            return None
+        return await status_card(self.store, session, subject.change, self.in_force.policy.firewall)
 
     async def _subject(self, session_id: str, approval: Approval) -> Subject:
         """What the approval is about: from the state while it is open, from the ledger afterwards."""

@@ -16,8 +16,10 @@ from beliefd.kernel.claims.events import BundleGated, Gated
 from beliefd.kernel.claims.gates import caveats, run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
 from beliefd.kernel.claims.measured import as_measured
-from beliefd.kernel.errors import Code, invalid
+from beliefd.kernel.doors import speculation_in
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.observations.findings import Bringer
 from beliefd.ledger.replay import Position
 from beliefd.protocol.claims import BundlePage, JudgedBundle, StoredContent, SubmittedBundle, judged
 from beliefd.protocol.wire import convert
@@ -77,6 +79,7 @@ class ClaimHandlers(Struct, frozen=True):
     store: Store
     positions: Positions
     submit: Submit
+    environment: Environment
 
     async def submit_claims(self, call: Call) -> JudgedBundle:
         command = read_submission(call.body)
@@ -96,7 +99,8 @@ class ClaimHandlers(Struct, frozen=True):
         if not call.body:
             raise invalid("the body is empty; send the evidence itself", "$")
         name = hashlib.sha256(call.body).hexdigest()
-        await self.store.put_content(name, call.body)
+        bringer = Bringer(id=call.principal.id, role=call.principal.role, at=self.environment.now())
+        await self.store.put_content(name, call.body, bringer)
         return StoredContent(sha256=name, size=len(call.body))
 
     async def _bundle(self, position: Position, bundle_id: str) -> JudgedBundle:
@@ -133,6 +137,8 @@ class ClaimCheckHandlers(Struct, frozen=True):
     async def check_claims(self, call: Call) -> JudgedBundle:
         """Run the gates as a submission would, and write nothing."""
         command, principal, policy = read_submission(call.body), call.principal, self.in_force.policy
+        if (problem := speculation_in(command)) is not None:
+            raise BeliefdError(problem.code, problem.message, problem.details)
         examined = await self.finder.examine(command.bundle, None, principal.id, policy, 0, call.origin)
         found = await with_standings(examined, command)
         facts = Facts(

@@ -3,14 +3,18 @@
 import asyncio
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence, StartRun
 from beliefd.kernel.experiments.design import choose, design
-from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
+from beliefd.kernel.experiments.designing import caveats_of, checked_by
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunStarted
 from beliefd.kernel.experiments.params import parse_spec
-from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen, RunReport
+from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen
+from beliefd.kernel.experiments.referring import naming
 from beliefd.kernel.experiments.state import Evidence, Experiment, Run
+from beliefd.kernel.experiments.testable import testable
 from beliefd.kernel.intents.warrant import counted, warrant_of
 from beliefd.kernel.scan.guards import CLAIM_ID_NAMES, guard_evidence
 from beliefd.kernel.speculation.hints import extract_hints
@@ -31,8 +35,13 @@ from beliefd.protocol.experiments import (
 )
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.effects.runs import ExperimentRuns, frozen_plan, need_source
-from beliefd.steward.entries import entry_of
+from beliefd.steward.effects.runs import (
+    ExperimentRuns,
+    frozen_plan,
+    need_source,
+    observed_values,
+    recorded_report,
+)
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, page, view_of
 from beliefd.steward.policies import PolicyInForce
@@ -52,7 +61,11 @@ class ExperimentHandlers(Struct, frozen=True):
     async def design_experiment(self, call: Call) -> ExperimentView:
         body = bind(as_recorded(call.body), call.path)
         given = {name for name, value in body.items() if value is not None}
-        spec = _whole(body["spec"]) if given == {"spec"} else _designed(convert(body, DesignRequest))
+        session = (await self.positions.existing(call.session_id)).session
+        if given == {"spec"}:
+            spec = _whole(body["spec"], session)
+        else:
+            spec = await self._designed(convert(body, DesignRequest), session)
         await need_source(self.store, spec)
         command = DesignExperiment(spec=spec)
         outcome, event = await submit_for(call, self.submit, call.session_id, command, ExperimentDesigned)
@@ -79,7 +92,7 @@ class ExperimentHandlers(Struct, frozen=True):
         if underway is None and not outcome.repeated:
             experiment = outcome.session.experiments.by_id[event.run.experiment_id]
             frozen = await frozen_plan(self.store, call.session_id, experiment)
-            underway = self.runs.begin(call.session_id, event.run, frozen)
+            underway = self.runs.begin(outcome.session, event.run, frozen)
         if asked.wait and underway is not None and underway.task is not None:
             # A caller who goes away does not take the run along.
             await asyncio.shield(underway.task)
@@ -104,7 +117,7 @@ class ExperimentHandlers(Struct, frozen=True):
             text = "there is no completed run of it that could be made again"
             raise BeliefdError(Code.CONFLICT, text, {"path": "experiment_id"})
         frozen = await frozen_plan(self.store, call.session_id, experiment)
-        report = await self.runs.make(frozen)
+        report = await self.runs.make(session, frozen)
         return Reproduced(
             experiment_id=experiment.experiment_id,
             run_id=run.run_id,
@@ -114,6 +127,25 @@ class ExperimentHandlers(Struct, frozen=True):
             failure=report.failure,
         )
 
+    async def _designed(self, asked: DesignRequest, session: Session) -> ExperimentSpec:
+        """INVARIANT: hints end here. What is recorded is the spec, and the spec has their digest only."""
+        named = asked.claim
+        assert named is not None  # noqa: S101 - a whole spec comes alone
+        for name in named.observed:
+            if name not in session.observations.by_id:
+                raise not_found(Code.OBSERVATION_NOT_FOUND, "observation", name, " in this session")
+        found = [await observed_values(self.store, session, name) for name in named.observed]
+        values = tuple(value for one in found for value in one) or named.observed_values
+        proposition = session.intents.propositions.get(named.claim_id)
+        claim = testable(named, None if proposition is None else proposition.prediction, values)
+        hints = asked.hints
+        if asked.speculation is not None:
+            hints = extract_hints(claim.claim_id, asked.speculation)
+        spec = design(claim, hints, choose(claim, hints))
+        if not named.observed:
+            return spec
+        return replace(spec, params=naming(spec.params, values, named.observed))
+
     async def _view(self, session: Session, experiment: Experiment) -> ExperimentView:
         frozen: Frozen = await frozen_plan(self.store, session.session_id, experiment)
         run: Run | None = None if experiment.run_id is None else session.experiments.runs[experiment.run_id]
@@ -122,43 +154,30 @@ class ExperimentHandlers(Struct, frozen=True):
             experiment,
             spec=frozen.spec,
             informed_by=experiment.hints_digest,
+            observations=list(experiment.observations),
+            typed_by=list(experiment.typed_by),
+            caveats=caveats_of(experiment),
             audit_event_id=experiment.event_id,
             run=run,
-            report=await self._report(session.session_id, run),
+            report=None if run is None else await recorded_report(self.store, session.session_id, run),
             progress=None if run is None else self._progress(run),
         )
-
-    async def _report(self, session_id: str, run: Run | None) -> RunReport | None:
-        if run is None or run.event_id is None:
-            return None
-        event = (await entry_of(self.store, session_id, run.event_id)).delta
-        assert isinstance(event, RunRecorded)  # noqa: S101 - the state names the event that made it
-        return event.report
 
     def _progress(self, run: Run) -> Progress | None:
         one = self.runs.runner.underway.get(run.run_id)
         return None if one is None else Progress(replicates=one.replicates, planned=one.planned)
 
 
-def _whole(document: object) -> ExperimentSpec:
+def _whole(document: object, session: Session) -> ExperimentSpec:
     """A plan that somebody else has made, or what is wrong with it, its path counted from the body."""
     try:
-        return parse_spec(document)
+        return parse_spec(document, lambda spec: checked_by(spec, session.observations.by_id))
     except BeliefdError as error:
         details = dict(error.details or {})
         told = str(details.get("path", "$"))
         details["path"] = f"$.spec{told[1:]}"
         message = error.message.replace(f"`{told}`", f"`{details['path']}`")
         raise BeliefdError(error.code, message, details) from None
-
-
-def _designed(asked: DesignRequest) -> ExperimentSpec:
-    """INVARIANT: hints end here. What is recorded is the spec, and the spec has their digest only."""
-    assert asked.claim is not None  # noqa: S101 - a whole spec comes alone
-    hints = asked.hints
-    if asked.speculation is not None:
-        hints = extract_hints(asked.claim.claim_id, asked.speculation)
-    return design(asked.claim, hints, choose(asked.claim, hints))
 
 
 def _existing(session: Session, experiment_id: str) -> Experiment:
@@ -188,7 +207,8 @@ class EvidenceHandlers(Struct, frozen=True):
             evidence=event.evidence,
             applied_eliminated=list(event.eliminated),
             ignored_eliminated=list(event.ignored),
-            warrants=warrant_of(pieces, self.in_force.policy.firewall.alpha).status,
+            withheld=event.withheld,
+            warrants=warrant_of(pieces, self.in_force.policy.firewall).status,
             audit_event_id=outcome.head.event_id,
         )
 

@@ -72,7 +72,7 @@ class KnowledgeHandlers(Struct, frozen=True):
         revisions = {session_id: one.revision for session_id, one in held}
         entries = [_evidence_entry(session_id, one, revisions) for session_id, one in evidence]
         counting = [one for session_id, one in evidence if revisions.get(session_id) == one.revision]
-        found = warrant_of(counting, self.in_force.policy.firewall.alpha)
+        found = warrant_of(counting, self.in_force.policy.firewall)
         return PropositionView(
             claim_id=claim_id,
             statement=_latest(held).statement,

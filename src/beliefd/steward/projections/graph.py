@@ -74,9 +74,11 @@ def _touched(event: Event, session: Session) -> Iterator[Artifact]:
     elif isinstance(event, RunStarted | RunRecorded):
         yield session.experiments.by_id[event.run.experiment_id]
         yield event.run
-        if isinstance(event, RunRecorded) and event.evidence is not None:
-            yield event.evidence
+        if isinstance(event, RunRecorded):
+            yield from event.propositions
+            yield from (event.evidence,) if event.evidence is not None else ()
     elif isinstance(event, EvidenceLinked):
+        yield from event.propositions
         yield event.evidence
     elif isinstance(event, IntentStaged):
         yield from event.propositions
@@ -159,7 +161,7 @@ def _links(session: Session, one: Artifact) -> Iterable[LinkRow]:
         yield here.link(say.RUN_OF_EXPERIMENT, say.RUN, one.run_id, one.experiment_id)
     elif isinstance(one, Evidence):
         yield here.link(say.EVIDENCE_FROM_RUN, one.kind, one.evidence_id, one.execution_id)
-        if one.role is not None:
+        if one.role is not None or (one.revision and one.success):
             yield from here.to_propositions(
                 say.EVIDENCE_FOR_PROPOSITION, one.kind, one.evidence_id, one.claim_id
             )

@@ -14,6 +14,7 @@ from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.event import Refused
 from beliefd.kernel.events import Event, kind_of
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
@@ -190,6 +191,9 @@ class Turn:
         )
         self.policies[facts.policy_hash] = facts.policy
         event = decide(before, command, facts)
+        if before is None and isinstance(event, Refused):
+            # A session that was not opened has no ledger to record it in.
+            raise BeliefdError(event.code, event.message, event.details)
         if before is None:
             assert isinstance(command, DeclareSession)  # noqa: S101 - checked above
             after = begin(self._session_id, command)

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from beliefd.kernel.observations.findings import Bringer
 from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed, head_of
@@ -42,6 +43,7 @@ class MemoryStore:
         self._used_keys: dict[tuple[str, str], UsedKey] = {}
         self._policies: dict[str, bytes] = {}
         self._content: dict[str, bytes] = {}
+        self._brought: dict[str, dict[tuple[str, str], Bringer]] = {}
         self._calibrations: dict[str, dict[int, CalibrationRow]] = {}
         self._tokens: dict[str, Token] = {}
         self._inbox = MemoryInbox()
@@ -160,8 +162,13 @@ class MemoryStore:
     async def strays(self, name: str) -> list[str]:
         return sorted({row.session_id for row in self._projections[name].rows} - self._entries.keys())
 
-    async def put_content(self, sha256: str, content: bytes) -> None:
+    async def put_content(self, sha256: str, content: bytes, bringer: Bringer) -> None:
         self._content.setdefault(sha256, content)
+        self._brought.setdefault(sha256, {}).setdefault((bringer.id, bringer.role), bringer)
+
+    async def bringers(self, sha256: str) -> list[Bringer]:
+        brought = self._brought.get(sha256, {})
+        return [brought[key] for key in sorted(brought)]
 
     async def content(self, sha256: str) -> bytes | None:
         return self._content.get(sha256)

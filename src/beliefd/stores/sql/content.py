@@ -4,6 +4,8 @@ from collections.abc import Collection
 
 from msgspec.structs import astuple
 
+from beliefd.kernel.observations.findings import Bringer
+from beliefd.kernel.values import Role
 from beliefd.stores.base import Adoption, CalibrationRow, Token
 from beliefd.stores.sql.database import Database
 
@@ -27,9 +29,20 @@ class Content(Database):
         )
         return None if row is None else Adoption(row[0], _bytes(row[1]), *row[2:])
 
-    async def put_content(self, sha256: str, content: bytes) -> None:
+    async def put_content(self, sha256: str, content: bytes, bringer: Bringer) -> None:
         statement = "INSERT INTO content (sha256, bytes) VALUES ($1, $2) ON CONFLICT DO NOTHING"
         await self._write(statement, sha256, content)
+        statement = (
+            "INSERT INTO content_brought (sha256, id, role, at) VALUES ($1, $2, $3, $4)"
+            " ON CONFLICT DO NOTHING"
+        )
+        await self._write(statement, sha256, bringer.id, bringer.role.value, bringer.at)
+
+    async def bringers(self, sha256: str) -> list[Bringer]:
+        statement = "SELECT id, role, at FROM content_brought WHERE sha256 = $1 ORDER BY id, role"
+        return [
+            Bringer(id=who, role=Role(role), at=at) for who, role, at in await self._all(statement, sha256)
+        ]
 
     async def content(self, sha256: str) -> bytes | None:
         row = await self._one("SELECT bytes FROM content WHERE sha256 = $1", sha256)

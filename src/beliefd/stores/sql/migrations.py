@@ -161,6 +161,16 @@ _SCRIPTS: Final = (
     INSERT INTO inbox_told SELECT approval_id FROM inbox WHERE told = 1;
     CREATE INDEX inbox_by_session ON inbox (session_id);
     """,
+    """
+    -- Who brought content. Of what was stored before this, nobody is known: it has no witness.
+    CREATE TABLE content_brought (
+        sha256 {id} NOT NULL,
+        id     {id} NOT NULL,
+        role   TEXT NOT NULL,
+        at     TEXT NOT NULL,
+        PRIMARY KEY (sha256, id, role)
+    ){without_rowid};
+    """,
 )
 
 

@@ -1,0 +1,134 @@
+"""The door that every command passes before its rule: nothing that is grounded rests on the speculative lane.
+
+Commands are judged by what they say, never by what the speculative lane of their session holds: otherwise
+that lane would have a say in the other one (law 3).
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from beliefd.kernel.approvals.commands import DecideApproval, WithdrawApproval
+from beliefd.kernel.attempts.commands import RecordAttempt
+from beliefd.kernel.beliefs.commands import (
+    DeclareConclusion,
+    DeclareSession,
+    Eliminate,
+    Merge,
+    RequestTermination,
+)
+from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.commands import Command
+from beliefd.kernel.errors import Code
+from beliefd.kernel.event import Refused, refused, refused_by
+from beliefd.kernel.experiments.commands import DesignExperiment, RecordRun
+from beliefd.kernel.intents.commands import StageIntent
+from beliefd.kernel.intents.state import INTENT_LANES
+from beliefd.kernel.scan.guards import stopped_by
+from beliefd.kernel.scan.markers import find_marker
+from beliefd.kernel.scan.references import find_reference
+from beliefd.kernel.speculation import rules as speculation
+from beliefd.kernel.speculation.lanes import SPECULATIVE
+from beliefd.kernel.substrate.commands import Propose, RecordOutcome, Remember
+from beliefd.kernel.substrate.memory import PROVISIONAL
+from beliefd.kernel.substrate.proposals import DeltaCandidate
+
+Part = Callable[[Any], Any]
+
+
+def _nothing(_: Command) -> None:
+    return None
+
+
+def _whole(command: Command) -> Any:
+    return msgspec.to_builtins(command)
+
+
+def _declaration(command: DeclareSession) -> Any:
+    """Not its metadata: a session may be opened to look into an idea."""
+    return {"hypotheses": command.hypotheses, "ontology": msgspec.to_builtins(command.ontology)}
+
+
+def _elimination(command: Eliminate) -> Any:
+    """Not what is eliminated: only declared hypotheses are, and no idea can be declared."""
+    return {
+        "source_id": command.source_id,
+        "observation_id": command.observation_id,
+        "justification": command.justification,
+    }
+
+
+def _proposal(command: Propose) -> Any:
+    """Not the arguments of calls: a tool may be asked about an idea, and its answer is what it is."""
+    deltas = (one if isinstance(one, DeltaCandidate) else None for one in command.candidates)
+    return {
+        "provenance": msgspec.to_builtins(command.provenance),
+        "candidates": [None if one is None else msgspec.to_builtins(one) for one in deltas],
+    }
+
+
+def _memory(command: Remember) -> Any:
+    told = msgspec.to_builtins(command.entry)
+    if command.entry.kind in PROVISIONAL:
+        del told["value"]
+    return told
+
+
+def _change(command: StageIntent) -> Any:
+    return None if INTENT_LANES[command.change.type] == SPECULATIVE else msgspec.to_builtins(command.change)
+
+
+JUDGED: Final[dict[type, Part]] = {
+    **dict.fromkeys(speculation.RULES, _nothing),
+    # What the server itself writes about what was let through before.
+    **dict.fromkeys((RecordRun, RecordOutcome, RecordAttempt, Merge), _nothing),
+    DeclareSession: _declaration,
+    Eliminate: _elimination,
+    # The raw answers of a model are measured, and stated by nobody.
+    SubmitClaims: lambda command: msgspec.to_builtins(command.bundle),
+    # Not why: a person may say that something rests on an idea, and that this is the reason.
+    DecideApproval: lambda command: {"claims": msgspec.to_builtins(command.claims)},
+    WithdrawApproval: _nothing,
+    Propose: _proposal,
+    Remember: _memory,
+    StageIntent: _change,
+}
+"""What of a command counts as said; of all others, everything."""
+
+SCANNED_ELSEWHERE: Final = frozenset({DeclareSession, Propose, Remember, DesignExperiment, StageIntent})
+"""Their rules know more exactly what may be in them. A declaration holds ids, with no field to hide in."""
+
+STOPPED_AS: Final[dict[type, Code]] = {
+    Eliminate: Code.SPECULATIVE_EVIDENCE,
+    SubmitClaims: Code.SPECULATIVE_ASSERTION,
+    DecideApproval: Code.SPECULATIVE_ASSERTION,
+    DeclareConclusion: Code.SPECULATIVE_ASSERTION,
+    RequestTermination: Code.SPECULATIVE_ASSERTION,
+}
+"""What it is called if speculation hides in a command; in all others it is a proposal."""
+
+
+def speculation_in(command: Command) -> Refused | None:
+    """Why a command does not reach its rule; None if it does."""
+    kind: type = type(command)
+    part: Part = JUDGED.get(kind, _whole)
+    said = part(command)
+    if said is None:
+        return None
+    if (reference := find_reference(said)) is not None:
+        text = f"`{reference.found}` is of the speculative lane: nothing can rest on it or be named like it"
+        return refused(Code.HYPOTHESIS_IS_NOT_EVIDENCE, text, reference.path)
+    marker = None if kind in SCANNED_ELSEWHERE else find_marker(said)
+    return None if marker is None else refused_by(stopped_by(marker, _code(kind)))
+
+
+def stopped_with(kind: type) -> tuple[Code, ...]:
+    """The errors that commands of a kind can be stopped with here."""
+    if JUDGED.get(kind) is _nothing:
+        return ()
+    return (Code.HYPOTHESIS_IS_NOT_EVIDENCE, *(() if kind in SCANNED_ELSEWHERE else (_code(kind),)))
+
+
+def _code(kind: type) -> Code:
+    return STOPPED_AS.get(kind, Code.SPECULATIVE_PROPOSAL)

@@ -1,0 +1,73 @@
+"""What a proposition says will be measured: fixed with its wording, and what every test of it refers to."""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from beliefd.kernel.experiments.params import (
+    BayesianUpdate,
+    EffectDirection,
+    ModelSimulation,
+    NumericConsistency,
+    Params,
+    Region,
+    ThresholdCheck,
+)
+from beliefd.kernel.experiments.plan import AtLeast, Criterion, Finite, Near, Ordered, UnitName
+from beliefd.kernel.observations.commands import Quantity
+from beliefd.kernel.values import Value
+
+
+class Prediction(Value, frozen=True):
+    """Which quantity, in which unit, lies where; and the range in which it can lie at all, if that is known.
+
+    `at_least` is the share of cases in which a model's output must lie there.
+    """
+
+    quantity: Quantity
+    criterion: Region
+    unit: UnitName = "1"
+    bounds: tuple[Finite, Finite] | None = None
+    at_least: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+
+    def __post_init__(self) -> None:
+        if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
+            raise ValueError("`bounds` go from the lowest to the highest value that there can be")
+
+
+def claimed_by(params: Params, criterion: Criterion | None) -> Region | None:
+    """The region that a plan tests for; None if it tests for none."""
+    if isinstance(params, NumericConsistency):
+        return Near(value=params.claimed_value, tolerance=params.tolerance)
+    if isinstance(params, ThresholdCheck):
+        return Ordered(side=params.direction, than=params.threshold)
+    if isinstance(params, EffectDirection):
+        return _direction(params)
+    if criterion is not None and not isinstance(criterion, AtLeast):
+        return criterion
+    return params.region if isinstance(params, BayesianUpdate | ModelSimulation) else None
+
+
+def _direction(params: EffectDirection) -> Region:
+    if params.expected == "zero":
+        return Near(value=0.0, tolerance=params.negligible)
+    if params.expected == "positive":
+        return Ordered(side="above", than=params.negligible)
+    return Ordered(side="below", than=-params.negligible)
+
+
+def differs_from(
+    prediction: Prediction, params: Params, criterion: Criterion | None, unit: str
+) -> tuple[str, Any] | None:
+    """The first thing in which a plan tests for something else than was predicted, and what would fit."""
+    share = criterion.at_least if isinstance(criterion, AtLeast) else None
+    told: tuple[tuple[str, Any, Any], ...] = (
+        ("criterion", claimed_by(params, criterion), prediction.criterion),
+        ("unit", unit, prediction.unit),
+        ("params.bounds", getattr(params, "bounds", None), prediction.bounds),
+        ("criterion.at_least", share, prediction.at_least),
+    )
+    for name, tested, predicted in told:
+        if tested != predicted:
+            return name, msgspec.to_builtins(predicted)
+    return None

@@ -1,0 +1,24 @@
+"""What is looked up before an observation is taken."""
+
+from beliefd.kernel.values import Id, Role, Value
+
+
+class Bringer(Value, frozen=True):
+    """Somebody who stored content, and when first."""
+
+    id: Id
+    role: Role
+    at: str
+
+
+class ObservationFindings(Value, frozen=True, tag_field="of", tag="observation"):
+    """The values that stand at the named place; or why there are none, and the path of what is wrong.
+
+    `source_hash` is that of all that they were taken from. `brought` says who stored it, if it is content.
+    """
+
+    values: tuple[float, ...] = ()
+    source_hash: str = ""
+    brought: tuple[Bringer, ...] = ()
+    problem: str = ""
+    path: str = "$"

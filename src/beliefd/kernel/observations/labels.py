@@ -1,0 +1,26 @@
+"""Witnessed or attested: how an input came to be, never what its author wrote about it.
+
+A label is set by the kernel. What is derived from several things gets the join of their labels, and nothing
+is ever relabelled. Who brought something is no witness of it when he himself proposes with it, so the same
+numbers may be witnessed for one principal and attested for another.
+"""
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+Label = Literal["witnessed", "attested"]
+WITNESSED: Final[Label] = "witnessed"
+ATTESTED: Final[Label] = "attested"
+SERVER: Final = "server"
+"""The witness of what this server did or saw itself. No principal has this id: theirs have a scheme."""
+
+
+def join(labels: Iterable[Label]) -> Label:
+    """One attested input is enough; nothing at all is not witnessed by anybody."""
+    found = set(labels)
+    return WITNESSED if found == {WITNESSED} else ATTESTED
+
+
+def label_for(witnesses: Iterable[str], proposer: str) -> Label:
+    """What something is worth to who proposes with it: somebody else must have seen it."""
+    return WITNESSED if any(one != proposer for one in witnesses) else ATTESTED

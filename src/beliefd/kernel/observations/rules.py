@@ -1,0 +1,119 @@
+"""What may be taken as an observation, and what its label is."""
+
+import re
+from typing import Any, Final
+
+from beliefd.kernel.canonical import digest
+from beliefd.kernel.errors import Code
+from beliefd.kernel.event import Refused, refused
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.observations.commands import Observe
+from beliefd.kernel.observations.events import Observed
+from beliefd.kernel.observations.findings import ObservationFindings
+from beliefd.kernel.observations.labels import SERVER, label_for
+from beliefd.kernel.observations.state import Observation
+from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.state import ToolCall
+from beliefd.kernel.tables import Rules
+from beliefd.kernel.values import Principal, Role
+
+MOST_REPEATED: Final = 0.5
+"""Of the different values of a result so many may stand in the call's arguments; past it, it is an echo."""
+NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+
+def observe(session: Session, command: Observe, facts: Facts) -> Observed | Refused:
+    """INVARIANT: the label comes from where the values were found and who brought them, never from words."""
+    if command.values is not None:
+        return _typed(command, command.values, facts)
+    found = facts.findings
+    if not isinstance(found, ObservationFindings):
+        return refused(Code.INVALID_REQUEST, "there is nothing to take values from", "$")
+    call: ToolCall | None = None
+    if command.call_id is not None:
+        call = session.substrate.calls.get(command.call_id)
+        if call is None:
+            text = f"no call `{command.call_id[:64]}` was let through in this session"
+            return refused(Code.NOT_FOUND, text, "$.call_id")
+        if call.status != "ok":
+            return refused(Code.CONFLICT, f"the call is {call.status}: it has no result", "$.call_id")
+    if found.problem:
+        return refused(Code.INVALID_REQUEST, found.problem, found.path)
+    if call is not None:
+        echo = repeats(call.args, found.values)
+        return _observed(
+            command, found.values, facts, () if echo else (SERVER,), call.result_hash or "", call.scheduled_at
+        )
+    witnesses = tuple(sorted({one.id for one in found.brought if one.role != Role.AGENT}))
+    since = min((one.at for one in found.brought), default=facts.now)
+    return _observed(command, found.values, facts, witnesses, found.source_hash, since)
+
+
+def _typed(command: Observe, values: tuple[float, ...], facts: Facts) -> Observed:
+    who = facts.principal
+    return _observed(command, values, facts, statement_of(who), body_of_typed(who.id), facts.now)
+
+
+def statement_of(who: Principal) -> tuple[str, ...]:
+    """Who stands for what he says: a person, a tool, an encoder; an agent's word is no witness to anybody."""
+    return () if who.role == Role.AGENT else (who.id,)
+
+
+def body_of_typed(who: str) -> str:
+    """All that one principal ever types is one body: he may make up as much of it as he likes."""
+    return f"typed {who}"
+
+
+def _observed(
+    command: Observe,
+    values: tuple[float, ...],
+    facts: Facts,
+    witnesses: tuple[str, ...],
+    body: str,
+    since: str,
+) -> Observed:
+    observation = Observation(
+        observation_id=f"obs-{facts.event_id}",
+        event_id=facts.event_id,
+        quantity=command.quantity,
+        unit=command.unit,
+        count=len(values),
+        low=min(values),
+        high=max(values),
+        digest=digest(list(values)),
+        label=label_for(witnesses, facts.principal.id),
+        body=body,
+        since=since,
+        observed_by=facts.principal.id,
+        observed_at=facts.now,
+        witnesses=witnesses,
+        typed=command.values is not None,
+        call_id=command.call_id,
+        content=command.content,
+        pointer=command.pointer,
+        each=command.each,
+        column=command.column,
+    )
+    return Observed(observation=observation, values=values)
+
+
+def repeats(args: Any, values: tuple[float, ...]) -> bool:
+    """Does a result only say back what its caller put into the call?"""
+    known = _numbers(args)
+    different = set(values)
+    return len(different & known) > MOST_REPEATED * len(different)
+
+
+def _numbers(value: Any) -> set[float]:
+    """All numbers in a JSON value, those in its texts too."""
+    if isinstance(value, bool) or value is None:
+        return set()
+    if isinstance(value, int | float):
+        return {float(value)}
+    if isinstance(value, str):
+        return {float(found) for found in NUMBER.findall(value)}
+    items = value.values() if isinstance(value, dict) else value
+    return set().union(*map(_numbers, items))
+
+
+RULES: Final[Rules] = {Observe: observe}

@@ -1,0 +1,125 @@
+"""Values out of what is recorded or stored: found by a JSON pointer, or in a column of CSV."""
+
+import asyncio
+import csv
+import io
+import math
+from typing import Any, Final
+
+from beliefd.kernel.observations.commands import MAX_VALUES, Observe
+from beliefd.kernel.observations.findings import ObservationFindings
+from beliefd.kernel.state import Session
+from beliefd.kernel.strict_json import Unreadable, loads
+from beliefd.kernel.substrate.events import OutcomeRecorded
+from beliefd.kernel.values import shown
+from beliefd.steward.entries import entry_of
+from beliefd.stores.base import Store
+
+LARGEST: Final = 1e150
+NOT_STORED: Final = "no content is stored under this hash; store it first"
+
+
+class NotThere(Exception):
+    """There are no values where they were said to be, and the path of what said so."""
+
+    def __init__(self, problem: str, path: str) -> None:
+        super().__init__(problem)
+        self.path = path
+
+
+async def observation_findings(
+    store: Store, session: Session, command: Observe
+) -> ObservationFindings | None:
+    """What stands at the named place; None where there is no such place, which the rule says better."""
+    try:
+        if command.content is not None:
+            return await _in_content(store, command.content, command)
+        call = session.substrate.calls.get(command.call_id or "")
+        if call is None or call.status != "ok" or call.outcome is None:
+            return ObservationFindings()
+        event = (await entry_of(store, session.session_id, call.outcome)).delta
+        assert isinstance(event, OutcomeRecorded)  # noqa: S101 - the state names the event that made it
+        values = await asyncio.to_thread(_pointed_at, event.result, command)
+        return ObservationFindings(values=values, source_hash=call.result_hash or "")
+    except NotThere as error:
+        return ObservationFindings(problem=str(error), path=error.path)
+
+
+async def _in_content(store: Store, sha256: str, command: Observe) -> ObservationFindings:
+    content = await store.content(sha256)
+    if content is None:
+        raise NotThere(NOT_STORED, "$.content")
+    find = _in_json if command.column is None else _in_column
+    values = await asyncio.to_thread(find, content, command)
+    return ObservationFindings(values=values, source_hash=sha256, brought=tuple(await store.bringers(sha256)))
+
+
+def _in_json(content: bytes, command: Observe) -> tuple[float, ...]:
+    try:
+        document = loads(content)
+    except Unreadable as error:
+        told = f"the content is not JSON ({error}); name a `column` if it is CSV"
+        raise NotThere(told, "$.content") from None
+    return _pointed_at(document, command)
+
+
+def _in_column(content: bytes, command: Observe) -> tuple[float, ...]:
+    """The numbers of a column by its name in the first line. Empty cells are left out: they say nothing."""
+    try:
+        rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        if command.column not in (rows.fieldnames or ()):
+            known = ", ".join(f"`{shown(name)}`" for name in (rows.fieldnames or ())[:20])
+            raise NotThere(f"there is no such column; there are {known}", "$.column")
+        cells = [row[command.column] for row in rows]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise NotThere(f"the content cannot be read as CSV: {error}", "$.content") from None
+    found = []
+    for line, cell in enumerate(cells, 2):
+        if cell is None or not cell.strip():
+            continue
+        try:
+            found.append(_number(float(cell), "$.column"))
+        except ValueError:
+            raise NotThere(f"row {line} holds `{shown(cell)}`, which is no number", "$.column") from None
+    return _bounded(found, "$.column")
+
+
+def _pointed_at(document: Any, command: Observe) -> tuple[float, ...]:
+    place = _at(document, command.pointer, "$.pointer")
+    if not isinstance(place, list):
+        if command.each:
+            raise NotThere("`each` leads on from the items of a list, and there is none", "$.pointer")
+        return (_number(place, "$.pointer"),)
+    _bounded(place, "$.pointer")
+    return tuple(_number(_at(item, command.each, "$.each"), "$.pointer") for item in place)
+
+
+def _bounded(found: list[Any], path: str) -> tuple[Any, ...]:
+    """INVARIANT: how many there are is known before anything is done with them."""
+    if not found:
+        raise NotThere("there is no value", path)
+    if len(found) > MAX_VALUES:
+        raise NotThere(f"there are {len(found)} values, more than {MAX_VALUES}", path)
+    return tuple(found)
+
+
+def _at(document: Any, pointer: str, path: str) -> Any:
+    """RFC 6901. A step that leads nowhere is named."""
+    for step in pointer.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(document, dict) and name in document:
+            document = document[name]
+        elif isinstance(document, list) and name.isdecimal() and int(name) < len(document):
+            document = document[int(name)]
+        else:
+            raise NotThere(f"there is nothing at step `{shown(name)}` of the pointer", path)
+    return document
+
+
+def _number(value: Any, path: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        kind = type(value).__name__
+        raise NotThere(f"a number was expected there, not `{shown(str(value))}` ({kind})", path)
+    if not math.isfinite(value) or abs(value) > LARGEST:
+        raise NotThere(f"numbers past {LARGEST:g} cannot be averaged", path)
+    return float(value)

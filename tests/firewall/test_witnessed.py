@@ -1,0 +1,395 @@
+"""What counts was witnessed, its test was worded before the data, and all of it counts."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from beliefd.kernel.approvals.events import ApprovalDecided
+from beliefd.kernel.experiments.commands import DesignExperiment
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded
+from beliefd.kernel.experiments.plan import ExperimentSpec, Near, Ordered
+from beliefd.kernel.experiments.referring import naming, resolved, typed
+from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.observations.commands import Observe
+from beliefd.kernel.observations.events import Observed
+from beliefd.kernel.observations.labels import ATTESTED, WITNESSED, join, label_for
+from beliefd.kernel.observations.rules import repeats
+from beliefd.kernel.policy import AttestedPolicy, FirewallPolicy, Policy
+from beliefd.kernel.values import Principal
+from beliefd.testing.world import AGENT, ANN, ENCODER, TOOL
+from tests.firewall.lab import CODE, PREDICTION, Lab, code_of, path_of
+
+OTHER = Principal(id="agent://other", role=AGENT.role)
+LENIENT = Policy(
+    firewall=FirewallPolicy(
+        attested=AttestedPolicy(supports="as_witnessed", eliminates=True, proves=True),
+        automatic=("create_proposition", "update_epistemic_status", "refute_claim"),
+    )
+)
+
+
+def promoted(lab: Lab, to_status: str, *evidence_ids: str) -> Any:
+    ids = evidence_ids or tuple(lab.state.experiments.by_claim.get("c", ()))
+    return lab.stage("update_epistemic_status", "c", to_status=to_status, evidence_ids=ids)
+
+
+# ---- labels --------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.sampled_from([WITNESSED, ATTESTED])))
+def test_one_attested_input_is_enough(labels: list[Any]) -> None:
+    assert (join(labels) == WITNESSED) == (bool(labels) and ATTESTED not in labels)
+
+
+@given(st.sets(st.sampled_from(["server", "human://ann", "tool://probe"])), st.sampled_from("ab"))
+def test_nobody_is_a_witness_for_himself(witnesses: set[str], who: str) -> None:
+    assert label_for(witnesses, f"agent://{who}") == (WITNESSED if witnesses else ATTESTED)
+    for one in witnesses:
+        assert label_for({one}, one) == ATTESTED
+
+
+@pytest.mark.parametrize(
+    ("who", "label_to_himself", "label_to_the_agent"),
+    [
+        (AGENT, ATTESTED, ATTESTED),
+        (OTHER, ATTESTED, ATTESTED),
+        (ENCODER, ATTESTED, WITNESSED),
+        (TOOL, ATTESTED, WITNESSED),
+        (ANN, ATTESTED, WITNESSED),
+    ],
+)
+def test_numbers_that_are_typed_are_a_statement_of_who_types_them(
+    who: Principal, label_to_himself: str, label_to_the_agent: str
+) -> None:
+    lab = Lab()
+    lab.proposition("c")
+    event = lab.ask(Observe(quantity="x", values=(1.0, 1.01, 0.99)), who)
+    assert isinstance(event, Observed)
+    assert (event.observation.label, event.observation.typed) == (label_to_himself, True)
+    for designer, label in ((who, label_to_himself), (AGENT, label_to_the_agent)):
+        designed = on(lab, event.observation.observation_id, designer)
+        assert isinstance(designed, ExperimentDesigned)
+        assert (designed.experiment.label, designed.experiment.typed_by) == (label, (who.id,))
+
+
+def on(lab: Lab, observation_id: str, who: Principal = AGENT, **more: Any) -> Any:
+    params = {"claimed_value": 1.0, "tolerance": 0.1, "observed_values": {"observed": [observation_id]}}
+    spec = ExperimentSpec(claim_id="c", template="numeric_consistency", params={**params, **more})
+    return lab.ask(DesignExperiment(spec=spec), who, findings=CODE)
+
+
+@pytest.mark.parametrize("brought", [AGENT, OTHER])
+def test_bytes_that_agents_stored_are_fixed_and_still_not_true(brought: Principal) -> None:
+    lab = Lab()
+    name = lab.observed(1, brought=brought)
+    assert lab.state.observations.by_id[name].label == ATTESTED
+
+
+def test_who_brought_the_bytes_is_no_witness_when_he_designs_the_test() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    name = lab.observed(1, ANN, brought=ANN)
+    assert [on(lab, name, who).experiment.label for who in (ANN, AGENT)] == [ATTESTED, WITNESSED]
+
+
+def test_typed_numbers_beside_observed_ones_make_all_of_it_attested() -> None:
+    params: dict[str, Any] = {"values": {"observed": ["obs-1"]}, "threshold": 1.0}
+    assert not typed("threshold_check", params)
+    assert typed("threshold_check", {**params, "values": [1.0, 2.0]})
+    assert typed("threshold_check", {**params, "more": [{"deep": [3.0]}]})
+    assert not typed("threshold_check", {**params, "bounds": [0.0, 9.0], "axes": [1.0]})
+    assert typed("model_simulation", {"inputs": [{"distribution": {"values": {"observed": ["obs-1"]}}}]})
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20),
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20),
+)
+def test_names_and_values_are_put_in_place_of_each_other(first: list[float], second: list[float]) -> None:
+    params = {"data": [*first, *second], "null_value": 3.0, "deep": {"data": [*first, *second]}}
+    named = naming(params, [*first, *second], ["obs-1", "obs-2"])
+    assert named["data"] == named["deep"]["data"] == {"observed": ["obs-1", "obs-2"]}
+    assert resolved(named, {"obs-1": first, "obs-2": second}.__getitem__) == params
+
+
+@given(st.lists(st.floats(-100, 100), min_size=2, max_size=10, unique=True), st.booleans())
+def test_a_result_that_says_back_what_its_caller_said_is_no_witness(values: list[float], text: bool) -> None:
+    told: Any = " ".join(map(str, values)) if text else [{"deep": values}]
+    assert repeats({"say": told}, tuple(values))
+    assert not repeats({"say": "measure it", "limit": values[0]}, tuple(value + 1000 for value in values))
+
+
+# ---- what attested data may do -------------------------------------------------------------------
+
+
+def test_typed_numbers_support_past_a_person_who_is_told_whose_they_are() -> None:
+    lab = Lab(Policy(firewall=FirewallPolicy(automatic=("update_epistemic_status",))))
+    lab.proposition("c")
+    found = lab.evidence("c", typed=True)
+    event = promoted(lab, "supported", found.evidence_id)
+    assert isinstance(event, IntentStaged)
+    assert event.intent.state == "awaiting_approval", "although policy lets such changes be automatic"
+    assert event.approval is not None
+    assert f"numbers typed by {AGENT.id}" in event.approval.reason
+    lab.decide("APPROVED")
+    assert lab.status("c") == "supported"
+
+
+def test_what_was_witnessed_is_automatic_where_policy_says_so() -> None:
+    lab = Lab(Policy(firewall=FirewallPolicy(automatic=("update_epistemic_status",))))
+    lab.proposition("c")
+    event = promoted(lab, "supported", lab.evidence("c", body=1).evidence_id)
+    assert event.intent.state == "executed"
+
+
+def test_a_policy_may_let_typed_numbers_count_for_nothing_or_for_everything() -> None:
+    strict = Lab(Policy(firewall=FirewallPolicy(attested=AttestedPolicy(supports="never"))))
+    strict.proposition("c")
+    strict.evidence("c", typed=True)
+    assert code_of(promoted(strict, "supported")) == "NOT_WARRANTED"
+    lenient = Lab(LENIENT)
+    lenient.stage("create_proposition", "c", statement="s", prediction=PREDICTION)
+    lenient.evidence("c", typed=True, eliminates_if_supported=("aether",))
+    assert "aether" not in lenient.state.beliefs.survivors
+    assert promoted(lenient, "supported").intent.state == "executed"
+
+
+def test_typed_numbers_eliminate_nothing_and_say_why() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    for outcome in ("support", "refute"):
+        member = "eliminates_if_supported" if outcome == "support" else "eliminates_if_refuted"
+        more: dict[str, Any] = {member: ("aether",)}
+        run_id = lab.ran("c", outcome, typed=True, **more)
+        event = lab.link("c", run_id, outcome)
+        assert isinstance(event, EvidenceLinked)
+        assert (event.eliminated, event.ignored) == ((), ())
+        assert f"numbers typed by {AGENT.id}" in event.withheld
+    assert len(list(lab.state.beliefs.survivors)) == 3
+
+
+def test_typed_numbers_do_not_outweigh_what_was_witnessed() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    lab.evidence("c", body=1)
+    promoted(lab, "supported")
+    lab.decide("APPROVED")
+    lab.ran("c", "refute", typed=True)
+    undercut = lab.ran("c", "unresolved", typed=True)
+    lab.link("c", undercut, "undercut")
+    assert lab.status("c") == "supported"
+    other = Lab()
+    other.proposition("c")
+    other.evidence("c", typed=True)
+    other.evidence("c", "refute", body=1)
+    assert code_of(promoted(other, "supported")) == "NOT_WARRANTED"
+    assert isinstance(promoted(other, "refuted"), IntentStaged)
+
+
+# ---- nothing can be picked -----------------------------------------------------------------------
+
+
+def test_a_refuting_run_that_nobody_linked_counts() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    found = lab.evidence("c", body=1)
+    lab.ran("c", "refute", body=2)
+    event = promoted(lab, "supported", found.evidence_id)
+    assert (code_of(event), path_of(event)) == ("NOT_WARRANTED", "$.to_status")
+
+
+def test_a_run_that_ends_between_staging_and_approval_counts() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    promoted(lab, "supported", lab.evidence("c", body=1).evidence_id)
+    lab.ran("c", "refute", body=2)
+    event = lab.decide("APPROVED")
+    assert isinstance(event, ApprovalDecided)
+    assert event.intents[0].state == "failed"
+    assert lab.status("c") == "unresolved"
+
+
+@pytest.mark.parametrize("status", ["supported", "proven"])
+def test_when_status_and_evidence_part_the_status_falls_by_itself_and_is_on_record(status: str) -> None:
+    lab = Lab()
+    lab.proposition("c")
+    for body in (1, 2):
+        lab.evidence("c", body=body)
+    promoted(lab, status)
+    lab.decide("APPROVED")
+    assert lab.status("c") == status
+    lab.ran("c", "refute", body=3)
+    fell = lab.events[-1]
+    assert isinstance(fell, RunRecorded)
+    (proposition,) = fell.propositions
+    assert (proposition.status, lab.status("c")) == ("unresolved", "unresolved")
+    assert status in proposition.fell
+    lab.ran("c", body=4)
+    assert lab.status("c") == "unresolved", "up it goes only by a person"
+
+
+def test_an_undercutting_link_lets_the_status_fall_too() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    lab.evidence("c", body=1)
+    promoted(lab, "supported")
+    lab.decide("APPROVED")
+    event = lab.link("c", lab.ran("c", "unresolved", body=2), "undercut")
+    assert isinstance(event, EvidenceLinked)
+    assert (event.propositions[0].status, lab.status("c")) == ("unresolved", "unresolved")
+
+
+def test_support_fells_nothing_while_another_run_refutes() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    lab.ran("c", "refute", body=2)
+    event = lab.link("c", lab.ran("c", body=1, eliminates_if_supported=("aether",)), "support")
+    assert isinstance(event, EvidenceLinked)
+    assert event.eliminated == ()
+    assert "unresolved" in event.withheld
+
+
+# ---- worded before the data ----------------------------------------------------------------------
+
+
+def test_a_test_that_came_before_the_wording_counts_for_nothing() -> None:
+    lab = Lab()
+    found = lab.evidence("c", body=1, eliminates_if_supported=("aether",))
+    assert "aether" in lab.state.beliefs.survivors
+    lab.proposition("c")
+    event = promoted(lab, "supported", found.evidence_id)
+    assert (code_of(event), path_of(event)) == ("NOT_WARRANTED", "$.evidence_ids[0]")
+
+
+def test_a_proposition_that_predicts_nothing_cannot_be_tested() -> None:
+    lab = Lab()
+    lab.stage("create_proposition", "c", statement="it is so")
+    lab.decide("APPROVED")
+    lab.evidence("c", body=1)
+    assert code_of(promoted(lab, "supported")) == "NOT_WARRANTED"
+
+
+def test_data_from_before_the_wording_support_and_neither_prove_nor_eliminate() -> None:
+    lab = Lab()
+    for body in (1, 2):
+        lab.observed(body)
+    lab.proposition("c")
+    for body in (1, 2):
+        lab.evidence("c", body=body, eliminates_if_supported=("aether",))
+    assert "aether" in lab.state.beliefs.survivors
+    assert code_of(promoted(lab, "proven")) == "NOT_WARRANTED"
+    assert isinstance(promoted(lab, "supported"), IntentStaged)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "path"),
+    [
+        ({"criterion": Near(value=1.0, tolerance=0.2)}, "$.criterion"),
+        ({"criterion": Near(value=1.1, tolerance=0.1)}, "$.criterion"),
+        ({"criterion": Ordered(side="above", than=0.5)}, "$.criterion"),
+        ({"unit": "ms"}, "$.unit"),
+        ({"quantity": "y"}, "$.params"),
+        ({"bounds": (0.0, 2.0)}, "$.params.bounds"),
+        ({"at_least": 0.5}, "$.criterion.at_least"),
+    ],
+)
+def test_a_test_is_for_what_was_predicted_or_it_is_not_planned(predicted: dict[str, Any], path: str) -> None:
+    lab = Lab()
+    prediction = replace(PREDICTION, **predicted)
+    lab.stage("create_proposition", "c", statement="it is so", prediction=prediction)
+    lab.decide("APPROVED")
+    event = lab.designed("c", 1)
+    assert (code_of(event), path_of(event)) == ("NOT_WARRANTED", path)
+
+
+def test_another_wording_needs_another_test() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    lab.evidence("c", body=1)
+    lab.stage("revise_proposition", "c", statement="it is otherwise", prediction=PREDICTION)
+    lab.decide("APPROVED")
+    assert code_of(promoted(lab, "supported")) == "NOT_WARRANTED"
+    lab.evidence("c", body=2)
+    latest = lab.state.experiments.by_claim["c"][-1]
+    assert isinstance(promoted(lab, "supported", latest), IntentStaged)
+
+
+# ---- every try counts ----------------------------------------------------------------------------
+
+
+def test_a_fresh_claim_id_on_the_same_data_gets_no_fresh_alpha() -> None:
+    lab = Lab()
+    alphas = []
+    for number in range(30):
+        event = lab.designed(f"c{number}", 1)
+        assert isinstance(event, ExperimentDesigned)
+        assert (event.experiment.attempt, event.experiment.tries) == (1, number + 1)
+        alphas.append(event.frozen.alpha)
+    assert sum(alphas) < 0.05
+    other = lab.designed("c", 2)
+    assert isinstance(other, ExperimentDesigned)
+    assert other.frozen.alpha == 0.025, "other data are another matter"
+    somebody = lab.designed("d", 1, who=OTHER)
+    assert isinstance(somebody, ExperimentDesigned)
+    assert somebody.experiment.tries == 1, "nobody uses up what another may spend"
+
+
+def test_all_that_a_principal_types_is_one_body() -> None:
+    lab = Lab()
+    tries = []
+    for number in range(5):
+        event = lab.designed(f"c{number}", typed=True)
+        assert isinstance(event, ExperimentDesigned)
+        tries.append(event.experiment.tries)
+    assert tries == [1, 2, 3, 4, 5]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.booleans()), max_size=25))
+def test_on_no_body_and_for_no_claim_is_more_spent_than_alpha(tests: list[tuple[str, int, bool]]) -> None:
+    lab = Lab(Policy(firewall=FirewallPolicy(attempts_per_claim=100)))
+    by_body: dict[str, float] = {}
+    by_claim: dict[str, float] = {}
+    for claim, body, typed_too in tests:
+        event = lab.designed(claim, body, typed=typed_too)
+        assert isinstance(event, ExperimentDesigned)
+        by_claim[claim] = by_claim.get(claim, 0.0) + event.frozen.alpha
+        for one in event.experiment.bodies:
+            by_body[one] = by_body.get(one, 0.0) + event.frozen.alpha
+    assert max([*by_body.values(), *by_claim.values()], default=0.0) < 0.05
+
+
+# ---- replication ---------------------------------------------------------------------------------
+
+
+def test_the_same_data_again_prove_nothing_and_other_data_do() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    for _ in range(3):
+        lab.evidence("c", body=1)
+    event = promoted(lab, "proven")
+    assert code_of(event) == "NOT_WARRANTED"
+    lab.evidence("c", body=2)
+    assert isinstance(promoted(lab, "proven"), IntentStaged)
+
+
+def test_the_server_draws_the_seed_and_nobody_else() -> None:
+    lab = Lab()
+    seeds = set()
+    for number in range(10):
+        event = lab.designed(f"c{number}", 1)
+        assert isinstance(event, ExperimentDesigned)
+        assert event.frozen.spec.seed == event.experiment.seed
+        seeds.add(event.experiment.seed)
+    assert len(seeds) == 10
+    refused = lab.designed("c", 1, seed=7)
+    assert (code_of(refused), path_of(refused)) == ("INVALID_REQUEST", "$.seed")
+
+
+def test_an_observation_that_was_not_taken_cannot_be_tested() -> None:
+    lab = Lab()
+    event = on(lab, "obs-none")
+    assert (code_of(event), path_of(event)) == ("OBSERVATION_NOT_FOUND", "$.params")

@@ -1,0 +1,92 @@
+"""Which events can confirm: runs that support solidly, people who agree, calls that ended well."""
+
+from typing import Any
+
+import pytest
+
+from beliefd.kernel.approvals.commands import DecideApproval
+from beliefd.kernel.approvals.events import ApprovalDecided
+from beliefd.kernel.experiments.events import EvidenceLinked, RunRecorded
+from beliefd.kernel.substrate.tools import Witness
+from beliefd.kernel.values import PEOPLE, Principal, Role
+from beliefd.kernel.witness import witness_of
+from beliefd.testing.world import AGENT, ANN
+from tests.firewall.lab import Lab
+
+
+def witnesses(lab: Lab, kind: type) -> list[Witness | None]:
+    return [witness_of(entry.delta, entry.actor) for entry in lab.recorded if isinstance(entry.delta, kind)]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "more", "witness"),
+    [
+        ("support", {}, True),
+        ("support", {"fragile": True}, False),
+        ("support", {"typed": True}, False),
+        ("support", {"bookkeeping": True}, False),
+        ("refute", {}, False),
+        ("unresolved", {}, False),
+        ("support", {"status": "failed"}, False),
+    ],
+    ids=str,
+)
+def test_a_run_is_a_witness_if_its_evidence_supports_and_is_solid(
+    outcome: str, more: dict[str, Any], witness: bool
+) -> None:
+    lab = Lab()
+    lab.ran("heat", outcome, **more)
+    (found,) = witnesses(lab, RunRecorded)
+    assert (found is not None) == witness
+    assert found is None or (found.kind, found.about) == ("run", "heat")
+
+
+def test_the_same_data_under_another_seed_or_linked_is_the_same_evidence() -> None:
+    lab = Lab()
+    lab.evidence("heat", body=1)
+    lab.ran("heat", body=1)
+    lab.ran("light", body=1)
+    first, second, other = witnesses(lab, RunRecorded)
+    assert witnesses(lab, EvidenceLinked) == [first]
+    assert first == second
+    assert first != other
+
+
+def test_nothing_else_that_happens_in_a_story_is_a_witness() -> None:
+    lab = Lab()
+    lab.speculate("heat")
+    lab.stage("create_claim", "heat", statement="perhaps")
+    lab.evidence("heat")
+    lab.proposition("heat")
+    lab.link("heat", "nothing", "support")
+    found = {type(entry.delta) for entry in lab.recorded if witness_of(entry.delta, entry.actor) is not None}
+    assert found == {RunRecorded, EvidenceLinked, ApprovalDecided}
+
+
+@pytest.mark.parametrize("word", ["APPROVED", "REJECTED", "DEFERRED"])
+def test_of_what_people_say_only_a_yes_is_a_witness(word: str) -> None:
+    lab = Lab()
+    lab.stage("create_proposition", "heat", statement="the mean is one")
+    lab.decide(word)
+    (found,) = witnesses(lab, ApprovalDecided)
+    assert (found is not None) == (word == "APPROVED")
+
+
+def test_a_yes_is_a_witness_only_by_a_person_and_only_if_it_was_carried_out() -> None:
+    lab = Lab()
+    lab.stage("create_proposition", "heat", statement="the mean is one")
+    waiting = lab.waiting
+    lab.stage("create_proposition", "heat", statement="the mean is two")
+    second = next(one for one in lab.state.approvals.by_id.values() if one is not waiting)
+    for item in (waiting, second):
+        command = DecideApproval(
+            approval_id=item.approval_id, decision="APPROVED", content_hash=item.content_hash
+        )
+        lab.ask(command, ANN)
+    done, failed = witnesses(lab, ApprovalDecided)
+    assert done is not None
+    assert failed is None, "there was a proposition of that name already"
+    event = next(entry.delta for entry in lab.recorded if isinstance(entry.delta, ApprovalDecided))
+    for role in Role:
+        who = Principal(id=AGENT.id, role=role)
+        assert (witness_of(event, who) is not None) == (role in PEOPLE)
