@@ -30,6 +30,8 @@ ESCAPES = {
     "globals": "def model(a):\n    return len(model.__globals__['__builtins__'])",
     "loop": "def model(a):\n    while True:\n        pass",
     "loop that catches": "def model(a):\n while True:\n  try:\n   while True: a\n  except BaseException: a",
+    "loop that catches all": "def model(a):\n while True:\n  try:\n   while True: a\n  except: a",
+    "memory that catches": "def model(a):\n x = [0]\n while True:\n  try: x = x + x\n  except: a",
     "memory": "def model(a):\n    x = [0]\n    while True:\n        x = x + x",
     "huge number": "def model(a):\n    return 10 ** 10 ** 8",
     "recursion": "def model(a):\n    return model(a)",

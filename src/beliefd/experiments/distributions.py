@@ -1,6 +1,7 @@
 """Inputs of a model from numbers between 0 and 1, by their quantile functions: one number per draw."""
 
 import math
+from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,18 +18,22 @@ from beliefd.kernel.experiments.params import (
     Uniform,
 )
 
+BELLS: Final = (Normal, LogNormal)
 
-def quantiles(distribution: Distribution, even: Floats, heavy: bool = False) -> Floats:
-    """Draws. With `heavy`, normal noise has the tails of Student's t with 4 degrees of freedom instead."""
-    if isinstance(distribution, Normal | LogNormal):
-        found = student(even) if heavy else np.asarray(ndtri(even))
-        found *= distribution.std
-        found += distribution.mean
-        return np.asarray(np.exp(found)) if isinstance(distribution, LogNormal) else found
+
+def quantiles(
+    distribution: Distribution, even: Floats, heavy: bool = False, out: Floats | None = None
+) -> Floats:
+    """Draws. With `heavy`, normal noise has the tails of Student's t with 4 degrees of freedom instead.
+
+    They may be put into `out`: memory that is new takes longer to get than numbers take to compute.
+    """
+    if isinstance(distribution, BELLS):
+        found = student(even) if heavy else ndtri(even, out=out)
+        found = _moved(found, distribution.std, distribution.mean, out=found)
+        return np.exp(found) if isinstance(distribution, LogNormal) else found
     if isinstance(distribution, Uniform):
-        found = (distribution.high - distribution.low) * even
-        found += distribution.low
-        return found
+        return _moved(even, distribution.high - distribution.low, distribution.low, out)
     if isinstance(distribution, Exponential):
         return np.asarray(-distribution.mean * np.log1p(-even))
     if isinstance(distribution, Bernoulli):
@@ -37,6 +42,12 @@ def quantiles(distribution: Distribution, even: Floats, heavy: bool = False) -> 
         values = np.asarray(distribution.values)
         return values[(even * len(values)).astype(np.int64)]
     return np.full(len(even), distribution.value)
+
+
+def _moved(values: Floats, factor: float, by: float, out: Floats | None = None) -> Floats:
+    """Each times a factor, and then moved. To multiply by 1 changes no bit, and takes as long as to add."""
+    scaled = values if factor == 1 else np.multiply(values, factor, out=out)
+    return np.add(scaled, by, out=out if scaled is values else scaled)
 
 
 def student(even: Floats) -> Floats:

@@ -19,7 +19,7 @@ from beliefd.experiments.means import uppers
 from beliefd.experiments.orders import ORDER_ARM, draw_orders, order_arm, order_chance
 from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan, Template
 from beliefd.experiments.regions import Span, claimed, decided, failure, slack
-from beliefd.experiments.rng import streamed, uniforms
+from beliefd.experiments.rng import STREAMED, streamed, uniforms
 from beliefd.experiments.sandbox.models import output
 from beliefd.experiments.sequential import Walk, confidence_sequence, decisive, ever_shown, walk
 from beliefd.experiments.sobol import BASE, evaluations, totals
@@ -117,11 +117,11 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
         if arm.name == "rows":
             _fix(plan, rows, first)
         return _run(plan, params, rows, heavy)[:, None]
-    found = np.empty((count, 1))
+    found, space = np.empty((count, 1)), np.empty((width, min(count, STREAMED // width + 1)))
     for start, rows in streamed(plan.seed, arm.index, first, count, width):
         if arm.name == "rows":
             _fix(plan, rows, start)
-        found[start - first : start - first + len(rows), 0] = _run(plan, params, rows, heavy)
+        found[start - first : start - first + len(rows), 0] = _run(plan, params, rows, heavy, space)
     return found
 
 
@@ -133,9 +133,13 @@ def _fix(plan: Plan, rows: Floats, start: int) -> None:
             rows[:, place] = (row + 0.5) / len(one.distribution.values)
 
 
-def _run(plan: Plan, params: ModelSimulation, rows: Floats, heavy: bool = False) -> Floats:
+def _run(
+    plan: Plan, params: ModelSimulation, rows: Floats, heavy: bool = False, space: Floats | None = None
+) -> Floats:
     inputs = {
-        one.name: quantiles(one.distribution, rows[:, place], heavy)
+        one.name: quantiles(
+            one.distribution, rows[:, place], heavy, None if space is None else space[place, : len(rows)]
+        )
         for place, one in enumerate(params.inputs)
     }
     return output(params.model, inputs, plan.sources)
