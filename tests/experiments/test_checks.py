@@ -113,11 +113,11 @@ def test_a_wide_claim_that_the_data_come_near_to_is_no_vacuous_one() -> None:
 
 
 def test_values_that_do_not_vary_show_something_once_their_range_is_declared() -> None:
-    """That none of 60 is a one shows a rate below 0.1 at the level of 0.9 to the power of 60."""
+    """That none of 60 is a one has a chance of 0.9 to the power of 60, if one in 10 is and all are independent."""
     rare = {"values": [0.0] * 60, "threshold": 0.1, "direction": "below", "bounds": [0, 1]}
     report = ran(frozen("threshold_check", rare))
     assert (report.outcome, failed(report)) == ("support", [])
-    assert report.error_level == pytest.approx(0.9**60, rel=1e-6)
+    assert 0.9**60 < report.error_level < 3 * 0.9**60
     assert ran(frozen("threshold_check", {**rare, "threshold": 0.01})).outcome == "unresolved"
 
 

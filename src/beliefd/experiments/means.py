@@ -7,7 +7,6 @@ independent ones as their order says.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +22,8 @@ TEST_LEVEL: Final = 0.05
 LONGEST: Final = 200
 MOST_LOPSIDED: Final = 20.0
 MOST_CORRELATED: Final = 0.95
-TRIES: Final = 12
+FARTHEST: Final = 12
+ROUNDS, PARTS = 3, 8
 Bounds = tuple[float, float]
 
 
@@ -96,10 +96,16 @@ class Uppers(Struct, frozen=True):
             found[small] = np.maximum(found[small], level_below(self.rows[small], near, self.ends[small]))
         return found
 
+    def at(self, values: Floats) -> Floats:
+        """The same for many values of the first row."""
+        count = len(values)
+        same = {name: np.repeat(getattr(self, name)[:1], count, axis=0) for name in self.__struct_fields__}
+        return Uppers(**same).below(values, True)
+
 
 def uppers(rows: Floats, high: float | None = None) -> Uppers:
     means, stds = moments(rows)
-    return Uppers(rows, means, stds, range_ends(rows, high), stretches(rows))
+    return Uppers(rows, means, stds, range_ends(rows, high), stretches(rows, 0.0 if high is None else 1.0))
 
 
 def range_ends(rows: Floats, high: float | None) -> Floats:
@@ -128,14 +134,20 @@ def reach(n: int) -> float:
     return 1 + 4 / n + min(n, LONGEST) / 100
 
 
-def stretches(rows: Floats) -> Floats:
-    """By how much neighbours that are alike make a mean less certain than independent values would."""
+def stretches(rows: Floats, doubt: float) -> Floats:
+    """By how much neighbours that are alike make a mean less certain than independent values would.
+
+    `doubt` is by how many standard errors they may be more alike than they look. It is 0 where the range ends
+    far out, which leaves room enough for that.
+    """
     centred = rows - rows.mean(axis=1, keepdims=True)
     centred = centred / np.maximum(np.abs(centred).max(axis=1, keepdims=True), 1e-290)
     squares = np.maximum((centred**2).sum(axis=1), 1e-290)
     first = (centred[:, 1:] * centred[:, :-1]).sum(axis=1) / squares
-    # Independent values have about -1/n.
-    alike = np.clip(np.where(np.ptp(rows, axis=1) == 0, 0.0, first + 1 / rows.shape[1]), 0.0, MOST_CORRELATED)
+    n = rows.shape[1]
+    # Independent values have about -1/n, with a standard error of 1/sqrt(n).
+    likely = np.where(np.ptp(rows, axis=1) == 0, 0.0, first + 1 / n) + doubt / math.sqrt(n)
+    alike = np.clip(likely, 0.0, MOST_CORRELATED)
     return np.asarray(np.sqrt((1 + alike) / (1 - alike)))
 
 
@@ -179,9 +191,8 @@ class Mean(Struct, frozen=True):
         if found.n < 2:
             return found.mean, found.mean
         half = float(-stdtrit(found.n - 1, tail)) * found.std / math.sqrt(found.n)
-        return (
-            found.mean - _first_shown(lambda off: self.above(found.mean - off, True), half, tail),
-            found.mean + _first_shown(lambda off: self.below(found.mean + off, True), half, tail),
+        return found.mean - _first_shown(self.lower, half, tail), found.mean + _first_shown(
+            self.upper, half, tail
         )
 
 
@@ -191,14 +202,15 @@ def mean_of(values: Floats, bounds: Bounds | None = None) -> Mean:
     return Mean(sample(values), uppers(values[None, :], high), uppers(-values[None, :], turned))
 
 
-def _first_shown(level: Callable[[float], float], start: float, tail: float) -> float:
-    """How far from the mean one has to go until a level is reached; never nearer than `start`."""
-    low, high = start, start
-    for _ in range(TRIES):
-        if level(high) <= tail:
+def _first_shown(side: Uppers, nearest: float, tail: float) -> float:
+    """How far past its mean one has to go until a sample shows it at a level: by doubling, then dividing."""
+    if nearest == 0:
+        return 0.0
+    offs = nearest * np.exp2(np.arange(FARTHEST))
+    for _ in range(ROUNDS):
+        shown = side.at(side.means[0] + offs) <= tail
+        first = int(shown.argmax()) if shown.any() else len(offs) - 1
+        if first == 0:
             break
-        low, high = high, 2 * high
-    for _ in range(TRIES if high > low else 0):
-        middle = (low + high) / 2
-        low, high = (low, middle) if level(middle) <= tail else (middle, high)
-    return high
+        offs = np.linspace(offs[first - 1], offs[first], PARTS + 1)
+    return float(offs[first])

@@ -24,6 +24,8 @@ MOST_SHAPED: Final = 1_000_000
 FEWEST_SHAPES: Final = 200
 FEWEST_WITHOUT_ONE: Final = 6
 """From so many observations on no single one of them may decide the outcome."""
+WITHOUT_ONE: Final = 2.0
+"""Fewer observations show less: without one of them so many times alpha is granted."""
 
 
 def observed(plan: Plan) -> Floats:
@@ -148,7 +150,7 @@ def _others(values: Floats, bounds: Bounds | None, claimed: Span, alpha: float) 
     if len(values) >= FEWEST_WITHOUT_ONE:
         for name, worst in (("without_largest", values.argmax()), ("without_smallest", values.argmin())):
             left = mean_of(np.delete(values, int(worst)), bounds)
-            found.append((name, judged(claimed, *left.levels, alpha).outcome))
+            found.append((name, judged(claimed, *left.levels, min(0.5, WITHOUT_ONE * alpha)).outcome))
     if len(values) >= 10:
         cut = max(1, len(values) // 10)
         trimmed = _trimmed(np.sort(values), cut)

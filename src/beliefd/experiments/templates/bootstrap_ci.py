@@ -28,7 +28,7 @@ from beliefd.experiments.regions import (
     strictest,
 )
 from beliefd.experiments.rng import chunks, indices, uniforms
-from beliefd.experiments.templates.averages import spread_of
+from beliefd.experiments.templates.averages import WITHOUT_ONE, spread_of
 from beliefd.kernel.experiments.params import BootstrapCi
 from beliefd.kernel.experiments.plan import FailureMode
 
@@ -145,11 +145,11 @@ def conclude(plan: Plan, drawn: Drawn) -> Findings:
     )  # fmt: skip
 
 
-def _decision(plan: Plan, *found: Resampled | Mean) -> Decision:
+def _decision(plan: Plan, *found: Resampled | Mean, granted: float = 1.0) -> Decision:
     """INVARIANT: whatever is shown is shown by all of them."""
     params = plan.of(BootstrapCi)
     # INVARIANT: an interval that was asked for at a higher level than alpha's has to be at that level.
-    alpha = min(plan.alpha, 1 - params.confidence_level)
+    alpha = min(0.5, granted * min(plan.alpha, 1 - params.confidence_level))
     levels: tuple[Level, Level] = (
         strictest(*(one.above for one in found)),
         strictest(*(one.below for one in found)),
@@ -186,7 +186,9 @@ def _diagnosis(plan: Plan, values: Floats, drawn: Drawn, decision: Decision, pla
     }
     if n > 6:
         for name, worst in (("without_largest", values.argmax()), ("without_smallest", values.argmin())):
-            others[name] = _decision(plan, mean_of(np.delete(values, int(worst)), params.bounds))
+            others[name] = _decision(
+                plan, mean_of(np.delete(values, int(worst)), params.bounds), granted=WITHOUT_ONE
+            )
     flips = [name for name, other in others.items() if other.outcome != decision.outcome]
     size = effective_samples(means)
     spread = float(values.std(ddof=1))

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from beliefd.experiments.diagnostics import effective_samples, excess, standard_error
 from beliefd.experiments.dimensions import agrees
 from beliefd.experiments.distributions import quantiles, widened
-from beliefd.experiments.means import uppers
+from beliefd.experiments.means import stretches, uppers
 from beliefd.experiments.orders import ORDER_ARM, draw_orders, order_arm, order_chance
 from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan, Template
 from beliefd.experiments.regions import Span, claimed, decided, failure, slack
@@ -205,8 +205,10 @@ def _decision(plan: Plan, drawn: Drawn, walked: Walk) -> Decision:
     outputs = drawn["rows"][:, 0].reshape(-1, count)
     held, failed, share = _span(plan).holds(outputs), ~np.isfinite(outputs), _share(plan)
     low, high = (held & ~failed).mean(axis=0), (held | failed).mean(axis=0)
-    level = uppers(-low[None, :], 0.0).below(np.asarray([-share]), False)[0]
-    against = uppers(high[None, :], 1.0).below(np.asarray([share]), True)[0]
+    # Rates may not vary where the data do, so what the order of the data says is asked of them.
+    stretch = np.asarray([max(float(stretches(values[None, :], 1.0)[0]) for values in _data(plan).values())])
+    level = replace(uppers(-low[None, :], 0.0), stretch=stretch).below(np.asarray([-share]), False)[0]
+    against = replace(uppers(high[None, :], 1.0), stretch=stretch).below(np.asarray([share]), True)[0]
     if walked.outcome == "support":
         return decided(max(walked.error_level, float(level)), 1.0, plan.alpha)
     return decided(1.0, max(walked.error_level, float(against)), plan.alpha)

@@ -1,0 +1,90 @@
+"""Distributions with a known mean, in the order in which values would be observed."""
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+from numpy.random import Generator
+
+from beliefd.experiments.plan import Floats
+
+BEFORE: Final = 60
+"""Steps that a series takes before it is observed."""
+
+
+class Family(Struct, frozen=True):
+    """Rows of so many values. `mean` is the true one; `bounds` are what one who knows it would declare."""
+
+    name: str
+    mean: float
+    draw: Callable[[Generator, int, int], Floats]
+    bounds: tuple[float, float] | None = None
+
+
+def _contaminated(share: float, far: float) -> Callable[[Generator, int, int], Floats]:
+    return lambda rng, rows, n: rng.normal(size=(rows, n)) + far * (rng.random((rows, n)) < share)
+
+
+def _rare(share: float) -> Callable[[Generator, int, int], Floats]:
+    return lambda rng, rows, n: (rng.random((rows, n)) < share).astype(np.float64)
+
+
+def _mostly_zero(rng: Generator, rows: int, n: int) -> Floats:
+    return np.asarray((rng.random((rows, n)) < 0.2) * rng.exponential(size=(rows, n)))
+
+
+def _mixture(rng: Generator, rows: int, n: int) -> Floats:
+    second = rng.random((rows, n)) < 0.1
+    return np.where(second, 5 + 2 * rng.normal(size=(rows, n)), rng.normal(size=(rows, n)))
+
+
+def _following(weight: float) -> Callable[[Generator, int, int], Floats]:
+    def drawn(rng: Generator, rows: int, n: int) -> Floats:
+        found = rng.normal(size=(rows, BEFORE + n))
+        for place in range(1, BEFORE + n):
+            found[:, place] += weight * found[:, place - 1]
+        return found[:, BEFORE:]
+
+    return drawn
+
+
+def _moving(rng: Generator, rows: int, n: int) -> Floats:
+    noise = rng.normal(size=(rows, n + 3))
+    return np.asarray(noise[:, 3:] + noise[:, 2:-1] + noise[:, 1:-2] + noise[:, :-3])
+
+
+def _switching(rng: Generator, rows: int, n: int) -> Floats:
+    """Ones and zeros that stay what they were in two of three steps."""
+    changed = rng.random((rows, n)) < 1 / 3
+    changed[:, 0] = rng.random(rows) < 0.5
+    return np.asarray(np.cumsum(changed, axis=1) % 2, dtype=np.float64)
+
+
+def _trending(rng: Generator, rows: int, n: int) -> Floats:
+    return np.asarray(rng.normal(size=(rows, n)) + np.linspace(-2, 2, n))
+
+
+FAMILIES: Final = (
+    Family("normal", 0.0, lambda rng, rows, n: rng.normal(size=(rows, n))),
+    Family("uniform", 0.5, lambda rng, rows, n: rng.random((rows, n)), (0.0, 1.0)),
+    Family("exponential", 1.0, lambda rng, rows, n: rng.exponential(size=(rows, n))),
+    Family("lognormal 1", math.exp(0.5), lambda rng, rows, n: rng.lognormal(0, 1, (rows, n))),
+    Family("lognormal 1.5", math.exp(1.125), lambda rng, rows, n: rng.lognormal(0, 1.5, (rows, n))),
+    Family("pareto 2", 1.0, lambda rng, rows, n: rng.pareto(2, (rows, n))),
+    Family("t 3", 0.0, lambda rng, rows, n: rng.standard_t(3, (rows, n))),
+    Family("t 2", 0.0, lambda rng, rows, n: rng.standard_t(2, (rows, n))),
+    Family("5 % at +10 sd", 0.5, _contaminated(0.05, 10)),
+    Family("2 % at +20 sd", 0.4, _contaminated(0.02, 20)),
+    Family("mixture", 0.5, _mixture),
+    Family("rare ones", 0.05, _rare(0.05)),
+    Family("rare ones, bounds", 0.05, _rare(0.05), (0.0, 1.0)),
+    Family("mostly zero", 0.2, _mostly_zero),
+    Family("rounded", 0.0, lambda rng, rows, n: np.round(rng.normal(size=(rows, n)))),
+    Family("AR 0.5", 0.0, _following(0.5)),
+    Family("AR 0.8", 0.0, _following(0.8)),
+    Family("sticky ones, bounds", 0.5, _switching, (0.0, 1.0)),
+    Family("MA 3", 0.0, _moving),
+    Family("trend", 0.0, _trending),
+)
