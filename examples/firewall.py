@@ -6,6 +6,7 @@ Every run is made again from its seed, every ledger is verified, and each is the
     python examples/firewall.py refuted        one of them
 """
 
+import random
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -30,6 +31,8 @@ ONTOLOGY = {
     "causal_graph_version": "v17",
 }
 CLAIM = "pool-wait"
+noise = random.Random(8)
+WAITS = [round(noise.gauss(40.0, 0.4), 2) for _ in range(60)]
 IDEAS: dict[str, Any] = {
     "alternatives": [
         {
@@ -54,6 +57,12 @@ class Case:
     def imagine(self) -> None:
         noted = self.agent.speculate(self.session, CLAIM, IDEAS["alternatives"])
         print(f"imagined:   {noted.hypotheses[0].hypothesis_id}")
+
+    def measured(self, waits: list[float]) -> str:
+        """Numbers that a person brings, and the agent tests with."""
+        seen = self.person.observe(self.session, quantity="pool_wait", unit="ms", values=waits)
+        print(f"observed:   {seen.count} values, {seen.where}")
+        return seen.observation_id
 
     def tested(self, **plan: Any) -> Any:
         """A plan that is frozen, run, and run again to see that it comes out the same."""
@@ -99,9 +108,14 @@ class Case:
 
 def supported(case: Case) -> str:
     """Waits are claimed to be 40 ms, and they are: the claim survives what the ideas make of it."""
-    case.believe(type="create_proposition", statement="a wait takes 40 ms, give or take 2")
+    case.believe(
+        type="create_proposition",
+        statement="a wait takes 40 ms, give or take 2",
+        prediction=predicted({"region": "tolerance", "value": 40.0, "tolerance": 2.0}),
+    )
     case.imagine()
-    run = case.tested(claim=claim(40.0, eliminates_if_supported=["disk_full"]), speculation=IDEAS)
+    claim = {"claim_id": CLAIM, "observed": [case.measured(WAITS)], "eliminates_if_supported": ["disk_full"]}
+    run = case.tested(claim=claim, speculation=IDEAS)
     evidence = case.linked(run.run_id, "support").evidence
     wanted = {"to_status": "supported", "evidence_ids": [evidence.evidence_id]}
     return case.believe(type="update_epistemic_status", **wanted)
@@ -109,19 +123,38 @@ def supported(case: Case) -> str:
 
 def refuted(case: Case) -> str:
     """Waits are claimed to be 60 ms, and they are not."""
-    case.believe(type="create_proposition", statement="a wait takes 60 ms, give or take 2")
+    case.believe(
+        type="create_proposition",
+        statement="a wait takes 60 ms, give or take 2",
+        prediction=predicted({"region": "tolerance", "value": 60.0, "tolerance": 2.0}),
+    )
     case.imagine()
-    run = case.tested(claim=claim(60.0, eliminates_if_refuted=["pool_exhausted"]))
+    run = case.tested(
+        claim={
+            "claim_id": CLAIM,
+            "observed": [case.measured(WAITS)],
+            "eliminates_if_refuted": ["pool_exhausted"],
+        }
+    )
     evidence = case.linked(run.run_id, "refute").evidence
     return case.believe(type="refute_claim", evidence_ids=[evidence.evidence_id])
 
 
 def fragile(case: Case) -> str:
     """Every measurement leans on the one before it: the interval says yes, the checks say no."""
-    case.believe(type="create_proposition", statement="waits have grown")
+    above = {"region": "ordering", "side": "above", "than": 0.0}
+    case.believe(type="create_proposition", statement="waits have grown", prediction=predicted(above))
     case.imagine()
-    growth = {"data": [9.0, 9.2, 9.1, 9.4, 9.5, 9.4, 9.7, 9.8, 9.7, 10.0, 10.1, 10.2]}
-    run = case.tested(spec={"claim_id": CLAIM, "template": "bootstrap_ci", "params": growth, "unit": "ms"})
+    growth = case.measured([9.0, 9.2, 9.1, 9.4, 9.5, 9.4, 9.7, 9.8, 9.7, 10.0, 10.1, 10.2])
+    run = case.tested(
+        spec={
+            "claim_id": CLAIM,
+            "template": "bootstrap_ci",
+            "params": {"data": {"observed": [growth]}},
+            "criterion": above,
+            "unit": "ms",
+        }
+    )
     evidence = case.linked(run.run_id, run.outcome if run.outcome != "unresolved" else "undercut").evidence
     wanted = {"to_status": "supported", "evidence_ids": [evidence.evidence_id]}
     try:
@@ -131,16 +164,8 @@ def fragile(case: Case) -> str:
         return error.code.value
 
 
-def claim(value: float, **more: Any) -> dict[str, Any]:
-    waits = [40.0 + 0.1 * (pow(5, place, 97) % 11 - 5) for place in range(60)]
-    return {
-        "claim_id": CLAIM,
-        "claimed_value": value,
-        "observed_values": waits,
-        "tolerance": 2.0,
-        "unit": "ms",
-        **more,
-    }
+def predicted(criterion: dict[str, Any]) -> dict[str, Any]:
+    return {"quantity": "pool_wait", "unit": "ms", "criterion": criterion}
 
 
 STORIES: dict[str, tuple[Callable[[Case], str], str]] = {

@@ -45,7 +45,7 @@ MEANINGS: Final[dict[Code, str]] = {
     " where.",
     Code.HYPOTHESIS_IS_NOT_EVIDENCE: "Something rests on an id of the speculative lane, or is named like"
     " one (`shyp-`, `sclm-`). Only the run of an experiment creates evidence.",
-    Code.NOT_WARRANTED: "The linked evidence does not warrant the status or the role that was requested;"
+    Code.NOT_WARRANTED: "The evidence does not warrant the status or the role that was requested;"
     " `details` says what it warrants.",
     Code.CONFLICT: "Something else happened first: the head moved past `If-Match`, an `Idempotency-Key` was"
     " used for another request, an obligation is active already, a session exists already, somebody else"
