@@ -72,12 +72,17 @@ def proposition(answer: StatusCard) -> RenderableType:
     lines: list[RenderableType] = [
         Text.assemble(("  claims ", "dim"), visible(answer.statement)),
         Text.assemble(("  predicts ", "dim"), prediction_words(answer.prediction)),
-        Text(f"  it is {answer.status}; {answer.runs_in_all} runs warrant {answer.warrants}: {answer.why}"),
+        Text(f"  it is {answer.status}; all evidence ({_counted(answer)}) warrants {answer.warrants}:"),
+        Text(f"    {visible(answer.why)}"),
         *(Text(f"  ! {visible(doubt)}", "bold yellow") for doubt in answer.doubts),
     ]
     for run in answer.runs:
         lines += _test_run(run)
     return Group(*lines)
+
+
+def _counted(answer: StatusCard) -> str:
+    return "1 run" if answer.runs_in_all == 1 else f"{answer.runs_in_all} runs"
 
 
 def _test_run(run: TestRun) -> list[RenderableType]:

@@ -10,16 +10,12 @@ from beliefd.kernel.experiments.state import Evidence, Experiment
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.warrant import Warrant, counted, fallen, warrant_of
 from beliefd.kernel.policy import FirewallPolicy
-from beliefd.kernel.speculation.state import HYPOTHESIS_PREFIX
 from beliefd.kernel.state import Session
 
 
 def link_evidence(session: Session, command: LinkEvidence, facts: Facts) -> EvidenceLinked | Refused:
     """INVARIANT: what is linked was minted from a run of this ledger, for the claim that the run tested, in a
     role that its outcome gives it."""
-    if command.run_id.startswith(HYPOTHESIS_PREFIX):
-        text = f"`{command.run_id[:64]}` is a speculative hypothesis, and such cannot play evidence"
-        return refused(Code.HYPOTHESIS_IS_NOT_EVIDENCE, text, "$.run_id")
     run = session.experiments.runs.get(command.run_id)
     if run is None:
         return refused(Code.RUN_NOT_FOUND, f"no run `{command.run_id[:64]}` in this session", "$.run_id")

@@ -11,7 +11,6 @@ from beliefd.kernel.intents.state import Change, EpistemicStatus, Intent, Propos
 from beliefd.kernel.intents.warrant import counted, raises, warrant_of, warrants
 from beliefd.kernel.policy import FirewallPolicy
 from beliefd.kernel.speculation.lanes import GROUNDED
-from beliefd.kernel.speculation.state import HYPOTHESIS_PREFIX
 from beliefd.kernel.state import Session
 
 MEMBERS: Final[dict[str, frozenset[str]]] = {
@@ -89,9 +88,6 @@ def _unwarranted(session: Session, change: Change, policy: FirewallPolicy) -> Re
     known = {piece.evidence_id for piece in pieces}
     for index, name in enumerate(change.evidence_ids):
         path = f"$.evidence_ids[{index}]"
-        if name.startswith(HYPOTHESIS_PREFIX):
-            text = f"`{name[:64]}` is a speculative hypothesis, and such cannot play evidence"
-            return refused(Code.HYPOTHESIS_IS_NOT_EVIDENCE, text, path)
         if name not in session.experiments.evidence:
             text = f"no evidence `{name[:64]}` was minted in this session"
             return refused(Code.EVIDENCE_NOT_FOUND, text, path)
