@@ -1,5 +1,6 @@
 """False claims are supported at most as often as alpha says, whatever the noise; true ones still are."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripts.panel_picture import picture
 
 from beliefd.cli.commands.experiment import experiment
 from beliefd.experiments import means
@@ -102,3 +104,12 @@ def test_a_solid_run_is_one_that_supports_and_fails_no_check() -> None:
     assert solid(plan_of("threshold_check", values, 3.0, True, ALPHA, 0, None))
     assert not solid(plan_of("threshold_check", np.sort(values), 3.0, True, ALPHA, 0, None))
     assert not solid(plan_of("threshold_check", values, 3.0, False, ALPHA, 0, None))
+
+
+def test_the_picture_in_the_documentation_is_drawn_from_its_numbers() -> None:
+    pictures = Path(__file__).parents[2] / "docs" / "pictures"
+    found = msgspec.json.decode((pictures / "panel.json").read_bytes(), type=Panel)
+    assert (pictures / "panel.svg").read_text(encoding="utf-8") == picture(found)
+    assert found.holds
+    assert {line.template for line in found.lines} == set(CLAIMS)
+    assert found.families == len(FAMILIES)
