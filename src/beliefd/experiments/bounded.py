@@ -20,13 +20,13 @@ TOGETHER: Final = 32
 """Factors are below 1e5, so that the product of so many is still a number."""
 HALVINGS: Final = 28
 AT_ONCE: Final = 1 << 20
-LEAST: Final = 1e-290
-"""A weight below it has no inverse, and as a share of the largest one it is nothing."""
+LEAST: Final = 1e-60
+"""A weight below this share of the largest one is nothing: the chance that it decides is as small."""
 
 
 def chance_above_zero(weights: Floats) -> Floats:
     """For each row: the chance that the sum of its weights, times independent exponentials, is above 0."""
-    scaled = weights / np.maximum(np.abs(weights).max(axis=1, keepdims=True), LEAST)
+    scaled = weights / np.maximum(np.abs(weights).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     # The tail is computed, never what is left of it: one minus a chance has no small digits.
     turned = scaled.sum(axis=1) > 0
     scaled = np.where(turned[:, None], -scaled, scaled)

@@ -89,8 +89,9 @@ class Uppers(Struct, frozen=True):
         distance = values - self.means
         distance = np.where(distance > 0, distance / self.stretch, distance)
         found = np.asarray(level_above(distance, self.stds, self.rows.shape[1], strict))
-        # Above one half nothing can be decided, and the integral is for those that can.
+        # Above one half nothing can ever be decided, so the integral is for the others.
         (small,) = np.nonzero(found <= 0.5)
+        found = np.where(found <= 0.5, found, 1.0)
         if len(small):
             near = self.means[small] + distance[small]
             found[small] = np.maximum(found[small], level_below(self.rows[small], near, self.ends[small]))

@@ -2,18 +2,19 @@
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
-from click import argument
+from click import argument, option
 
 from beliefd.cli import output
 from beliefd.cli.files import read_object
 from beliefd.cli.language_model import ask_model
 from beliefd.cli.options import CONDITIONS, FILE, OF_SESSION, SESSION, model_options, together
-from beliefd.cli.output import console, passed
+from beliefd.cli.output import Reply, console, passed, replies
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.errors import invalid
+from beliefd.kernel.experiments.plan import TemplateName
 
 if TYPE_CHECKING:
     from beliefd.client.synchronous import Calls
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 EXPERIMENT = together(SESSION, argument("experiment_id", metavar="EXPERIMENT"))
 PLAN_MEMBERS = ("spec", "claim", "speculation", "hints")
 POLL_SECONDS = 0.1
+TEMPLATES = get_args(TemplateName)
+SIZE = click.IntRange(2, 5_000)
+COUNT = click.IntRange(10, 1_000_000)
+LEVEL = click.FloatRange(0, 0.5, min_open=True)
 experiment = click.Group("experiment", help="Plan experiments, run them, and repeat recorded runs.")
 
 
@@ -86,6 +91,45 @@ def list_(session_id: str, **asked: Any) -> Question:
 def show(session_id: str, experiment_id: str) -> Question:
     """One experiment: its plan, its checks, what it came to."""
     return lambda calls: calls.show_experiment(session_id, experiment_id)
+
+
+@replies(
+    experiment,
+    option("--template", multiple=True, type=click.Choice(TEMPLATES), help="Only these; all, unless given."),
+    option(
+        "--n", "sizes", multiple=True, type=SIZE, help="How many observations; several sizes, unless given."
+    ),
+    option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random numbers."),
+    option(
+        "--experiments", type=COUNT, default=1_000, show_default=True, help="Per template, family and size."
+    ),
+    option("--alpha", type=LEVEL, default=0.025, show_default=True, help="The error that templates promise."),
+)
+def panel(template: tuple[str, ...], sizes: tuple[int, ...], **asked: Any) -> Reply:
+    """Simulate experiments whose answer is known: how often is a false claim supported, how often a true one?
+
+    Needs no server. Observations come from many families: normal, skewed, heavy-tailed, contaminated,
+    discrete, dependent. Exits 4 if false claims are supported more often than alpha, by more than chance.
+    """
+    from beliefd.experiments.registry import require_libraries
+
+    require_libraries()
+    from rich.progress import Progress
+
+    from beliefd.experiments.panel.claims import CLAIMS
+    from beliefd.experiments.panel.run import panel as simulated
+
+    if idle := [name for name in template if name not in CLAIMS]:
+        raise invalid(f"`{idle[0]}` has no part in chance; choose of {', '.join(CLAIMS)}", "--template")
+    with Progress(console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("simulating", total=None)
+        found = simulated(
+            [name for name in CLAIMS if name in template],
+            sizes,
+            progress=lambda done, of: bar.update(task, completed=done, total=of),
+            **asked,
+        )
+    return Reply(found, exit=passed(found.holds))
 
 
 def _plan(path: str) -> dict[str, Any]:

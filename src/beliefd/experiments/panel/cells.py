@@ -10,6 +10,7 @@ from beliefd.experiments.checks import checks
 from beliefd.experiments.means import level_above, moments, uppers
 from beliefd.experiments.panel.claims import HALF, OF_MEANS, REPLICATES, Bounds, at_most_half, plan_of
 from beliefd.experiments.panel.families import FAMILIES, Family
+from beliefd.experiments.panel.results import Cell
 from beliefd.experiments.plan import Arm, Findings, Floats, Plan
 from beliefd.experiments.registry import template
 from beliefd.kernel.experiments.params import OfObservations, observed
@@ -36,30 +37,6 @@ class Job(Struct, frozen=True):
     def work(self) -> int:
         """Roughly: the long ones begin first, so that no process is left alone with one at the end."""
         return self.n * self.experiments
-
-
-class Cell(Struct, frozen=True):
-    """How many of so many experiments supported a claim: a false one, or one that is true by a distance."""
-
-    template: TemplateName
-    n: int
-    family: str
-    side: str
-    experiments: int
-    supported: int
-    distance: float = 0.0
-
-    @property
-    def rate(self) -> float:
-        return self.supported / self.experiments
-
-    def too_many(self, alpha: float) -> bool:
-        """More than alpha by more than three standard errors of the simulation."""
-        return self.distance == 0 and self.rate > limit(alpha, self.experiments)
-
-
-def limit(alpha: float, experiments: int) -> float:
-    return float(alpha + 3 * np.sqrt(alpha * (1 - alpha) / experiments))
 
 
 def measured(job: Job) -> list[Cell]:

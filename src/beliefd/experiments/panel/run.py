@@ -6,47 +6,18 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Final
 
-from msgspec import Struct
-
-from beliefd.experiments.panel.cells import DISTANCES, Cell, Job, limit, measured
+from beliefd.experiments.panel.cells import DISTANCES, Job, measured
 from beliefd.experiments.panel.claims import CLAIMS
 from beliefd.experiments.panel.families import FAMILIES
+from beliefd.experiments.panel.results import Cell, Line, Panel, limit
+from beliefd.experiments.panel.results import Sequence as Followed
 from beliefd.experiments.panel.sequence import RUNS, SequenceJob, followed
-from beliefd.experiments.panel.sequence import Sequence as Followed
 from beliefd.kernel.experiments.plan import TemplateName
 
 SIZES: Final = (8, 20, 60, 200)
 EXPERIMENTS: Final = 1_000
 ALPHA: Final = 0.025
 """What the first attempt at a claim may use of the usual five percent."""
-
-
-class Line(Struct, frozen=True):
-    """A template at one size: its worst cell, and how often it supports what is true."""
-
-    template: TemplateName
-    n: int
-    false_support: float
-    worst: str
-    too_many: int
-    power: tuple[float, ...]
-
-
-class Panel(Struct, frozen=True):
-    alpha: float
-    limit: float
-    experiments: int
-    seed: int
-    families: int
-    distances: tuple[float, ...]
-    lines: tuple[Line, ...]
-    exceeded: tuple[Cell, ...]
-    """Cells with more false support than alpha, by more than chance explains."""
-    sequence: Followed | None
-
-    @property
-    def holds(self) -> bool:
-        return not self.exceeded and (self.sequence is None or not self.sequence.too_many(self.alpha))
 
 
 def panel(

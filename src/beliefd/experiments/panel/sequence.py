@@ -5,27 +5,14 @@ from typing import Any, Final
 from msgspec import Struct
 from scipy.special import ndtri
 
-from beliefd.experiments.panel.cells import concluded, limit
+from beliefd.experiments.panel.cells import concluded
 from beliefd.experiments.panel.claims import REPLICATES
+from beliefd.experiments.panel.results import CLAIMED, TRUE, Sequence
 from beliefd.experiments.plan import Plan
 from beliefd.kernel.experiments.params import checked_params
 from beliefd.kernel.experiments.plan import AtLeast
 
-CLAIMED, TRUE = 0.95, 0.99
 RUNS: Final = 200
-
-
-class Sequence(Struct, frozen=True):
-    """A share of draws that is claimed: runs in which it is just not exceeded, and runs in which it is."""
-
-    runs: int
-    false_supports: int
-    supports: int
-    mean_decided_after: float
-    fixed_sample: int
-
-    def too_many(self, alpha: float) -> bool:
-        return self.false_supports / self.runs > limit(alpha, self.runs)
 
 
 class SequenceJob(Struct, frozen=True):

@@ -102,8 +102,8 @@ def diagnosis(plan: Plan, drawn: Drawn, claimed: Span, decision: Decision) -> Di
     shape_error = _shape_error(drawn["shape"], found, claimed)
     flips: list[str] = []
     if decision.outcome != "unresolved":
-        others = _others(values, bounds, claimed, plan.alpha)
-        flips += [name for name, other in others if other != decision.outcome]
+        known = others(values, bounds, claimed, plan.alpha)
+        flips += [name for name, other in known if other != decision.outcome]
         flips += ["shape"] if shape_error is not None and shape_error > 1 else []
     unit = _params(plan).unit
     return Diagnosis(
@@ -144,7 +144,7 @@ def _shape_error(levels: Floats, found: Sample, claimed: Span) -> float | None:
     return excess(_false_supports(levels, claimed), len(levels), 2 * TEST_LEVEL)
 
 
-def _others(values: Floats, bounds: Bounds | None, claimed: Span, alpha: float) -> list[tuple[str, str]]:
+def others(values: Floats, bounds: Bounds | None, claimed: Span, alpha: float) -> list[tuple[str, str]]:
     """The outcome by other models of the noise: of a robust centre, and without any one observation."""
     found: list[tuple[str, str]] = []
     if len(values) >= FEWEST_WITHOUT_ONE:

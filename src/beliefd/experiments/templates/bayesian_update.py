@@ -18,6 +18,7 @@ from beliefd.experiments.orders import draw_orders, order_arm, order_chance
 from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan, Template
 from beliefd.experiments.regions import Span, claimed, decided, failure_of, shown, slack
 from beliefd.experiments.rng import uniforms
+from beliefd.experiments.templates.averages import others as means_without_a_prior
 from beliefd.experiments.templates.averages import spread_of
 from beliefd.kernel.experiments.params import BayesianUpdate, claimed_region
 from beliefd.kernel.experiments.plan import AtLeast
@@ -152,6 +153,8 @@ def _diagnosis(plan: Plan, span: Span, drawn: Drawn, decision: Decision, without
         for name, other in others.items()
         if _decision(plan, other, span, without).outcome != decision.outcome
     ]
+    known = means_without_a_prior(values, params.bounds, span, plan.alpha)
+    flips += [name for name, outcome in known if outcome != decision.outcome]
     conflicts = _conflicts(params)
     inside, mass = span.holds(draws), found.mass(span)
     exact_error = math.sqrt(max(mass * (1 - mass), 1 / len(draws)) / len(draws))
