@@ -236,3 +236,34 @@ def test_the_same_bytes_in_another_session_get_no_fresh_alpha(house: World) -> N
     typed = agent.observe(session_id, quantity="wait", unit="ms", values=WAITS)
     claim = {"claim_id": "typed", "claimed_value": 40.0, "observed": [typed.observation_id]}
     assert agent.design_experiment(session_id, claim=claim).tries == 1
+
+
+@pytest.mark.parametrize(
+    ("criterion", "template"),
+    [
+        ({"region": "ordering", "side": "below", "than": 45.0}, "threshold_check"),
+        ({"region": "ordering", "side": "above", "than": 35.0}, "threshold_check"),
+        ({"region": "interval", "low": 35.0, "high": 45.0}, "bootstrap_ci"),
+        ({"region": "tolerance", "value": 40.0, "tolerance": 5.0}, "numeric_consistency"),
+    ],
+)
+@pytest.mark.parametrize("hints", [False, True])
+@pytest.mark.parametrize("bounds", [None, [30.0, 50.0]])
+def test_a_claim_is_tested_for_what_it_predicts_whichever_kind_of_region_that_is(
+    house: World, criterion: dict[str, Any], template: str, hints: bool, bounds: list[float] | None
+) -> None:
+    agent, session_id = opened(house)
+    change = {"type": "create_proposition", "claim_id": "wait", "statement": "so long"}
+    predicted = {"quantity": "wait", "unit": "ms", "criterion": criterion, "bounds": bounds}
+    staged = agent.stage_intent(session_id, {**change, "prediction": predicted})
+    ann = house.person(ANN)
+    ann.decide_approval(staged.approval_id or "", "APPROVED", content_hash=staged.content_hash or "")
+    seen = ann.observe(session_id, quantity="wait", unit="ms", values=WAITS)
+    ideas = {"edge_cases": ["a cold cache"]} if hints else None
+    claim = {"claim_id": "wait", "observed": [seen.observation_id]}
+    planned = agent.design_experiment(session_id, claim=claim, speculation=ideas)
+    assert planned.template.partition("@")[0] == ("sensitivity_suite" if hints else template)
+    assert (planned.label, planned.revision) == ("witnessed", 1)
+    ran = agent.run_experiment(session_id, planned.experiment_id).run
+    assert ran is not None
+    assert ran.outcome == "support"

@@ -8,17 +8,18 @@ import math
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.experiments.params import MAX_AXES, checked_spec
-from beliefd.kernel.experiments.plan import Criterion, ExperimentSpec, Near
+from beliefd.kernel.experiments.plan import Criterion, ExperimentSpec, Near, Ordered
 from beliefd.kernel.experiments.testable import TestableClaim
 from beliefd.kernel.scan.guards import refuse_speculation
 from beliefd.kernel.speculation.hints import ExperimentHints
 from beliefd.kernel.values import Value
 
-Design = Literal["numeric_consistency", "sensitivity_suite", "bootstrap_ci"]
-"""The templates that can test that a quantity has a value."""
+Design = Literal["numeric_consistency", "threshold_check", "sensitivity_suite", "bootstrap_ci"]
+"""The templates that can test where the mean of a quantity lies."""
 LEAST_WIDENING: Final = 2.0
 MOST_WIDENING: Final = 10.0
 LEAST_PERTURBATIONS: Final = 100
@@ -46,7 +47,7 @@ def choose(claim: TestableClaim, hints: ExperimentHints | None) -> Choice:
     """The claim is compared with what was seen. With hints, it has to stand up to perturbation on top."""
     _check(claim, hints)
     if hints is None or hints.empty:
-        return Choice()
+        return Choice(template=_usual(claim))
     ideas = (hints.candidate_mechanisms, hints.discriminative_predictions, hints.falsification_criteria)
     perturbations = LEAST_PERTURBATIONS + PERTURBATIONS_PER_IDEA * sum(len(each) for each in ideas)
     return Choice(
@@ -57,16 +58,25 @@ def choose(claim: TestableClaim, hints: ExperimentHints | None) -> Choice:
     )
 
 
+def _usual(claim: TestableClaim) -> Design:
+    """What compares a claim with what was seen, by the kind of region that it claims."""
+    if isinstance(claim.region, Ordered):
+        return "threshold_check"
+    return "numeric_consistency" if claim.region is None else "bootstrap_ci"
+
+
 def design(
     claim: TestableClaim, hints: ExperimentHints | None = None, choice: Choice | None = None
 ) -> ExperimentSpec:
     """The plan of an experiment that can run. Of the hints it holds the digest, and what they led to."""
     _check(claim, hints)
     chosen = choice or choose(claim, hints)
-    params, criterion = _PARAMS[chosen.template](claim, chosen)
+    params, criterion = _PARAMS[_fitting(claim, chosen).template](claim, chosen)
+    if claim.bounds is not None:
+        params["bounds"] = list(claim.bounds)
     spec = ExperimentSpec(
         claim_id=claim.claim_id,
-        template=chosen.template,
+        template=_fitting(claim, chosen).template,
         params=params,
         criterion=criterion,
         alpha=claim.alpha,
@@ -79,6 +89,16 @@ def design(
     refuse_speculation(spec.params, Code.SPECULATIVE_RESIDUE)
     checked_spec(spec)
     return spec
+
+
+def _fitting(claim: TestableClaim, chosen: Choice) -> Choice:
+    """Templates that say what they claim in their parameters can claim one kind of region only."""
+    by_parameters = chosen.template in ("numeric_consistency", "threshold_check")
+    return replace(chosen, template=_usual(claim)) if by_parameters else chosen
+
+
+def _region(claim: TestableClaim) -> Criterion:
+    return claim.region or Near(value=claim.claimed_value, tolerance=min(claim.tolerance, LARGEST))
 
 
 def _check(claim: TestableClaim, hints: ExperimentHints | None) -> None:
@@ -107,7 +127,7 @@ def _sensitivity_suite(claim: TestableClaim, choice: Choice) -> tuple[dict[str, 
         # Ways to be off that have nothing to do with each other: together they are off by their root.
         "axes": [1 / math.sqrt(max(choice.axes, 1))] * choice.axes,
     }
-    return params, Near(value=claim.claimed_value, tolerance=min(claim.tolerance, LARGEST))
+    return params, _region(claim)
 
 
 def _bootstrap_ci(claim: TestableClaim, _: Choice) -> tuple[dict[str, Any], Criterion | None]:
@@ -116,10 +136,17 @@ def _bootstrap_ci(claim: TestableClaim, _: Choice) -> tuple[dict[str, Any], Crit
         "n_bootstrap": min(2_000, claim.budget.replicates),
         "null_value": claim.claimed_value,
     }
-    return params, Near(value=claim.claimed_value, tolerance=claim.tolerance)
+    return params, _region(claim)
+
+
+def _threshold_check(claim: TestableClaim, _: Choice) -> tuple[dict[str, Any], Criterion | None]:
+    assert isinstance(claim.region, Ordered)  # noqa: S101 - asked by who chose this
+    values = list(claim.observed_values)
+    return {"values": values, "threshold": claim.region.than, "direction": claim.region.side}, None
 
 
 _PARAMS: Final = {
+    "threshold_check": _threshold_check,
     "numeric_consistency": _numeric_consistency,
     "sensitivity_suite": _sensitivity_suite,
     "bootstrap_ci": _bootstrap_ci,

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import msgspec
 
 from beliefd.kernel.errors import invalid
-from beliefd.kernel.experiments.plan import DEFAULT_ALPHA, Budget, Finite, Near, UnitName
+from beliefd.kernel.experiments.plan import DEFAULT_ALPHA, Budget, Finite, Near, Ordered, UnitName, Within
 from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.values import Id, Value
 
@@ -16,7 +16,10 @@ DEFAULT_TOLERANCE: Final = 0.1
 
 
 class TestableClaim(Value, frozen=True):
-    """That a quantity is `claimed_value`, give or take `tolerance`; and what has been observed of it."""
+    """That the mean of a quantity lies in a region; and what has been observed of it.
+
+    The region is `claimed_value`, give or take `tolerance`, unless another `region` is given.
+    """
 
     __test__ = False  # its name begins like that of a test, and it is none
 
@@ -26,6 +29,7 @@ class TestableClaim(Value, frozen=True):
     tolerance: Tolerance = DEFAULT_TOLERANCE
     unit: UnitName = "1"
     bounds: tuple[Finite, Finite] | None = None
+    region: Within | Ordered | None = None
     alpha: Annotated[float, msgspec.Meta(gt=0, le=0.5)] = DEFAULT_ALPHA
     budget: Budget = Budget()
     eliminates_if_supported: tuple[Id, ...] = ()
@@ -56,23 +60,25 @@ class ClaimToTest(Value, frozen=True):
 
 def testable(asked: ClaimToTest, prediction: Prediction | None, values: Sequence[float]) -> TestableClaim:
     """The whole claim: what was asked for, and for the rest what was predicted."""
-    near = None
-    if prediction is not None:
-        if not isinstance(prediction.criterion, Near):
-            told = "its proposition predicts another kind of region; give a whole `spec`"
-            raise invalid(told, "$.claim.claim_id")
-        near = prediction.criterion
+    predicted = None if prediction is None else prediction.criterion
+    near = predicted if isinstance(predicted, Near) else None
+    region = predicted if isinstance(predicted, Within | Ordered) else None
+    if region is not None and (asked.claimed_value is not None or asked.tolerance is not None):
+        told = "its proposition predicts a region; leave `claimed_value` and `tolerance` out"
+        raise invalid(told, "$.claim.claimed_value")
     value = asked.claimed_value if near is None or asked.claimed_value is not None else near.value
+    if region is not None:
+        value = region.than if isinstance(region, Ordered) else (region.low + region.high) / 2
     if value is None:
         raise invalid("no proposition predicts a value; say which is claimed", "$.claim.claimed_value")
-    tolerance = asked.tolerance or (DEFAULT_TOLERANCE if near is None else near.tolerance)
     return TestableClaim(
         claim_id=asked.claim_id,
         claimed_value=value,
         observed_values=tuple(values),
-        tolerance=tolerance,
+        tolerance=asked.tolerance or (DEFAULT_TOLERANCE if near is None else near.tolerance),
         unit=asked.unit or ("1" if prediction is None else prediction.unit),
         bounds=None if prediction is None else prediction.bounds,
+        region=region,
         alpha=asked.alpha,
         budget=asked.budget,
         eliminates_if_supported=asked.eliminates_if_supported,
