@@ -104,6 +104,20 @@ def test_typed_numbers_beside_observed_ones_make_all_of_it_attested() -> None:
     assert typed("model_simulation", {"inputs": [{"distribution": {"values": {"observed": ["obs-1"]}}}]})
 
 
+def test_a_model_is_what_its_author_says_whatever_data_go_into_it() -> None:
+    lab = Lab()
+    data = {"is": "data", "values": {"observed": [lab.observed(1)]}}
+    params = {
+        "model": {"language": "expression", "expression": "x"},
+        "inputs": [{"name": "x", "distribution": data}],
+        "region": {"region": "ordering", "side": "above", "than": 0.5},
+    }
+    spec = ExperimentSpec(claim_id="c", template="model_simulation", params=params)
+    event = lab.ask(DesignExperiment(spec=spec), findings=CODE)
+    assert isinstance(event, ExperimentDesigned)
+    assert (event.experiment.label, event.experiment.typed_by) == (ATTESTED, (AGENT.id,))
+
+
 @given(
     st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20),
     st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20),
