@@ -29,6 +29,10 @@ def tools() -> Registry:
     def echo(**said: Any) -> dict[str, Any]:
         return said
 
+    @registry.tool("noisy", schema=ANYTHING)
+    def noisy(number: int) -> dict[str, Any]:
+        return {"waits": [value + number / 100 for value in WAITS]}
+
     @registry.tool("broken", schema=ANYTHING)
     def broken(**_: Any) -> None:
         raise RuntimeError("no")
@@ -220,6 +224,54 @@ def test_the_card_of_a_status_shows_all_that_a_person_weighs(house: World) -> No
     assert sum(first.picture.counts) == len(WAITS)
     assert (first.picture.region_low, first.picture.region_high) == (38.0, 42.0)
     assert f"numbers typed by {AGENT.id}" in card.doubts
+
+
+def test_results_that_a_plan_leaves_out_count_like_tests(house: World) -> None:
+    agent, session_id = opened(house)
+    worded(house, session_id)
+    names = []
+    for number in range(5):
+        call_id = called(house, session_id, "noisy", number=number)
+        seen = agent.observe(session_id, quantity="wait", unit="ms", call_id=call_id, pointer="/waits")
+        assert seen.label == "witnessed"
+        names.append(seen.observation_id)
+    called(house, session_id, "pool.waits")  # another tool is another matter
+    picked = agent.design_experiment(session_id, claim={"claim_id": "wait", "observed": names[:1]})
+    assert (picked.left_out, picked.tries, picked.alpha) == (4, 1, 0.05 / (5 * 6))
+    all_of_it = agent.design_experiment(session_id, claim={"claim_id": "wait", "observed": names})
+    assert (all_of_it.left_out, all_of_it.alpha) == (0, 0.05 / (2 * 3))
+
+
+@pytest.mark.parametrize(
+    ("document", "asked", "choices"),
+    [
+        ([1.5, 2.5], {}, 1),
+        ({"a": [1.5, 2.5], "b": [3.5], "name": "x", "on": [True]}, {"pointer": "/a"}, 2),
+        ([{"a": 1.5, "b": 2.5}, {"a": 3.5, "b": 4.5}], {"each": "/a"}, 2),
+        ({"rows": [{"a": {"x": 1.5}, "t": "monday"}]}, {"pointer": "/rows", "each": "/a/x"}, 1),
+        ({f"c{n}": [1.5 + n, 2.5] for n in range(125)}, {"pointer": "/c7"}, 125),
+        ([[1.5, 2.5], [3.5, 4.5]], {"pointer": "/1"}, 4),
+    ],
+    ids=str,
+)
+def test_who_may_choose_among_lists_tests_them_all(
+    house: World, document: Any, asked: dict[str, Any], choices: int
+) -> None:
+    agent, session_id = opened(house)
+    sha256 = house.person(ENCODER).store_content(msgspec.json.encode(document)).sha256
+    seen = agent.observe(session_id, quantity="wait", unit="ms", content=sha256, **asked)
+    assert seen.choices == choices
+    claim = {"claim_id": "wait", "claimed_value": 2.0, "observed": [seen.observation_id]}
+    planned = agent.design_experiment(session_id, claim=claim)
+    assert planned.alpha == 0.025 / choices
+
+
+def test_columns_of_numbers_are_choices_and_names_are_not(house: World) -> None:
+    agent, session_id = opened(house)
+    content = b"host,wait,load,note\ndb1,39.2,0.5,x\ndb2,41.0,0.7,y\n"
+    sha256 = house.person(ENCODER).store_content(content).sha256
+    seen = agent.observe(session_id, quantity="wait", unit="ms", content=sha256, column="wait")
+    assert seen.choices == 2
 
 
 def test_the_same_bytes_in_another_session_get_no_fresh_alpha(house: World) -> None:

@@ -57,6 +57,8 @@ class TestRun(Answer, frozen=True):
     designed_by: str
     attempt: int
     tries: int
+    left_out: int
+    choices: int
     picture: DataPicture | None
 
 

@@ -76,8 +76,9 @@ class ExperimentView(Answer, frozen=True):
     """A frozen plan, and its run if there is one. `informed_by` is the digest of hints, never their text.
 
     `label` says whether somebody else than its designer has witnessed its data, `observations` and `typed_by`
-    where they came from; `tries` how many tests its designer has made on them. `caveats` say in words what
-    its outcome will not be able to do, and why.
+    where they came from; `tries` how many tests its designer has made on them, `left_out` how many results of
+    the same tools it does not use, `choices` among how many lists of numbers its data were chosen. `caveats`
+    say in words what its outcome will not be able to do, and why.
     """
 
     experiment_id: str
@@ -103,6 +104,8 @@ class ExperimentView(Answer, frozen=True):
     typed_by: list[str] = []
     worded_first: bool = False
     tries: int = 1
+    left_out: int = 0
+    choices: int = 1
     caveats: list[str] = []
     lane: Lane = "grounded"
 

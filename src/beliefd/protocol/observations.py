@@ -31,6 +31,7 @@ class ObservationView(Answer, frozen=True):
     observed_by: str
     observed_at: str
     witnesses: list[str]
+    choices: int
     typed: bool
     call_id: str | None
     content: str | None

@@ -97,12 +97,17 @@ def _test_run(run: TestRun) -> list[RenderableType]:
             (failed, "red"),
         ),
         *(Text(f"      {visible(where)}", "dim") for where in run.where),
-        Text(
-            f"      attempt {run.attempt} at the claim, test {run.tries} on these data, at {run.alpha:.3g}",
-            "dim",
-        ),
+        Text(f"      {_tried(run)}", "dim"),
         *([] if run.picture is None else [Text(f"      {line}") for line in picture_lines(run.picture)]),
     ]
+
+
+def _tried(run: TestRun) -> str:
+    """All that could have been tried instead, and what that left of alpha."""
+    parts = [f"attempt {run.attempt} at the claim", f"test {run.tries} on these data"]
+    parts += [f"{run.left_out} other results of the same tool left out"] if run.left_out else []
+    parts += [f"one of {run.choices} lists of numbers in its source"] if run.choices > 1 else []
+    return f"{', '.join(parts)}: at {run.alpha:.3g}"
 
 
 BARS = " ▁▂▃▄▅▆▇█"

@@ -135,8 +135,10 @@ def _designed(
     tries = 1 + here + found.tries_elsewhere
     # INVARIANT: every try counts, at this claim and by this principal on this data, whatever the claim was
     # called; the chance of being wrong is shared out among all of them: 1/2 + 1/6 + 1/12 + ... = 1.
-    number = max(attempt, tries)
-    alpha = min(spec.alpha, facts.policy.firewall.alpha) / (number * (number + 1))
+    left_out = _left_out(session, data)
+    number = max(attempt, tries, left_out + 1)
+    choices = max((one.choices for one in data.observations), default=1)
+    alpha = min(spec.alpha, facts.policy.firewall.alpha) / (number * (number + 1)) / choices
     seed = int(digest(["seed", facts.event_id])[:SEED_DIGITS], 16)
     frozen = Frozen(
         spec=replace(spec, seed=seed),
@@ -149,6 +151,8 @@ def _designed(
     experiment = replace(
         _experiment(frozen, facts),
         tries=tries,
+        left_out=left_out,
+        choices=choices,
         revision=proposition.revision if fixed and proposition is not None else 0,
         label=data.label,
         observations=tuple(one.observation_id for one in data.observations),
@@ -159,11 +163,18 @@ def _designed(
     return ExperimentDesigned(experiment=experiment, frozen=frozen)
 
 
+def _left_out(session: Session, data: Data) -> int:
+    """How many results of the same tools a plan does not use: who has seen them may have picked the best."""
+    calls = session.substrate.calls
+    used = {one.body for one in data.observations}
+    tools = {calls[one.call_id].tool_id for one in data.observations if one.call_id is not None}
+    results = {call.result_hash for call in calls.values() if call.status == "ok" and call.tool_id in tools}
+    return len(results - used)
+
+
 def _worded_first(proposition: Proposition | None, data: Data) -> bool:
     """Did the wording stand before any of the data did?"""
-    if proposition is None or proposition.prediction is None or not data.observations:
-        return False
-    return all(one.since >= proposition.worded_at for one in data.observations)
+    return proposition is not None and all(one.since >= proposition.worded_at for one in data.observations)
 
 
 def _experiment(frozen: Frozen, facts: Facts) -> Experiment:
@@ -200,4 +211,8 @@ def caveats_of(one: Experiment) -> list[str]:
         found.append("the claim was worded after its data: it can be supported, not proven")
     if one.tries > 1:
         found.append(f"test number {one.tries} of {one.designed_by} on these data: alpha is {one.alpha:.4g}")
+    if one.left_out:
+        found.append(f"{one.left_out} other results of the same tool are left out: alpha is {one.alpha:.4g}")
+    if one.choices > 1:
+        found.append(f"one of {one.choices} lists of numbers in its source: alpha is {one.alpha:.4g}")
     return found

@@ -21,7 +21,9 @@ class Experiment(Value, frozen=True):
     `revision` is that of the proposition whose prediction it tests; 0 if it tests none, and then what comes
     of it counts for nothing. `label` joins those of its `observations`, `bodies` are what these were taken
     from. `worded_first` is whether the wording stood before the data did. `tries` is how many tests its
-    designer has made on that data, this one included: the more, the smaller `alpha`.
+    designer has made on that data, this one included; `left_out` how many results of the same tools are not
+    among its data; `choices` among how many lists of numbers its data were chosen. The more of any of these,
+    the smaller `alpha`.
     """
 
     experiment_id: str
@@ -48,6 +50,8 @@ class Experiment(Value, frozen=True):
     typed_by: tuple[str, ...] = ()
     worded_first: bool = False
     tries: int = 1
+    left_out: int = 0
+    choices: int = 1
     lane: Lane = GROUNDED
 
 

@@ -88,6 +88,7 @@ def _observed(
         observed_by=facts.principal.id,
         observed_at=facts.now,
         witnesses=witnesses,
+        choices=facts.findings.choices if isinstance(facts.findings, ObservationFindings) else 1,
         typed=command.values is not None,
         call_id=command.call_id,
         content=command.content,

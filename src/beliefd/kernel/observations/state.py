@@ -12,7 +12,7 @@ class Observation(Value, frozen=True):
 
     `label` is what they are worth to who took them; to others it follows from `witnesses`. `body` names what
     they were taken from: what was taken from the same body is not independent. `since` is when the data were
-    there.
+    there. `choices` is how many lists of numbers could have been taken from the same source.
     """
 
     observation_id: str
@@ -29,6 +29,7 @@ class Observation(Value, frozen=True):
     observed_by: str
     observed_at: str
     witnesses: tuple[str, ...] = ()
+    choices: int = 1
     typed: bool = False
     call_id: str | None = None
     content: str | None = None

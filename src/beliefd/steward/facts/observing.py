@@ -16,6 +16,11 @@ from beliefd.steward.entries import entry_of
 from beliefd.stores.base import Store
 
 LARGEST: Final = 1e150
+MOST_CHOICES: Final = 1_000
+MOST_VISITED: Final = 100_000
+Path = tuple[str, ...]
+Taken = tuple[tuple[float, ...], int]
+"""Values, and among how many lists of numbers they were chosen."""
 NOT_STORED: Final = "no content is stored under this hash; store it first"
 
 
@@ -39,8 +44,8 @@ async def observation_findings(
             return ObservationFindings()
         event = (await entry_of(store, session.session_id, call.outcome)).delta
         assert isinstance(event, OutcomeRecorded)  # noqa: S101 - the state names the event that made it
-        values = await asyncio.to_thread(_pointed_at, event.result, command)
-        return ObservationFindings(values=values, source_hash=call.result_hash or "")
+        values, choices = await asyncio.to_thread(_taken, event.result, command)
+        return ObservationFindings(values=values, source_hash=call.result_hash or "", choices=choices)
     except NotThere as error:
         return ObservationFindings(problem=str(error), path=error.path)
 
@@ -50,27 +55,50 @@ async def _in_content(store: Store, sha256: str, command: Observe) -> Observatio
     if content is None:
         raise NotThere(NOT_STORED, "$.content")
     find = _in_json if command.column is None else _in_column
-    values = await asyncio.to_thread(find, content, command)
-    return ObservationFindings(values=values, source_hash=sha256, brought=tuple(await store.bringers(sha256)))
+    values, choices = await asyncio.to_thread(find, content, command)
+    brought = tuple(await store.bringers(sha256))
+    return ObservationFindings(values=values, source_hash=sha256, choices=choices, brought=brought)
 
 
-def _in_json(content: bytes, command: Observe) -> tuple[float, ...]:
+def _in_json(content: bytes, command: Observe) -> Taken:
     try:
         document = loads(content)
     except Unreadable as error:
         told = f"the content is not JSON ({error}); name a `column` if it is CSV"
         raise NotThere(told, "$.content") from None
-    return _pointed_at(document, command)
+    return _taken(document, command)
 
 
-def _in_column(content: bytes, command: Observe) -> tuple[float, ...]:
+def _taken(document: Any, command: Observe) -> Taken:
+    return _pointed_at(document, command), max(1, lists_in(document))
+
+
+def lists_in(document: Any) -> int:
+    """How many lists of numbers could be chosen: pairs of a list and a way from its items to a number."""
+    found: set[tuple[Path, Path]] = set()
+    waiting: list[tuple[Any, Path, tuple[int, ...]]] = [(document, (), ())]
+    for _ in range(MOST_VISITED):
+        if not waiting or len(found) >= MOST_CHOICES:
+            break
+        value, path, lists = waiting.pop()
+        if isinstance(value, dict | list):
+            inside = (*lists, len(path)) if isinstance(value, list) else lists
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += [(item, (*path, str(step)), inside) for step, item in items]
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found |= {(path[:at], path[at + 1 :]) for at in lists}
+    return len(found)
+
+
+def _in_column(content: bytes, command: Observe) -> Taken:
     """The numbers of a column by its name in the first line. Empty cells are left out: they say nothing."""
     try:
         rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
         if command.column not in (rows.fieldnames or ()):
             known = ", ".join(f"`{shown(name)}`" for name in (rows.fieldnames or ())[:20])
             raise NotThere(f"there is no such column; there are {known}", "$.column")
-        cells = [row[command.column] for row in rows]
+        table = list(rows)
+        cells = [row[command.column] for row in table]
     except (UnicodeDecodeError, csv.Error) as error:
         raise NotThere(f"the content cannot be read as CSV: {error}", "$.content") from None
     found = []
@@ -81,7 +109,15 @@ def _in_column(content: bytes, command: Observe) -> tuple[float, ...]:
             found.append(_number(float(cell), "$.column"))
         except ValueError:
             raise NotThere(f"row {line} holds `{shown(cell)}`, which is no number", "$.column") from None
-    return _bounded(found, "$.column")
+    choices = sum(_is_number(cell) for cell in table[0].values())
+    return _bounded(found, "$.column"), max(1, choices)
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except (TypeError, ValueError):
+        return False
 
 
 def _pointed_at(document: Any, command: Observe) -> tuple[float, ...]:

@@ -80,6 +80,8 @@ async def _run(store: Store, session: Session, piece: Evidence, known: Propositi
         where=where + ([f"numbers typed by {experiment.designed_by}"] if typed_here else []),
         designed_by=experiment.designed_by,
         attempt=experiment.attempt,
+        left_out=experiment.left_out,
+        choices=experiment.choices,
         picture=await _picture(store, session, experiment),
     )
 
