@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from scripts.reference import command_line, gates, protocol, running
+from scripts.reference import command_line, gates, protocol, running, templates
 
 REFERENCE: Final = Path(__file__).parents[2] / "docs" / "reference"
 NOTE: Final = "<!-- Written by `python -m scripts.reference`; change the code or that, not this file. -->\n\n"
@@ -15,6 +15,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "events.md": protocol.events,
     "errors.md": protocol.errors,
     "gates.md": gates.gates,
+    "templates.md": templates.templates,
     "policy.md": running.policy,
     "settings.md": running.settings,
     "metrics.md": running.metrics,

@@ -34,12 +34,16 @@ def sentence(thing: Any) -> str:
 def fields(kind: type, without: frozenset[str] = frozenset()) -> str:
     """The table of a struct's fields."""
     found = [field for field in struct(kind).fields if field.name not in without]
-    if not found:
-        return "No fields of its own.\n"
-    return table(
-        ("field", "type", "default"),
-        ([f"`{field.encode_name}`", words(field.type), default(field)] for field in found),
-    )
+    rows = [[f"`{field.encode_name}`", words(field.type), default(field)] for field in found]
+    rows = [*_tagged(struct(kind)), *rows]
+    return table(("field", "type", "default"), rows) if rows else "No fields of its own.\n"
+
+
+def _tagged(found: inspect.StructType) -> list[list[str]]:
+    """The field by which a value is told from others in its place. Verbs and events are headings already."""
+    if found.tag_field in (None, "verb", "kind"):
+        return []
+    return [[f"`{found.tag_field}`", f"`{found.tag}`", "required"]]
 
 
 def struct(kind: type) -> inspect.StructType:

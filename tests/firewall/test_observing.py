@@ -1,12 +1,14 @@
 """Observations through the library: values out of calls, JSON and CSV, and what they are worth to whom."""
 
 import hashlib
+import io
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import pytest
 
+from beliefd.cli.views.drawing import view
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
 from beliefd.testing.world import AGENT, ANN, ENCODER, ONTOLOGY, ROOT, Person, World
@@ -109,6 +111,8 @@ def test_a_tool_that_says_back_what_it_was_told_is_no_witness(house: World) -> N
         ({"pointer": "/waits/60"}, "$.pointer"),
         ({"pointer": "/rows", "each": "/wait/s"}, "$.each"),
         ({"pointer": "/mean", "each": "/ms"}, "$.pointer"),
+        ({"pointer": "/rows"}, "$.pointer"),
+        ({"pointer": "/rows", "each": "/wait"}, "$.each"),
     ],
 )
 def test_a_pointer_that_leads_to_no_number_is_refused_with_what_is_there(
@@ -150,6 +154,8 @@ def test_stored_bytes_are_worth_what_those_make_them_who_brought_them(
     ("content", "asked", "path"),
     [
         (b"host,wait\na,1\n", {"column": "load"}, "$.column"),
+        (b"wait,wait\n1,2\n", {"column": "wait"}, "$.column"),
+        (b'{"wait": [1]}', {"column": "wait"}, "$.column"),
         (b"host,wait\na,much\n", {"column": "wait"}, "$.column"),
         (b"host,wait\na,nan\n", {"column": "wait"}, "$.column"),
         (b"host,wait\na,\n", {"column": "wait"}, "$.column"),
@@ -217,7 +223,7 @@ def test_the_card_of_a_status_shows_all_that_a_person_weighs(house: World) -> No
         [],
         True,
     )
-    assert first.where == [f"call {call_id}: the server saw its result"]
+    assert first.where == [f"call {call_id}: the server saw its result; `pool.waits` was asked {{}}"]
     assert (second.outcome, second.label) == ("refute", "attested")
     assert second.where == [f"numbers typed by {AGENT.id}"]
     assert first.picture is not None
@@ -319,3 +325,76 @@ def test_a_claim_is_tested_for_what_it_predicts_whichever_kind_of_region_that_is
     ran = agent.run_experiment(session_id, planned.experiment_id).run
     assert ran is not None
     assert ran.outcome == "support"
+
+
+def test_the_same_claim_in_another_session_gets_no_fresh_alpha(house: World) -> None:
+    alphas = []
+    for number in range(3):
+        agent, session_id = opened(house)
+        seen = house.person(ANN).observe(
+            session_id, quantity="wait", unit="ms", values=[value + number for value in WAITS]
+        )
+        claim = {"claim_id": "wait", "claimed_value": 40.0, "observed": [seen.observation_id]}
+        alphas.append(agent.design_experiment(session_id, claim=claim).alpha)
+    assert alphas == [0.05 / 2, 0.05 / 6, 0.05 / 12]
+
+
+def test_a_status_that_fell_is_told_with_its_reason_wherever_one_looks(house: World) -> None:
+    agent, session_id = opened(house)
+    worded(house, session_id)
+    ann = house.person(ANN)
+    first = ann.observe(session_id, quantity="wait", unit="ms", values=WAITS)
+    ran = ran_on(house, session_id, first.observation_id)
+    change = {"type": "update_epistemic_status", "claim_id": "wait", "to_status": "supported"}
+    staged = agent.stage_intent(session_id, {**change, "evidence_ids": [ran.run.evidence_id]})
+    ann.decide_approval(staged.approval_id or "", "APPROVED", content_hash=staged.content_hash or "")
+    other = house.person(ENCODER).observe(
+        session_id, quantity="wait", unit="ms", values=[value + 20 for value in WAITS]
+    )
+    assert ran_on(house, session_id, other.observation_id).run.outcome == "refute"
+    view = agent.show_proposition("wait")
+    assert view.status == "unresolved"
+    assert [piece.linked_by for piece in view.evidence] == [None, None], "nobody had to link anything"
+    (holding,) = view.sessions
+    assert "it was supported" in holding.fell
+    assert holding.prediction is not None
+    step = agent.why_proposition("wait").steps[-1]
+    assert (step.event, step.status) == ("run_recorded", "unresolved")
+    assert "it was supported" in step.said
+    for shown in (view, agent.why_proposition("wait")):
+        text = drawn(shown)
+        assert "it was supported" in text
+    assert "predicts wait is 40 ms, give or take 2" in drawn(view)
+
+
+def drawn(answer: Any) -> str:
+    from rich.console import Console
+
+    console = Console(width=400, record=True, file=io.StringIO())
+    console.print(view(answer))
+    return console.export_text()
+
+
+def test_a_person_sees_the_prediction_that_he_is_about_to_fix(house: World) -> None:
+    agent, session_id = opened(house)
+    change = {"type": "create_proposition", "claim_id": "wait", "statement": "a wait takes 40 ms"}
+    for more, words in (
+        ({"prediction": prediction(value=1e9)}, "predicts wait is 1e+09 ms, give or take 2"),
+        ({}, "predicts nothing that could be tested"),
+    ):
+        staged = agent.stage_intent(session_id, {**change, **more})
+        card = house.person(ANN).show_approval(staged.approval_id or "")
+        assert words in drawn(card)
+        assert "can test them" in card.on_approval
+
+
+def test_an_error_says_what_was_predicted(house: World) -> None:
+    agent, session_id = opened(house)
+    worded(house, session_id)
+    seen = house.person(ANN).observe(session_id, quantity="wait", unit="ms", values=WAITS)
+    claim = {"claim_id": "wait", "claimed_value": 41.0, "observed": [seen.observation_id]}
+    with pytest.raises(BeliefdError, match=r'predicts \{"region":"tolerance","tolerance":2,"value":40\}'):
+        agent.design_experiment(session_id, claim=claim)
+    with pytest.raises(BeliefdError) as unknown:
+        agent.design_experiment(session_id, claim={"claim_id": "wait", "observed": ["obs-none"]})
+    assert (unknown.value.details or {})["path"] == "$.claim.observed[0]"

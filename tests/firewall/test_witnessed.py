@@ -266,6 +266,15 @@ def test_support_fells_nothing_while_another_run_refutes() -> None:
     assert "unresolved" in event.withheld
 
 
+def test_a_replication_fells_what_its_plan_had_named() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    lab.evidence("c", body=1)
+    event = lab.link("c", lab.ran("c", body=2, eliminates_if_supported=("aether",)), "replicate")
+    assert isinstance(event, EvidenceLinked)
+    assert event.eliminated == ("aether",)
+
+
 # ---- worded before the data ----------------------------------------------------------------------
 
 
@@ -401,6 +410,27 @@ def test_the_server_draws_the_seed_and_nobody_else() -> None:
     assert len(seeds) == 10
     refused = lab.designed("c", 1, seed=7)
     assert (code_of(refused), path_of(refused)) == ("INVALID_REQUEST", "$.seed")
+
+
+def test_values_cannot_be_named_twice_nor_quantities_and_units_be_mixed() -> None:
+    lab = Lab()
+    first, same, other = lab.observed(1), lab.observed(1), lab.observed(2)
+    seconds = lab.ask(Observe(quantity="x", unit="s", values=(1.0, 1.1)), ENCODER).observation.observation_id  # type: ignore[union-attr]
+    load = lab.ask(Observe(quantity="load", values=(1.0, 1.2)), ENCODER).observation.observation_id  # type: ignore[union-attr]
+    for names, path in (
+        ([first, first], "$.params"),
+        ([first, same], "$.params"),
+        ([first, seconds], "$.params"),
+        ([first, load], "$.params"),
+        ([seconds], "$.unit"),
+    ):
+        params = {"claimed_value": 1.0, "observed_values": {"observed": names}}
+        spec = ExperimentSpec(claim_id="c", template="numeric_consistency", params=params)
+        event = lab.ask(DesignExperiment(spec=spec), findings=CODE)
+        assert (code_of(event), path_of(event)) == ("INVALID_REQUEST", path)
+    params = {"claimed_value": 1.0, "observed_values": {"observed": [first, other]}}
+    spec = ExperimentSpec(claim_id="c", template="numeric_consistency", params=params)
+    assert isinstance(lab.ask(DesignExperiment(spec=spec), findings=CODE), ExperimentDesigned)
 
 
 def test_an_observation_that_was_not_taken_cannot_be_tested() -> None:

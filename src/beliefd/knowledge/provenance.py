@@ -72,7 +72,8 @@ class Telling:
         piece = event.evidence
         about |= {"evidence_id": piece.evidence_id, "result_hash": piece.result_hash}
         fragile = ", fragile" if piece.fragile else ""
-        return Said(f"the run came to {piece.outcome}{fragile}, and {piece.kind} was minted", about)
+        text = f"the run came to {piece.outcome}{fragile}, on {piece.label} data, and {piece.kind} was minted"
+        return self._fell(text, about, event.propositions)
 
     def _linked(self, event: EvidenceLinked) -> Said | None:
         piece = event.evidence
@@ -80,7 +81,13 @@ class Telling:
             return None
         fell = f"; it eliminated {', '.join(event.eliminated)}" if event.eliminated else ""
         about = {"run_id": piece.execution_id, "evidence_id": piece.evidence_id}
-        return Said(f"the evidence was linked as {piece.role}{fell}", about)
+        return self._fell(f"the evidence was linked as {piece.role}{fell}", about, event.propositions)
+
+    def _fell(self, text: str, about: dict[str, str], propositions: tuple[Proposition, ...]) -> Said:
+        fallen = next((one for one in propositions if one.claim_id == self._claim_id), None)
+        if fallen is None:
+            return Said(text, about)
+        return Said(f"{text}; {fallen.fell}", about, fallen.status)
 
     def _staged(self, event: IntentStaged) -> Said | None:
         if not self._concerns(event.intent):

@@ -4,6 +4,7 @@ from typing import Final
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.experiments.plan import RunOutcome
+from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.experiments.state import EvidenceKind, EvidenceRole
 from beliefd.kernel.intents.state import EpistemicStatus, IntentState, IntentStep, IntentType
 from beliefd.kernel.observations.labels import Label
@@ -42,6 +43,8 @@ class Holding(Answer, frozen=True):
     changed_at: str
     intent_id: str
     evidence_ids: list[str]
+    prediction: Prediction | None
+    fell: str
 
 
 class EvidenceEntry(Answer, frozen=True):
@@ -68,8 +71,8 @@ class EvidenceEntry(Answer, frozen=True):
     experiment_id: str
     run_id: str
     result_hash: str
-    linked_by: str
-    linked_at: str
+    linked_by: str | None
+    linked_at: str | None
 
 
 class IntentEntry(Answer, frozen=True):

@@ -8,7 +8,7 @@ from beliefd.tools.registry import Registry
 SESSIONS = 200
 IDLE = 163
 _noise = random.Random(2041)  # noqa: S311 - no secret
-WAITS_MS = tuple(round(_noise.gauss(40.1, 1.4), 1) for _ in range(85))
+WAITS_MS = tuple(round(_noise.gauss(40.1, 0.12), 2) for _ in range(85))
 """How long checkouts waited for a connection, as the pool had measured it."""
 
 

@@ -20,6 +20,7 @@ from beliefd.kernel.approvals.state import (
     Subject,
 )
 from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
 from beliefd.protocol.approvals import ApprovalCard, DataPicture, DecidedApproval, Inbox, StatusCard, TestRun
@@ -133,7 +134,11 @@ def _content(subject: Subject) -> list[RenderableType]:
     """All of what waits."""
     if isinstance(subject, BundleSubject | InformationSubject):
         return [] if subject.bundle is None else [claim_lines(claim) for claim in subject.bundle.claims]
-    return [Text(f"  {LABELS[type(subject)]} {about(subject)}", "bold")]
+    lines: list[RenderableType] = [Text(f"  {LABELS[type(subject)]} {about(subject)}", "bold")]
+    change = subject.change if isinstance(subject, IntentSubject) else None
+    if change is not None and change.type in WORDINGS:
+        lines.append(Text.assemble(("  predicts ", "dim"), prediction_words(change.prediction)))
+    return lines
 
 
 def about(subject: Subject) -> str:

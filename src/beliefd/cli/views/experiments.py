@@ -140,7 +140,8 @@ def _evidence(one: Evidence) -> Text:
         f"  {one.kind}  of {visible(one.claim_id)}  ",
         (one.outcome, OUTCOME_STYLE[one.outcome]),
         (" fragile" if one.fragile else "", "yellow"),
-        (f"  counts as {one.role}" if one.role else "  not linked", "dim"),
+        (f"  linked as {one.role}" if one.role else "  not linked", "dim"),
+        (f"  {one.label}", LABEL_STYLE[one.label]),
         (f"  run {one.execution_id}", "dim"),
     )
 
@@ -158,13 +159,21 @@ def _recorded(_: dict[str, Any], delta: dict[str, Any]) -> Text:
         f"{run['run_id']}: ",
         (said, OUTCOME_STYLE.get(said, "red")),
         (f"  evidence {minted['evidence_id']}" if minted else "", "dim"),
+        (_fell(delta), "bold yellow"),
     )
+
+
+def _fell(delta: dict[str, Any]) -> str:
+    """What lost its status by an event."""
+    found = delta.get("propositions") or ()
+    return "".join(f"  {visible(one['claim_id'])} fell to {one['status']}" for one in found)
 
 
 def _linked(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     found, fallen = delta["evidence"], delta["eliminated"]
-    counts = f"{found['evidence_id']} counts as {found['role']} for {visible(found['claim_id'])}"
-    return Text.assemble(counts, (f"  {len(fallen)} fell: {first_names(fallen)}" if fallen else "", "red"))
+    counts = f"{found['evidence_id']} is {found['role']} for {visible(found['claim_id'])}"
+    gone = f"  {len(fallen)} fell: {first_names(fallen)}" if fallen else ""
+    return Text.assemble(counts, (gone, "red"), (_fell(delta), "bold yellow"))
 
 
 EVENTS: dict[str, EventWords] = {

@@ -7,6 +7,7 @@ from rich.tree import Tree
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import page, view
+from beliefd.cli.views.experiments import prediction_words
 from beliefd.cli.views.observations import LABEL_STYLE
 from beliefd.protocol.knowledge import (
     EvidenceEntry,
@@ -54,6 +55,9 @@ def proposition(view: PropositionView) -> RenderableType:
     )
     for holding in view.sessions:
         branch = tree.add(_holding(holding))
+        branch.add(Text.assemble(("predicts ", "dim"), prediction_words(holding.prediction)))
+        if holding.fell:
+            branch.add(Text(f"its status fell: {visible(holding.fell)}", "bold yellow"))
         for piece in view.evidence:
             if piece.session_id == holding.session_id:
                 branch.add(_evidence(piece)).add(

@@ -36,14 +36,18 @@ def _headline(one: ObservationView) -> Text:
         (one.observation_id, "bold"),
         f"  {visible(one.quantity)}  ",
         (one.label, LABEL_STYLE[one.label]),
-        f"  {one.count} values from {one.low:g} to {one.high:g}{unit}",
+        f"  {_counted(one.count)} from {one.low:g} to {one.high:g}{unit}",
     )
+
+
+def _counted(count: int) -> str:
+    return "1 value" if count == 1 else f"{count} values"
 
 
 def _observed(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     one = delta["observation"]
     return Text.assemble(
-        f"{one['count']} values of {visible(one['quantity'])}  ", (one["label"], LABEL_STYLE[one["label"]])
+        f"{_counted(one['count'])} of {visible(one['quantity'])}  ", (one["label"], LABEL_STYLE[one["label"]])
     )
 
 

@@ -23,10 +23,9 @@ from beliefd.experiments.rng import STREAMED, streamed, uniforms
 from beliefd.experiments.sandbox.models import output
 from beliefd.experiments.sequential import Walk, confidence_sequence, decisive, ever_shown, walk
 from beliefd.experiments.sobol import BASE, evaluations, totals
-from beliefd.kernel.experiments.params import ByExpression, Data, ModelSimulation, claimed_region
+from beliefd.kernel.experiments.params import USUAL_SHARE, ByExpression, Data, ModelSimulation, claimed_region
 from beliefd.kernel.experiments.plan import AtLeast
 
-USUAL_SHARE: Final = 0.95
 FEWEST: Final = 1_000
 """Replicates before a run may end: fewer can decide, but too few are left to judge the run by."""
 MOST_DESCRIBED: Final = 1 << 18

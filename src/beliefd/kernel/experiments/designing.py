@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from beliefd.kernel.canonical import digest
+from beliefd.kernel.canonical import canonical, digest
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.event import Refused, refused, refused_by
 from beliefd.kernel.experiments.commands import DesignExperiment
@@ -16,7 +16,7 @@ from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.experiments.params import Params, checked_spec
 from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen
 from beliefd.kernel.experiments.prediction import differs_from
-from beliefd.kernel.experiments.referring import named, resolved, stand_ins, typed
+from beliefd.kernel.experiments.referring import MODELS, named, repeated, resolved, stand_ins, typed
 from beliefd.kernel.experiments.state import Experiment, tries_key
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.state import Proposition
@@ -57,6 +57,8 @@ def design_experiment(
         return problem
     proposition = session.intents.propositions.get(spec.claim_id)
     data = _data(session, spec, facts.principal.id)
+    if (problem := _ill_assorted(spec, data)) is not None:
+        return problem
     if proposition is not None and (problem := _tests_otherwise(proposition, spec, params, data)) is not None:
         return problem
     attempt: int = session.experiments.attempts.get(spec.claim_id, 0) + 1
@@ -99,6 +101,23 @@ def _data(session: Session, spec: ExperimentSpec, who: str) -> Data:
     return Data(join(labels), found, tuple(sorted(bodies)), tuple(sorted(typists)))
 
 
+def _ill_assorted(spec: ExperimentSpec, data: Data) -> Refused | None:
+    """Data of one test are of one quantity in its unit, and nothing is in them twice."""
+    digests = [one.digest for one in data.observations]
+    if len(set(digests)) < len(digests) or repeated(spec.params):
+        return refused(Code.INVALID_REQUEST, "the same values are named twice", "$.params")
+    if spec.template in MODELS:
+        return None  # its inputs may be of several quantities
+    kinds = sorted({(one.quantity, one.unit) for one in data.observations})
+    if len(kinds) > 1:
+        told = " and ".join(f"`{quantity}` in `{unit}`" for quantity, unit in kinds[:2])
+        return refused(Code.INVALID_REQUEST, f"the observations are of {told}", "$.params")
+    if kinds and kinds[0][1] != spec.unit:
+        text = f"the observations are in `{kinds[0][1]}`, and the plan is in `{spec.unit}`"
+        return refused(Code.INVALID_REQUEST, text, "$.unit")
+    return None
+
+
 def _tests_otherwise(
     proposition: Proposition, spec: ExperimentSpec, params: Params, data: Data
 ) -> Refused | None:
@@ -108,7 +127,8 @@ def _tests_otherwise(
         return None
     if (other := differs_from(prediction, params, spec.criterion, spec.unit)) is not None:
         name, fits = other
-        text = f"`{spec.claim_id[:64]}` predicts something else; test for what it says, or revise it"
+        said = canonical(fits).decode()
+        text = f"`{spec.claim_id[:64]}` predicts {said} here; test for that, or stage `revise_proposition`"
         return refused(Code.NOT_WARRANTED, text, f"$.{name}", predicted=fits)
     for one in data.observations:
         if (one.quantity, one.unit) != (prediction.quantity, prediction.unit):
@@ -136,7 +156,7 @@ def _designed(
     # INVARIANT: every try counts, at this claim and by this principal on this data, whatever the claim was
     # called; the chance of being wrong is shared out among all of them: 1/2 + 1/6 + 1/12 + ... = 1.
     left_out = _left_out(session, data)
-    number = max(attempt, tries, left_out + 1)
+    number = max(attempt + found.attempts_elsewhere, tries, left_out + 1)
     choices = max((one.choices for one in data.observations), default=1)
     alpha = min(spec.alpha, facts.policy.firewall.alpha) / (number * (number + 1)) / choices
     seed = int(digest(["seed", facts.event_id])[:SEED_DIGITS], 16)

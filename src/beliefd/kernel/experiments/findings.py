@@ -4,9 +4,10 @@ from beliefd.kernel.values import Value
 
 
 class ExperimentFindings(Value, frozen=True, tag_field="of", tag="experiment"):
-    """Which code stands behind a template's name here and now, and how often the principal has tested
-    anything on the same data in other sessions."""
+    """Which code stands behind a template's name here and now, and how often the principal has tested in
+    other sessions: anything on the same data, and the same claim."""
 
     template: str
     code_hash: str
     tries_elsewhere: int = 0
+    attempts_elsewhere: int = 0

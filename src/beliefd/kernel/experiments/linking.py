@@ -73,9 +73,9 @@ def _wrong_role(session: Session, evidence: Evidence, role: str) -> str | None:
 def _named(session: Session, evidence: Evidence) -> list[str]:
     """INVARIANT: what falls was named before the outcome was known."""
     experiment: Experiment = session.experiments.by_id[evidence.experiment_id]
-    if evidence.role not in ("support", "refute"):
+    if evidence.role == "undercut":
         return []
-    supported = evidence.role == "support"
+    supported = evidence.role != "refute"
     return sorted({*(experiment.eliminates_if_supported if supported else experiment.eliminates_if_refuted)})
 
 
@@ -91,7 +91,7 @@ def _withheld(evidence: Evidence, found: Warrant, policy: FirewallPolicy) -> str
             return f"its data are attested ({typed_words(evidence)}), and policy lets such eliminate nothing"
         if not evidence.worded_first:
             return "the claim was worded after its data, and policy lets such eliminate nothing"
-    agrees = ("supported", "proven") if evidence.role == "support" else ("refuted",)
+    agrees = ("refuted",) if evidence.role == "refute" else ("supported", "proven")
     return "" if found.status in agrees else f"all the evidence together warrants `{found.status}`"
 
 

@@ -29,6 +29,8 @@ from beliefd.kernel.values import Object, Value
 
 MAX_NUMBERS: Final = 5_000
 MAX_ITEMS: Final = 100
+USUAL_SHARE: Final = 0.95
+"""In so many cases the output of a model must lie where it is claimed, if nothing else is said."""
 MAX_INPUTS: Final = 16
 MAX_AXES: Final = 6
 Number = Annotated[float, msgspec.Meta(ge=-1e150, le=1e150)]

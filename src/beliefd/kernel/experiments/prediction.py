@@ -1,10 +1,11 @@
 """What a proposition says will be measured: fixed with its wording, and what every test of it refers to."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 
 from beliefd.kernel.experiments.params import (
+    USUAL_SHARE,
     BayesianUpdate,
     EffectDirection,
     ModelSimulation,
@@ -33,6 +34,16 @@ class Prediction(Value, frozen=True):
     def __post_init__(self) -> None:
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
             raise ValueError("`bounds` go from the lowest to the highest value that there can be")
+        if self.bounds is not None and not _meets(self.criterion, *self.bounds):
+            raise ValueError("no value within `bounds` lies in the region of the `criterion`")
+
+
+def _meets(region: Region, low: float, high: float) -> bool:
+    if isinstance(region, Ordered):
+        return high > region.than if region.side == "above" else low < region.than
+    if isinstance(region, Near):
+        return region.value - region.tolerance <= high and region.value + region.tolerance >= low
+    return region.low <= high and region.high >= low
 
 
 def claimed_by(params: Params, criterion: Criterion | None) -> Region | None:
@@ -48,6 +59,18 @@ def claimed_by(params: Params, criterion: Criterion | None) -> Region | None:
     return params.region if isinstance(params, BayesianUpdate | ModelSimulation) else None
 
 
+def claimed_by_parameters(kind: type[Params]) -> str | None:
+    """The region that a template tests for by its parameters alone, in words."""
+    return _BY_PARAMETERS.get(kind)
+
+
+_BY_PARAMETERS: Final[dict[type, str]] = {
+    NumericConsistency: "a `tolerance` around `claimed_value`",
+    ThresholdCheck: "an `ordering`: `direction` of `threshold`",
+    EffectDirection: "an `ordering` past `negligible`, or a `tolerance` of `negligible` around 0 for `zero`",
+}
+
+
 def _direction(params: EffectDirection) -> Region:
     if params.expected == "zero":
         return Near(value=0.0, tolerance=params.negligible)
@@ -61,11 +84,14 @@ def differs_from(
 ) -> tuple[str, Any] | None:
     """The first thing in which a plan tests for something else than was predicted, and what would fit."""
     share = criterion.at_least if isinstance(criterion, AtLeast) else None
+    wanted = prediction.at_least
+    if isinstance(params, ModelSimulation):
+        share, wanted = share or USUAL_SHARE, wanted or USUAL_SHARE
     told: tuple[tuple[str, Any, Any], ...] = (
         ("criterion", claimed_by(params, criterion), prediction.criterion),
         ("unit", unit, prediction.unit),
         ("params.bounds", getattr(params, "bounds", None), prediction.bounds),
-        ("criterion.at_least", share, prediction.at_least),
+        ("criterion.at_least", share, wanted),
     )
     for name, tested, predicted in told:
         if tested != predicted:

@@ -20,6 +20,11 @@ def named(params: Object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in _references(params) for name in names))
 
 
+def repeated(params: Object) -> bool:
+    """Is an observation named twice in one list of data?"""
+    return any(len(set(names)) < len(names) for names in _references(params))
+
+
 def typed(template: str, params: Object) -> bool:
     """Does a plan itself hold what it tests its claim by?"""
     return template in MODELS or not named(params) or bool(numbers_in(params))

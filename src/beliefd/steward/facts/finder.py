@@ -5,7 +5,7 @@ import contextlib
 import hashlib
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
@@ -34,7 +34,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal
-from beliefd.knowledge.schema import TESTED_DATA
+from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
 from beliefd.ledger.envelope import read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
@@ -55,6 +55,13 @@ HASH_IN_PLACE: Final = 64 * 1024
 """What is larger is hashed in a thread, so that other callers are not held up."""
 MAX_RUNNING: Final = 16
 """So many questions may be with a detector at once; those that hang count too."""
+
+
+class _Designed(Struct):
+    designed_by: str
+
+
+_DESIGNED: Final = msgspec.json.Decoder(_Designed)
 
 
 class Attachments(Struct, frozen=True):
@@ -120,19 +127,22 @@ class FactFinder:
     async def _with_tries(
         self, found: ExperimentFindings | None, session: Session, spec: ExperimentSpec, who: str
     ) -> ExperimentFindings | None:
-        """How often this principal has tested anything on the same data in other sessions."""
+        """How often this principal has tested in other sessions: on the same data, and this claim."""
+        if found is None:
+            return None
         observations = session.observations.by_id
         bodies = {observations[name].body for name in named(spec.params) if name in observations}
-        if found is None or not bodies:
-            return found
-        rows = await self._store.nodes(
-            TESTED_DATA, [tries_key(body, who) for body in sorted(bodies)], MOST_TRIES
+        keys = [tries_key(body, who) for body in sorted(bodies)]
+        tries: Counter[str] = Counter()
+        for row in await self._store.nodes(TESTED_DATA, keys, MOST_TRIES) if keys else ():
+            tries[row.id] += int(row.status) if row.session_id != session.session_id else 0
+        plans = await self._store.nodes(EXPERIMENT, [spec.claim_id], MOST_TRIES)
+        attempts = sum(
+            _DESIGNED.decode(row.document).designed_by == who
+            for row in plans
+            if row.session_id != session.session_id
         )
-        elsewhere: dict[str, int] = {}
-        for row in rows:
-            if row.session_id != session.session_id:
-                elsewhere[row.id] = elsewhere.get(row.id, 0) + int(row.status)
-        return replace(found, tries_elsewhere=max(elsewhere.values(), default=0))
+        return replace(found, tries_elsewhere=max(tries.values(), default=0), attempts_elsewhere=attempts)
 
     async def _for_decision(
         self, session: Session, command: DecideApproval, policy: Policy

@@ -94,9 +94,11 @@ def _in_column(content: bytes, command: Observe) -> Taken:
     """The numbers of a column by its name in the first line. Empty cells are left out: they say nothing."""
     try:
         rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
-        if command.column not in (rows.fieldnames or ()):
-            known = ", ".join(f"`{shown(name)}`" for name in (rows.fieldnames or ())[:20])
-            raise NotThere(f"there is no such column; there are {known}", "$.column")
+        names = list(rows.fieldnames or ())
+        if names.count(command.column or "") != 1:
+            how = "several such columns" if command.column in names else "no such column"
+            hint = "; if it is JSON, give a `pointer`" if content.lstrip()[:1] in (b"{", b"[") else ""
+            raise NotThere(f"there is {how}; there are {_named(names)}{hint}", "$.column")
         table = list(rows)
         cells = [row[command.column] for row in table]
     except (UnicodeDecodeError, csv.Error) as error:
@@ -127,7 +129,15 @@ def _pointed_at(document: Any, command: Observe) -> tuple[float, ...]:
             raise NotThere("`each` leads on from the items of a list, and there is none", "$.pointer")
         return (_number(place, "$.pointer"),)
     _bounded(place, "$.pointer")
-    return tuple(_number(_at(item, command.each, "$.each"), "$.pointer") for item in place)
+    path = "$.each" if command.each else "$.pointer"
+    found = []
+    for index, item in enumerate(place):
+        try:
+            found.append(_number(_at(item, command.each, "$.each"), path))
+        except NotThere as error:
+            hint = "; `each` leads from an item to its number" if not command.each else ""
+            raise NotThere(f"item {index}: {error}{hint}", error.path) from None
+    return tuple(found)
 
 
 def _bounded(found: list[Any], path: str) -> tuple[Any, ...]:
@@ -148,14 +158,26 @@ def _at(document: Any, pointer: str, path: str) -> Any:
         elif isinstance(document, list) and name.isdecimal() and int(name) < len(document):
             document = document[int(name)]
         else:
-            raise NotThere(f"there is nothing at step `{shown(name)}` of the pointer", path)
+            raise NotThere(f"there is nothing at step `{shown(name)}`; there is {_there(document)}", path)
     return document
+
+
+def _there(value: Any) -> str:
+    """What stands at a place, in the words of JSON."""
+    if isinstance(value, dict):
+        return f"an object with {_named(list(value))}" if value else "an empty object"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return {bool: "true or false", str: "a text", type(None): "null"}.get(type(value), "a number")
+
+
+def _named(names: list[str]) -> str:
+    return ", ".join(f"`{shown(name)}`" for name in names[:20]) or "none"
 
 
 def _number(value: Any, path: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        kind = type(value).__name__
-        raise NotThere(f"a number was expected there, not `{shown(str(value))}` ({kind})", path)
+        raise NotThere(f"a number was expected, and there is {_there(value)}", path)
     if not math.isfinite(value) or abs(value) > LARGEST:
         raise NotThere(f"numbers past {LARGEST:g} cannot be averaged", path)
     return float(value)

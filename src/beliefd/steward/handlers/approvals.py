@@ -16,6 +16,7 @@ from beliefd.kernel.approvals.state import (
 )
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.state import Session
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
@@ -199,7 +200,10 @@ def _on_approval(approval: Approval) -> str:
     missing = approval.rule.required - len(approval.approvals)
     if missing > 1:
         return f"{missing - 1} more approvals are needed, then all gates are asked again"
-    if isinstance(approval.subject, IntentSubject):
+    subject = approval.subject
+    if isinstance(subject, IntentSubject):
+        if subject.change is not None and subject.change.type in WORDINGS:
+            return "these words and this prediction stand from then on; data that come later can test them"
         return "its evidence is weighed again at that moment; if it still warrants the change, it is made"
     if isinstance(approval.subject, CallSubject | DeltaSubject):
         return (

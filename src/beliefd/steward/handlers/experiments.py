@@ -131,13 +131,19 @@ class ExperimentHandlers(Struct, frozen=True):
         """INVARIANT: hints end here. What is recorded is the spec, and the spec has their digest only."""
         named = asked.claim
         assert named is not None  # noqa: S101 - a whole spec comes alone
-        for name in named.observed:
+        for place, name in enumerate(named.observed):
             if name not in session.observations.by_id:
-                raise not_found(Code.OBSERVATION_NOT_FOUND, "observation", name, " in this session")
+                text = f"no observation `{name[:64]}` in this session"
+                details = {"path": f"$.claim.observed[{place}]"}
+                raise BeliefdError(Code.OBSERVATION_NOT_FOUND, text, details)
         found = [await observed_values(self.store, session, name) for name in named.observed]
         values = tuple(value for one in found for value in one) or named.observed_values
         proposition = session.intents.propositions.get(named.claim_id)
-        claim = testable(named, None if proposition is None else proposition.prediction, values)
+        prediction = None if proposition is None else proposition.prediction
+        units = {session.observations.by_id[name].unit for name in named.observed}
+        if named.unit is None and prediction is None and len(units) == 1:
+            named = replace(named, unit=units.pop())
+        claim = testable(named, prediction, values)
         hints = asked.hints
         if asked.speculation is not None:
             hints = extract_hints(claim.claim_id, asked.speculation)

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from beliefd.kernel.canonical import canonical
 from beliefd.kernel.experiments.designing import checked_by
 from beliefd.kernel.experiments.plan import Criterion, Near, Ordered
 from beliefd.kernel.experiments.prediction import claimed_by
@@ -11,14 +12,16 @@ from beliefd.kernel.intents.changes import wanted_status
 from beliefd.kernel.intents.state import Change, Proposition
 from beliefd.kernel.intents.warrant import Warrant, counted, warrant_of
 from beliefd.kernel.observations.labels import label_for
-from beliefd.kernel.observations.state import words_for
+from beliefd.kernel.observations.state import Observation, words_for
 from beliefd.kernel.policy import FirewallPolicy
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.state import ToolCall
 from beliefd.protocol.approvals import DataPicture, StatusCard, TestRun
 from beliefd.steward.effects.runs import frozen_plan, observed_values, recorded_report
 from beliefd.steward.handlers.shared import view_of
 from beliefd.stores.base import Store
 
+SHOWN: Final = 200
 MOST_RUNS: Final = 20
 BINS: Final = 24
 
@@ -68,7 +71,7 @@ async def _run(store: Store, session: Session, piece: Evidence, known: Propositi
     experiment: Experiment = session.experiments.by_id[piece.experiment_id]
     report = await recorded_report(store, session.session_id, session.experiments.runs[piece.execution_id])
     observations = [session.observations.by_id[name] for name in experiment.observations]
-    where = [words_for(one, label_for(one.witnesses, experiment.designed_by)) for one in observations]
+    where = [_where(session, one, experiment.designed_by) for one in observations]
     typed_here = experiment.designed_by in experiment.typed_by and not any(one.typed for one in observations)
     return view_of(
         TestRun,
@@ -84,6 +87,16 @@ async def _run(store: Store, session: Session, piece: Evidence, known: Propositi
         choices=experiment.choices,
         picture=await _picture(store, session, experiment),
     )
+
+
+def _where(session: Session, one: Observation, who: str) -> str:
+    """Where data came from. What was asked of a tool is the caller's own text: it comes last, and is cut."""
+    words = words_for(one, label_for(one.witnesses, who))
+    if one.call_id is None:
+        return words
+    call: ToolCall = session.substrate.calls[one.call_id]
+    asked = canonical(call.args).decode()
+    return f"{words}; `{call.tool_id}` was asked {asked if len(asked) <= SHOWN else f'{asked[:SHOWN]}...'}"
 
 
 async def _picture(store: Store, session: Session, experiment: Experiment) -> DataPicture | None:
