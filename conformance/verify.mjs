@@ -435,7 +435,7 @@ const FOLDS = {
   experiment_designed(session, delta) {
     const one = delta.get("experiment");
     session.experiments.set(one.get("experiment_id"), one);
-    session.attempts.set(one.get("claim_id"), one.get("attempt"));
+    session.attempts.set(`${one.get("claim_id")} ${one.get("designed_by")}`, one.get("attempt"));
     for (const body of one.get("bodies")) {
       const key = `${body} ${one.get("designed_by")}`;
       session.tries.set(key, (session.tries.get(key) ?? 0) + 1);

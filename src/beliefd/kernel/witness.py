@@ -1,5 +1,7 @@
 """Which events of a ledger can confirm a memory entry: what somebody else has seen, and nothing else."""
 
+from typing import Any
+
 from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.event import EventBase
@@ -22,6 +24,8 @@ def witness_of(event: EventBase, actor: Principal) -> Witness | None:
         return _person(event) if actor.role in PEOPLE else None
     if isinstance(event, OutcomeRecorded) and event.call.status == "ok":
         call = event.call
+        if leaves(event.result) <= leaves(call.args):
+            return None  # it says nothing that its caller did not say
         content = digest([call.tool_id, call.args_hash, call.result_hash])
         return Witness(kind="call", about=call.tool_id, content=content)
     return None
@@ -47,3 +51,11 @@ def _person(event: ApprovalDecided) -> Witness | None:
     if event.decision != "APPROVED" or approval.status != "approved" or stopped:
         return None
     return Witness(kind="person", about=approval.approval_id, content=approval.content_hash)
+
+
+def leaves(value: Any) -> set[str]:
+    """All texts and numbers in a JSON value."""
+    if isinstance(value, dict | list | tuple):
+        items = value.values() if isinstance(value, dict) else value
+        return set().union(*map(leaves, items))
+    return set() if value is None or isinstance(value, bool) else {str(value)}

@@ -86,7 +86,8 @@ class StatusCard(Answer, frozen=True):
 class ApprovalCard(Answer, frozen=True):
     """All that a person needs to decide: what it is about, why it stopped, what it costs, what changes.
 
-    The `subject` keeps its content when the item is decided. `proposition` is there if a status would change.
+    The `subject` keeps its content when the item is decided. `proposition` is
+    there if a status would change, and the item was asked for by itself.
     """
 
     approval_id: str

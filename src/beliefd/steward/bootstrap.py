@@ -109,7 +109,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         MemoryHandlers(positions, submit, environment),
         SpeculationHandlers(positions, submit),
         ObservationHandlers(store, positions, submit),
-        ExperimentHandlers(store, positions, submit, runs),
+        ExperimentHandlers(store, positions, submit, runs, {}),
         EvidenceHandlers(positions, submit, in_force),
         IntentHandlers(positions, submit),
         KnowledgeHandlers(store, in_force),

@@ -1,5 +1,6 @@
 """Freezing the plan of an experiment: what it tests, on which data, and how much alpha is left for it."""
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -28,6 +29,7 @@ from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.scan.words import WordList
 from beliefd.kernel.state import Session
 
+MOST_CHOICES: Final = 10**12
 SEED_DIGITS: Final = 13
 """Of a digest so many hexadecimal digits are a seed: 52 bits, which every JSON reader keeps."""
 
@@ -61,9 +63,10 @@ def design_experiment(
         return problem
     if proposition is not None and (problem := _tests_otherwise(proposition, spec, params, data)) is not None:
         return problem
-    attempt: int = session.experiments.attempts.get(spec.claim_id, 0) + 1
+    who = facts.principal.id
+    attempt: int = session.experiments.attempts.get(tries_key(spec.claim_id, who), 0) + 1
     if attempt > facts.policy.firewall.attempts_per_claim:
-        text = f"`{spec.claim_id[:64]}` has been tried {attempt - 1} times, and policy allows no more"
+        text = f"{who} has tried `{spec.claim_id[:64]}` {attempt - 1} times, and policy allows no more"
         return refused(Code.CONFLICT, text, "$.claim_id")
     return _designed(session, spec, attempt, data, proposition, facts)
 
@@ -92,7 +95,8 @@ def _data(session: Session, spec: ExperimentSpec, who: str) -> Data:
     """INVARIANT: labels join; numbers that stand in the plan itself are what its designer says."""
     found = tuple(session.observations.by_id[name] for name in named(spec.params))
     labels = [label_for(one.witnesses, who) for one in found]
-    bodies = {one.body for one in found}
+    # The same values are the same data, wherever they were taken from.
+    bodies = {name for one in found for name in (one.body, *([one.digest] if one.count > 1 else []))}
     typists = {one.observed_by for one in found if one.typed}
     if typed(spec.template, spec.params):
         labels.append(ATTESTED)
@@ -103,11 +107,16 @@ def _data(session: Session, spec: ExperimentSpec, who: str) -> Data:
 
 def _ill_assorted(spec: ExperimentSpec, data: Data) -> Refused | None:
     """Data of one test are of one quantity in its unit, and nothing is in them twice."""
-    digests = [one.digest for one in data.observations]
+    digests = [one.digest for one in data.observations if one.count > 1]
     if len(set(digests)) < len(digests) or repeated(spec.params):
         return refused(Code.INVALID_REQUEST, "the same values are named twice", "$.params")
     if spec.template in MODELS:
         return None  # its inputs may be of several quantities
+    # INVARIANT: who may put parts of one source together may leave out the parts that do not suit.
+    sources = [one.body for one in data.observations if not one.typed]
+    if len(set(sources)) < len(sources):
+        text = "two observations are from one source; take one list of it, or let its tool return one"
+        return refused(Code.INVALID_REQUEST, text, "$.params")
     kinds = sorted({(one.quantity, one.unit) for one in data.observations})
     if len(kinds) > 1:
         told = " and ".join(f"`{quantity}` in `{unit}`" for quantity, unit in kinds[:2])
@@ -130,6 +139,12 @@ def _tests_otherwise(
         said = canonical(fits).decode()
         text = f"`{spec.claim_id[:64]}` predicts {said} here; test for that, or stage `revise_proposition`"
         return refused(Code.NOT_WARRANTED, text, f"$.{name}", predicted=fits)
+    for member in ("eliminates_if_supported", "eliminates_if_refuted"):
+        # INVARIANT: what falls by a test was said with its wording, where a person saw it, before the data.
+        said = getattr(prediction, member)
+        if strange := sorted(set(getattr(spec, member)) - set(said)):
+            text = f"`{spec.claim_id[:64]}` does not say that `{strange[0][:64]}` falls by it"
+            return refused(Code.NOT_WARRANTED, text, f"$.{member}", predicted=list(said))
     for one in data.observations:
         if (one.quantity, one.unit) != (prediction.quantity, prediction.unit):
             text = (
@@ -155,9 +170,9 @@ def _designed(
     tries = 1 + here + found.tries_elsewhere
     # INVARIANT: every try counts, at this claim and by this principal on this data, whatever the claim was
     # called; the chance of being wrong is shared out among all of them: 1/2 + 1/6 + 1/12 + ... = 1.
-    left_out = _left_out(session, data)
+    left_out = _left_out(session, data, who)
     number = max(attempt + found.attempts_elsewhere, tries, left_out + 1)
-    choices = max((one.choices for one in data.observations), default=1)
+    choices = _choices(data)
     alpha = min(spec.alpha, facts.policy.firewall.alpha) / (number * (number + 1)) / choices
     seed = int(digest(["seed", facts.event_id])[:SEED_DIGITS], 16)
     frozen = Frozen(
@@ -183,13 +198,30 @@ def _designed(
     return ExperimentDesigned(experiment=experiment, frozen=frozen)
 
 
-def _left_out(session: Session, data: Data) -> int:
-    """How many results of the same tools a plan does not use: who has seen them may have picked the best."""
+def _choices(data: Data) -> int:
+    """Among how many ways to take its data a plan chose one; the same place in many results is one choice."""
+    places: dict[tuple[str, str, str | None], int] = {}
+    for one in data.observations:
+        place = (one.pointer, one.each, one.column)
+        places[place] = max(places.get(place, 1), one.choices)
+    return min(math.prod(places.values()), MOST_CHOICES)
+
+
+def _left_out(session: Session, data: Data, who: str) -> int:
+    """How many results of the same tools a plan does not use: who has seen them may have picked the best.
+
+    Calls of others count only if theirs are among the data: nobody spoils a test by calling a tool often.
+    """
     calls = session.substrate.calls
-    used = {one.body for one in data.observations}
-    tools = {calls[one.call_id].tool_id for one in data.observations if one.call_id is not None}
-    results = {call.result_hash for call in calls.values() if call.status == "ok" and call.tool_id in tools}
-    return len(results - used)
+    used = [calls[one.call_id] for one in data.observations if one.call_id is not None]
+    tools = {call.tool_id for call in used}
+    callers = {who, *(call.agent_id for call in used)}
+    results = {
+        call.result_hash
+        for call in calls.values()
+        if call.status == "ok" and call.tool_id in tools and call.agent_id in callers
+    }
+    return len(results - {call.result_hash for call in used})
 
 
 def _worded_first(proposition: Proposition | None, data: Data) -> bool:

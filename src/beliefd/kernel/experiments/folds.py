@@ -19,7 +19,7 @@ def experiment_designed(session: Session, event: ExperimentDesigned) -> Session:
     held = replace(
         held,
         by_id=held.by_id.insert(one.experiment_id, one),
-        attempts=held.attempts.insert(one.claim_id, one.attempt),
+        attempts=held.attempts.insert(tries_key(one.claim_id, one.designed_by), one.attempt),
         tries=tries,
     )
     return replace(session, experiments=held)

@@ -11,6 +11,7 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.warrant import Warrant, counted, fallen, warrant_of
 from beliefd.kernel.policy import FirewallPolicy
 from beliefd.kernel.state import Session
+from beliefd.kernel.values import PEOPLE
 
 
 def link_evidence(session: Session, command: LinkEvidence, facts: Facts) -> EvidenceLinked | Refused:
@@ -30,6 +31,11 @@ def link_evidence(session: Session, command: LinkEvidence, facts: Facts) -> Evid
         return refused(Code.CONFLICT, text, "$.run_id", evidence_id=evidence.evidence_id)
     if (problem := _wrong_role(session, evidence, command.role)) is not None:
         return refused(Code.NOT_WARRANTED, problem, "$.role", outcome=evidence.outcome)
+    proposition = session.intents.propositions.get(command.claim_id)
+    believed = proposition is not None and proposition.status in ("supported", "proven")
+    if command.role == "undercut" and believed and facts.principal.role not in PEOPLE:
+        # INVARIANT: a program lowers a status by evidence against it, never by evidence that says nothing.
+        return refused(Code.FORBIDDEN, "to undercut what is believed takes a person", "$.role")
     linked = replace(evidence, role=command.role, linked_by=facts.principal.id, linked_at=facts.now)
     return _linked(session, linked, facts)
 

@@ -16,13 +16,14 @@ from beliefd.kernel.experiments.params import (
 )
 from beliefd.kernel.experiments.plan import AtLeast, Criterion, Finite, Near, Ordered, UnitName
 from beliefd.kernel.observations.commands import Quantity
-from beliefd.kernel.values import Value
+from beliefd.kernel.values import Id, Value
 
 
 class Prediction(Value, frozen=True):
     """Which quantity, in which unit, lies where; and the range in which it can lie at all, if that is known.
 
-    `at_least` is the share of cases in which a model's output must lie there.
+    `at_least` is the share of cases in which a model's output must lie there. The last two members name the
+    hypotheses of the session that fall by solid evidence for it, or against it.
     """
 
     quantity: Quantity
@@ -30,8 +31,12 @@ class Prediction(Value, frozen=True):
     unit: UnitName = "1"
     bounds: tuple[Finite, Finite] | None = None
     at_least: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+    eliminates_if_supported: tuple[Id, ...] = ()
+    eliminates_if_refuted: tuple[Id, ...] = ()
 
     def __post_init__(self) -> None:
+        if {*self.eliminates_if_supported} & {*self.eliminates_if_refuted}:
+            raise ValueError("what falls whatever the outcome is, falls without a test: name it once")
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
             raise ValueError("`bounds` go from the lowest to the highest value that there can be")
         if self.bounds is not None and not _meets(self.criterion, *self.bounds):

@@ -125,8 +125,8 @@ class Evidence(Value, frozen=True):
 class Experiments(Part, frozen=True):
     """The experiments of a session.
 
-    `attempts` counts how often a claim was put to the test, `tries` how often a principal tested anything on
-    a body of data (`<body> <principal>`). `by_claim` is all the evidence there is for a claim.
+    `attempts` counts how often a principal put a claim to the test (`<claim> <principal>`), `tries` how often
+    anything on a body of data (`<body> <principal>`). `by_claim` is all the evidence there is for a claim.
     """
 
     by_id: Growing[Experiment] = msgspec.field(default=EMPTY, name="experiments")
@@ -147,5 +147,5 @@ class TestedData(Value, frozen=True):
 
 
 def tries_key(body: str, principal: str) -> str:
-    """INVARIANT: no two pairs share a key: a body is a digest, or `typed` and a principal."""
+    """Under which a principal's tests are counted. Pairs that share a key count together, which is safe."""
     return f"{body} {principal}"

@@ -81,6 +81,10 @@ def testable(asked: ClaimToTest, prediction: Prediction | None, values: Sequence
         region=region,
         alpha=asked.alpha,
         budget=asked.budget,
-        eliminates_if_supported=asked.eliminates_if_supported,
-        eliminates_if_refuted=asked.eliminates_if_refuted,
+        eliminates_if_supported=asked.eliminates_if_supported or _falls(prediction, "supported"),
+        eliminates_if_refuted=asked.eliminates_if_refuted or _falls(prediction, "refuted"),
     )
+
+
+def _falls(prediction: Prediction | None, outcome: str) -> tuple[str, ...]:
+    return () if prediction is None else getattr(prediction, f"eliminates_if_{outcome}")

@@ -73,10 +73,26 @@ def _out_of_place(session: Session, change: Change) -> Refused | None:
             return refused(Code.CONFLICT, "it is quarantined: revise or fork it", "$.claim_id")
         if wanted_status(change) == known.status:
             return refused(Code.CONFLICT, f"it is {known.status} already", "$.to_status")
+    if change.type in WORDINGS and (same := _worded_already(session, change)) is not None:
+        text = f"the same words and prediction stand as `{same[:64]}` already"
+        return refused(Code.CONFLICT, text, "$.statement")
     if taken is not None:
         path = "$.claim_id" if change.new_claim_id is None else "$.new_claim_id"
         return refused(Code.CONFLICT, f"there is a proposition `{taken[:64]}` already", path)
     return None
+
+
+def _worded_already(session: Session, change: Change) -> str | None:
+    """INVARIANT: a claim does not get rid of its evidence by a new id, or by being revised to what it was."""
+    words = (_plain(change.statement or ""), change.prediction)
+    for claim_id, one in session.intents.propositions.items():
+        if (_plain(one.statement), one.prediction) == words and one.prediction is not None:
+            return str(claim_id)
+    return None
+
+
+def _plain(statement: str) -> str:
+    return " ".join(statement.casefold().split())
 
 
 def _unwarranted(session: Session, change: Change, policy: FirewallPolicy) -> Refused | None:

@@ -91,7 +91,9 @@ def opened(
     """The intent as it waits, and the item of the inbox that it waits for."""
     change = intent.change
     what = change.type if change.to_status is None else f"{change.type} to {change.to_status}"
-    reason = f"{what} of `{change.claim_id}` takes a person"
+    # An id is its author's text: it must not look like ours.
+    claim_id = change.claim_id.replace("`", "'")
+    reason = f"{what} of `{claim_id}` takes a person"
     if wanted_status(change) in ON_EVIDENCE and (doubts := doubts_of(session, change, facts)):
         reason = f"{reason}; {doubts}"
     approval = Approval(

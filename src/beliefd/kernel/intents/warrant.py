@@ -102,11 +102,12 @@ def _unproven(supporting: list[Evidence], policy: FirewallPolicy) -> str | None:
 def fallen(session: Session, claim_id: str, found: Warrant, now: str) -> tuple[Proposition, ...]:
     """The proposition with a lower status, if the evidence no longer warrants the one it has."""
     proposition: Proposition | None = session.intents.propositions.get(claim_id)
-    if proposition is None or proposition.status not in ("supported", "proven"):
+    if proposition is None or proposition.status not in ("supported", "proven", "refuted"):
         return ()
     if warrants(found, proposition.status):
         return ()
-    lower: EpistemicStatus = "supported" if found.status == "supported" else "unresolved"
+    stays = proposition.status == "proven" and found.status == "supported"
+    lower: EpistemicStatus = "supported" if stays else "unresolved"
     why = f"it was {proposition.status}; the evidence warrants {found.status}: {found.why}"
     return (replace(proposition, status=lower, changed_at=now, fell=why),)
 

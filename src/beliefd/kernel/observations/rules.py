@@ -20,7 +20,7 @@ from beliefd.kernel.values import Principal, Role
 MOST_REPEATED: Final = 0.5
 """Of the different values of a result so many may stand in the call's arguments; past it, it is an echo."""
 TYPED: Final = "typed "
-NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+NUMBER: Final = re.compile(r"-?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]{1,3})?")
 
 
 def observe(session: Session, command: Observe, facts: Facts) -> Observed | Refused:
@@ -41,9 +41,12 @@ def observe(session: Session, command: Observe, facts: Facts) -> Observed | Refu
     if found.problem:
         return refused(Code.INVALID_REQUEST, found.problem, found.path)
     if call is not None:
-        echo = repeats(call.args, found.values)
+        calls = session.substrate.calls.values()
+        echo = repeats([one.args for one in calls], found.values)
+        # The same result was there before, if a call came to it before.
+        since = min(one.scheduled_at for one in calls if one.result_hash == call.result_hash)
         return _observed(
-            command, found.values, facts, () if echo else (SERVER,), call.result_hash or "", call.scheduled_at
+            command, found.values, facts, () if echo else (SERVER,), call.result_hash or "", since
         )
     witnesses = tuple(sorted({one.id for one in found.brought if one.role != Role.AGENT}))
     since = min((one.at for one in found.brought), default=facts.now)
@@ -61,7 +64,7 @@ def statement_of(who: Principal) -> tuple[str, ...]:
 
 
 def body_of_typed(who: str) -> str:
-    """All that one principal ever types is one body: he may make up as much of it as he likes."""
+    """All that one principal types in a session is one body: he may make up as much of it as he likes."""
     return f"{TYPED}{who}"
 
 
@@ -100,7 +103,7 @@ def _observed(
 
 
 def repeats(args: Any, values: tuple[float, ...]) -> bool:
-    """Does a result only say back what its caller put into the call?"""
+    """Does a result only say back what callers put into calls?"""
     known = _numbers(args)
     different = set(values)
     return len(different & known) > MOST_REPEATED * len(different)
@@ -113,8 +116,8 @@ def _numbers(value: Any) -> set[float]:
     if isinstance(value, int | float):
         return {float(value)}
     if isinstance(value, str):
-        return {float(found) for found in NUMBER.findall(value)}
-    items = value.values() if isinstance(value, dict) else value
+        return {float(found.replace("_", "")) for found in NUMBER.findall(value)}
+    items = [*value.keys(), *value.values()] if isinstance(value, dict) else value
     return set().union(*map(_numbers, items))
 
 

@@ -4,7 +4,7 @@ import msgspec
 
 from beliefd.kernel.observations.labels import ATTESTED, Label
 from beliefd.kernel.parts import EMPTY, Growing, Part
-from beliefd.kernel.values import Value
+from beliefd.kernel.values import Value, shown
 
 
 class Observation(Value, frozen=True):
@@ -48,8 +48,10 @@ def words_for(one: Observation, label: Label) -> str:
     """Where it came from, as a reviewer reads it."""
     if one.typed:
         return f"numbers typed by {one.observed_by}"
+    place = f"column `{shown(one.column)}`" if one.column else f"at `{shown(one.pointer or '/')}`"
+    place += f", `{shown(one.each)}` of each item" if one.each else ""
     if one.call_id is not None:
-        seen = "the server saw its result" if label != ATTESTED else "its result repeats its arguments"
-        return f"call {one.call_id}: {seen}"
+        seen = "the server saw its result" if label != ATTESTED else "its result repeats what agents put in"
+        return f"call {one.call_id}: {seen}; {place}"
     told = ", ".join(one.witnesses) if label != ATTESTED else f"nobody but {one.observed_by} or other agents"
-    return f"content {(one.content or '')[:16]}, brought by {told}"
+    return f"content {(one.content or '')[:16]}, brought by {told}; {place}"

@@ -4,6 +4,8 @@ import asyncio
 import csv
 import io
 import math
+import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 from beliefd.kernel.observations.commands import MAX_VALUES, Observe
@@ -16,6 +18,7 @@ from beliefd.steward.entries import entry_of
 from beliefd.stores.base import Store
 
 LARGEST: Final = 1e150
+INDEX: Final = re.compile("0|[1-9][0-9]{0,8}")
 MOST_CHOICES: Final = 1_000
 MOST_VISITED: Final = 100_000
 Path = tuple[str, ...]
@@ -74,7 +77,8 @@ def _taken(document: Any, command: Observe) -> Taken:
 
 
 def lists_in(document: Any) -> int:
-    """How many lists of numbers could be chosen: pairs of a list and a way from its items to a number."""
+    """How many lists of numbers could be chosen, or single numbers that are in none: pairs of a list and a
+    way from its items to a number."""
     found: set[tuple[Path, Path]] = set()
     waiting: list[tuple[Any, Path, tuple[int, ...]]] = [(document, (), ())]
     for _ in range(MOST_VISITED):
@@ -86,33 +90,40 @@ def lists_in(document: Any) -> int:
             items = value.items() if isinstance(value, dict) else enumerate(value)
             waiting += [(item, (*path, str(step)), inside) for step, item in items]
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            found |= {(path[:at], path[at + 1 :]) for at in lists}
+            found |= {(path[:at], path[at + 1 :]) for at in lists} or {(path, ())}
     return len(found)
 
 
 def _in_column(content: bytes, command: Observe) -> Taken:
     """The numbers of a column by its name in the first line. Empty cells are left out: they say nothing."""
     try:
-        rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
-        names = list(rows.fieldnames or ())
+        lines = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        names = next(lines, [])
         if names.count(command.column or "") != 1:
             how = "several such columns" if command.column in names else "no such column"
             hint = "; if it is JSON, give a `pointer`" if content.lstrip()[:1] in (b"{", b"[") else ""
             raise NotThere(f"there is {how}; there are {_named(names)}{hint}", "$.column")
-        table = list(rows)
-        cells = [row[command.column] for row in table]
+        return _column(lines, names.index(command.column or ""))
     except (UnicodeDecodeError, csv.Error) as error:
         raise NotThere(f"the content cannot be read as CSV: {error}", "$.content") from None
-    found = []
-    for line, cell in enumerate(cells, 2):
-        if cell is None or not cell.strip():
+
+
+def _column(lines: Iterable[list[str]], at: int) -> Taken:
+    """INVARIANT: no more is read than may be taken, however many rows and columns there are."""
+    found: list[float] = []
+    choices = 1
+    for line, cells in enumerate(lines, 2):
+        if line == 2:
+            choices = max(1, sum(map(_is_number, cells)))
+        cell = cells[at].strip() if at < len(cells) else ""
+        if not cell:
             continue
-        try:
-            found.append(_number(float(cell), "$.column"))
-        except ValueError:
-            raise NotThere(f"row {line} holds `{shown(cell)}`, which is no number", "$.column") from None
-    choices = sum(_is_number(cell) for cell in table[0].values())
-    return _bounded(found, "$.column"), max(1, choices)
+        if not _is_number(cell):
+            raise NotThere(f"row {line} holds `{shown(cell)}`, which is no finite number", "$.column")
+        found.append(_number(float(cell), "$.column"))
+        if len(found) > MAX_VALUES:
+            raise NotThere(f"there are more than {MAX_VALUES} values", "$.column")
+    return _bounded(found, "$.column"), choices
 
 
 def _is_number(cell: Any) -> bool:
@@ -127,6 +138,9 @@ def _pointed_at(document: Any, command: Observe) -> tuple[float, ...]:
     if not isinstance(place, list):
         if command.each:
             raise NotThere("`each` leads on from the items of a list, and there is none", "$.pointer")
+        if _through_list(document, command.pointer):
+            # INVARIANT: nobody takes the values that suit out of a list: all of it is data, or none.
+            raise NotThere("a single number of a list is not taken: point at the whole list", "$.pointer")
         return (_number(place, "$.pointer"),)
     _bounded(place, "$.pointer")
     path = "$.each" if command.each else "$.pointer"
@@ -138,6 +152,11 @@ def _pointed_at(document: Any, command: Observe) -> tuple[float, ...]:
             hint = "; `each` leads from an item to its number" if not command.each else ""
             raise NotThere(f"item {index}: {error}{hint}", error.path) from None
     return tuple(found)
+
+
+def _through_list(document: Any, pointer: str) -> bool:
+    steps = pointer.split("/")
+    return any(isinstance(_at(document, "/".join(steps[:n]), ""), list) for n in range(1, len(steps)))
 
 
 def _bounded(found: list[Any], path: str) -> tuple[Any, ...]:
@@ -155,7 +174,7 @@ def _at(document: Any, pointer: str, path: str) -> Any:
         name = step.replace("~1", "/").replace("~0", "~")
         if isinstance(document, dict) and name in document:
             document = document[name]
-        elif isinstance(document, list) and name.isdecimal() and int(name) < len(document):
+        elif isinstance(document, list) and INDEX.fullmatch(name) and int(name) < len(document):
             document = document[int(name)]
         else:
             raise NotThere(f"there is nothing at step `{shown(name)}`; there is {_there(document)}", path)

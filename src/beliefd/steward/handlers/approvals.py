@@ -75,7 +75,7 @@ class ApprovalHandlers(Struct, frozen=True):
             # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
             # Nor is a row that no event made: `projection check` names it.
             if approval is not None and approval.status == row.status:
-                cards.append(await self._card(position, row.approval_id))
+                cards.append(await self._card(position, row.approval_id, listed=True))
         return Inbox(approvals=cards, next=after, broken=list(broken.values()))
 
     async def show_approval(self, call: Call) -> ApprovalCard:
@@ -136,7 +136,8 @@ class ApprovalHandlers(Struct, frozen=True):
             raise not_found(Code.APPROVAL_NOT_FOUND, "approval", approval_id)
         return await self.positions.existing(row.session_id)
 
-    async def _card(self, position: Position, approval_id: str) -> ApprovalCard:
+    async def _card(self, position: Position, approval_id: str, *, listed: bool = False) -> ApprovalCard:
+        """One item. In a list it comes without what takes long to draw."""
         session = position.session
         approval: Approval = session.approvals.by_id[approval_id]
         return view_of(
@@ -152,7 +153,7 @@ class ApprovalHandlers(Struct, frozen=True):
             approvals=[*approval.earlier, *approval.approvals],
             on_approval=_on_approval(approval),
             audit_head_event_id=position.head.event_id,
-            proposition=await self._proposition(session, approval),
+            proposition=None if listed else await self._proposition(session, approval),
         )
 
     async def _proposition(self, session: Session, approval: Approval) -> StatusCard | None:

@@ -57,6 +57,7 @@ class ExperimentHandlers(Struct, frozen=True):
     positions: Positions
     submit: Submit
     runs: ExperimentRuns
+    designing: dict[str, asyncio.Lock]
 
     async def design_experiment(self, call: Call) -> ExperimentView:
         body = bind(as_recorded(call.body), call.path)
@@ -68,7 +69,9 @@ class ExperimentHandlers(Struct, frozen=True):
             spec = await self._designed(convert(body, DesignRequest), session)
         await need_source(self.store, spec)
         command = DesignExperiment(spec=spec)
-        outcome, event = await submit_for(call, self.submit, call.session_id, command, ExperimentDesigned)
+        # INVARIANT: a principal's plans are frozen one after the other, so that each counts those before it.
+        async with self.designing.setdefault(call.principal.id, asyncio.Lock()):
+            outcome, event = await submit_for(call, self.submit, call.session_id, command, ExperimentDesigned)
         return await self._view(outcome.session, event.experiment)
 
     async def list_experiments(self, call: Call) -> ExperimentPage:

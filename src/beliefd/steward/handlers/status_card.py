@@ -44,7 +44,7 @@ async def status_card(
         to_status=wanted,
         warrants=found.status,
         why=found.why,
-        attempts=session.experiments.attempts.get(change.claim_id, 0),
+        attempts=sum(one.claim_id == change.claim_id for one in session.experiments.by_id.values()),
         runs=runs,
         runs_in_all=len(names),
         doubts=_doubts(pieces, found),
