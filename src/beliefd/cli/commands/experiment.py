@@ -106,7 +106,7 @@ def show(session_id: str, experiment_id: str) -> Question:
     option("--alpha", type=LEVEL, default=0.025, show_default=True, help="The error that templates promise."),
 )
 def panel(template: tuple[str, ...], sizes: tuple[int, ...], **asked: Any) -> Reply:
-    """Simulate experiments whose answer is known: how often is a false claim supported, how often a true one?
+    """Simulate experiments whose answer is known, and count false claims that are supported, and true ones.
 
     Needs no server. Observations come from many families: normal, skewed, heavy-tailed, contaminated,
     discrete, dependent. Exits 4 if false claims are supported more often than alpha, by more than chance.
