@@ -17,7 +17,7 @@ from beliefd.experiments.panel.claims import (
     either_side,
     plan_of,
 )
-from beliefd.experiments.panel.families import FAMILIES, Family
+from beliefd.experiments.panel.families import BEYOND, FAMILIES, Family
 from beliefd.experiments.panel.results import Cell
 from beliefd.experiments.plan import Arm, Findings, Floats, Plan
 from beliefd.experiments.registry import template
@@ -28,6 +28,7 @@ PILOT: Final = 200_000
 DISTANCES: Final = (1.0, 2.0, 4.0)
 """In standard deviations: how far a true claim is from its edge."""
 POWER: Final = 60
+FIRST_BEYOND: Final = 1_000
 NORMAL: Final = FAMILIES[0]
 
 
@@ -51,8 +52,8 @@ def measured(job: Job) -> list[Cell]:
     """INVARIANT: an experiment depends on seed, family and size, not on what else is asked for."""
     if job.family is None:
         return _power(job)
-    family = next(one for one in FAMILIES if one.name == job.family)
-    rng = _rng(job, FAMILIES.index(family))
+    family = next(one for one in (*FAMILIES, *BEYOND) if one.name == job.family)
+    rng = _rng(job, FAMILIES.index(family) if family in FAMILIES else FIRST_BEYOND + BEYOND.index(family))
     rows = family.draw(rng, job.experiments, job.n)
     cells = []
     for below in (True, False):
