@@ -38,7 +38,7 @@ EXPECTED = {
     "calibration": {"put", "append", "show", "predict"},
     "firewall": {"scan"},
     "hypothesis": {"note", "imagine", "list"},
-    "experiment": {"design", "run", "watch", "cancel", "reproduce", "list", "show"},
+    "experiment": {"design", "run", "watch", "cancel", "reproduce", "list", "show", "panel"},
     "evidence": {"link", "list", "discoveries"},
     "intent": {"stage", "list", "show"},
 }  # fmt: skip

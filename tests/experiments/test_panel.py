@@ -99,6 +99,12 @@ def test_a_test_that_looks_after_every_replicate_stops_early_and_holds() -> None
     assert not found.too_many(ALPHA)
 
 
+def test_what_is_known_not_to_be_held_is_marked() -> None:
+    found = panel(["threshold_check"], (40,), experiments=200, beyond=True)
+    assert not found.holds
+    assert "1 % at +100 sd" in {cell.family for cell in found.exceeded}
+
+
 def test_a_solid_run_is_one_that_supports_and_fails_no_check() -> None:
     values = np.random.default_rng(2).normal(size=40)
     assert solid(plan_of("threshold_check", values, 3.0, True, ALPHA, 0, None))

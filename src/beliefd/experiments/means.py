@@ -152,16 +152,18 @@ def stretches(rows: Floats, doubt: float) -> Floats:
     return np.asarray(np.sqrt((1 + alike) / (1 - alike)))
 
 
-def levels_at(rows: Floats, truth: float) -> Floats:
-    """The levels at which each row shows its mean to be above the true one, and below; 1 if far from either.
-
-    Those that Student's test leaves open stay open, so the rest is asked for the others only.
-    """
-    found = np.ones((len(rows), 2))
+def student_levels(rows: Floats, truth: float) -> Floats:
+    """The levels at which each row shows its mean to be above the true one, and below, by Student's t."""
     means, stds = moments(rows)
+    distances = (means - truth, truth - means)
+    return np.column_stack([level_above(off, stds, rows.shape[1], True) for off in distances])
+
+
+def levels_at(rows: Floats, truth: float) -> Floats:
+    """The same, by the whole rule. What Student's test leaves open stays open."""
+    found = student_levels(rows, truth)
     for column, turned in ((0, -1.0), (1, 1.0)):
-        student = level_above(turned * (truth - means), stds, rows.shape[1], True)
-        (some,) = np.nonzero(student <= TEST_LEVEL)
+        (some,) = np.nonzero(found[:, column] <= TEST_LEVEL)
         if len(some):
             there = np.full(len(some), turned * truth)
             found[some, column] = uppers(turned * rows[some]).below(there, True)

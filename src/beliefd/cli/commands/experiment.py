@@ -104,9 +104,10 @@ def show(session_id: str, experiment_id: str) -> Question:
         "--experiments", type=COUNT, default=1_000, show_default=True, help="Per template, family and size."
     ),
     option("--alpha", type=LEVEL, default=0.025, show_default=True, help="The error that templates promise."),
+    option("--beyond", is_flag=True, help="Families that are known not to be held, instead."),
 )
 def panel(template: tuple[str, ...], sizes: tuple[int, ...], **asked: Any) -> Reply:
-    """Simulate experiments whose answer is known: how often is a false claim supported, how often a true one?
+    """Simulate experiments whose answer is known, and count false claims that are supported, and true ones.
 
     Needs no server. Observations come from many families: normal, skewed, heavy-tailed, contaminated,
     discrete, dependent. Exits 4 if false claims are supported more often than alpha, by more than chance.

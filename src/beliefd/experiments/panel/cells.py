@@ -8,8 +8,16 @@ from numpy.random import Generator, SeedSequence, default_rng
 
 from beliefd.experiments.checks import checks
 from beliefd.experiments.means import level_above, moments, uppers
-from beliefd.experiments.panel.claims import HALF, OF_MEANS, REPLICATES, Bounds, at_most_half, plan_of
-from beliefd.experiments.panel.families import FAMILIES, Family
+from beliefd.experiments.panel.claims import (
+    HALF,
+    OF_MEANS,
+    REPLICATES,
+    Bounds,
+    at_most_half,
+    either_side,
+    plan_of,
+)
+from beliefd.experiments.panel.families import BEYOND, FAMILIES, Family
 from beliefd.experiments.panel.results import Cell
 from beliefd.experiments.plan import Arm, Findings, Floats, Plan
 from beliefd.experiments.registry import template
@@ -20,6 +28,7 @@ PILOT: Final = 200_000
 DISTANCES: Final = (1.0, 2.0, 4.0)
 """In standard deviations: how far a true claim is from its edge."""
 POWER: Final = 60
+FIRST_BEYOND: Final = 1_000
 NORMAL: Final = FAMILIES[0]
 
 
@@ -43,8 +52,8 @@ def measured(job: Job) -> list[Cell]:
     """INVARIANT: an experiment depends on seed, family and size, not on what else is asked for."""
     if job.family is None:
         return _power(job)
-    family = next(one for one in FAMILIES if one.name == job.family)
-    rng = _rng(job, FAMILIES.index(family))
+    family = next(one for one in (*FAMILIES, *BEYOND) if one.name == job.family)
+    rng = _rng(job, FAMILIES.index(family) if family in FAMILIES else FIRST_BEYOND + BEYOND.index(family))
     rows = family.draw(rng, job.experiments, job.n)
     cells = []
     for below in (True, False):
@@ -52,7 +61,7 @@ def measured(job: Job) -> list[Cell]:
         cells += _false(job, of_means, family, rows, below)
         if "model_simulation" in job.templates and family.bounds is None:
             cells += _false_share(job, family, rows, below)
-    return cells
+    return [*cells, *(_false_difference(job, family, rows) if "bootstrap_ci" in job.templates else ())]
 
 
 def _rng(job: Job, place: int) -> Generator:
@@ -70,6 +79,15 @@ def _false(job: Job, names: list[TemplateName], family: Family, rows: Floats, be
         )
         found.append(Cell(name, job.n, family.name, side, len(rows), supported))
     return found
+
+
+def _false_difference(job: Job, family: Family, rows: Floats) -> list[Cell]:
+    """Claims that the mean is not the true one: each side may use half of alpha."""
+    sides = [shown(rows, family.mean, below, job.alpha / 2, family.bounds) for below in (True, False)]
+    plans = [
+        either_side(row, family.mean, job.alpha, job.seed, family.bounds) for row in rows[sides[0] | sides[1]]
+    ]
+    return [Cell("bootstrap_ci", job.n, family.name, "either", len(rows), sum(map(solid, plans)))]
 
 
 def shown(

@@ -83,10 +83,23 @@ CLAIMS: Final = {**OF_MEANS, "model_simulation": _model}
 def plan_of(
     name: TemplateName, values: Floats, edge: float, below: bool, alpha: float, seed: int, bounds: Bounds
 ) -> Plan:
+    """The claim that the mean, or half of all values, is on one side of the edge."""
     params, criterion = CLAIMS[name](values, edge, below)
     if bounds is not None and name in OF_MEANS:
         shift = edge if name == "effect_direction" else 0.0
         params["bounds"] = [bounds[0] - shift, bounds[1] - shift]
+    return _plan(name, params, criterion, alpha, seed)
+
+
+def either_side(values: Floats, edge: float, alpha: float, seed: int, bounds: Bounds) -> Plan:
+    """The claim that the mean is another value than the edge, above or below."""
+    params = {"data": values.tolist(), "n_bootstrap": DRAWS, "null_value": edge, "bounds": bounds}
+    return _plan("bootstrap_ci", params, None, alpha, seed)
+
+
+def _plan(
+    name: TemplateName, params: dict[str, Any], criterion: Criterion | None, alpha: float, seed: int
+) -> Plan:
     return Plan(
         template=name,
         params=checked_params(name, params),

@@ -35,6 +35,11 @@ def _mostly_zero(rng: Generator, rows: int, n: int) -> Floats:
     return np.asarray((rng.random((rows, n)) < 0.2) * rng.exponential(size=(rows, n)))
 
 
+def _far_mixture(rng: Generator, rows: int, n: int) -> Floats:
+    second = rng.random((rows, n)) < 0.15
+    return np.where(second, 4 + rng.normal(size=(rows, n)), 0.3 * rng.normal(size=(rows, n)))
+
+
 def _mixture(rng: Generator, rows: int, n: int) -> Floats:
     second = rng.random((rows, n)) < 0.1
     return np.where(second, 5 + 2 * rng.normal(size=(rows, n)), rng.normal(size=(rows, n)))
@@ -55,11 +60,21 @@ def _moving(rng: Generator, rows: int, n: int) -> Floats:
     return np.asarray(noise[:, 3:] + noise[:, 2:-1] + noise[:, 1:-2] + noise[:, :-3])
 
 
-def _switching(rng: Generator, rows: int, n: int) -> Floats:
-    """Ones and zeros that stay what they were in two of three steps."""
-    changed = rng.random((rows, n)) < 1 / 3
-    changed[:, 0] = rng.random(rows) < 0.5
-    return np.asarray(np.cumsum(changed, axis=1) % 2, dtype=np.float64)
+def _switching(share: float) -> Callable[[Generator, int, int], Floats]:
+    """Ones and zeros that change in a share of all steps, and stay what they were in the others."""
+
+    def drawn(rng: Generator, rows: int, n: int) -> Floats:
+        changed = rng.random((rows, n)) < share
+        changed[:, 0] = rng.random(rows) < 0.5
+        return np.asarray(np.cumsum(changed, axis=1) % 2, dtype=np.float64)
+
+    return drawn
+
+
+def _sloping(rng: Generator, rows: int, n: int) -> Floats:
+    """A slope of its own for each sample, which moves the mean of that sample."""
+    slope = 3 * rng.normal(size=(rows, 1))
+    return np.asarray(rng.normal(size=(rows, n)) + slope * np.linspace(0, 1, n))
 
 
 def _trending(rng: Generator, rows: int, n: int) -> Floats:
@@ -84,7 +99,18 @@ FAMILIES: Final = (
     Family("rounded", 0.0, lambda rng, rows, n: np.round(rng.normal(size=(rows, n)))),
     Family("AR 0.5", 0.0, _following(0.5)),
     Family("AR 0.8", 0.0, _following(0.8)),
-    Family("sticky ones, bounds", 0.5, _switching, (0.0, 1.0)),
+    Family("sticky ones, bounds", 0.5, _switching(1 / 3), (0.0, 1.0)),
     Family("MA 3", 0.0, _moving),
     Family("trend", 0.0, _trending),
 )
+BEYOND: Final = (
+    Family("lognormal 2", math.exp(2), lambda rng, rows, n: rng.lognormal(0, 2, (rows, n))),
+    Family("pareto 1.5", 2.0, lambda rng, rows, n: rng.pareto(1.5, (rows, n))),
+    Family("5 % at +20 sd", 1.0, _contaminated(0.05, 20)),
+    Family("1 % at +100 sd", 1.0, _contaminated(0.01, 100)),
+    Family("far mixture", 0.6, _far_mixture),
+    Family("AR 0.9", 0.0, _following(0.9)),
+    Family("very sticky ones, bounds", 0.5, _switching(0.2), (0.0, 1.0)),
+    Family("slopes", 0.0, _sloping),
+)
+"""What is known not to be held at some sizes: samples of it often look like samples of something tame."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from beliefd.experiments.panel.cells import DISTANCES, Job, measured
 from beliefd.experiments.panel.claims import CLAIMS
-from beliefd.experiments.panel.families import FAMILIES
+from beliefd.experiments.panel.families import BEYOND, FAMILIES
 from beliefd.experiments.panel.results import Cell, Line, Panel, limit
 from beliefd.experiments.panel.results import Sequence as Followed
 from beliefd.experiments.panel.sequence import RUNS, SequenceJob, followed
@@ -20,22 +20,27 @@ ALPHA: Final = 0.025
 """What the first attempt at a claim may use of the usual five percent."""
 
 
-def panel(
+def panel(  # noqa: PLR0913 - what a caller may choose, each by its name
     templates: Sequence[TemplateName] = (),
     sizes: Sequence[int] = (),
     *,
     seed: int = 0,
     experiments: int = EXPERIMENTS,
     alpha: float = ALPHA,
+    beyond: bool = False,
     processes: int | None = None,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Panel:
-    """INVARIANT: the same numbers however many processes there are."""
+    """With `beyond`, the families that are known not to be held.
+
+    INVARIANT: the same numbers however many processes there are.
+    """
+    families = BEYOND if beyond else FAMILIES
     names = tuple(templates) or tuple(CLAIMS)
     jobs: list[Job | SequenceJob] = [
         Job(n, names, experiments, alpha, seed, family)
         for n in sizes or SIZES
-        for family in [*(one.name for one in FAMILIES), None]
+        for family in [*(one.name for one in families), None]
     ]
     if "model_simulation" in names:
         jobs.append(SequenceJob(min(RUNS, experiments), alpha, seed))
@@ -54,7 +59,7 @@ def panel(
         limit(alpha, experiments),
         experiments,
         seed,
-        len(FAMILIES),
+        len(families),
         DISTANCES,
         _lines(cells, alpha),
         tuple(one for one in cells if one.too_many(alpha)),

@@ -7,7 +7,7 @@ from msgspec import Struct
 from scipy.special import ndtri
 
 from beliefd.experiments.diagnostics import excess
-from beliefd.experiments.means import TEST_LEVEL, Bounds, Sample, levels_at, mean_of, sample
+from beliefd.experiments.means import TEST_LEVEL, Bounds, Sample, levels_at, mean_of, sample, student_levels
 from beliefd.experiments.orders import draw_orders, order_arm, order_chance
 from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan
 from beliefd.experiments.regions import Span, failure_of, judged, slack
@@ -64,7 +64,8 @@ def controls(plan: Plan, _: int = 0) -> tuple[Arm, ...]:
 def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
     """At which levels samples from worlds whose mean is known show that it is above, or below.
 
-    Toys are standard normal noise around 0; shapes come from the data, whose mean is then the true one.
+    Toys are standard normal noise around 0, where Student's level, of which the rule's is never below, is the
+    quickest to find; shapes come from the data, whose mean is then the true one.
     """
     values, toy = observed(plan), arm.name == "toy"
     if arm.name == "order":
@@ -74,9 +75,10 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
     for start, some in chunks(first, count, size):
         if toy:
             rows = np.asarray(ndtri(uniforms(plan.seed, arm.index, start, some, size)))
+            found.append(student_levels(rows, 0.0))
         else:
             rows = values[indices(plan.seed, arm.index, start, some, size, size)]
-        found.append(levels_at(rows, 0.0 if toy else sample(values).mean))
+            found.append(levels_at(rows, sample(values).mean))
     return np.concatenate(found)
 
 
