@@ -242,7 +242,7 @@ def _diagnosis(plan: Plan, drawn: Drawn, walked: Walk, decision: Decision) -> Di
         effective_samples=size,
         order_chance=_order_chance(plan, drawn),
         slack=slack(span, known),
-        complete=bool(len(known)) and bool(np.any(known != 0)),
+        complete=bool(len(known)),
         flips=flips,
         told={
             "monte_carlo_error": standard_error(held),
