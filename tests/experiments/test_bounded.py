@@ -79,10 +79,22 @@ def test_a_level_falls_with_the_distance_and_with_a_nearer_end_of_the_range(
 
 def test_an_end_of_the_range_that_was_taken_from_the_data_is_not_believed() -> None:
     values = np.asarray([[1.0, 2.0, 4.0, 9.0]])
-    assert range_ends(values, 9.0) == [14.0]
-    assert range_ends(values, 20.0) == [20.0]
-    # Where values occur again, the range has an end that can be reached.
+    assert range_ends(values, 9.0) == [24.0]
+    assert range_ends(values, 30.0) == [30.0]
+    # That values occur again elsewhere says nothing about this end.
+    assert range_ends(np.asarray([[0.0, 0.0, 2.0, 4.0, 9.0]]), 9.0) == [24.0]
+    # Where the largest occur again, or all others are the same, the range has an end that can be reached.
+    assert range_ends(np.asarray([[0.0, 1.0, 3.0, 3.0]]), 3.0) == [3.0]
     assert range_ends(np.asarray([[0.0, 0.0, 1.0]]), 1.0) == [1.0]
+
+
+MOSTLY_ZERO = [0.0] * 14 + [0.2, 0.4, 0.7, 1.1, 1.6, 2.4]
+
+
+def test_bounds_that_were_copied_from_a_sample_with_ties_show_nothing() -> None:
+    copied = mean_of(np.random.default_rng(5).permutation(MOSTLY_ZERO), (0.0, 2.4))
+    known = mean_of(np.random.default_rng(5).permutation([*MOSTLY_ZERO, 2.4]), (0.0, 2.4))
+    assert known.below(1.0, True) < ALPHA < copied.below(1.0, True)
 
 
 def test_the_range_goes_on_farther_where_the_sample_leans() -> None:

@@ -115,7 +115,7 @@ def test_a_wide_claim_that_the_data_come_near_to_is_no_vacuous_one() -> None:
     assert (far.outcome, failed(far)) == ("refute", [])
 
 
-def test_values_that_do_not_vary_have_a_level_within_bounds_but_nothing_that_speaks_for_independence() -> None:
+def test_values_that_do_not_vary_have_a_level_within_bounds_but_are_not_known_to_be_independent() -> None:
     """That none of 60 is a one has a chance of 0.9 to the power of 60, if one in 10 is, each by itself."""
     rare = {"values": [0.0] * 60, "threshold": 0.1, "direction": "below", "bounds": [0, 1]}
     report = ran(frozen("threshold_check", rare))

@@ -21,6 +21,8 @@ TEST_LEVEL: Final = 0.05
 """The level at which rules are tried out on worlds with a known answer."""
 LONGEST: Final = 200
 MOST_LOPSIDED: Final = 20.0
+GAPS: Final = 3.0
+"""A range that ends nearer to the largest value than so many gaps between it and the next may be a copy."""
 MOST_CORRELATED: Final = 0.95
 FARTHEST: Final = 12
 ROUNDS, PARTS = 3, 8
@@ -112,15 +114,17 @@ def uppers(rows: Floats, high: float | None = None) -> Uppers:
 def range_ends(rows: Floats, high: float | None) -> Floats:
     """Where the range of each row ends: as declared, else farther out the more the row leans that way.
 
-    A declared end that is nearer than the two largest values are to each other is not believed, if no value
-    occurs twice: it was taken from the data.
+    A declared end that is nearer than a few times the gap between the two largest values is not believed, if
+    each of the two occurs once: it may have been taken from the data. What lies at the other end says
+    nothing about this one.
     """
     ordered = np.sort(rows, axis=1)
     lowest, top, median = ordered[:, 0], ordered[:, -1], np.median(ordered, axis=1)
     if high is not None:
-        gaps = np.diff(ordered, axis=1)
-        measured = (gaps > 0).all(axis=1) if rows.shape[1] > 1 else np.zeros(len(rows), dtype=bool)
-        return np.where(measured, np.maximum(high, 2 * top - ordered[:, -2:][:, 0]), high)
+        gaps = np.diff(ordered[:, -3:], axis=1)
+        measured = (gaps > 0).all(axis=1)
+        last = gaps[:, -1] if rows.shape[1] > 1 else np.zeros(len(rows))
+        return np.where(measured, np.maximum(high, top + GAPS * last), high)
     with np.errstate(divide="ignore", invalid="ignore"):
         lopsided = np.clip(np.nan_to_num((top - median) / (median - lowest), nan=1.0), 1.0, MOST_LOPSIDED)
     return np.asarray(top + reach(rows.shape[1]) * lopsided * (top - lowest))
