@@ -48,6 +48,21 @@ def test_sums_of_equal_weights_are_a_beta_distribution(many: int, few: int) -> N
     assert float(chance_above_zero(row)[0]) == pytest.approx(stats.beta(few, many).sf(0.2 / 0.7), rel=1e-6)
 
 
+@pytest.mark.parametrize(("few", "many", "worth"), [(0, 80, 0.5), (2, 78, 0.33), (3, 9, 0.9), (10, 190, 0.7)])
+def test_values_that_are_worth_less_are_as_fewer_of_them(few: int, many: int, worth: float) -> None:
+    """Of ones and zeros the level is a beta distribution, whose counts need not be whole."""
+    rows = np.asarray([[1.0] * few + [0.0] * many])
+    level = level_below(rows, np.asarray([0.2]), np.ones(1), np.asarray([worth]))
+    assert float(level[0]) == pytest.approx(stats.beta(few * worth + 1, many * worth).sf(0.2), rel=1e-6)
+
+
+@given(st.lists(st.floats(-10, 1), min_size=2, max_size=30), st.floats(0.1, 20))
+def test_every_value_twice_at_half_its_worth_is_every_value_once(values: list[float], value: float) -> None:
+    once, end = np.asarray([values]), np.asarray([30.0])
+    twice = level_below(np.repeat(once, 2, axis=1), np.asarray([value]), end, np.asarray([0.5]))
+    assert twice == pytest.approx(level_below(once, np.asarray([value]), end), rel=1e-6)
+
+
 def test_weights_of_any_size_have_a_chance() -> None:
     rows = np.asarray([[0.0, 0, 0], [1, 0, 0], [-1, 0, 0], [1e150, -1e-150, 3], [1e-300, -1e-300, 0]])
     assert chance_above_zero(rows) == pytest.approx([0, 1, 0, 1, 0.5], abs=1e-9)

@@ -1,5 +1,6 @@
 """Every check really measures: a fragile experiment fails the one that it should, a good one fails none."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -116,11 +117,12 @@ def test_a_wide_claim_that_the_data_come_near_to_is_no_vacuous_one() -> None:
 
 
 def test_values_that_do_not_vary_have_a_level_within_bounds_but_are_not_known_to_be_independent() -> None:
-    """That none of 60 is a one has a chance of 0.9 to the power of 60, if one in 10 is, each by itself."""
+    """None of 60 is a one with a chance of 0.9 to the power of 60, or of as many as they are worth."""
     rare = {"values": [0.0] * 60, "threshold": 0.1, "direction": "below", "bounds": [0, 1]}
     report = ran(frozen("threshold_check", rare))
     assert (report.outcome, failed(report)) == ("support", ["independence"])
-    assert 0.9**60 < report.error_level < 3 * 0.9**60
+    alike = 1 / math.sqrt(60)
+    assert report.error_level == pytest.approx(0.9 ** (60 * (1 - alike) / (1 + alike)), rel=1e-6)
     assert ran(frozen("threshold_check", {**rare, "threshold": 0.01})).outcome == "unresolved"
 
 
@@ -158,6 +160,22 @@ def test_a_model_is_judged_alike_whether_what_always_happens_is_a_zero_or_a_one(
     assert (zeros.outcome, zeros.error_level) == (ones.outcome, ones.error_level)
     assert zeros.outcome == "support"
     assert failed(zeros) == failed(ones) == expected
+
+
+def test_few_failures_cannot_show_that_failures_do_not_come_in_bursts() -> None:
+    """One in ten, in bursts, looks like one or two of 80 that lie apart in 6 % of samples."""
+    two, seven = (
+        [float(place in failures) for place in range(count)]
+        for count, failures in ((80, (20, 61)), (300, (11, 51, 90, 137, 180, 222, 271)))
+    )
+    claim = AtLeast(at_least=0.9)
+    few, many = (
+        ran(frozen("model_simulation", of_data(one, "below"), claim, alpha=0.025)) for one in (two, seven)
+    )
+    assert few.outcome == "unresolved"
+    assert (many.outcome, failed(many)) == ("support", [])
+    within = {"threshold": 0.1, "direction": "below", "bounds": [0, 1]}
+    assert ran(frozen("threshold_check", {"values": two, **within}, alpha=0.025)).outcome == "unresolved"
 
 
 def test_what_is_seen_once_in_25_times_may_not_have_been_seen_at_all() -> None:

@@ -21,6 +21,11 @@ class Family(Struct, frozen=True):
     mean: float
     draw: Callable[[Generator, int, int], Floats]
     bounds: tuple[float, float] | None = None
+    copied: bool = False
+    """Are the bounds of each sample its own extremes? That is what one who does not know might declare."""
+
+    def declared(self, row: Floats) -> tuple[float, float] | None:
+        return (float(row.min()), float(row.max())) if self.copied else self.bounds
 
 
 def _contaminated(share: float, far: float) -> Callable[[Generator, int, int], Floats]:
@@ -71,6 +76,23 @@ def _switching(share: float) -> Callable[[Generator, int, int], Floats]:
     return drawn
 
 
+def _bursts(share: float) -> Callable[[Generator, int, int], Floats]:
+    """Rare ones of which each value repeats the last in half of all steps."""
+
+    def drawn(rng: Generator, rows: int, n: int) -> Floats:
+        found = (rng.random((rows, n)) < share).astype(np.float64)
+        repeated = rng.random((rows, n)) < 0.5
+        for place in range(1, n):
+            found[:, place] = np.where(repeated[:, place], found[:, place - 1], found[:, place])
+        return found
+
+    return drawn
+
+
+def _some_lognormal(rng: Generator, rows: int, n: int) -> Floats:
+    return np.asarray((rng.random((rows, n)) < 0.4) * rng.lognormal(0, 1, (rows, n)))
+
+
 def _sloping(rng: Generator, rows: int, n: int) -> Floats:
     """A slope of its own for each sample, which moves the mean of that sample."""
     slope = 3 * rng.normal(size=(rows, 1))
@@ -102,6 +124,8 @@ FAMILIES: Final = (
     Family("sticky ones, bounds", 0.5, _switching(1 / 3), (0.0, 1.0)),
     Family("MA 3", 0.0, _moving),
     Family("trend", 0.0, _trending),
+    Family("rare bursts, bounds", 0.1, _bursts(0.1), (0.0, 1.0)),
+    Family("60 % zero, copied bounds", 0.4 * math.exp(0.5), _some_lognormal, copied=True),
 )
 BEYOND: Final = (
     Family("lognormal 2", math.exp(2), lambda rng, rows, n: rng.lognormal(0, 2, (rows, n))),
