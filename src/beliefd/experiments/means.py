@@ -27,6 +27,7 @@ GAPS: Final = 3.0
 MOST_CORRELATED: Final = 0.95
 RARELY: Final = 0.5
 """How much of the error of a few values is added. Chosen by simulation, like how far a range goes on."""
+LEAST_TAIL: Final = 1e-12
 FARTHEST: Final = 12
 ROUNDS, PARTS = 3, 8
 Bounds = tuple[float, float]
@@ -212,13 +213,18 @@ class Mean(Struct, frozen=True):
 
     def interval(self, level: float) -> tuple[float, float]:
         """What the mean is shown to be neither above nor below of, at half of what is left each."""
-        found, tail = self.sample, (1 - level) / 2
+        found, tail = self.sample, tail_of(level)
         if found.n < 2:
             return found.mean, found.mean
         half = float(-stdtrit(found.n - 1, tail)) * found.std / math.sqrt(found.n)
         return found.mean - _first_shown(self.lower, half, tail), found.mean + _first_shown(
             self.upper, half, tail
         )
+
+
+def tail_of(level: float) -> float:
+    """What an interval leaves out on each side: never nothing, for then it would have no ends."""
+    return max((1 - level) / 2, LEAST_TAIL)
 
 
 def mean_of(values: Floats, bounds: Bounds | None = None) -> Mean:
