@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from beliefd.experiments.bounded import chance_above_zero, level_below
-from beliefd.experiments.means import mean_of, range_ends, reach, uppers
+from beliefd.experiments.means import leaning, mean_of, range_ends, reach, uppers
 
 EXPERIMENTS, ALPHA = 4_000, 0.025
 CHANCE = 3 * math.sqrt(ALPHA * (1 - ALPHA) / EXPERIMENTS)
@@ -113,10 +113,20 @@ def test_bounds_that_were_copied_from_a_sample_with_ties_show_nothing() -> None:
 
 
 def test_the_range_goes_on_farther_where_the_sample_leans() -> None:
-    even, leaning = np.asarray([[0.0, 1, 2, 3, 4]]), np.asarray([[0.0, 0.2, 0.4, 1, 4]])
+    even, skewed = np.asarray([[0.0, 1, 2, 3, 4]]), np.asarray([[0.0, 0.2, 0.4, 1, 4]])
     assert range_ends(even, None) == [4 + 4 * reach(5)]
-    assert range_ends(leaning, None) == pytest.approx(4 + 4 * reach(5) * 9)
-    assert range_ends(-leaning, None) == pytest.approx(0 + 4 * reach(5))
+    assert range_ends(skewed, None) == pytest.approx(4 + 4 * (reach(5) + 8 * leaning(5)))
+    assert range_ends(-skewed, None) == pytest.approx(0 + 4 * reach(5))
+    assert leaning(200) < leaning(20) / 10
+
+
+def test_many_values_of_a_skewed_noise_show_what_few_do_not() -> None:
+    """Of an exponential noise, one standard deviation inside of the claim: 200 values do, 20 do not."""
+    shown = {}
+    for n in (20, 200):
+        even = -np.log1p(-(np.arange(n) + 0.5) / n)
+        shown[n] = mean_of(np.random.default_rng(1).permutation(even)).below(2.0, True)
+    assert shown[200] < ALPHA < shown[20]
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0, 2.5, 1.5, 2.2], [0.0] * 6, [5.0, 5.0]])

@@ -22,6 +22,7 @@ TEST_LEVEL: Final = 0.05
 """The level at which rules are tried out on worlds with a known answer."""
 LONGEST: Final = 200
 MOST_LOPSIDED: Final = 20.0
+FEW: Final = 20
 GAPS: Final = 3.0
 """A range that ends nearer to the largest value than so many gaps between it and the next may be a copy."""
 MOST_CORRELATED: Final = 0.95
@@ -142,7 +143,8 @@ def range_ends(rows: Floats, high: float | None) -> Floats:
         return np.where(measured, np.maximum(high, top + GAPS * last), high)
     with np.errstate(divide="ignore", invalid="ignore"):
         lopsided = np.clip(np.nan_to_num((top - median) / (median - lowest), nan=1.0), 1.0, MOST_LOPSIDED)
-    return np.asarray(top + reach(rows.shape[1]) * lopsided * (top - lowest))
+    n = rows.shape[1]
+    return np.asarray(top + (reach(n) + leaning(n) * (lopsided - 1)) * (top - lowest))
 
 
 def reach(n: int) -> float:
@@ -152,6 +154,15 @@ def reach(n: int) -> float:
     spoil it; past so many, what is as rare as that has been seen.
     """
     return 1 + 4 / n + min(n, LONGEST) / 100
+
+
+def leaning(n: int) -> float:
+    """How much farther it may go on if the sample leans that way, for each time that it leans.
+
+    Few values that lean may belong to anything. Many have shown how their range thins out: what goes on past
+    the largest of them is then as small a part of the mean as there are many.
+    """
+    return (1 + 4 / n) * min(1.0, FEW / n)
 
 
 def stretches(rows: Floats, doubted: bool) -> Floats:

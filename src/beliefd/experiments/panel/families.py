@@ -99,6 +99,18 @@ def _sloping(rng: Generator, rows: int, n: int) -> Floats:
     return np.asarray(rng.normal(size=(rows, n)) + slope * np.linspace(0, 1, n))
 
 
+def _seasonal(rng: Generator, rows: int, n: int) -> Floats:
+    """A wave of 60 steps that begins anywhere: few steps see only a part of it."""
+    steps = np.arange(n) + 60 * rng.random((rows, 1))
+    return np.asarray(rng.normal(size=(rows, n)) + 2 * np.sin(2 * np.pi * steps / 60))
+
+
+def _regimes(rng: Generator, rows: int, n: int) -> Floats:
+    """Each half of a sample has a level of its own."""
+    levels = np.repeat(2 * rng.choice([-1.0, 1.0], (rows, 2)), (n // 2, n - n // 2), axis=1)
+    return np.asarray(rng.normal(size=(rows, n)) + levels)
+
+
 def _trending(rng: Generator, rows: int, n: int) -> Floats:
     return np.asarray(rng.normal(size=(rows, n)) + np.linspace(-2, 2, n))
 
@@ -136,5 +148,8 @@ BEYOND: Final = (
     Family("AR 0.9", 0.0, _following(0.9)),
     Family("very sticky ones, bounds", 0.5, _switching(0.2), (0.0, 1.0)),
     Family("slopes", 0.0, _sloping),
+    Family("8 % at +15 sd", 1.2, _contaminated(0.08, 15)),
+    Family("season of 60", 0.0, _seasonal),
+    Family("regimes", 0.0, _regimes),
 )
 """What is known not to be held at some sizes: samples of it often look like samples of something tame."""
