@@ -29,7 +29,8 @@ PILOT: Final = 200_000
 DISTANCES: Final = (1.0, 2.0, 4.0)
 """In standard deviations: how far a true claim is from its edge."""
 POWER: Final = 60
-FIRST_BEYOND: Final = 1_000
+FIRST_BEYOND, OF_PILOTS, OF_POWER = 1_000, 2_000, 2_001
+"""Places of random numbers. One more family must not change those of the others, nor those of true claims."""
 NORMAL: Final = FAMILIES[0]
 
 
@@ -138,7 +139,7 @@ def _false_share(job: Job, family: Family, rows: Floats, below: bool) -> list[Ce
 
 def _share(job: Job, family: Family, below: bool) -> tuple[float, float]:
     """The share of values on one side of an edge: of ones and zeros the true one, of others one half."""
-    pilot = family.draw(_rng(job, len(FAMILIES)), PILOT // job.n, job.n)
+    pilot = family.draw(_rng(job, OF_PILOTS), PILOT // job.n, job.n)
     if np.isin(pilot, (0.0, 1.0)).all():
         return (1 - family.mean if below else family.mean), 0.5
     return HALF.at_least, at_most_half(pilot)[0 if below else 1]
@@ -146,7 +147,7 @@ def _share(job: Job, family: Family, below: bool) -> tuple[float, float]:
 
 def _power(job: Job) -> list[Cell]:
     """True claims about normal noise, some farther from their edge than others."""
-    rows = NORMAL.draw(_rng(job, len(FAMILIES) + 1), POWER, job.n)
+    rows = NORMAL.draw(_rng(job, OF_POWER), POWER, job.n)
     return [
         Cell(name, job.n, NORMAL.name, "below", len(rows), sum(map(solid, plans)), distance)
         for name in job.templates
