@@ -3,6 +3,7 @@
 import hashlib
 import io
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ RULES = Policy(constraints={"constraint.all": {"v": 1, "effect": "allow", "subje
 
 def tools() -> Registry:
     registry = Registry()
+    notes: dict[str, Any] = {}
 
     @registry.tool("pool.waits", schema=ANYTHING)
     def waits(**_: Any) -> dict[str, Any]:
@@ -30,6 +32,14 @@ def tools() -> Registry:
     @registry.tool("echo", schema=ANYTHING)
     def echo(**said: Any) -> dict[str, Any]:
         return said
+
+    @registry.tool("keep", schema=ANYTHING)
+    def keep(**said: Any) -> None:
+        notes.update(said)
+
+    @registry.tool("kept", schema=ANYTHING)
+    def kept(**_: Any) -> dict[str, Any]:
+        return notes
 
     @registry.tool("noisy", schema=ANYTHING)
     def noisy(number: int) -> dict[str, Any]:
@@ -79,7 +89,6 @@ def refusal(agent: Person, session_id: str, **asked: Any) -> tuple[str, Any]:
         ({"pointer": "/waits"}, WAITS),
         ({"pointer": "/rows", "each": "/wait/ms"}, WAITS),
         ({"pointer": "/mean"}, [40.0]),
-        ({"pointer": "/waits/3"}, [WAITS[3]]),
     ],
 )
 def test_what_the_server_saw_a_call_return_is_witnessed(
@@ -98,7 +107,7 @@ def test_a_tool_that_says_back_what_it_was_told_is_no_witness(house: World) -> N
     call_id = called(house, session_id, "echo", waits=WAITS)
     seen = agent.observe(session_id, quantity="wait", unit="ms", call_id=call_id, pointer="/waits")
     assert (seen.label, seen.witnesses) == ("attested", [])
-    assert "repeats its arguments" in seen.where
+    assert "repeats what agents put in" in seen.where
 
 
 @pytest.mark.parametrize(
@@ -109,6 +118,9 @@ def test_a_tool_that_says_back_what_it_was_told_is_no_witness(house: World) -> N
         ({"pointer": "/flag"}, "$.pointer"),
         ({"pointer": ""}, "$.pointer"),
         ({"pointer": "/waits/60"}, "$.pointer"),
+        ({"pointer": "/waits/3"}, "$.pointer"),
+        ({"pointer": "/waits/03"}, "$.pointer"),
+        ({"pointer": "/rows/3/wait/ms"}, "$.pointer"),
         ({"pointer": "/rows", "each": "/wait/s"}, "$.each"),
         ({"pointer": "/mean", "each": "/ms"}, "$.pointer"),
         ({"pointer": "/rows"}, "$.pointer"),
@@ -121,6 +133,28 @@ def test_a_pointer_that_leads_to_no_number_is_refused_with_what_is_there(
     agent, session_id = opened(house)
     call_id = called(house, session_id, "pool.waits")
     assert refusal(agent, session_id, call_id=call_id, **asked) == ("INVALID_REQUEST", path)
+
+
+def test_numbers_that_went_through_another_tool_are_no_more_witnessed(house: World) -> None:
+    agent, session_id = opened(house)
+    called(house, session_id, "keep", waits=WAITS)
+    call_id = called(house, session_id, "kept")
+    seen = agent.observe(session_id, quantity="wait", unit="ms", call_id=call_id, pointer="/waits")
+    assert seen.label == "attested"
+
+
+def test_the_same_result_again_is_no_newer_than_it_was_first(house: World) -> None:
+    agent, session_id = opened(house)
+    called(house, session_id, "pool.waits")
+    house.clock.advance(60)
+    worded(house, session_id)
+    house.clock.advance(60)
+    call_id = called(house, session_id, "pool.waits")
+    seen = agent.observe(session_id, quantity="wait", unit="ms", call_id=call_id, pointer="/waits")
+    planned = agent.design_experiment(
+        session_id, claim={"claim_id": "wait", "observed": [seen.observation_id]}
+    )
+    assert (planned.label, planned.worded_first) == ("witnessed", False)
 
 
 def test_a_call_that_failed_or_belongs_elsewhere_has_no_result_here(house: World) -> None:
@@ -158,6 +192,7 @@ def test_stored_bytes_are_worth_what_those_make_them_who_brought_them(
         (b'{"wait": [1]}', {"column": "wait"}, "$.column"),
         (b"host,wait\na,much\n", {"column": "wait"}, "$.column"),
         (b"host,wait\na,nan\n", {"column": "wait"}, "$.column"),
+        (b",".join(b"c%d" % n for n in range(3_000)) + b"\n1" * 6_000, {"column": "c0"}, "$.column"),
         (b"host,wait\na,\n", {"column": "wait"}, "$.column"),
         (b"\xff\xfe", {"column": "wait"}, "$.content"),
         (b"", {"column": "wait"}, "$.column"),
@@ -223,7 +258,9 @@ def test_the_card_of_a_status_shows_all_that_a_person_weighs(house: World) -> No
         [],
         True,
     )
-    assert first.where == [f"call {call_id}: the server saw its result; `pool.waits` was asked {{}}"]
+    assert first.where == [
+        f"call {call_id}: the server saw its result; at `/waits`; `pool.waits` was asked {{}}"
+    ]
     assert (second.outcome, second.label) == ("refute", "attested")
     assert second.where == [f"numbers typed by {AGENT.id}"]
     assert first.picture is not None
@@ -253,6 +290,7 @@ def test_results_that_a_plan_leaves_out_count_like_tests(house: World) -> None:
     [
         ([1.5, 2.5], {}, 1),
         ({"a": [1.5, 2.5], "b": [3.5], "name": "x", "on": [True]}, {"pointer": "/a"}, 2),
+        ({"a": 1.5, "b": 2.5, "c": {"d": 3.5}}, {"pointer": "/c/d"}, 3),
         ([{"a": 1.5, "b": 2.5}, {"a": 3.5, "b": 4.5}], {"each": "/a"}, 2),
         ({"rows": [{"a": {"x": 1.5}, "t": "monday"}]}, {"pointer": "/rows", "each": "/a/x"}, 1),
         ({f"c{n}": [1.5 + n, 2.5] for n in range(125)}, {"pointer": "/c7"}, 125),
@@ -291,9 +329,10 @@ def test_the_same_bytes_in_another_session_get_no_fresh_alpha(house: World) -> N
         assert planned.tries == number + 1
         alphas.append(planned.alpha)
     assert sum(alphas) < 0.05
-    typed = agent.observe(session_id, quantity="wait", unit="ms", values=WAITS)
-    claim = {"claim_id": "typed", "claimed_value": 40.0, "observed": [typed.observation_id]}
-    assert agent.design_experiment(session_id, claim=claim).tries == 1
+    for values, tries in ((WAITS, 5), (WAITS[:30], 2)):
+        typed = agent.observe(session_id, quantity="wait", unit="ms", values=values)
+        claim = {"claim_id": "typed", "claimed_value": 40.0, "observed": [typed.observation_id]}
+        assert agent.design_experiment(session_id, claim=claim).tries == tries
 
 
 @pytest.mark.parametrize(
@@ -398,3 +437,28 @@ def test_an_error_says_what_was_predicted(house: World) -> None:
     with pytest.raises(BeliefdError) as unknown:
         agent.design_experiment(session_id, claim={"claim_id": "wait", "observed": ["obs-none"]})
     assert (unknown.value.details or {})["path"] == "$.claim.observed[0]"
+
+
+def test_plans_of_one_principal_are_frozen_one_after_the_other(house: World) -> None:
+    sha256 = house.person(ENCODER).store_content(msgspec.json.encode(WAITS)).sha256
+    plans = []
+    for _ in range(6):
+        agent, session_id = opened(house)
+        seen = agent.observe(session_id, quantity="wait", unit="ms", content=sha256)
+        claim = {"claim_id": session_id, "claimed_value": 40.0, "observed": [seen.observation_id]}
+        plans.append((session_id, claim))
+    with ThreadPoolExecutor(6) as pool:
+        done = list(pool.map(lambda plan: agent.design_experiment(plan[0], claim=plan[1]).tries, plans))
+    assert sorted(done) == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_list_of_the_inbox_comes_without_what_takes_long_to_draw(house: World) -> None:
+    agent, session_id = opened(house)
+    worded(house, session_id)
+    seen = house.person(ANN).observe(session_id, quantity="wait", unit="ms", values=WAITS)
+    ran = ran_on(house, session_id, seen.observation_id)
+    change = {"type": "update_epistemic_status", "claim_id": "wait", "to_status": "supported"}
+    staged = agent.stage_intent(session_id, {**change, "evidence_ids": [ran.run.evidence_id]})
+    (listed,) = house.person(ANN).list_approvals().approvals
+    assert listed.proposition is None
+    assert house.person(ANN).show_approval(staged.approval_id or "").proposition is not None

@@ -8,19 +8,20 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.events import ApprovalDecided
-from beliefd.kernel.experiments.commands import DesignExperiment
+from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence
 from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded
 from beliefd.kernel.experiments.plan import ExperimentSpec, Near, Ordered
 from beliefd.kernel.experiments.referring import naming, resolved, typed
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.events import Observed
+from beliefd.kernel.observations.findings import Bringer, ObservationFindings
 from beliefd.kernel.observations.labels import ATTESTED, WITNESSED, join, label_for
 from beliefd.kernel.observations.rules import repeats
 from beliefd.kernel.policy import AttestedPolicy, FirewallPolicy, Policy
 from beliefd.kernel.values import Principal
 from beliefd.testing.world import AGENT, ANN, ENCODER, TOOL
-from tests.firewall.lab import CODE, PREDICTION, Lab, code_of, path_of
+from tests.firewall.lab import CODE, FELLING, PREDICTION, Lab, code_of, path_of
 
 OTHER = Principal(id="agent://other", role=AGENT.role)
 LENIENT = Policy(
@@ -133,6 +134,7 @@ def test_names_and_values_are_put_in_place_of_each_other(first: list[float], sec
 def test_a_result_that_says_back_what_its_caller_said_is_no_witness(values: list[float], text: bool) -> None:
     told: Any = " ".join(map(str, values)) if text else [{"deep": values}]
     assert repeats({"say": told}, tuple(values))
+    assert repeats([{str(value): None for value in values}], tuple(values)), "keys are said, too"
     assert not repeats({"say": "measure it", "limit": values[0]}, tuple(value + 1000 for value in values))
 
 
@@ -165,7 +167,7 @@ def test_a_policy_may_let_typed_numbers_count_for_nothing_or_for_everything() ->
     strict.evidence("c", typed=True)
     assert code_of(promoted(strict, "supported")) == "NOT_WARRANTED"
     lenient = Lab(LENIENT)
-    lenient.stage("create_proposition", "c", statement="s", prediction=PREDICTION)
+    lenient.stage("create_proposition", "c", statement="s", prediction=FELLING)
     lenient.evidence("c", typed=True, eliminates_if_supported=("aether",))
     assert "aether" not in lenient.state.beliefs.survivors
     assert promoted(lenient, "supported").intent.state == "executed"
@@ -176,7 +178,7 @@ def test_typed_numbers_eliminate_nothing_and_say_why() -> None:
     lab.proposition("c")
     for outcome in ("support", "refute"):
         member = "eliminates_if_supported" if outcome == "support" else "eliminates_if_refuted"
-        more: dict[str, Any] = {member: ("aether",)}
+        more: dict[str, Any] = {member: getattr(FELLING, member)}
         run_id = lab.ran("c", outcome, typed=True, **more)
         event = lab.link("c", run_id, outcome)
         assert isinstance(event, EvidenceLinked)
@@ -193,7 +195,7 @@ def test_typed_numbers_do_not_outweigh_what_was_witnessed() -> None:
     lab.decide("APPROVED")
     lab.ran("c", "refute", typed=True)
     undercut = lab.ran("c", "unresolved", typed=True)
-    lab.link("c", undercut, "undercut")
+    lab.ask(LinkEvidence(claim_id="c", run_id=undercut, role="undercut"), ANN)
     assert lab.status("c") == "supported"
     other = Lab()
     other.proposition("c")
@@ -251,7 +253,9 @@ def test_an_undercutting_link_lets_the_status_fall_too() -> None:
     lab.evidence("c", body=1)
     promoted(lab, "supported")
     lab.decide("APPROVED")
-    event = lab.link("c", lab.ran("c", "unresolved", body=2), "undercut")
+    run_id = lab.ran("c", "unresolved", body=2)
+    assert code_of(lab.link("c", run_id, "undercut")) == "FORBIDDEN", "a program cannot"
+    event = lab.ask(LinkEvidence(claim_id="c", run_id=run_id, role="undercut"), ANN)
     assert isinstance(event, EvidenceLinked)
     assert (event.propositions[0].status, lab.status("c")) == ("unresolved", "unresolved")
 
@@ -273,6 +277,31 @@ def test_a_replication_fells_what_its_plan_had_named() -> None:
     event = lab.link("c", lab.ran("c", body=2, eliminates_if_supported=("aether",)), "replicate")
     assert isinstance(event, EvidenceLinked)
     assert event.eliminated == ("aether",)
+
+
+@pytest.mark.parametrize("typed_too", [True, False])
+def test_a_refutation_that_evidence_no_longer_warrants_is_taken_back_to_unresolved_only(
+    typed_too: bool,
+) -> None:
+    lab = Lab()
+    lab.proposition("c")
+    lab.evidence("c", "refute", typed=typed_too, body=1)
+    lab.stage("refute_claim", "c", evidence_ids=tuple(lab.state.experiments.by_claim["c"]))
+    lab.decide("APPROVED")
+    assert lab.status("c") == "refuted"
+    lab.ran("c", body=2)
+    assert lab.status("c") == "unresolved"
+
+
+def test_what_falls_by_a_test_was_said_with_its_wording() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    event = lab.designed("c", 1, eliminates_if_supported=("phlogiston",))
+    assert (code_of(event), path_of(event)) == ("NOT_WARRANTED", "$.eliminates_if_supported")
+    event = lab.designed("c", 1, eliminates_if_refuted=("aether",))
+    assert (code_of(event), path_of(event)) == ("NOT_WARRANTED", "$.eliminates_if_refuted")
+    with pytest.raises(ValueError, match="whatever the outcome"):
+        replace(FELLING, eliminates_if_refuted=("aether",))
 
 
 # ---- worded before the data ----------------------------------------------------------------------
@@ -332,6 +361,10 @@ def test_another_wording_needs_another_test() -> None:
     lab = Lab()
     lab.proposition("c")
     lab.evidence("c", body=1)
+    same = lab.stage("revise_proposition", "c", statement="The mean is one,  says c", prediction=FELLING)
+    assert (code_of(same), path_of(same)) == ("CONFLICT", "$.statement"), "nothing would change"
+    again = lab.stage("create_proposition", "d", statement="the mean is one, says c", prediction=FELLING)
+    assert code_of(again) == "CONFLICT", "a new id is no new claim"
     lab.stage("revise_proposition", "c", statement="it is otherwise", prediction=PREDICTION)
     lab.decide("APPROVED")
     assert code_of(promoted(lab, "supported")) == "NOT_WARRANTED"
@@ -358,6 +391,49 @@ def test_a_fresh_claim_id_on_the_same_data_gets_no_fresh_alpha() -> None:
     somebody = lab.designed("d", 1, who=OTHER)
     assert isinstance(somebody, ExperimentDesigned)
     assert somebody.experiment.tries == 1, "nobody uses up what another may spend"
+
+
+def test_nobody_uses_up_the_attempts_of_another() -> None:
+    lab = Lab()
+    for _ in range(20):
+        assert isinstance(lab.designed("c", 1, who=OTHER), ExperimentDesigned)
+    assert code_of(lab.designed("c", 1, who=OTHER)) == "CONFLICT"
+    own = lab.designed("c", 1)
+    assert isinstance(own, ExperimentDesigned)
+    assert (own.experiment.attempt, own.frozen.alpha) == (1, 0.025)
+
+
+def test_the_same_values_from_two_sources_are_one_body() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    values = (1.0, 1.01, 0.99)
+    evidence = []
+    for sha256 in ("a" * 64, "b" * 64):
+        brought = (Bringer(id=ENCODER.id, role=ENCODER.role, at=lab.clock.now()),)
+        found = ObservationFindings(values=values, source_hash=sha256, brought=brought)
+        seen = lab.ask(Observe(quantity="x", content=sha256), findings=found)
+        assert isinstance(seen, Observed)
+        designed = on(lab, seen.observation.observation_id)
+        assert isinstance(designed, ExperimentDesigned)
+        evidence.append(designed.experiment)
+    first, second = evidence
+    assert second.tries == 2
+    assert {*first.bodies} & {*second.bodies}
+
+
+def test_parts_of_one_source_are_not_put_together() -> None:
+    lab = Lab()
+    names = []
+    for pointer, values in (("/a", (1.0, 1.01)), ("/b", (0.98, 0.99))):
+        brought = (Bringer(id=ENCODER.id, role=ENCODER.role, at=lab.clock.now()),)
+        found = ObservationFindings(values=values, source_hash="a" * 64, choices=9, brought=brought)
+        seen = lab.ask(Observe(quantity="x", content="a" * 64, pointer=pointer), findings=found)
+        assert isinstance(seen, Observed)
+        names.append(seen.observation.observation_id)
+    params = {"claimed_value": 1.0, "tolerance": 0.1, "observed_values": {"observed": names}}
+    spec = ExperimentSpec(claim_id="c", template="numeric_consistency", params=params)
+    event = lab.ask(DesignExperiment(spec=spec), findings=CODE)
+    assert (code_of(event), path_of(event)) == ("INVALID_REQUEST", "$.params")
 
 
 def test_all_that_a_principal_types_is_one_body() -> None:
@@ -437,3 +513,8 @@ def test_an_observation_that_was_not_taken_cannot_be_tested() -> None:
     lab = Lab()
     event = on(lab, "obs-none")
     assert (code_of(event), path_of(event)) == ("OBSERVATION_NOT_FOUND", "$.params")
+
+
+def test_numbers_are_read_as_whoever_wrote_them_may_have_meant_them() -> None:
+    assert repeats({"say": ".5, .25 and -.75"}, (0.5, 0.25, -0.75))
+    assert repeats({"say": "4_0.1,4_0.2"}, (40.1, 40.2))

@@ -95,14 +95,18 @@ def _data(session: Session, spec: ExperimentSpec, who: str) -> Data:
     """INVARIANT: labels join; numbers that stand in the plan itself are what its designer says."""
     found = tuple(session.observations.by_id[name] for name in named(spec.params))
     labels = [label_for(one.witnesses, who) for one in found]
-    # The same values are the same data, wherever they were taken from.
-    bodies = {name for one in found for name in (one.body, *([one.digest] if one.count > 1 else []))}
+    bodies = {body for one in found for body in bodies_of(one)}
     typists = {one.observed_by for one in found if one.typed}
     if typed(spec.template, spec.params):
         labels.append(ATTESTED)
         bodies.add(body_of_typed(who))
         typists.add(who)
     return Data(join(labels), found, tuple(sorted(bodies)), tuple(sorted(typists)))
+
+
+def bodies_of(one: Observation) -> tuple[str, ...]:
+    """What an observation shares with others: its source, and its values, wherever they were taken from."""
+    return (one.body, one.digest) if one.count > 1 else (one.body,)
 
 
 def _ill_assorted(spec: ExperimentSpec, data: Data) -> Refused | None:
