@@ -462,3 +462,19 @@ def test_a_list_of_the_inbox_comes_without_what_takes_long_to_draw(house: World)
     (listed,) = house.person(ANN).list_approvals().approvals
     assert listed.proposition is None
     assert house.person(ANN).show_approval(staged.approval_id or "").proposition is not None
+
+
+def test_data_that_do_not_fit_cannot_be_kept_out_by_declaring_that_there_are_none(house: World) -> None:
+    agent, session_id = opened(house)
+    ann = house.person(ANN)
+    change = {"type": "create_proposition", "claim_id": "wait", "statement": "so long"}
+    staged = agent.stage_intent(session_id, {**change, "prediction": prediction(bounds=[30.0, 51.0])})
+    ann.decide_approval(staged.approval_id or "", "APPROVED", content_hash=staged.content_hash or "")
+    beyond = ann.observe(session_id, quantity="wait", unit="ms", values=[value + 20 for value in WAITS])
+    planned = agent.design_experiment(
+        session_id, claim={"claim_id": "wait", "observed": [beyond.observation_id]}
+    )
+    assert "bounds" not in planned.spec.params
+    ran = agent.run_experiment(session_id, planned.experiment_id).run
+    assert ran is not None
+    assert (ran.outcome, ran.fragile) == ("refute", False)

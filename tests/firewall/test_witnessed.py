@@ -13,6 +13,7 @@ from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned
 from beliefd.kernel.experiments.plan import ExperimentSpec, Near, Ordered
 from beliefd.kernel.experiments.referring import naming, resolved, typed
 from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.intents.warrant import counted, warrant_of
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.events import Observed
 from beliefd.kernel.observations.findings import Bringer, ObservationFindings
@@ -187,6 +188,41 @@ def test_typed_numbers_eliminate_nothing_and_say_why() -> None:
     assert len(list(lab.state.beliefs.survivors)) == 3
 
 
+def test_fragile_evidence_fells_nothing_beside_solid_evidence_either() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    lab.evidence("c", body=1)
+    event = lab.link("c", lab.ran("c", body=2, fragile=True, eliminates_if_supported=("aether",)), "support")
+    assert isinstance(event, EvidenceLinked)
+    assert event.eliminated == ()
+    assert "fragile" in event.withheld
+
+
+@pytest.mark.parametrize("revised", [True, False])
+def test_what_tested_other_words_fells_nothing_under_any_policy(revised: bool) -> None:
+    lab = Lab(LENIENT)
+    if revised:
+        lab.stage("create_proposition", "c", statement="s", prediction=FELLING)
+    run_id = lab.ran("c", body=1, eliminates_if_supported=("aether",))
+    kind = "revise_proposition" if revised else "create_proposition"
+    lab.stage(kind, "c", statement="other words", prediction=FELLING)
+    if revised:
+        lab.decide("APPROVED")
+    lab.evidence("c", body=2)
+    event = lab.link("c", run_id, "support")
+    assert isinstance(event, EvidenceLinked)
+    assert (event.eliminated, event.withheld) == ((), "it tested no wording that stands now")
+
+
+def test_the_warrant_says_why_it_is_no_more() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    lab.evidence("c", typed=True)
+    found = warrant_of(counted(lab.state, "c"), lab.policy.firewall)
+    assert (found.status, found.attested) == ("supported", True)
+    assert found.why == "nobody but who proposes it has witnessed its data"
+
+
 def test_typed_numbers_do_not_outweigh_what_was_witnessed() -> None:
     lab = Lab()
     lab.proposition("c")
@@ -305,6 +341,24 @@ def test_what_falls_by_a_test_was_said_with_its_wording() -> None:
 
 
 # ---- worded before the data ----------------------------------------------------------------------
+
+
+def test_a_prediction_belongs_to_a_wording_and_a_new_one_begins_anew() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    event = lab.stage("quarantine_proposition", "c", prediction=PREDICTION)
+    assert (code_of(event), path_of(event)) == ("INVALID_REQUEST", "$.prediction")
+    lab.evidence("c", body=1)
+    promoted(lab, "supported")
+    lab.decide("APPROVED")
+    lab.ran("c", "refute", body=2)
+    before = lab.state.intents.propositions["c"]
+    assert before.fell
+    lab.stage("revise_proposition", "c", statement="it is otherwise", prediction=PREDICTION)
+    lab.decide("APPROVED")
+    after = lab.state.intents.propositions["c"]
+    assert (after.fell, after.prediction, after.worded_at) == ("", PREDICTION, after.changed_at)
+    assert after.worded_at > before.worded_at
 
 
 def test_a_test_that_came_before_the_wording_counts_for_nothing() -> None:

@@ -16,8 +16,16 @@ from beliefd.kernel.experiments.events import ExperimentDesigned
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.experiments.params import Params, checked_spec
 from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen
-from beliefd.kernel.experiments.prediction import differs_from
-from beliefd.kernel.experiments.referring import MODELS, named, repeated, resolved, stand_ins, typed
+from beliefd.kernel.experiments.prediction import differs_from, within
+from beliefd.kernel.experiments.referring import (
+    MODELS,
+    named,
+    numbers_in,
+    repeated,
+    resolved,
+    stand_ins,
+    typed,
+)
 from beliefd.kernel.experiments.state import Experiment, tries_key
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.state import Proposition
@@ -138,7 +146,11 @@ def _tests_otherwise(
     prediction = proposition.prediction
     if prediction is None:
         return None
-    if (other := differs_from(prediction, params, spec.criterion, spec.unit)) is not None:
+    ends = (
+        [end for one in data.observations for end in (one.low, one.high)] or numbers_in(spec.params) or [0.0]
+    )
+    bounds = within(prediction, min(ends), max(ends))
+    if (other := differs_from(prediction, bounds, params, spec.criterion, spec.unit)) is not None:
         name, fits = other
         said = canonical(fits).decode()
         text = f"`{spec.claim_id[:64]}` predicts {said} here; test for that, or stage `revise_proposition`"
