@@ -12,10 +12,12 @@ import pytest
 from beliefd.cli.views.drawing import view
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.values import Principal
 from beliefd.testing.world import AGENT, ANN, ENCODER, ONTOLOGY, ROOT, Person, World
 from beliefd.tools.registry import Registry
 from tests.firewall.data import WAITS, prediction
 
+OTHER = Principal(id="agent://other", role=AGENT.role)
 ANYTHING: dict[str, Any] = {"type": "object"}
 RULES = Policy(constraints={"constraint.all": {"v": 1, "effect": "allow", "subject": None}})
 
@@ -63,16 +65,16 @@ def opened(house: World) -> tuple[Person, str]:
     return agent, agent.declare_session(["disk_full", "pool_exhausted"], ONTOLOGY).session_id
 
 
-def called(house: World, session_id: str, tool_id: str, **args: Any) -> str:
+def called(house: World, session_id: str, tool_id: str, who: Principal = AGENT, **args: Any) -> str:
     token = (
         house.person(ROOT)
         .issue_capability(
-            session_id, agent_id=AGENT.id, scope={"tools": ["*"], "budgets": {}}, expires_in_seconds=60
+            session_id, agent_id=who.id, scope={"tools": ["*"], "budgets": {}}, expires_in_seconds=60
         )
         .token
     )
     candidate = {"kind": "tool_call", "tool_id": tool_id, "args": args, "capability_token": token}
-    result = house.person(AGENT).propose(session_id, [candidate]).results[0]
+    result = house.person(who).propose(session_id, [candidate]).results[0]
     assert result.call_id is not None, result
     return result.call_id
 
@@ -278,7 +280,8 @@ def test_results_that_a_plan_leaves_out_count_like_tests(house: World) -> None:
         seen = agent.observe(session_id, quantity="wait", unit="ms", call_id=call_id, pointer="/waits")
         assert seen.label == "witnessed"
         names.append(seen.observation_id)
-    called(house, session_id, "pool.waits")  # another tool is another matter
+    called(house, session_id, "pool.waits")  # another tool is another matter, and so is another agent
+    called(house, session_id, "noisy", OTHER, number=77)
     picked = agent.design_experiment(session_id, claim={"claim_id": "wait", "observed": names[:1]})
     assert (picked.left_out, picked.tries, picked.alpha) == (4, 1, 0.05 / (5 * 6))
     all_of_it = agent.design_experiment(session_id, claim={"claim_id": "wait", "observed": names})
@@ -478,3 +481,17 @@ def test_data_that_do_not_fit_cannot_be_kept_out_by_declaring_that_there_are_non
     ran = agent.run_experiment(session_id, planned.experiment_id).run
     assert ran is not None
     assert (ran.outcome, ran.fragile) == ("refute", False)
+
+
+def test_a_call_that_says_back_what_it_was_told_confirms_no_memory(house: World) -> None:
+    agent, session_id = opened(house)
+    entry = {"memory_id": "m", "kind": "fact", "value": "the disk is full", "confidence": 0.9}
+    for tool_id, confirms in (("echo", False), ("pool.waits", True)):
+        called(house, session_id, tool_id, said="the disk is full")
+        event_id = agent.audit_trace(session_id).events[-1]["event_id"]
+        asked = {**entry, "confirmed_by_event_id": event_id}
+        if confirms:
+            assert agent.remember(session_id, asked).memory.confirmed
+        else:
+            with pytest.raises(BeliefdError):
+                agent.remember(session_id, asked)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence
 from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded
-from beliefd.kernel.experiments.plan import ExperimentSpec, Near, Ordered
+from beliefd.kernel.experiments.plan import ExperimentSpec, Near, Ordered, Within
 from beliefd.kernel.experiments.referring import naming, resolved, typed
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.warrant import counted, warrant_of
@@ -411,6 +411,34 @@ def test_a_test_is_for_what_was_predicted_or_it_is_not_planned(predicted: dict[s
     assert (code_of(event), path_of(event)) == ("NOT_WARRANTED", path)
 
 
+@pytest.mark.parametrize(
+    ("criterion", "low", "high", "fits"),
+    [
+        (Near(value=40.0, tolerance=2.0), 50.0, 60.0, False),
+        (Near(value=40.0, tolerance=2.0), 20.0, 38.0, True),
+        (Ordered(side="above", than=10.0), 0.0, 10.0, False),
+        (Ordered(side="below", than=10.0), 0.0, 10.0, True),
+        (Ordered(side="below", than=0.0), 0.0, 10.0, False),
+        (Within(low=1.0, high=2.0), 3.0, 4.0, False),
+        (Within(low=1.0, high=2.0), 2.0, 4.0, True),
+    ],
+)
+def test_a_region_that_no_possible_value_lies_in_cannot_be_predicted(
+    criterion: Any, low: float, high: float, fits: bool
+) -> None:
+    if fits:
+        assert replace(PREDICTION, criterion=criterion, bounds=(low, high)).bounds == (low, high)
+    else:
+        with pytest.raises(ValueError, match="no value within `bounds`"):
+            replace(PREDICTION, criterion=criterion, bounds=(low, high))
+
+
+def test_an_id_does_not_speak_for_the_server_on_a_card() -> None:
+    lab = Lab()
+    lab.stage("create_proposition", "c` takes nobody; `d", statement="s")
+    assert lab.waiting.reason == "create_proposition of `c' takes nobody; 'd` takes a person"
+
+
 def test_another_wording_needs_another_test() -> None:
     lab = Lab()
     lab.proposition("c")
@@ -473,6 +501,10 @@ def test_the_same_values_from_two_sources_are_one_body() -> None:
     first, second = evidence
     assert second.tries == 2
     assert {*first.bodies} & {*second.bodies}
+    together = {"observed": [*first.observations, *second.observations]}
+    params = {"claimed_value": 1.0, "tolerance": 0.1, "observed_values": together}
+    spec = ExperimentSpec(claim_id="c", template="numeric_consistency", params=params)
+    assert path_of(lab.ask(DesignExperiment(spec=spec), findings=CODE)) == "$.params"
 
 
 def test_parts_of_one_source_are_not_put_together() -> None:
