@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from beliefd.experiments.bounded import chance_above_zero, level_below
-from beliefd.experiments.means import mean_of, range_ends, reach, uppers
+from beliefd.experiments.means import leaning, mean_of, range_ends, reach, uppers
 
 EXPERIMENTS, ALPHA = 4_000, 0.025
 CHANCE = 3 * math.sqrt(ALPHA * (1 - ALPHA) / EXPERIMENTS)
@@ -48,6 +48,21 @@ def test_sums_of_equal_weights_are_a_beta_distribution(many: int, few: int) -> N
     assert float(chance_above_zero(row)[0]) == pytest.approx(stats.beta(few, many).sf(0.2 / 0.7), rel=1e-6)
 
 
+@pytest.mark.parametrize(("few", "many", "worth"), [(0, 80, 0.5), (2, 78, 0.33), (3, 9, 0.9), (10, 190, 0.7)])
+def test_values_that_are_worth_less_are_as_fewer_of_them(few: int, many: int, worth: float) -> None:
+    """Of ones and zeros the level is a beta distribution, whose counts need not be whole."""
+    rows = np.asarray([[1.0] * few + [0.0] * many])
+    level = level_below(rows, np.asarray([0.2]), np.ones(1), np.asarray([worth]))
+    assert float(level[0]) == pytest.approx(stats.beta(few * worth + 1, many * worth).sf(0.2), rel=1e-6)
+
+
+@given(st.lists(st.floats(-10, 1), min_size=2, max_size=30), st.floats(0.1, 20))
+def test_every_value_twice_at_half_its_worth_is_every_value_once(values: list[float], value: float) -> None:
+    once, end = np.asarray([values]), np.asarray([30.0])
+    twice = level_below(np.repeat(once, 2, axis=1), np.asarray([value]), end, np.asarray([0.5]))
+    assert twice == pytest.approx(level_below(once, np.asarray([value]), end), rel=1e-6)
+
+
 def test_weights_of_any_size_have_a_chance() -> None:
     rows = np.asarray([[0.0, 0, 0], [1, 0, 0], [-1, 0, 0], [1e150, -1e-150, 3], [1e-300, -1e-300, 0]])
     assert chance_above_zero(rows) == pytest.approx([0, 1, 0, 1, 0.5], abs=1e-9)
@@ -79,17 +94,39 @@ def test_a_level_falls_with_the_distance_and_with_a_nearer_end_of_the_range(
 
 def test_an_end_of_the_range_that_was_taken_from_the_data_is_not_believed() -> None:
     values = np.asarray([[1.0, 2.0, 4.0, 9.0]])
-    assert range_ends(values, 9.0) == [14.0]
-    assert range_ends(values, 20.0) == [20.0]
-    # Where values occur again, the range has an end that can be reached.
+    assert range_ends(values, 9.0) == [24.0]
+    assert range_ends(values, 30.0) == [30.0]
+    # That values occur again elsewhere says nothing about this end.
+    assert range_ends(np.asarray([[0.0, 0.0, 2.0, 4.0, 9.0]]), 9.0) == [24.0]
+    # Where the largest occur again, or all others are the same, the range has an end that can be reached.
+    assert range_ends(np.asarray([[0.0, 1.0, 3.0, 3.0]]), 3.0) == [3.0]
     assert range_ends(np.asarray([[0.0, 0.0, 1.0]]), 1.0) == [1.0]
 
 
+MOSTLY_ZERO = [0.0] * 14 + [0.2, 0.4, 0.7, 1.1, 1.6, 2.4]
+
+
+def test_bounds_that_were_copied_from_a_sample_with_ties_show_nothing() -> None:
+    copied = mean_of(np.random.default_rng(5).permutation(MOSTLY_ZERO), (0.0, 2.4))
+    known = mean_of(np.random.default_rng(5).permutation([*MOSTLY_ZERO, 2.4]), (0.0, 2.4))
+    assert known.below(1.0, True) < ALPHA < copied.below(1.0, True)
+
+
 def test_the_range_goes_on_farther_where_the_sample_leans() -> None:
-    even, leaning = np.asarray([[0.0, 1, 2, 3, 4]]), np.asarray([[0.0, 0.2, 0.4, 1, 4]])
+    even, skewed = np.asarray([[0.0, 1, 2, 3, 4]]), np.asarray([[0.0, 0.2, 0.4, 1, 4]])
     assert range_ends(even, None) == [4 + 4 * reach(5)]
-    assert range_ends(leaning, None) == pytest.approx(4 + 4 * reach(5) * 9)
-    assert range_ends(-leaning, None) == pytest.approx(0 + 4 * reach(5))
+    assert range_ends(skewed, None) == pytest.approx(4 + 4 * (reach(5) + 8 * leaning(5)))
+    assert range_ends(-skewed, None) == pytest.approx(0 + 4 * reach(5))
+    assert leaning(200) < leaning(20) / 10
+
+
+def test_many_values_of_a_skewed_noise_show_what_few_do_not() -> None:
+    """Of an exponential noise, one standard deviation inside of the claim: 200 values do, 20 do not."""
+    shown = {}
+    for n in (20, 200):
+        even = -np.log1p(-(np.arange(n) + 0.5) / n)
+        shown[n] = mean_of(np.random.default_rng(1).permutation(even)).below(2.0, True)
+    assert shown[200] < ALPHA < shown[20]
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0, 2.5, 1.5, 2.2], [0.0] * 6, [5.0, 5.0]])

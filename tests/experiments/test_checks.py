@@ -1,5 +1,6 @@
 """Every check really measures: a fragile experiment fails the one that it should, a good one fails none."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ from beliefd.experiments.checks import checks
 from beliefd.experiments.diagnostics import effective_samples, excess
 from beliefd.experiments.engine import planned
 from beliefd.experiments.orders import draw_orders, order_arm, order_chance
+from beliefd.experiments.panel.cells import concluded
+from beliefd.experiments.panel.claims import OF_MEANS, plan_of
 from beliefd.experiments.plan import Decision, Diagnosis, Findings, Floats
 from beliefd.kernel.experiments.plan import (
+    AtLeast,
     CheckName,
     Criterion,
     Near,
@@ -112,13 +116,66 @@ def test_a_wide_claim_that_the_data_come_near_to_is_no_vacuous_one() -> None:
     assert (far.outcome, failed(far)) == ("refute", [])
 
 
-def test_values_that_do_not_vary_show_something_once_their_range_is_declared() -> None:
-    """That none of 60 is a one has a chance of 0.9 to the power of 60, if one in 10 is."""
+def test_values_that_do_not_vary_have_a_level_within_bounds_but_are_not_known_to_be_independent() -> None:
+    """None of 60 is a one with a chance of 0.9 to the power of 60, or of as many as they are worth."""
     rare = {"values": [0.0] * 60, "threshold": 0.1, "direction": "below", "bounds": [0, 1]}
     report = ran(frozen("threshold_check", rare))
-    assert (report.outcome, failed(report)) == ("support", [])
-    assert 0.9**60 < report.error_level < 3 * 0.9**60
+    assert (report.outcome, failed(report)) == ("support", ["independence"])
+    alike = 1 / math.sqrt(60)
+    assert report.error_level == pytest.approx(0.9 ** (60 * (1 - alike) / (1 + alike)), rel=1e-6)
     assert ran(frozen("threshold_check", {**rare, "threshold": 0.01})).outcome == "unresolved"
+
+
+@pytest.mark.parametrize("name", OF_MEANS)
+@pytest.mark.parametrize(("value", "edge"), [(0.0, 0.3), (1.0, 0.7)])
+def test_no_template_takes_values_that_do_not_vary_for_independent_ones(
+    name: TemplateName, value: float, edge: float
+) -> None:
+    """Ones and zeros that keep the last value in nine of ten steps are all the same in a third of samples."""
+    plan = plan_of(name, np.full(40, value), edge, value < edge, 0.05, 7, (0.0, 1.0))
+    found = concluded(plan)
+    assert found.decision.outcome == "support"
+    assert "independence" in [one.name for one in checks(plan, found) if not one.passed]
+
+
+def of_data(values: list[float], side: str, expression: str = "a") -> dict[str, Any]:
+    return {
+        "model": {"language": "expression", "expression": expression},
+        "inputs": [{"name": "a", "distribution": {"is": "data", "values": values}}],
+        "region": {"region": "ordering", "side": side, "than": 0.5},
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "expressions", "expected"),
+    [([0.0] * 60, ("a", "1 - a"), ["independence"]), (normal(0.0, 1.0, 60), ("a > 9", "a <= 9"), [])],
+)
+def test_a_model_is_judged_alike_whether_what_always_happens_is_a_zero_or_a_one(
+    values: list[float], expressions: tuple[str, str], expected: list[CheckName]
+) -> None:
+    zeros, ones = (
+        ran(frozen("model_simulation", of_data(values, side, expression), AtLeast(at_least=0.9)))
+        for side, expression in zip(("below", "above"), expressions, strict=True)
+    )
+    assert (zeros.outcome, zeros.error_level) == (ones.outcome, ones.error_level)
+    assert zeros.outcome == "support"
+    assert failed(zeros) == failed(ones) == expected
+
+
+def test_few_failures_cannot_show_that_failures_do_not_come_in_bursts() -> None:
+    """One in ten, in bursts, looks like one or two of 80 that lie apart in 6 % of samples."""
+    two, seven = (
+        [float(place in failures) for place in range(count)]
+        for count, failures in ((80, (20, 61)), (300, (11, 51, 90, 137, 180, 222, 271)))
+    )
+    claim = AtLeast(at_least=0.9)
+    few, many = (
+        ran(frozen("model_simulation", of_data(one, "below"), claim, alpha=0.025)) for one in (two, seven)
+    )
+    assert few.outcome == "unresolved"
+    assert (many.outcome, failed(many)) == ("support", [])
+    within = {"threshold": 0.1, "direction": "below", "bounds": [0, 1]}
+    assert ran(frozen("threshold_check", {"values": two, **within}, alpha=0.025)).outcome == "unresolved"
 
 
 def test_what_is_seen_once_in_25_times_may_not_have_been_seen_at_all() -> None:
@@ -168,4 +225,4 @@ def test_diagnostics_of_any_numbers_are_finite_and_bounded(values: list[float]) 
     array = np.asarray(values)
     assert 0 < effective_samples(array) <= len(values)
     found = ordered(array)
-    assert found is None or 0 < found <= 1
+    assert found is None or 0 < found <= 1 or (found == 0 and np.ptp(array) == 0)

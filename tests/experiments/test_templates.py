@@ -8,6 +8,7 @@ import pytest
 
 from beliefd.experiments.means import mean_of
 from beliefd.experiments.registry import code_hash, files, template, templates
+from beliefd.experiments.templates.bootstrap_ci import Resampled, contracted
 from beliefd.kernel.experiments.params import PARAMS
 from beliefd.kernel.experiments.plan import (
     AtLeast,
@@ -203,3 +204,23 @@ def test_the_hash_of_a_template_covers_all_code_that_makes_its_numbers() -> None
         "params.py",
     } <= names
     assert not names & {"bayesian_update.py", "processes.py", "serial.py", "ray.py"}
+
+
+@pytest.mark.parametrize("name", [name for name in GOOD if name not in BOOKKEEPING])
+def test_no_alpha_is_too_small_for_a_run_to_end(name: TemplateName) -> None:
+    report = ran(frozen(name, GOOD[name], alpha=1e-300))
+    assert (report.status, report.outcome) == ("completed", "unresolved")
+    if "ci_low" in report.result:
+        assert report.result["ci_low"] < report.result["ci_high"]
+
+
+def test_the_number_of_resamples_does_not_limit_what_the_mean_test_shows() -> None:
+    values = normal(10.0, 1.0, 60)
+    claim = Ordered(side="above", than=0.0)
+    report = ran(frozen("bootstrap_ci", {"data": values}, claim, alpha=1e-6))
+    alone = mean_of(np.asarray(values)).above(0.0, True)
+    assert (report.outcome, report.fragile) == ("support", False)
+    assert report.error_level == alone < 1e-6
+    # A resample on the wrong side counts as before.
+    few = Resampled(60, np.asarray([-1.0, *[1.0] * 1_999]))
+    assert few.above(0.0, True) == contracted(2 / 2_001, 60) > 1e-6

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from scipy.special import stdtr, stdtrit
 
 from beliefd.experiments.bounded import level_below
@@ -21,7 +22,13 @@ TEST_LEVEL: Final = 0.05
 """The level at which rules are tried out on worlds with a known answer."""
 LONGEST: Final = 200
 MOST_LOPSIDED: Final = 20.0
+FEW: Final = 20
+GAPS: Final = 3.0
+"""A range that ends nearer to the largest value than so many gaps between it and the next may be a copy."""
 MOST_CORRELATED: Final = 0.95
+RARELY: Final = 0.5
+"""How much of the error of a few values is added. Chosen by simulation, like how far a range goes on."""
+LEAST_TAIL: Final = 1e-12
 FARTHEST: Final = 12
 ROUNDS, PARTS = 3, 8
 Bounds = tuple[float, float]
@@ -83,6 +90,8 @@ class Uppers(Struct, frozen=True):
     ends: Floats
     stretch: Floats
     """By how much dependence widens what the values of a row leave open."""
+    worth: Floats
+    """What part of an independent observation each value is worth, if the range is declared; else 1."""
 
     def below(self, values: Floats, strict: bool) -> Floats:
         """The levels at which the means are shown to be below these values, as far as they could decide."""
@@ -93,9 +102,15 @@ class Uppers(Struct, frozen=True):
         (small,) = np.nonzero(found <= 0.5)
         found = np.where(found <= 0.5, found, 1.0)
         if len(small):
-            near = self.means[small] + distance[small]
-            found[small] = np.maximum(found[small], level_below(self.rows[small], near, self.ends[small]))
+            # What counts for less is not also brought nearer.
+            near = np.where(self.worth < 1, values, self.means + distance)[small]
+            whole = level_below(self.rows[small], near, self.ends[small], self.worth[small])
+            found[small] = np.maximum(found[small], whole)
         return found
+
+    def stretched(self, stretch: Floats) -> "Uppers":
+        """The same within a declared range, with a dependence that is known from elsewhere."""
+        return replace(self, stretch=stretch, worth=stretch**-2)
 
     def at(self, values: Floats) -> Floats:
         """The same for many values of the first row."""
@@ -106,24 +121,30 @@ class Uppers(Struct, frozen=True):
 
 def uppers(rows: Floats, high: float | None = None) -> Uppers:
     means, stds = moments(rows)
-    return Uppers(rows, means, stds, range_ends(rows, high), stretches(rows, 0.0 if high is None else 1.0))
+    found = Uppers(
+        rows, means, stds, range_ends(rows, high), stretches(rows, high is not None), np.ones(len(rows))
+    )
+    return found if high is None else found.stretched(found.stretch)
 
 
 def range_ends(rows: Floats, high: float | None) -> Floats:
     """Where the range of each row ends: as declared, else farther out the more the row leans that way.
 
-    A declared end that is nearer than the two largest values are to each other is not believed, if no value
-    occurs twice: it was taken from the data.
+    A declared end that is nearer than a few times the gap between the two largest values is not believed, if
+    each of the two occurs once: it may have been taken from the data. What lies at the other end says
+    nothing about this one.
     """
     ordered = np.sort(rows, axis=1)
     lowest, top, median = ordered[:, 0], ordered[:, -1], np.median(ordered, axis=1)
     if high is not None:
-        gaps = np.diff(ordered, axis=1)
-        measured = (gaps > 0).all(axis=1) if rows.shape[1] > 1 else np.zeros(len(rows), dtype=bool)
-        return np.where(measured, np.maximum(high, 2 * top - ordered[:, -2:][:, 0]), high)
+        gaps = np.diff(ordered[:, -3:], axis=1)
+        measured = (gaps > 0).all(axis=1)
+        last = gaps[:, -1] if rows.shape[1] > 1 else np.zeros(len(rows))
+        return np.where(measured, np.maximum(high, top + GAPS * last), high)
     with np.errstate(divide="ignore", invalid="ignore"):
         lopsided = np.clip(np.nan_to_num((top - median) / (median - lowest), nan=1.0), 1.0, MOST_LOPSIDED)
-    return np.asarray(top + reach(rows.shape[1]) * lopsided * (top - lowest))
+    n = rows.shape[1]
+    return np.asarray(top + (reach(n) + leaning(n) * (lopsided - 1)) * (top - lowest))
 
 
 def reach(n: int) -> float:
@@ -135,11 +156,21 @@ def reach(n: int) -> float:
     return 1 + 4 / n + min(n, LONGEST) / 100
 
 
-def stretches(rows: Floats, doubt: float) -> Floats:
+def leaning(n: int) -> float:
+    """How much farther it may go on if the sample leans that way, for each time that it leans.
+
+    Few values that lean may belong to anything. Many have shown how their range thins out: what goes on past
+    the largest of them is then as small a part of the mean as there are many.
+    """
+    return (1 + 4 / n) * min(1.0, FEW / n)
+
+
+def stretches(rows: Floats, doubted: bool) -> Floats:
     """By how much neighbours that are alike make a mean less certain than independent values would.
 
-    `doubt` is by how many standard errors they may be more alike than they look. It is 0 where the range ends
-    far out, which leaves room enough for that.
+    If it is doubted that they are no more alike than they look, a standard error is added. Where the range
+    ends far out, that leaves room enough. If few values are all that varies, as in rare failures, these few
+    are all that could show a likeness: the error is then by their number, which is n by the kurtosis.
     """
     centred = rows - rows.mean(axis=1, keepdims=True)
     centred = centred / np.maximum(np.abs(centred).max(axis=1, keepdims=True), 1e-290)
@@ -147,7 +178,10 @@ def stretches(rows: Floats, doubt: float) -> Floats:
     first = (centred[:, 1:] * centred[:, :-1]).sum(axis=1) / squares
     n = rows.shape[1]
     # Independent values have about -1/n, with a standard error of 1/sqrt(n).
-    likely = np.where(np.ptp(rows, axis=1) == 0, 0.0, first + 1 / n) + doubt / math.sqrt(n)
+    likely = np.where(np.ptp(rows, axis=1) == 0, 0.0, first + 1 / n)
+    if doubted:
+        kurtosis = n * (centred**4).sum(axis=1) / np.maximum(squares, 1.0) ** 2
+        likely = likely + np.maximum(1.0, RARELY * np.sqrt(kurtosis)) / math.sqrt(n)
     alike = np.clip(likely, 0.0, MOST_CORRELATED)
     return np.asarray(np.sqrt((1 + alike) / (1 - alike)))
 
@@ -190,13 +224,18 @@ class Mean(Struct, frozen=True):
 
     def interval(self, level: float) -> tuple[float, float]:
         """What the mean is shown to be neither above nor below of, at half of what is left each."""
-        found, tail = self.sample, (1 - level) / 2
+        found, tail = self.sample, tail_of(level)
         if found.n < 2:
             return found.mean, found.mean
         half = float(-stdtrit(found.n - 1, tail)) * found.std / math.sqrt(found.n)
         return found.mean - _first_shown(self.lower, half, tail), found.mean + _first_shown(
             self.upper, half, tail
         )
+
+
+def tail_of(level: float) -> float:
+    """What an interval leaves out on each side: never nothing, for then it would have no ends."""
+    return max((1 - level) / 2, LEAST_TAIL)
 
 
 def mean_of(values: Floats, bounds: Bounds | None = None) -> Mean:

@@ -51,7 +51,13 @@ def likeness(rows: Floats) -> Floats:
 
 
 def order_chance(values: Floats, drawn: Floats) -> float | None:
-    """The chance of neighbours as alike as here, if the order means nothing; None if it cannot be told."""
+    """The chance of neighbours as alike as here, if the order means nothing; None if there are too few.
+
+    INVARIANT: values that are all the same have no order that could show that they depend on each other. So
+    nothing speaks for their independence, and the chance is 0.
+    """
+    if len(values) > 1 and float(np.ptp(values)) == 0:
+        return 0.0
     if not len(drawn):
         return None
     seen = likeness(_even(values)[None, :])

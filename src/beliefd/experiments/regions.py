@@ -100,13 +100,13 @@ def slack(span: Span, values: Floats, bounds: tuple[float, float] | None = None)
     inside = float(span.inside(np.asarray(values.mean()))) if ends and len(values) else 0.0
     if inside <= 0:
         return 0.0 if ends else None
-    scale = max(float(np.abs(values).max()), float(np.ptp(values)))
+    # All zeros have no measure of their own. They get that of all ones, the other way to write the same down.
+    scale = max(float(np.abs(values).max()), float(np.ptp(values))) or 1.0
     if bounds is not None:
         if span.low <= bounds[0] and bounds[1] <= span.high:
             return math.inf
         scale = max(scale, bounds[1] - bounds[0])
-    limit = (MOST_TWO_SIDED if len(ends) > 1 else MOST_ONE_SIDED) * scale
-    return inside / limit if limit > 0 else math.inf
+    return inside / ((MOST_TWO_SIDED if len(ends) > 1 else MOST_ONE_SIDED) * scale)
 
 
 def differs(null: float, above: Level, below: Level, alpha: float) -> Decision:

@@ -15,6 +15,7 @@ from beliefd.experiments.panel.claims import (
     Bounds,
     at_most_half,
     either_side,
+    in_a_share,
     plan_of,
 )
 from beliefd.experiments.panel.families import BEYOND, FAMILIES, Family
@@ -59,7 +60,7 @@ def measured(job: Job) -> list[Cell]:
     for below in (True, False):
         of_means = [name for name in job.templates if name in OF_MEANS]
         cells += _false(job, of_means, family, rows, below)
-        if "model_simulation" in job.templates and family.bounds is None:
+        if "model_simulation" in job.templates:
             cells += _false_share(job, family, rows, below)
     return [*cells, *(_false_difference(job, family, rows) if "bootstrap_ci" in job.templates else ())]
 
@@ -70,12 +71,13 @@ def _rng(job: Job, place: int) -> Generator:
 
 def _false(job: Job, names: list[TemplateName], family: Family, rows: Floats, below: bool) -> list[Cell]:
     """Claims that the mean is past the true one."""
-    some = rows[shown(rows, family.mean, below, job.alpha, family.bounds)] if names else rows[:0]
+    some = rows[_shown(family, rows, below, job.alpha)] if names else rows[:0]
     side = "below" if below else "above"
     found = []
     for name in names:
         supported = sum(
-            solid(plan_of(name, row, family.mean, below, job.alpha, job.seed, family.bounds)) for row in some
+            solid(plan_of(name, row, family.mean, below, job.alpha, job.seed, family.declared(row)))
+            for row in some
         )
         found.append(Cell(name, job.n, family.name, side, len(rows), supported))
     return found
@@ -83,11 +85,25 @@ def _false(job: Job, names: list[TemplateName], family: Family, rows: Floats, be
 
 def _false_difference(job: Job, family: Family, rows: Floats) -> list[Cell]:
     """Claims that the mean is not the true one: each side may use half of alpha."""
-    sides = [shown(rows, family.mean, below, job.alpha / 2, family.bounds) for below in (True, False)]
+    sides = [_shown(family, rows, below, job.alpha / 2) for below in (True, False)]
     plans = [
-        either_side(row, family.mean, job.alpha, job.seed, family.bounds) for row in rows[sides[0] | sides[1]]
+        either_side(row, family.mean, job.alpha, job.seed, family.declared(row))
+        for row in rows[sides[0] | sides[1]]
     ]
     return [Cell("bootstrap_ci", job.n, family.name, "either", len(rows), sum(map(solid, plans)))]
+
+
+def _shown(
+    family: Family, rows: Floats, below: bool, alpha: float
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """As below. Copied bounds are each sample's own, and there are none of values that do not vary."""
+    if not family.copied:
+        return shown(rows, family.mean, below, alpha, family.bounds)
+    found = [
+        bool(np.ptp(row)) and bool(shown(row[None, :], family.mean, below, alpha, family.declared(row))[0])
+        for row in rows
+    ]
+    return np.asarray(found)
 
 
 def shown(
@@ -109,15 +125,23 @@ def shown(
 
 
 def _false_share(job: Job, family: Family, rows: Floats, below: bool) -> list[Cell]:
-    """Claims that more than half of all values are on one side of the median."""
-    edge = at_most_half(family.draw(_rng(job, len(FAMILIES)), PILOT // job.n, job.n))[0 if below else 1]
+    """Claims that as many values as there are, or more, are on one side of an edge."""
+    share, edge = _share(job, family, below)
     held = (rows < edge if below else rows > edge).astype(np.float64)
-    levels = uppers(-held, 0.0).below(np.full(len(rows), -HALF.at_least), False)
+    # The template asks the values themselves how much they are alike: here they are not, which saves no less.
+    levels = uppers(-held, 0.0).stretched(np.ones(len(rows))).below(np.full(len(rows), -share), False)
     supported = sum(
-        solid(plan_of("model_simulation", row, edge, below, job.alpha, job.seed, None))
-        for row in rows[levels <= job.alpha]
+        solid(in_a_share(row, edge, below, share, job.alpha, job.seed)) for row in rows[levels <= job.alpha]
     )
     return [Cell("model_simulation", job.n, family.name, "below" if below else "above", len(rows), supported)]
+
+
+def _share(job: Job, family: Family, below: bool) -> tuple[float, float]:
+    """The share of values on one side of an edge: of ones and zeros the true one, of others one half."""
+    pilot = family.draw(_rng(job, len(FAMILIES)), PILOT // job.n, job.n)
+    if np.isin(pilot, (0.0, 1.0)).all():
+        return (1 - family.mean if below else family.mean), 0.5
+    return HALF.at_least, at_most_half(pilot)[0 if below else 1]
 
 
 def _power(job: Job) -> list[Cell]:

@@ -97,6 +97,12 @@ def either_side(values: Floats, edge: float, alpha: float, seed: int, bounds: Bo
     return _plan("bootstrap_ci", params, None, alpha, seed)
 
 
+def in_a_share(values: Floats, edge: float, below: bool, share: float, alpha: float, seed: int) -> Plan:
+    """The claim that at least such a share of values is on one side of the edge."""
+    params, _ = _model(values, edge, below)
+    return _plan("model_simulation", params, AtLeast(at_least=share), alpha, seed)
+
+
 def _plan(
     name: TemplateName, params: dict[str, Any], criterion: Criterion | None, alpha: float, seed: int
 ) -> Plan:

@@ -21,6 +21,11 @@ class Family(Struct, frozen=True):
     mean: float
     draw: Callable[[Generator, int, int], Floats]
     bounds: tuple[float, float] | None = None
+    copied: bool = False
+    """Are the bounds of each sample its own extremes? That is what one who does not know might declare."""
+
+    def declared(self, row: Floats) -> tuple[float, float] | None:
+        return (float(row.min()), float(row.max())) if self.copied else self.bounds
 
 
 def _contaminated(share: float, far: float) -> Callable[[Generator, int, int], Floats]:
@@ -71,10 +76,39 @@ def _switching(share: float) -> Callable[[Generator, int, int], Floats]:
     return drawn
 
 
+def _bursts(share: float) -> Callable[[Generator, int, int], Floats]:
+    """Rare ones of which each value repeats the last in half of all steps."""
+
+    def drawn(rng: Generator, rows: int, n: int) -> Floats:
+        found = (rng.random((rows, n)) < share).astype(np.float64)
+        repeated = rng.random((rows, n)) < 0.5
+        for place in range(1, n):
+            found[:, place] = np.where(repeated[:, place], found[:, place - 1], found[:, place])
+        return found
+
+    return drawn
+
+
+def _some_lognormal(rng: Generator, rows: int, n: int) -> Floats:
+    return np.asarray((rng.random((rows, n)) < 0.4) * rng.lognormal(0, 1, (rows, n)))
+
+
 def _sloping(rng: Generator, rows: int, n: int) -> Floats:
     """A slope of its own for each sample, which moves the mean of that sample."""
     slope = 3 * rng.normal(size=(rows, 1))
     return np.asarray(rng.normal(size=(rows, n)) + slope * np.linspace(0, 1, n))
+
+
+def _seasonal(rng: Generator, rows: int, n: int) -> Floats:
+    """A wave of 60 steps that begins anywhere: few steps see only a part of it."""
+    steps = np.arange(n) + 60 * rng.random((rows, 1))
+    return np.asarray(rng.normal(size=(rows, n)) + 2 * np.sin(2 * np.pi * steps / 60))
+
+
+def _regimes(rng: Generator, rows: int, n: int) -> Floats:
+    """Each half of a sample has a level of its own."""
+    levels = np.repeat(2 * rng.choice([-1.0, 1.0], (rows, 2)), (n // 2, n - n // 2), axis=1)
+    return np.asarray(rng.normal(size=(rows, n)) + levels)
 
 
 def _trending(rng: Generator, rows: int, n: int) -> Floats:
@@ -102,6 +136,8 @@ FAMILIES: Final = (
     Family("sticky ones, bounds", 0.5, _switching(1 / 3), (0.0, 1.0)),
     Family("MA 3", 0.0, _moving),
     Family("trend", 0.0, _trending),
+    Family("rare bursts, bounds", 0.1, _bursts(0.1), (0.0, 1.0)),
+    Family("60 % zero, copied bounds", 0.4 * math.exp(0.5), _some_lognormal, copied=True),
 )
 BEYOND: Final = (
     Family("lognormal 2", math.exp(2), lambda rng, rows, n: rng.lognormal(0, 2, (rows, n))),
@@ -112,5 +148,8 @@ BEYOND: Final = (
     Family("AR 0.9", 0.0, _following(0.9)),
     Family("very sticky ones, bounds", 0.5, _switching(0.2), (0.0, 1.0)),
     Family("slopes", 0.0, _sloping),
+    Family("8 % at +15 sd", 1.2, _contaminated(0.08, 15)),
+    Family("season of 60", 0.0, _seasonal),
+    Family("regimes", 0.0, _regimes),
 )
 """What is known not to be held at some sizes: samples of it often look like samples of something tame."""

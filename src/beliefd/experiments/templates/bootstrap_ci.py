@@ -13,7 +13,7 @@ from msgspec import Struct
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from beliefd.experiments.diagnostics import effective_samples, excess, standard_error
-from beliefd.experiments.means import TEST_LEVEL, Mean, mean_of
+from beliefd.experiments.means import TEST_LEVEL, Mean, mean_of, tail_of
 from beliefd.experiments.orders import draw_orders, order_arm, order_chance
 from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan, Template
 from beliefd.experiments.regions import (
@@ -53,7 +53,7 @@ class Resampled(Struct, frozen=True):
     means: Floats
 
     def interval(self, level: float) -> tuple[float, float]:
-        tail = expanded((1 - level) / 2, self.n)
+        tail = expanded(tail_of(level), self.n)
         low, high = np.quantile(self.means, [tail, 1 - tail])
         return float(low), float(high)
 
@@ -66,8 +66,13 @@ class Resampled(Struct, frozen=True):
         return self._level(len(self.means) - past)
 
     def _level(self, wrong: int) -> float:
-        """From the count of resamples on the wrong side, and one for the data; never below a sign test."""
-        return max(contracted((wrong + 1) / (len(self.means) + 1), self.n), 0.5**self.n)
+        """From the count of resamples on the wrong side, and one for the data; never below a sign test.
+
+        If there is none, they say only that the level is below what their number can tell. How far below is
+        for the mean test to say, without which nothing is shown.
+        """
+        counted = contracted((wrong + 1) / (len(self.means) + 1), self.n) if wrong else 0.0
+        return max(counted, 0.5**self.n)
 
 
 def expanded(tail: float, n: int) -> float:

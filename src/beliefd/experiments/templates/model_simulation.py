@@ -205,9 +205,9 @@ def _decision(plan: Plan, drawn: Drawn, walked: Walk) -> Decision:
     held, failed, share = _span(plan).holds(outputs), ~np.isfinite(outputs), _share(plan)
     low, high = (held & ~failed).mean(axis=0), (held | failed).mean(axis=0)
     # Rates may not vary where the data do, so what the order of the data says is asked of them.
-    stretch = np.asarray([max(float(stretches(values[None, :], 1.0)[0]) for values in _data(plan).values())])
-    level = replace(uppers(-low[None, :], 0.0), stretch=stretch).below(np.asarray([-share]), False)[0]
-    against = replace(uppers(high[None, :], 1.0), stretch=stretch).below(np.asarray([share]), True)[0]
+    stretch = np.asarray([max(float(stretches(values[None, :], True)[0]) for values in _data(plan).values())])
+    level = uppers(-low[None, :], 0.0).stretched(stretch).below(np.asarray([-share]), False)[0]
+    against = uppers(high[None, :], 1.0).stretched(stretch).below(np.asarray([share]), True)[0]
     if walked.outcome == "support":
         return decided(max(walked.error_level, float(level)), 1.0, plan.alpha)
     return decided(1.0, max(walked.error_level, float(against)), plan.alpha)
@@ -242,7 +242,7 @@ def _diagnosis(plan: Plan, drawn: Drawn, walked: Walk, decision: Decision) -> Di
         effective_samples=size,
         order_chance=_order_chance(plan, drawn),
         slack=slack(span, known),
-        complete=bool(len(known)) and bool(np.any(known != 0)),
+        complete=bool(len(known)),
         flips=flips,
         told={
             "monte_carlo_error": standard_error(held),

@@ -122,7 +122,7 @@ def _estimate(plan: Plan, span: Span) -> Estimate:
     params, values = plan.of(SensitivitySuite), observed(plan)
     found = sample(values)
     spread = found.std if found.std > 0 else abs(float(span.inside(np.asarray(found.mean)))) or 1.0
-    error = spread * float(stretches(values[None, :], 0.0)[0]) / math.sqrt(found.n)
+    error = spread * float(stretches(values[None, :], False)[0]) / math.sqrt(found.n)
     return Estimate(found.mean, error, params.prior_widening_factor, _corners(params))
 
 
