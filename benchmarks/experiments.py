@@ -138,7 +138,7 @@ def _posterior(run: Run) -> list[Figure]:
         lambda: reduced(block()),
         loop,
         lambda: reduced(rng.normal(0.9, 0.3, draws)),
-        nearest=1.3,
+        at_most=1.3,
     )
 
 

@@ -111,11 +111,13 @@ def supported(case: Case) -> str:
     case.believe(
         type="create_proposition",
         statement="a wait takes 40 ms, give or take 2",
-        prediction=predicted({"region": "tolerance", "value": 40.0, "tolerance": 2.0}),
+        prediction={
+            **predicted({"region": "tolerance", "value": 40.0, "tolerance": 2.0}),
+            "eliminates_if_supported": ["disk_full"],
+        },
     )
     case.imagine()
-    claim = {"claim_id": CLAIM, "observed": [case.measured(WAITS)], "eliminates_if_supported": ["disk_full"]}
-    run = case.tested(claim=claim, speculation=IDEAS)
+    run = case.tested(claim={"claim_id": CLAIM, "observed": [case.measured(WAITS)]}, speculation=IDEAS)
     evidence = case.linked(run.run_id, "support").evidence
     wanted = {"to_status": "supported", "evidence_ids": [evidence.evidence_id]}
     return case.believe(type="update_epistemic_status", **wanted)
@@ -126,16 +128,13 @@ def refuted(case: Case) -> str:
     case.believe(
         type="create_proposition",
         statement="a wait takes 60 ms, give or take 2",
-        prediction=predicted({"region": "tolerance", "value": 60.0, "tolerance": 2.0}),
+        prediction={
+            **predicted({"region": "tolerance", "value": 60.0, "tolerance": 2.0}),
+            "eliminates_if_refuted": ["pool_exhausted"],
+        },
     )
     case.imagine()
-    run = case.tested(
-        claim={
-            "claim_id": CLAIM,
-            "observed": [case.measured(WAITS)],
-            "eliminates_if_refuted": ["pool_exhausted"],
-        }
-    )
+    run = case.tested(claim={"claim_id": CLAIM, "observed": [case.measured(WAITS)]})
     evidence = case.linked(run.run_id, "refute").evidence
     return case.believe(type="refute_claim", evidence_ids=[evidence.evidence_id])
 

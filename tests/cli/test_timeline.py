@@ -54,7 +54,7 @@ def test_an_idea_an_experiment_and_an_intent_say_what_they_are(data: Path, sessi
         f"{plan['experiment_id']}  {plan['template']}  of wait  plan {plan['spec_hash'][:16]}",
         f"{ran['run_id']} of {plan['experiment_id']}",
         f"{ran['run_id']}: {ran['outcome']}  evidence {ran['evidence_id']}",
-        f"{ran['evidence_id']} counts as support for wait",
+        f"{ran['evidence_id']} is support for wait",
         "speculative  idea: it may be the pool",
         f"{staged['intent_id']}  create_proposition wait  awaiting_approval",
     ]

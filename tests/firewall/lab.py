@@ -32,6 +32,7 @@ from beliefd.testing.world import AGENT, ANN, ENCODER, ONTOLOGY
 
 CODE = ExperimentFindings(template="numeric_consistency@1", code_hash="c" * 64)
 PREDICTION = Prediction(quantity="x", criterion=Near(value=1.0, tolerance=0.1))
+FELLING = replace(PREDICTION, eliminates_if_supported=("aether",), eliminates_if_refuted=("caloric",))
 HYPOTHESES = ("aether", "caloric", "phlogiston")
 
 
@@ -119,9 +120,10 @@ class Lab(KernelSession):
         change = Change(type=kind, claim_id=claim_id, **more)
         return self.ask(StageIntent(change=change, supersedes=supersedes))
 
-    def proposition(self, claim_id: str) -> None:
+    def proposition(self, claim_id: str, prediction: Prediction = FELLING) -> None:
         """A proposition that a person has agreed to have."""
-        self.stage("create_proposition", claim_id, statement="the mean is one", prediction=PREDICTION)
+        statement = f"the mean is one, says {claim_id}"
+        self.stage("create_proposition", claim_id, statement=statement, prediction=prediction)
         self.decide("APPROVED")
         assert claim_id in self.state.intents.propositions
 

@@ -83,7 +83,9 @@ def proposed(library: Person, session_id: str, statement: str, value: float = 40
         "type": "create_proposition",
         "claim_id": "wait",
         "statement": statement,
-        "prediction": prediction(value),
+        "prediction": prediction(
+            value, eliminates_if_supported=["disk_full"], eliminates_if_refuted=["pool_exhausted"]
+        ),
     }
     assert believed(library, session_id, change).state == "executed"
 
@@ -112,7 +114,7 @@ def test_an_idea_becomes_a_test_and_a_tested_claim_becomes_supported(library: Pe
     done = carried_out(
         library,
         session_id,
-        claim=witnessed(library, session_id, eliminates_if_supported=["disk_full"]),
+        claim=witnessed(library, session_id),
         speculation=SPECULATION,
     )
     assert (done.template, done.run.status, done.run.outcome) == (
@@ -143,7 +145,7 @@ def test_a_claim_that_its_test_contradicts_becomes_refuted(library: Person) -> N
     session_id = session_of(library)
     library.speculate(session_id, "wait", SPECULATION["alternatives"])
     proposed(library, session_id, "a wait takes 60 ms", 60.0)
-    tested = witnessed(library, session_id, eliminates_if_refuted=["pool_exhausted"])
+    tested = witnessed(library, session_id)
     done = carried_out(library, session_id, claim=tested)
     assert done.run.outcome == "refute"
     linked = library.link_evidence(session_id, claim_id="wait", run_id=done.run_id, role="refute")

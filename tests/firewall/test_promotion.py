@@ -383,7 +383,7 @@ def test_what_only_counts_labels_that_a_caller_gave_moves_nothing(outcome: str) 
         bookkeeping=True,
         error_level=1.0,
         eliminates_if_supported=("aether",),
-        eliminates_if_refuted=("aether",),
+        eliminates_if_refuted=("caloric",),
     )
     event = lab.link("c", run_id, outcome)
     assert isinstance(event, EvidenceLinked)

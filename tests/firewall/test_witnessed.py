@@ -3,16 +3,16 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from beliefd.kernel.approvals.events import ApprovalDecided
-from beliefd.kernel.experiments.commands import DesignExperiment
-from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded
-from beliefd.kernel.experiments.plan import ExperimentSpec, Near, Ordered
+from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence
+from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned
+from beliefd.kernel.experiments.plan import ExperimentSpec, Near, Ordered, Within
 from beliefd.kernel.experiments.referring import naming, resolved, typed
 from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.intents.warrant import counted, warrant_of
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.events import Observed
 from beliefd.kernel.observations.labels import ATTESTED, WITNESSED, join, label_for
@@ -20,7 +20,7 @@ from beliefd.kernel.observations.rules import repeats
 from beliefd.kernel.policy import AttestedPolicy, FirewallPolicy, Policy
 from beliefd.kernel.values import Principal
 from beliefd.testing.world import AGENT, ANN, ENCODER, TOOL
-from tests.firewall.lab import CODE, PREDICTION, Lab, code_of, path_of
+from tests.firewall.lab import CODE, FELLING, PREDICTION, Lab, code_of, path_of
 
 OTHER = Principal(id="agent://other", role=AGENT.role)
 LENIENT = Policy(
@@ -133,6 +133,7 @@ def test_names_and_values_are_put_in_place_of_each_other(first: list[float], sec
 def test_a_result_that_says_back_what_its_caller_said_is_no_witness(values: list[float], text: bool) -> None:
     told: Any = " ".join(map(str, values)) if text else [{"deep": values}]
     assert repeats({"say": told}, tuple(values))
+    assert repeats([{str(value): None for value in values}], tuple(values)), "keys are said, too"
     assert not repeats({"say": "measure it", "limit": values[0]}, tuple(value + 1000 for value in values))
 
 
@@ -165,7 +166,7 @@ def test_a_policy_may_let_typed_numbers_count_for_nothing_or_for_everything() ->
     strict.evidence("c", typed=True)
     assert code_of(promoted(strict, "supported")) == "NOT_WARRANTED"
     lenient = Lab(LENIENT)
-    lenient.stage("create_proposition", "c", statement="s", prediction=PREDICTION)
+    lenient.stage("create_proposition", "c", statement="s", prediction=FELLING)
     lenient.evidence("c", typed=True, eliminates_if_supported=("aether",))
     assert "aether" not in lenient.state.beliefs.survivors
     assert promoted(lenient, "supported").intent.state == "executed"
@@ -176,13 +177,48 @@ def test_typed_numbers_eliminate_nothing_and_say_why() -> None:
     lab.proposition("c")
     for outcome in ("support", "refute"):
         member = "eliminates_if_supported" if outcome == "support" else "eliminates_if_refuted"
-        more: dict[str, Any] = {member: ("aether",)}
+        more: dict[str, Any] = {member: getattr(FELLING, member)}
         run_id = lab.ran("c", outcome, typed=True, **more)
         event = lab.link("c", run_id, outcome)
         assert isinstance(event, EvidenceLinked)
         assert (event.eliminated, event.ignored) == ((), ())
         assert f"numbers typed by {AGENT.id}" in event.withheld
     assert len(list(lab.state.beliefs.survivors)) == 3
+
+
+def test_fragile_evidence_fells_nothing_beside_solid_evidence_either() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    lab.evidence("c", body=1)
+    event = lab.link("c", lab.ran("c", body=2, fragile=True, eliminates_if_supported=("aether",)), "support")
+    assert isinstance(event, EvidenceLinked)
+    assert event.eliminated == ()
+    assert "fragile" in event.withheld
+
+
+@pytest.mark.parametrize("revised", [True, False])
+def test_what_tested_other_words_fells_nothing_under_any_policy(revised: bool) -> None:
+    lab = Lab(LENIENT)
+    if revised:
+        lab.stage("create_proposition", "c", statement="s", prediction=FELLING)
+    run_id = lab.ran("c", body=1, eliminates_if_supported=("aether",))
+    kind = "revise_proposition" if revised else "create_proposition"
+    lab.stage(kind, "c", statement="other words", prediction=FELLING)
+    if revised:
+        lab.decide("APPROVED")
+    lab.evidence("c", body=2)
+    event = lab.link("c", run_id, "support")
+    assert isinstance(event, EvidenceLinked)
+    assert (event.eliminated, event.withheld) == ((), "it tested no wording that stands now")
+
+
+def test_the_warrant_says_why_it_is_no_more() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    lab.evidence("c", typed=True)
+    found = warrant_of(counted(lab.state, "c"), lab.policy.firewall)
+    assert (found.status, found.attested) == ("supported", True)
+    assert found.why == "nobody but who proposes it has witnessed its data"
 
 
 def test_typed_numbers_do_not_outweigh_what_was_witnessed() -> None:
@@ -193,7 +229,7 @@ def test_typed_numbers_do_not_outweigh_what_was_witnessed() -> None:
     lab.decide("APPROVED")
     lab.ran("c", "refute", typed=True)
     undercut = lab.ran("c", "unresolved", typed=True)
-    lab.link("c", undercut, "undercut")
+    lab.ask(LinkEvidence(claim_id="c", run_id=undercut, role="undercut"), ANN)
     assert lab.status("c") == "supported"
     other = Lab()
     other.proposition("c")
@@ -203,79 +239,25 @@ def test_typed_numbers_do_not_outweigh_what_was_witnessed() -> None:
     assert isinstance(promoted(other, "refuted"), IntentStaged)
 
 
-# ---- nothing can be picked -----------------------------------------------------------------------
+# ---- worded before the data ----------------------------------------------------------------------
 
 
-def test_a_refuting_run_that_nobody_linked_counts() -> None:
+def test_a_prediction_belongs_to_a_wording_and_a_new_one_begins_anew() -> None:
     lab = Lab()
     lab.proposition("c")
-    found = lab.evidence("c", body=1)
-    lab.ran("c", "refute", body=2)
-    event = promoted(lab, "supported", found.evidence_id)
-    assert (code_of(event), path_of(event)) == ("NOT_WARRANTED", "$.to_status")
-
-
-def test_a_run_that_ends_between_staging_and_approval_counts() -> None:
-    lab = Lab()
-    lab.proposition("c")
-    promoted(lab, "supported", lab.evidence("c", body=1).evidence_id)
-    lab.ran("c", "refute", body=2)
-    event = lab.decide("APPROVED")
-    assert isinstance(event, ApprovalDecided)
-    assert event.intents[0].state == "failed"
-    assert lab.status("c") == "unresolved"
-
-
-@pytest.mark.parametrize("status", ["supported", "proven"])
-def test_when_status_and_evidence_part_the_status_falls_by_itself_and_is_on_record(status: str) -> None:
-    lab = Lab()
-    lab.proposition("c")
-    for body in (1, 2):
-        lab.evidence("c", body=body)
-    promoted(lab, status)
-    lab.decide("APPROVED")
-    assert lab.status("c") == status
-    lab.ran("c", "refute", body=3)
-    fell = lab.events[-1]
-    assert isinstance(fell, RunRecorded)
-    (proposition,) = fell.propositions
-    assert (proposition.status, lab.status("c")) == ("unresolved", "unresolved")
-    assert status in proposition.fell
-    lab.ran("c", body=4)
-    assert lab.status("c") == "unresolved", "up it goes only by a person"
-
-
-def test_an_undercutting_link_lets_the_status_fall_too() -> None:
-    lab = Lab()
-    lab.proposition("c")
+    event = lab.stage("quarantine_proposition", "c", prediction=PREDICTION)
+    assert (code_of(event), path_of(event)) == ("INVALID_REQUEST", "$.prediction")
     lab.evidence("c", body=1)
     promoted(lab, "supported")
     lab.decide("APPROVED")
-    event = lab.link("c", lab.ran("c", "unresolved", body=2), "undercut")
-    assert isinstance(event, EvidenceLinked)
-    assert (event.propositions[0].status, lab.status("c")) == ("unresolved", "unresolved")
-
-
-def test_support_fells_nothing_while_another_run_refutes() -> None:
-    lab = Lab()
-    lab.proposition("c")
     lab.ran("c", "refute", body=2)
-    event = lab.link("c", lab.ran("c", body=1, eliminates_if_supported=("aether",)), "support")
-    assert isinstance(event, EvidenceLinked)
-    assert event.eliminated == ()
-    assert "unresolved" in event.withheld
-
-
-def test_a_replication_fells_what_its_plan_had_named() -> None:
-    lab = Lab()
-    lab.proposition("c")
-    lab.evidence("c", body=1)
-    event = lab.link("c", lab.ran("c", body=2, eliminates_if_supported=("aether",)), "replicate")
-    assert isinstance(event, EvidenceLinked)
-    assert event.eliminated == ("aether",)
-
-
-# ---- worded before the data ----------------------------------------------------------------------
+    before = lab.state.intents.propositions["c"]
+    assert before.fell
+    lab.stage("revise_proposition", "c", statement="it is otherwise", prediction=PREDICTION)
+    lab.decide("APPROVED")
+    after = lab.state.intents.propositions["c"]
+    assert (after.fell, after.prediction, after.worded_at) == ("", PREDICTION, after.changed_at)
+    assert after.worded_at > before.worded_at
 
 
 def test_a_test_that_came_before_the_wording_counts_for_nothing() -> None:
@@ -328,112 +310,45 @@ def test_a_test_is_for_what_was_predicted_or_it_is_not_planned(predicted: dict[s
     assert (code_of(event), path_of(event)) == ("NOT_WARRANTED", path)
 
 
+@pytest.mark.parametrize(
+    ("criterion", "low", "high", "fits"),
+    [
+        (Near(value=40.0, tolerance=2.0), 50.0, 60.0, False),
+        (Near(value=40.0, tolerance=2.0), 20.0, 38.0, True),
+        (Ordered(side="above", than=10.0), 0.0, 10.0, False),
+        (Ordered(side="below", than=10.0), 0.0, 10.0, True),
+        (Ordered(side="below", than=0.0), 0.0, 10.0, False),
+        (Within(low=1.0, high=2.0), 3.0, 4.0, False),
+        (Within(low=1.0, high=2.0), 2.0, 4.0, True),
+    ],
+)
+def test_a_region_that_no_possible_value_lies_in_cannot_be_predicted(
+    criterion: Any, low: float, high: float, fits: bool
+) -> None:
+    if fits:
+        assert replace(PREDICTION, criterion=criterion, bounds=(low, high)).bounds == (low, high)
+    else:
+        with pytest.raises(ValueError, match="no value within `bounds`"):
+            replace(PREDICTION, criterion=criterion, bounds=(low, high))
+
+
+def test_an_id_does_not_speak_for_the_server_on_a_card() -> None:
+    lab = Lab()
+    lab.stage("create_proposition", "c` takes nobody; `d", statement="s")
+    assert lab.waiting.reason == "create_proposition of `c' takes nobody; 'd` takes a person"
+
+
 def test_another_wording_needs_another_test() -> None:
     lab = Lab()
     lab.proposition("c")
     lab.evidence("c", body=1)
+    same = lab.stage("revise_proposition", "c", statement="The mean is one,  says c", prediction=FELLING)
+    assert (code_of(same), path_of(same)) == ("CONFLICT", "$.statement"), "nothing would change"
+    again = lab.stage("create_proposition", "d", statement="the mean is one, says c", prediction=FELLING)
+    assert code_of(again) == "CONFLICT", "a new id is no new claim"
     lab.stage("revise_proposition", "c", statement="it is otherwise", prediction=PREDICTION)
     lab.decide("APPROVED")
     assert code_of(promoted(lab, "supported")) == "NOT_WARRANTED"
     lab.evidence("c", body=2)
     latest = lab.state.experiments.by_claim["c"][-1]
     assert isinstance(promoted(lab, "supported", latest), IntentStaged)
-
-
-# ---- every try counts ----------------------------------------------------------------------------
-
-
-def test_a_fresh_claim_id_on_the_same_data_gets_no_fresh_alpha() -> None:
-    lab = Lab()
-    alphas = []
-    for number in range(30):
-        event = lab.designed(f"c{number}", 1)
-        assert isinstance(event, ExperimentDesigned)
-        assert (event.experiment.attempt, event.experiment.tries) == (1, number + 1)
-        alphas.append(event.frozen.alpha)
-    assert sum(alphas) < 0.05
-    other = lab.designed("c", 2)
-    assert isinstance(other, ExperimentDesigned)
-    assert other.frozen.alpha == 0.025, "other data are another matter"
-    somebody = lab.designed("d", 1, who=OTHER)
-    assert isinstance(somebody, ExperimentDesigned)
-    assert somebody.experiment.tries == 1, "nobody uses up what another may spend"
-
-
-def test_all_that_a_principal_types_is_one_body() -> None:
-    lab = Lab()
-    tries = []
-    for number in range(5):
-        event = lab.designed(f"c{number}", typed=True)
-        assert isinstance(event, ExperimentDesigned)
-        tries.append(event.experiment.tries)
-    assert tries == [1, 2, 3, 4, 5]
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.booleans()), max_size=25))
-def test_on_no_body_and_for_no_claim_is_more_spent_than_alpha(tests: list[tuple[str, int, bool]]) -> None:
-    lab = Lab(Policy(firewall=FirewallPolicy(attempts_per_claim=100)))
-    by_body: dict[str, float] = {}
-    by_claim: dict[str, float] = {}
-    for claim, body, typed_too in tests:
-        event = lab.designed(claim, body, typed=typed_too)
-        assert isinstance(event, ExperimentDesigned)
-        by_claim[claim] = by_claim.get(claim, 0.0) + event.frozen.alpha
-        for one in event.experiment.bodies:
-            by_body[one] = by_body.get(one, 0.0) + event.frozen.alpha
-    assert max([*by_body.values(), *by_claim.values()], default=0.0) < 0.05
-
-
-# ---- replication ---------------------------------------------------------------------------------
-
-
-def test_the_same_data_again_prove_nothing_and_other_data_do() -> None:
-    lab = Lab()
-    lab.proposition("c")
-    for _ in range(3):
-        lab.evidence("c", body=1)
-    event = promoted(lab, "proven")
-    assert code_of(event) == "NOT_WARRANTED"
-    lab.evidence("c", body=2)
-    assert isinstance(promoted(lab, "proven"), IntentStaged)
-
-
-def test_the_server_draws_the_seed_and_nobody_else() -> None:
-    lab = Lab()
-    seeds = set()
-    for number in range(10):
-        event = lab.designed(f"c{number}", 1)
-        assert isinstance(event, ExperimentDesigned)
-        assert event.frozen.spec.seed == event.experiment.seed
-        seeds.add(event.experiment.seed)
-    assert len(seeds) == 10
-    refused = lab.designed("c", 1, seed=7)
-    assert (code_of(refused), path_of(refused)) == ("INVALID_REQUEST", "$.seed")
-
-
-def test_values_cannot_be_named_twice_nor_quantities_and_units_be_mixed() -> None:
-    lab = Lab()
-    first, same, other = lab.observed(1), lab.observed(1), lab.observed(2)
-    seconds = lab.ask(Observe(quantity="x", unit="s", values=(1.0, 1.1)), ENCODER).observation.observation_id  # type: ignore[union-attr]
-    load = lab.ask(Observe(quantity="load", values=(1.0, 1.2)), ENCODER).observation.observation_id  # type: ignore[union-attr]
-    for names, path in (
-        ([first, first], "$.params"),
-        ([first, same], "$.params"),
-        ([first, seconds], "$.params"),
-        ([first, load], "$.params"),
-        ([seconds], "$.unit"),
-    ):
-        params = {"claimed_value": 1.0, "observed_values": {"observed": names}}
-        spec = ExperimentSpec(claim_id="c", template="numeric_consistency", params=params)
-        event = lab.ask(DesignExperiment(spec=spec), findings=CODE)
-        assert (code_of(event), path_of(event)) == ("INVALID_REQUEST", path)
-    params = {"claimed_value": 1.0, "observed_values": {"observed": [first, other]}}
-    spec = ExperimentSpec(claim_id="c", template="numeric_consistency", params=params)
-    assert isinstance(lab.ask(DesignExperiment(spec=spec), findings=CODE), ExperimentDesigned)
-
-
-def test_an_observation_that_was_not_taken_cannot_be_tested() -> None:
-    lab = Lab()
-    event = on(lab, "obs-none")
-    assert (code_of(event), path_of(event)) == ("OBSERVATION_NOT_FOUND", "$.params")

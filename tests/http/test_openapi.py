@@ -129,6 +129,7 @@ STORY = [
     "propose",
     "remember",
     "speculate",
+    "observe",
     "design_experiment",
     "run_experiment",
     "reproduce_experiment",

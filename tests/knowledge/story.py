@@ -34,7 +34,12 @@ from beliefd.testing.world import AGENT, ANN, ENCODER, NOW, ONTOLOGY
 
 FOUND = ExperimentFindings(template="threshold_check@1", code_hash="0" * 64)
 PARAMS = {"threshold": 0.5, "direction": "above"}
-PREDICTION = Prediction(quantity="wait", unit="ms", criterion=Ordered(side="above", than=0.5))
+PREDICTION = Prediction(
+    quantity="wait",
+    unit="ms",
+    criterion=Ordered(side="above", than=0.5),
+    eliminates_if_supported=("spike",),
+)
 
 
 class Story(KernelSession):
@@ -66,7 +71,9 @@ class Story(KernelSession):
         return self.ask(Speculate(claim_id=claim_id, hypotheses=ideas))
 
     def propose(self, claim_id: str, statement: str = "the pool leaks connections") -> str:
-        """A proposition, with a person's consent; its intent's id."""
+        """A proposition, with a person's consent; its intent's id. Other claims have other words."""
+        if any(one.statement == statement for one in self.session.intents.propositions.values()):
+            statement = f"{statement}, {claim_id}"
         return self.change(
             Change(type="create_proposition", claim_id=claim_id, statement=statement, prediction=PREDICTION)
         )

@@ -34,12 +34,13 @@ def standard_error(values: Floats) -> float:
     return float(np.std(values, ddof=1)) / math.sqrt(effective_samples(values))
 
 
-def excess(errors: int, trials: int, rate: float) -> float:
+def excess(errors: int, trials: int, rate: float, deviations: float = 5) -> float:
     """How far an error rate is above the one that was promised, where 1 is the most that chance explains.
 
-    Chance gets three standard deviations. One error more is granted, for small counts.
+    Chance gets so many standard deviations; every run draws its own numbers, and a good one must not fail
+    once in a thousand times. One error more is granted, for small counts.
     """
-    allowed = trials * rate + 3 * math.sqrt(trials * rate * (1 - rate)) + 1
+    allowed = trials * rate + deviations * math.sqrt(trials * rate * (1 - rate)) + 1
     return errors / allowed
 
 

@@ -143,7 +143,7 @@ def _shape_error(levels: Floats, found: Sample, claimed: Span) -> float | None:
     """Does the rule err much more often than it says, in worlds shaped like the data? Past 1 it does."""
     if not len(levels) or found.std == 0:
         return None
-    return excess(_false_supports(levels, claimed), len(levels), 2 * TEST_LEVEL)
+    return excess(_false_supports(levels, claimed), len(levels), 2 * TEST_LEVEL, deviations=3)
 
 
 def others(values: Floats, bounds: Bounds | None, claimed: Span, alpha: float) -> list[tuple[str, str]]:

@@ -16,8 +16,16 @@ from beliefd.kernel.experiments.events import ExperimentDesigned
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.experiments.params import Params, checked_spec
 from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen
-from beliefd.kernel.experiments.prediction import differs_from
-from beliefd.kernel.experiments.referring import MODELS, named, repeated, resolved, stand_ins, typed
+from beliefd.kernel.experiments.prediction import differs_from, within
+from beliefd.kernel.experiments.referring import (
+    MODELS,
+    named,
+    numbers_in,
+    repeated,
+    resolved,
+    stand_ins,
+    typed,
+)
 from beliefd.kernel.experiments.state import Experiment, tries_key
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.state import Proposition
@@ -95,14 +103,18 @@ def _data(session: Session, spec: ExperimentSpec, who: str) -> Data:
     """INVARIANT: labels join; numbers that stand in the plan itself are what its designer says."""
     found = tuple(session.observations.by_id[name] for name in named(spec.params))
     labels = [label_for(one.witnesses, who) for one in found]
-    # The same values are the same data, wherever they were taken from.
-    bodies = {name for one in found for name in (one.body, *([one.digest] if one.count > 1 else []))}
+    bodies = {body for one in found for body in bodies_of(one)}
     typists = {one.observed_by for one in found if one.typed}
     if typed(spec.template, spec.params):
         labels.append(ATTESTED)
         bodies.add(body_of_typed(who))
         typists.add(who)
     return Data(join(labels), found, tuple(sorted(bodies)), tuple(sorted(typists)))
+
+
+def bodies_of(one: Observation) -> tuple[str, ...]:
+    """What an observation shares with others: its source, and its values, wherever they were taken from."""
+    return (one.body, one.digest) if one.count > 1 else (one.body,)
 
 
 def _ill_assorted(spec: ExperimentSpec, data: Data) -> Refused | None:
@@ -134,7 +146,11 @@ def _tests_otherwise(
     prediction = proposition.prediction
     if prediction is None:
         return None
-    if (other := differs_from(prediction, params, spec.criterion, spec.unit)) is not None:
+    ends = (
+        [end for one in data.observations for end in (one.low, one.high)] or numbers_in(spec.params) or [0.0]
+    )
+    bounds = within(prediction, min(ends), max(ends))
+    if (other := differs_from(prediction, bounds, params, spec.criterion, spec.unit)) is not None:
         name, fits = other
         said = canonical(fits).decode()
         text = f"`{spec.claim_id[:64]}` predicts {said} here; test for that, or stage `revise_proposition`"

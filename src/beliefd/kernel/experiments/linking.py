@@ -47,7 +47,8 @@ def _linked(session: Session, linked: Evidence, facts: Facts) -> EvidenceLinked:
     ]
     found = warrant_of(pieces, policy)
     named = _named(session, linked)
-    withheld = _withheld(linked, found, policy) if named else ""
+    counts = any(piece.evidence_id == linked.evidence_id for piece in pieces)
+    withheld = _withheld(linked, counts, found, policy) if named else ""
     doomed = [] if withheld else named
     return EvidenceLinked(
         evidence=linked,
@@ -85,13 +86,13 @@ def _named(session: Session, evidence: Evidence) -> list[str]:
     return sorted({*(experiment.eliminates_if_supported if supported else experiment.eliminates_if_refuted)})
 
 
-def _withheld(evidence: Evidence, found: Warrant, policy: FirewallPolicy) -> str:
+def _withheld(evidence: Evidence, counts: bool, found: Warrant, policy: FirewallPolicy) -> str:
     """INVARIANT: a hypothesis falls only by solid evidence, of a test that was worded before data that
     somebody else has witnessed, and only if all other evidence agrees."""
     if not evidence.solid:
         return "the evidence is fragile, or bookkeeping"
-    if not evidence.revision:
-        return "no proposition said beforehand what is tested"
+    if not counts:
+        return "it tested no wording that stands now"
     if not policy.attested.eliminates:
         if not evidence.witnessed:
             return f"its data are attested ({typed_words(evidence)}), and policy lets such eliminate nothing"

@@ -84,8 +84,19 @@ def _direction(params: EffectDirection) -> Region:
     return Ordered(side="below", than=-params.negligible)
 
 
+def within(prediction: Prediction, low: float, high: float) -> tuple[float, float] | None:
+    """The bounds that a test on values from `low` to `high` has: those that were predicted, unless the data
+    show that they are wrong. So data that do not fit cannot be kept out by declaring that there are none."""
+    bounds = prediction.bounds
+    return bounds if bounds is not None and bounds[0] <= low and high <= bounds[1] else None
+
+
 def differs_from(
-    prediction: Prediction, params: Params, criterion: Criterion | None, unit: str
+    prediction: Prediction,
+    bounds: tuple[float, float] | None,
+    params: Params,
+    criterion: Criterion | None,
+    unit: str,
 ) -> tuple[str, Any] | None:
     """The first thing in which a plan tests for something else than was predicted, and what would fit."""
     share = criterion.at_least if isinstance(criterion, AtLeast) else None
@@ -95,7 +106,7 @@ def differs_from(
     told: tuple[tuple[str, Any, Any], ...] = (
         ("criterion", claimed_by(params, criterion), prediction.criterion),
         ("unit", unit, prediction.unit),
-        ("params.bounds", getattr(params, "bounds", None), prediction.bounds),
+        ("params.bounds", getattr(params, "bounds", None), bounds),
         ("criterion.at_least", share, wanted),
     )
     for name, tested, predicted in told:

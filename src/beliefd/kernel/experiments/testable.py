@@ -7,7 +7,7 @@ import msgspec
 
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.experiments.plan import DEFAULT_ALPHA, Budget, Finite, Near, Ordered, UnitName, Within
-from beliefd.kernel.experiments.prediction import Prediction
+from beliefd.kernel.experiments.prediction import Prediction, within
 from beliefd.kernel.values import Id, Value
 
 Tolerance = Annotated[float, msgspec.Meta(gt=0, le=1.7976931348623157e308)]
@@ -77,7 +77,7 @@ def testable(asked: ClaimToTest, prediction: Prediction | None, values: Sequence
         observed_values=tuple(values),
         tolerance=asked.tolerance or (DEFAULT_TOLERANCE if near is None else near.tolerance),
         unit=asked.unit or ("1" if prediction is None else prediction.unit),
-        bounds=None if prediction is None else prediction.bounds,
+        bounds=None if prediction is None else within(prediction, min(values), max(values)),
         region=region,
         alpha=asked.alpha,
         budget=asked.budget,

@@ -22,6 +22,7 @@ from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
+from beliefd.kernel.experiments.designing import bodies_of
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.experiments.params import PARAMS
 from beliefd.kernel.experiments.plan import ExperimentSpec
@@ -131,7 +132,8 @@ class FactFinder:
         if found is None:
             return None
         observations = session.observations.by_id
-        bodies = {observations[name].body for name in named(spec.params) if name in observations}
+        found_here = [observations[name] for name in named(spec.params) if name in observations]
+        bodies = {body for one in found_here for body in bodies_of(one)}
         keys = [tries_key(body, who) for body in sorted(bodies)]
         tries: Counter[str] = Counter()
         for row in await self._store.nodes(TESTED_DATA, keys, MOST_TRIES) if keys else ():
