@@ -52,7 +52,10 @@ BEYOND_SCHEMA = {
     r"^the calibration is per group": "no group where there are some",
     r"^(give either a whole `spec`|a whole `spec` is|`hints` are made from)": "one of two ways to plan",
     r"^the hints are about another claim$": "two claims in one plan",
-    r"^a range goes from low to high$": "a range the wrong way round",
+    r"^give one of `call_id`|^typed `values` are|^`column` is for CSV": "one of three ways to observe",
+    r"^give either `observed`, ids|^no proposition predicts a value": "a claim without data or value",
+    r"^what falls whatever|^`bounds` go from|^no value within `bounds`": "a prediction that predicts nothing",
+    r"^a range goes from low to high$|^`low` is larger than `high`": "a range the wrong way round",
     r"^`\w+` belongs to the (grounded|speculative) lane$": "an intent in the other lane",
 }
 """What no schema of one value can forbid, by what is told about it."""
