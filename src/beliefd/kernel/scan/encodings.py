@@ -24,6 +24,7 @@ _A_RUN: Final = b"x" * SHORTEST_RUN
 _RUN: Final = re.compile(rb"[A-Za-z0-9+/_-]{%d,}" % SHORTEST_RUN)
 _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 _READABLE: Final = bytes([0, 9, 10, 13, *range(32, 127)])
+_DIGEST: Final = re.compile(rb'"[0-9a-f]{64}"')
 _PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 _KEY: Final = r"([a-z][a-z0-9_.-]{2,63})"
@@ -38,6 +39,11 @@ _AFTER: Final = r"(?=[&;,)\]<>]|[ \t]{1,8}[a-z0-9_.-]{1,64}=|[ \t]{0,8}$)"
 _BARE: Final = re.compile(rf"(?<![a-z0-9_.-]){_KEY}={_WORD}{_AFTER}", re.MULTILINE)
 _QUOTED: Final = re.compile(rf"(?<![a-z0-9_.-]){_KEY}=[\"']{_WORD}[\"']")
 _ELEMENT: Final = re.compile(rf"<{_KEY}>\s{{0,8}}{_WORD}\s{{0,8}}</")
+
+
+def without_digests(data: bytes) -> bytes:
+    """The same without SHA-256 digests that are texts by themselves: there are many, and no base64 is one."""
+    return _DIGEST.sub(b'""', data)
 
 
 def is_coded(data: bytes) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 import orjson
 
-from beliefd.kernel.scan.encodings import SHORTEST, is_coded, pairs, unwrapped
+from beliefd.kernel.scan.encodings import SHORTEST, is_coded, pairs, unwrapped, without_digests
 from beliefd.kernel.scan.paths import IN_BROKEN_JSON, IN_JSON, IN_KEY, IN_SET, ROOT, PathStep, Place, written
 from beliefd.kernel.scan.spelling import plain
 from beliefd.kernel.scan.texts import Pairs, Tangled, fields, parsed
@@ -66,9 +66,10 @@ def _has_no_word(value: object, vocabulary: WordList) -> bool:
         return False
     if len(dump) > MAX_TEXT or not dump.isascii():
         return False
-    return not _could_mark(dump.decode(), vocabulary) and not (
-        is_coded(dump) and _codes_a_word(dump.decode().replace("\\n", "\n"), vocabulary)
-    )
+    if _could_mark(dump.decode(), vocabulary):
+        return False
+    coded = without_digests(dump)
+    return not (is_coded(coded) and _codes_a_word(coded.decode().replace("\\n", "\n"), vocabulary))
 
 
 def _could_mark(text: str, vocabulary: WordList) -> bool:
