@@ -1,12 +1,18 @@
 """What each template of an experiment takes, and which regions it can test for."""
 
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 from scripts.reference.types import fields, sections, sentence, struct, values_in
 
-from beliefd.kernel.experiments.params import CRITERIA, PARAMS
+from beliefd.kernel.experiments.params import (
+    CRITERIA,
+    PARAMS,
+    EffectDirection,
+    NumericConsistency,
+    ThresholdCheck,
+)
 from beliefd.kernel.experiments.plan import Criterion, TemplateName
-from beliefd.kernel.experiments.prediction import Prediction, claimed_by_parameters
+from beliefd.kernel.experiments.prediction import Prediction
 
 LEAD = (
     "# Templates\n\nThe templates of experiments, and the parameters of each. How they decide is in"
@@ -15,6 +21,11 @@ LEAD = (
     ' `{"observed": ["obs-..."]}` names [observations](../how-to/take-observations.md).\n'
     "A test of a proposition must be for the region that the [prediction](#prediction) names.\n\n"
 )
+BY_PARAMETERS: Final[dict[type, str]] = {
+    NumericConsistency: "a `tolerance` around `claimed_value`",
+    ThresholdCheck: "an `ordering`: `direction` of `threshold`",
+    EffectDirection: "an `ordering` past `negligible`, or a `tolerance` of `negligible` around 0 for `zero`",
+}
 
 
 def templates() -> str:
@@ -28,7 +39,7 @@ def templates() -> str:
 
 
 def _regions(name: Any) -> str:
-    if (said := claimed_by_parameters(PARAMS[name])) is not None:
+    if (said := BY_PARAMETERS.get(PARAMS[name])) is not None:
         return f"Tests for {said}, by its parameters. It takes no `criterion`."
     tags = ", ".join(f"`{struct(kind).tag}`" for kind in CRITERIA[name])
     return (

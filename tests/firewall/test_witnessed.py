@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence
 from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned
 from beliefd.kernel.experiments.plan import ExperimentSpec, Near, Ordered, Within
-from beliefd.kernel.experiments.referring import naming, resolved, typed
+from beliefd.kernel.experiments.referring import reference, resolved, stand_ins, typed
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.warrant import counted, warrant_of
 from beliefd.kernel.observations.commands import Observe
@@ -122,11 +123,23 @@ def test_a_model_is_what_its_author_says_whatever_data_go_into_it() -> None:
     st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20),
     st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20),
 )
-def test_names_and_values_are_put_in_place_of_each_other(first: list[float], second: list[float]) -> None:
-    params = {"data": [*first, *second], "null_value": 3.0, "deep": {"data": [*first, *second]}}
-    named = naming(params, [*first, *second], ["obs-1", "obs-2"])
-    assert named["data"] == named["deep"]["data"] == {"observed": ["obs-1", "obs-2"]}
-    assert resolved(named, {"obs-1": first, "obs-2": second}.__getitem__) == params
+def test_values_are_put_in_place_of_names_one_after_the_other(
+    first: list[float], second: list[float]
+) -> None:
+    named = {"data": reference(["obs-1", "obs-2"]), "null_value": 3.0, "deep": [reference(["obs-2"])]}
+    found = resolved(named, {"obs-1": first, "obs-2": second}.__getitem__)
+    assert found == {"data": [*first, *second], "null_value": 3.0, "deep": [second]}
+
+
+def test_a_plan_that_names_too_much_is_refused_before_there_is_a_list_of_it() -> None:
+    lab = Lab()
+    name = lab.observed(1)
+    one = replace(lab.state.observations.by_id[name], count=5_000)
+    values_of = stand_ins({"obs": one})
+    for _ in range(16):
+        assert len(values_of("obs")) == 5_000
+    with pytest.raises(BeliefdError, match="more than 80000 values"):
+        values_of("obs")
 
 
 @given(st.lists(st.floats(-100, 100), min_size=2, max_size=10, unique=True), st.booleans())

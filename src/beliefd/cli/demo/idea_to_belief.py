@@ -109,7 +109,7 @@ def _tested(demo: DemoRun, observation_id: str) -> str:
     ran = demo.agent.run_experiment(demo.session_id, planned.experiment_id)
     must(ran.run is not None and ran.run.outcome == "support", f"the test came out otherwise: {ran.run}")
     assert ran.report is not None  # noqa: S101 - it has run
-    assert ran.run is not None  # noqa: S101
+    assert ran.run is not None  # noqa: S101 - asked by `must`
     passed = sum(check.passed for check in ran.report.checks)
     demo.screen.mark("allowed", f"it holds: {passed} of {len(ran.report.checks)} checks passed")
     again = demo.agent.reproduce_experiment(demo.session_id, planned.experiment_id)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.experiments.params import MAX_AXES, checked_spec
 from beliefd.kernel.experiments.plan import Criterion, ExperimentSpec, Near, Ordered
+from beliefd.kernel.experiments.referring import reference
 from beliefd.kernel.experiments.testable import TestableClaim
 from beliefd.kernel.scan.guards import refuse_speculation
 from beliefd.kernel.speculation.hints import ExperimentHints
@@ -71,12 +72,12 @@ def design(
     """The plan of an experiment that can run. Of the hints it holds the digest, and what they led to."""
     _check(claim, hints)
     chosen = choice or choose(claim, hints)
-    params, criterion = _PARAMS[_fitting(claim, chosen).template](claim, chosen)
-    if claim.bounds is not None:
-        params["bounds"] = list(claim.bounds)
+    chosen = _fitting(claim, chosen)
+    make = _PARAMS[chosen.template]
+    params, criterion = make(claim, chosen, list(claim.observed_values))
     spec = ExperimentSpec(
         claim_id=claim.claim_id,
-        template=_fitting(claim, chosen).template,
+        template=chosen.template,
         params=params,
         criterion=criterion,
         alpha=claim.alpha,
@@ -88,7 +89,9 @@ def design(
     )
     refuse_speculation(spec.params, Code.SPECULATIVE_RESIDUE)
     checked_spec(spec)
-    return spec
+    if not claim.observed:
+        return spec
+    return replace(spec, params=make(claim, chosen, reference(claim.observed))[0])
 
 
 def _fitting(claim: TestableClaim, chosen: Choice) -> Choice:
@@ -110,39 +113,46 @@ def _check(claim: TestableClaim, hints: ExperimentHints | None) -> None:
             raise invalid(f"numbers past {LARGEST:g} cannot be averaged", f"$.claim.{name}")
 
 
-def _numeric_consistency(claim: TestableClaim, _: Choice) -> tuple[dict[str, Any], Criterion | None]:
+Made = tuple[dict[str, Any], Criterion | None]
+
+
+def _bounded(claim: TestableClaim, params: dict[str, Any]) -> dict[str, Any]:
+    return params if claim.bounds is None else {**params, "bounds": list(claim.bounds)}
+
+
+def _numeric_consistency(claim: TestableClaim, _: Choice, data: Any) -> Made:
     params = {
         "claimed_value": claim.claimed_value,
-        "observed_values": list(claim.observed_values),
+        "observed_values": data,
         "tolerance": min(claim.tolerance, LARGEST),
     }
-    return params, None
+    return _bounded(claim, params), None
 
 
-def _sensitivity_suite(claim: TestableClaim, choice: Choice) -> tuple[dict[str, Any], Criterion | None]:
+def _sensitivity_suite(claim: TestableClaim, choice: Choice, data: Any) -> Made:
     params = {
-        "observed_values": list(claim.observed_values),
+        "observed_values": data,
         "prior_widening_factor": choice.prior_widening_factor,
         "n_perturbations": min(choice.n_perturbations, claim.budget.replicates),
         # Ways to be off that have nothing to do with each other: together they are off by their root.
         "axes": [1 / math.sqrt(max(choice.axes, 1))] * choice.axes,
     }
-    return params, _region(claim)
+    return _bounded(claim, params), _region(claim)
 
 
-def _bootstrap_ci(claim: TestableClaim, _: Choice) -> tuple[dict[str, Any], Criterion | None]:
+def _bootstrap_ci(claim: TestableClaim, _: Choice, data: Any) -> Made:
     params = {
-        "data": list(claim.observed_values),
+        "data": data,
         "n_bootstrap": min(2_000, claim.budget.replicates),
         "null_value": claim.claimed_value,
     }
-    return params, _region(claim)
+    return _bounded(claim, params), _region(claim)
 
 
-def _threshold_check(claim: TestableClaim, _: Choice) -> tuple[dict[str, Any], Criterion | None]:
+def _threshold_check(claim: TestableClaim, _: Choice, data: Any) -> Made:
     assert isinstance(claim.region, Ordered)  # noqa: S101 - asked by who chose this
-    values = list(claim.observed_values)
-    return {"values": values, "threshold": claim.region.than, "direction": claim.region.side}, None
+    params = {"values": data, "threshold": claim.region.than, "direction": claim.region.side}
+    return _bounded(claim, params), None
 
 
 _PARAMS: Final = {

@@ -29,7 +29,7 @@ from beliefd.kernel.experiments.referring import (
 from beliefd.kernel.experiments.state import Experiment, tries_key
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.state import Proposition
-from beliefd.kernel.observations.labels import ATTESTED, Label, join, label_for
+from beliefd.kernel.observations.labels import ATTESTED, Label, join, label_for, vouched_by
 from beliefd.kernel.observations.rules import body_of_typed
 from beliefd.kernel.observations.state import Observation
 from beliefd.kernel.scan.guards import stopped_by
@@ -273,7 +273,7 @@ def caveats_of(one: Experiment) -> list[str]:
     if not one.revision:
         found.append("no proposition said beforehand what is tested: its evidence will count for nothing")
     if one.label == ATTESTED:
-        whose = f"numbers typed by {', '.join(one.typed_by)}" if one.typed_by else "brought by agents alone"
+        whose = vouched_by(one.typed_by)
         found.append(f"nobody else has witnessed its data ({whose}): see `firewall.attested` of the policy")
     elif one.revision and not one.worded_first:
         found.append("the claim was worded after its data: it can be supported, not proven")

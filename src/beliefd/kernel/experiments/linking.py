@@ -9,6 +9,7 @@ from beliefd.kernel.experiments.events import EvidenceLinked
 from beliefd.kernel.experiments.state import Evidence, Experiment
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.warrant import Warrant, counted, fallen, warrant_of
+from beliefd.kernel.observations.labels import vouched_by
 from beliefd.kernel.policy import FirewallPolicy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import PEOPLE
@@ -95,15 +96,9 @@ def _withheld(evidence: Evidence, counts: bool, found: Warrant, policy: Firewall
         return "it tested no wording that stands now"
     if not policy.attested.eliminates:
         if not evidence.witnessed:
-            return f"its data are attested ({typed_words(evidence)}), and policy lets such eliminate nothing"
+            whose = vouched_by(evidence.typed_by)
+            return f"its data are attested ({whose}), and policy lets such eliminate nothing"
         if not evidence.worded_first:
             return "the claim was worded after its data, and policy lets such eliminate nothing"
     agrees = ("refuted",) if evidence.role == "refute" else ("supported", "proven")
     return "" if found.status in agrees else f"all the evidence together warrants `{found.status}`"
-
-
-def typed_words(evidence: Evidence) -> str:
-    """Who stands behind data that nobody else has seen."""
-    if evidence.typed_by:
-        return f"numbers typed by {', '.join(evidence.typed_by)}"
-    return "brought by nobody but who designed the test, or by other agents"

@@ -1,6 +1,6 @@
 """What a proposition says will be measured: fixed with its wording, and what every test of it refers to."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 
@@ -62,18 +62,6 @@ def claimed_by(params: Params, criterion: Criterion | None) -> Region | None:
     if criterion is not None and not isinstance(criterion, AtLeast):
         return criterion
     return params.region if isinstance(params, BayesianUpdate | ModelSimulation) else None
-
-
-def claimed_by_parameters(kind: type[Params]) -> str | None:
-    """The region that a template tests for by its parameters alone, in words."""
-    return _BY_PARAMETERS.get(kind)
-
-
-_BY_PARAMETERS: Final[dict[type, str]] = {
-    NumericConsistency: "a `tolerance` around `claimed_value`",
-    ThresholdCheck: "an `ordering`: `direction` of `threshold`",
-    EffectDirection: "an `ordering` past `negligible`, or a `tolerance` of `negligible` around 0 for `zero`",
-}
 
 
 def _direction(params: EffectDirection) -> Region:

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.observations.state import Observation
 from beliefd.kernel.values import Object, shown
 
 OBSERVED: Final = "observed"
-MOST_NAMED: Final = 100
+MOST_VALUES: Final = 80_000
+"""So many values a plan may name in all: sixteen inputs of a model, each as long as data may be."""
 NO_DATA: Final = ("bounds", "axes")
 """Lists of numbers that say how to test, not what was seen."""
 MODELS: Final = ("model_simulation",)
@@ -36,30 +37,30 @@ def resolved(params: Object, values_of: Callable[[str], Sequence[float]]) -> Obj
     return found
 
 
-def naming(params: Object, values: Sequence[float], names: Sequence[str]) -> Object:
-    """The same with names in place of those numbers: the reverse of `resolved`."""
-    numbers = list(values)
-
-    def named_in(value: Any) -> Any:
-        if value == numbers:
-            return {OBSERVED: list(names)}
-        return {key: named_in(item) for key, item in value.items()} if isinstance(value, dict) else value
-
-    found: Object = named_in(params)
-    return found
-
-
 def stand_ins(observations: Mapping[str, Observation]) -> Callable[[str], Sequence[float]]:
-    """As many numbers as were observed, with the same ends: enough to check a plan by."""
+    """As many numbers as were observed, with the same ends: enough to check a plan by.
+
+    INVARIANT: a plan that names too much is refused before there is a list of it.
+    """
+    counted = 0
 
     def values_of(name: str) -> Sequence[float]:
+        nonlocal counted
         one = observations.get(name)
         if one is None:
             text = f"no observation `{shown(name)}` in this session"
             raise BeliefdError(Code.OBSERVATION_NOT_FOUND, text, {"path": "$.params"})
+        counted += one.count
+        if counted > MOST_VALUES:
+            raise invalid(f"the plan names more than {MOST_VALUES} values", "$.params")
         return [one.low, one.high, *[one.low] * (one.count - 2)][: one.count]
 
     return values_of
+
+
+def reference(names: Sequence[str]) -> Object:
+    """What stands in a plan for the values of observations."""
+    return {OBSERVED: list(names)}
 
 
 def numbers_in(params: Any) -> list[float]:
@@ -79,7 +80,7 @@ def _is_reference(value: Any) -> bool:
 
 def _references(value: Any) -> Iterator[Sequence[str]]:
     if _is_reference(value):
-        yield value[OBSERVED][:MOST_NAMED]
+        yield value[OBSERVED]
     elif isinstance(value, dict | list | tuple):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _references(item)
@@ -87,7 +88,7 @@ def _references(value: Any) -> Iterator[Sequence[str]]:
 
 def _replaced(value: Any, values_of: Callable[[str], Sequence[float]]) -> Any:
     if _is_reference(value):
-        return [number for name in value[OBSERVED][:MOST_NAMED] for number in values_of(name)]
+        return [number for name in value[OBSERVED] for number in values_of(name)]
     if isinstance(value, dict):
         return {key: _replaced(item, values_of) for key, item in value.items()}
     return [_replaced(item, values_of) for item in value] if isinstance(value, list | tuple) else value

@@ -18,7 +18,8 @@ DEFAULT_TOLERANCE: Final = 0.1
 class TestableClaim(Value, frozen=True):
     """That the mean of a quantity lies in a region; and what has been observed of it.
 
-    The region is `claimed_value`, give or take `tolerance`, unless another `region` is given.
+    The region is `claimed_value`, give or take `tolerance`, unless another `region` is given. If `observed`
+    names observations, the values are theirs, and a plan names them too.
     """
 
     __test__ = False  # its name begins like that of a test, and it is none
@@ -30,6 +31,7 @@ class TestableClaim(Value, frozen=True):
     unit: UnitName = "1"
     bounds: tuple[Finite, Finite] | None = None
     region: Within | Ordered | None = None
+    observed: tuple[Id, ...] = ()
     alpha: Annotated[float, msgspec.Meta(gt=0, le=0.5)] = DEFAULT_ALPHA
     budget: Budget = Budget()
     eliminates_if_supported: tuple[Id, ...] = ()
@@ -79,6 +81,7 @@ def testable(asked: ClaimToTest, prediction: Prediction | None, values: Sequence
         unit=asked.unit or ("1" if prediction is None else prediction.unit),
         bounds=None if prediction is None else within(prediction, min(values), max(values)),
         region=region,
+        observed=asked.observed,
         alpha=asked.alpha,
         budget=asked.budget,
         eliminates_if_supported=asked.eliminates_if_supported or _falls(prediction, "supported"),

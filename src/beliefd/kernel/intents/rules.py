@@ -15,6 +15,7 @@ from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.state import INTENT_LANES, Change, Intent, IntentState, IntentStep, Proposition
 from beliefd.kernel.intents.warrant import counted, warrant_of
+from beliefd.kernel.observations.labels import vouched_by
 from beliefd.kernel.scan.guards import stopped_by
 from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.speculation.events import ClaimSpeculated
@@ -119,8 +120,7 @@ def doubts_of(session: Session, change: Change, facts: Facts) -> str:
     pieces = counted(session, change.claim_id)
     if not warrant_of(pieces, facts.policy.firewall).attested:
         return ""
-    typists = sorted({name for piece in pieces for name in piece.typed_by})
-    return f"numbers typed by {', '.join(typists)}" if typists else "its data were brought by agents alone"
+    return vouched_by(name for piece in pieces for name in piece.typed_by)
 
 
 def carried_out(session: Session, intent: Intent, facts: Facts) -> tuple[Intent, tuple[Proposition, ...]]:

@@ -24,3 +24,9 @@ def join(labels: Iterable[Label]) -> Label:
 def label_for(witnesses: Iterable[str], proposer: str) -> Label:
     """What something is worth to who proposes with it: somebody else must have seen it."""
     return WITNESSED if any(one != proposer for one in witnesses) else ATTESTED
+
+
+def vouched_by(typists: Iterable[str]) -> str:
+    """Whose word data are that nobody else has witnessed."""
+    names = sorted(set(typists))
+    return f"numbers typed by {', '.join(names)}" if names else "its data were brought by agents alone"

@@ -12,7 +12,6 @@ from beliefd.kernel.experiments.designing import caveats_of, checked_by
 from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunStarted
 from beliefd.kernel.experiments.params import parse_spec
 from beliefd.kernel.experiments.plan import ExperimentSpec, Frozen
-from beliefd.kernel.experiments.referring import naming
 from beliefd.kernel.experiments.state import Evidence, Experiment, Run
 from beliefd.kernel.experiments.testable import testable
 from beliefd.kernel.intents.warrant import counted, warrant_of
@@ -150,10 +149,7 @@ class ExperimentHandlers(Struct, frozen=True):
         hints = asked.hints
         if asked.speculation is not None:
             hints = extract_hints(claim.claim_id, asked.speculation)
-        spec = design(claim, hints, choose(claim, hints))
-        if not named.observed:
-            return spec
-        return replace(spec, params=naming(spec.params, values, named.observed))
+        return design(claim, hints, choose(claim, hints))
 
     async def _view(self, session: Session, experiment: Experiment) -> ExperimentView:
         frozen: Frozen = await frozen_plan(self.store, session.session_id, experiment)

@@ -11,7 +11,7 @@ from beliefd.kernel.experiments.state import Evidence, Experiment
 from beliefd.kernel.intents.changes import wanted_status
 from beliefd.kernel.intents.state import Change, Proposition
 from beliefd.kernel.intents.warrant import Warrant, counted, warrant_of
-from beliefd.kernel.observations.labels import label_for
+from beliefd.kernel.observations.labels import label_for, vouched_by
 from beliefd.kernel.observations.state import Observation, words_for
 from beliefd.kernel.policy import FirewallPolicy
 from beliefd.kernel.state import Session
@@ -53,11 +53,9 @@ async def status_card(
 
 def _doubts(pieces: list[Evidence], found: Warrant) -> list[str]:
     doubts = []
-    typists = sorted({name for piece in pieces for name in piece.typed_by if not piece.witnessed})
-    if typists:
-        doubts.append(f"numbers typed by {', '.join(typists)}")
-    elif found.attested and pieces:
-        doubts.append("its data were brought by agents alone")
+    typists = {name for piece in pieces for name in piece.typed_by if not piece.witnessed}
+    if typists or (found.attested and pieces):
+        doubts.append(vouched_by(typists))
     if any(piece.witnessed and not piece.worded_first for piece in pieces):
         doubts.append("some of its data were there before the claim was worded")
     if (tries := max((piece.tries for piece in pieces), default=1)) > 1:
