@@ -10,9 +10,10 @@ from beliefd.kernel.experiments.commands import DesignExperiment, LinkEvidence
 from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded
 from beliefd.kernel.experiments.plan import ExperimentSpec
 from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.labels import Bringer
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.events import Observed
-from beliefd.kernel.observations.findings import Bringer, ObservationFindings
+from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.observations.rules import repeats
 from beliefd.kernel.policy import FirewallPolicy, Policy
 from beliefd.testing.world import ANN, ENCODER

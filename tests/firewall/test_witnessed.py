@@ -14,9 +14,9 @@ from beliefd.kernel.experiments.plan import ExperimentSpec, Near, Ordered, Withi
 from beliefd.kernel.experiments.referring import reference, resolved, stand_ins, typed
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.warrant import counted, warrant_of
+from beliefd.kernel.labels import ATTESTED, WITNESSED, join, label_for
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.events import Observed
-from beliefd.kernel.observations.labels import ATTESTED, WITNESSED, join, label_for
 from beliefd.kernel.observations.rules import repeats
 from beliefd.kernel.policy import AttestedPolicy, FirewallPolicy, Policy
 from beliefd.kernel.values import Principal

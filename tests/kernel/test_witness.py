@@ -7,9 +7,10 @@ import pytest
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.experiments.events import EvidenceLinked, RunRecorded
+from beliefd.kernel.substrate.echo import echoes
 from beliefd.kernel.substrate.tools import Witness
 from beliefd.kernel.values import PEOPLE, Principal, Role
-from beliefd.kernel.witness import leaves, witness_of
+from beliefd.kernel.witness import witness_of
 from beliefd.testing.world import AGENT, ANN
 from tests.firewall.lab import Lab
 
@@ -93,5 +94,7 @@ def test_a_yes_is_a_witness_only_by_a_person_and_only_if_it_was_carried_out() ->
 
 
 def test_a_call_that_says_back_what_it_was_told_confirms_nothing() -> None:
-    assert leaves({"said": ["disk is full", 3]}) <= leaves({"say": "disk is full", "n": [3]})
-    assert not leaves({"free": 0.02}) <= leaves({"path": "/"})
+    assert echoes({"said": ["disk is full", 3]}, {"say": "disk is full", "n": [3]})
+    assert echoes({"said": "you said: disk is full"}, {"say": "disk is full"})
+    assert echoes({}, {"path": "/"})
+    assert not echoes({"free": 0.02}, {"path": "/"})

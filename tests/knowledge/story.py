@@ -17,9 +17,10 @@ from beliefd.kernel.facts import Findings
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.state import Change, EpistemicStatus
+from beliefd.kernel.labels import Bringer
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.events import Observed
-from beliefd.kernel.observations.findings import Bringer, ObservationFindings
+from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.speculation.commands import Speculate
 from beliefd.kernel.speculation.state import Alternative

@@ -12,7 +12,8 @@ from rich.console import Console
 import beliefd
 from beliefd.cli.views import uncertainty as uncertainty_views
 from beliefd.kernel.errors import BeliefdError
-from beliefd.uncertainty.equivalence.judges import NAMES, JudgeName, Judges, JudgeSettings
+from beliefd.kernel.values import JudgeName
+from beliefd.uncertainty.equivalence.judges import NAMES, Judges, JudgeSettings
 from beliefd.uncertainty.equivalence.nli import NLIJudge, entailment_label
 from beliefd.uncertainty.evaluation import Item, measure
 from beliefd.uncertainty.examples import table

@@ -122,7 +122,7 @@ def test_likely_answers_weigh_more_if_every_answer_has_log_probabilities() -> No
         (" ", 5, Manner(), "$.question"),
         (QUESTION, 1, Manner(), "$.k"),
         (QUESTION, 201, Manner(), "$.k"),
-        (QUESTION, 5, Manner(temperature=0.0), "$.temperature"),
+        (QUESTION, 5, Manner(temperatures=(0.0,)), "$.temperature"),
         (QUESTION, 5, Manner(max_tokens=0), "$.budget"),
     ],
 )

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, get_args
 
 import click
 from click import argument, option
 
 from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.values import JudgeName
 
+JUDGE_NAMES = get_args(JudgeName)
 F = TypeVar("F", bound=Callable[..., Any])
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
 FILE_PATH = click.Path(dir_okay=False, path_type=Path)
@@ -85,6 +87,13 @@ _LLM = together(
 )
 JUDGES = together(
     setting(
+        "--judge",
+        "BELIEFD_JUDGE",
+        "Who says which answers mean the same, to the gates too.",
+        type=click.Choice(JUDGE_NAMES),
+        default=JUDGE_NAMES[0],
+    ),
+    setting(
         "--embedding-model",
         "BELIEFD_EMBEDDING_MODEL",
         "Directory of an embedding model in ONNX; the extra `embed` brings one.",
@@ -104,7 +113,7 @@ JUDGES = together(
     ),
     _LLM,
 )
-"""Where the models of judges are; the names are those of JudgeSettings."""
+"""Which judge is asked and where the models of judges are; the names are those of JudgeSettings."""
 
 
 def model_options(required: bool) -> Decorator:

@@ -7,6 +7,7 @@ from beliefd.client.experiments import ExperimentCalls
 from beliefd.client.intents import IntentCalls
 from beliefd.client.knowledge import KnowledgeCalls
 from beliefd.client.ledger import LedgerCalls
+from beliefd.client.measurements import MeasurementCalls
 from beliefd.client.observations import ObservationCalls
 from beliefd.client.policy import PolicyCalls
 from beliefd.client.speculation import SpeculationCalls
@@ -23,6 +24,7 @@ class Operations(
     SubstrateCalls,
     SpeculationCalls,
     ObservationCalls,
+    MeasurementCalls,
     ExperimentCalls,
     IntentCalls,
     KnowledgeCalls,

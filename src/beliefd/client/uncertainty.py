@@ -17,7 +17,7 @@ class UncertaintyCalls:
         self,
         answers: Sequence[str],
         *,
-        judge: str = "lexical",
+        judge: str | None = None,
         kind: str = "clusters",
         token_logprobs: Sequence[Sequence[float]] | None = None,
     ) -> Request[MeasuredUncertainty]:
@@ -28,7 +28,7 @@ class UncertaintyCalls:
 
     @Method
     def measure_model_disagreement(
-        self, answers: Sequence[str], *, judge: str = "lexical"
+        self, answers: Sequence[str], *, judge: str | None = None
     ) -> Request[MeasuredUncertainty]:
         """How far the answers of several models are apart."""
         body = {"answers": list(answers), "judge": judge}

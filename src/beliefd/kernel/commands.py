@@ -8,6 +8,7 @@ from beliefd.kernel.beliefs.commands import BeliefCommand
 from beliefd.kernel.claims.commands import ClaimCommand
 from beliefd.kernel.experiments.commands import ExperimentCommand
 from beliefd.kernel.intents.commands import IntentCommand
+from beliefd.kernel.measurements.commands import MeasurementCommand
 from beliefd.kernel.observations.commands import ObservationCommand
 from beliefd.kernel.speculation.commands import SpeculationCommand
 from beliefd.kernel.substrate.commands import SubstrateCommand
@@ -18,6 +19,7 @@ Command = (
     | ApprovalCommand
     | SubstrateCommand
     | ObservationCommand
+    | MeasurementCommand
     | ExperimentCommand
     | IntentCommand
     | SpeculationCommand

@@ -19,6 +19,7 @@ from beliefd.kernel.events import Event
 from beliefd.kernel.experiments import rules as experiments
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents import rules as intents
+from beliefd.kernel.measurements import rules as measurements
 from beliefd.kernel.observations import rules as observations
 from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.state import Session, grounded
@@ -31,6 +32,7 @@ RULES: Final[Rules] = {
     **approvals.RULES,
     **substrate.RULES,
     **observations.RULES,
+    **measurements.RULES,
     **experiments.RULES,
     **intents.RULES,
     **speculation.RULES,

@@ -25,6 +25,7 @@ from beliefd.kernel.event import Refused, refused, refused_by
 from beliefd.kernel.experiments.commands import DesignExperiment, RecordRun
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.state import INTENT_LANES
+from beliefd.kernel.measurements.commands import Measure
 from beliefd.kernel.scan.guards import stopped_by
 from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.scan.references import find_reference
@@ -87,6 +88,7 @@ JUDGED: Final[dict[type, Part]] = {
     Eliminate: _elimination,
     # The raw answers of a model are measured, and stated by nobody.
     SubmitClaims: lambda command: msgspec.to_builtins(command.bundle),
+    Measure: lambda command: command.statement,
     # Not why: a person may say that something rests on an idea, and that this is the reason.
     DecideApproval: lambda command: {"claims": msgspec.to_builtins(command.claims)},
     WithdrawApproval: _nothing,

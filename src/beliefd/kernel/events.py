@@ -8,6 +8,7 @@ from beliefd.kernel.claims.events import ClaimEvent
 from beliefd.kernel.event import Refused
 from beliefd.kernel.experiments.events import ExperimentEvent
 from beliefd.kernel.intents.events import IntentEvent
+from beliefd.kernel.measurements.events import MeasurementEvent
 from beliefd.kernel.observations.events import ObservationEvent
 from beliefd.kernel.speculation.events import SpeculationEvent
 from beliefd.kernel.substrate.events import SubstrateEvent
@@ -19,6 +20,7 @@ Event = (
     | ApprovalEvent
     | SubstrateEvent
     | ObservationEvent
+    | MeasurementEvent
     | ExperimentEvent
     | IntentEvent
     | SpeculationEvent

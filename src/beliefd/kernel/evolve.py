@@ -15,6 +15,7 @@ from beliefd.kernel.claims import folds as claims
 from beliefd.kernel.events import Event
 from beliefd.kernel.experiments import folds as experiments
 from beliefd.kernel.intents import folds as intents
+from beliefd.kernel.measurements import folds as measurements
 from beliefd.kernel.observations import folds as observations
 from beliefd.kernel.speculation import folds as speculation
 from beliefd.kernel.state import Session
@@ -27,6 +28,7 @@ FOLDS: Final[Folds] = {
     **approvals.FOLDS,
     **substrate.FOLDS,
     **observations.FOLDS,
+    **measurements.FOLDS,
     **experiments.FOLDS,
     **intents.FOLDS,
     **speculation.FOLDS,

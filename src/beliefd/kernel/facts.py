@@ -4,12 +4,20 @@ from msgspec import Struct
 
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.experiments.findings import ExperimentFindings
+from beliefd.kernel.measurements.findings import MeasurementFindings
 from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.tools import MemoryFindings, ProposalFindings
 from beliefd.kernel.values import Principal
 
-Findings = ClaimFindings | ProposalFindings | MemoryFindings | ObservationFindings | ExperimentFindings
+Findings = (
+    ClaimFindings
+    | ProposalFindings
+    | MemoryFindings
+    | ObservationFindings
+    | MeasurementFindings
+    | ExperimentFindings
+)
 
 
 class Facts(Struct, frozen=True, kw_only=True):

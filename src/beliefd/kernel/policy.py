@@ -1,13 +1,13 @@
 """What may be set per deployment; its hash stands in every event it governed."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.intents.state import IntentType
 from beliefd.kernel.substrate.tools import ToolDefinition
-from beliefd.kernel.values import PEOPLE, Id, Role, TierName, Unit, Value
+from beliefd.kernel.values import PEOPLE, ClaimType, Id, Method, Role, Tier, TierName, Unit, Value
 
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=10 * 365 * 24 * 3600)]
 HUMAN_ALWAYS = ("DELETE", "PRIVILEGE")
@@ -20,21 +20,69 @@ class TerminationPolicy(Value, frozen=True):
     stability_window: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
 
 
+EvidenceState = Literal["attested", "stored", "witnessed"]
+"""How far evidence is known here, from least to most: `get_args` gives them in their order."""
+T = TypeVar("T")
+
+
+def by_tier(rules: dict[TierName, T], tier: str, otherwise: T) -> T:
+    """The rule of the highest tier that has one and is not above this one: it holds until the next."""
+    known = [name for name in rules if Tier[name] <= Tier[tier]]
+    return rules[max(known, key=lambda name: Tier[name])] if known else otherwise
+
+
 class EvidencePolicy(Value, frozen=True):
-    """What counts as evidence. `hash: strict` refuses digests that are not SHA-256."""
+    """What counts as evidence. `hash: strict` refuses digests that are not SHA-256.
+
+    `require` is how far a claim's best evidence must be known here: in one word, or by type of claim, or by
+    tier too. What is said of a tier holds for those above it, until one of them has a word of its own.
+    """
 
     min_confidence: Unit = 0.60
     hash: Literal["lenient", "strict"] = "lenient"
     max_age_seconds: Seconds | None = None
+    require: EvidenceState | dict[ClaimType, EvidenceState | dict[TierName, EvidenceState]] = msgspec.field(
+        default_factory=lambda: {"FACT": {"WRITE_LIMITED": "stored"}}
+    )
+
+    def required(self, claim_type: ClaimType, tier: str) -> EvidenceState:
+        if isinstance(self.require, str):
+            return self.require
+        said = self.require.get(claim_type, "attested")
+        return said if isinstance(said, str) else by_tier(said, tier, "attested")
+
+
+class MeasurementRule(Value, frozen=True):
+    """What the measurement must be that a claim cites. Nothing named is nothing asked for.
+
+    `witnessed`: its answers were drawn by the server, or by somebody else than who proposes.
+    """
+
+    methods: tuple[Method, ...] = ()
+    min_k: Annotated[int, msgspec.Meta(ge=0, le=200)] = 0
+    judges: tuple[Id, ...] = ()
+    witnessed: bool = False
 
 
 class UncertaintyPolicy(Value, frozen=True):
+    """From where on uncertainty is told, and from where on a person is asked.
+
+    `require` is whether it must have been measured: in one word, or by tier, as in `evidence.require`.
+    """
+
     explain_above: Unit = 0.50
     defer_above: Unit = 0.75
+    require: Literal["declared", "measured"] | dict[TierName, MeasurementRule] = "declared"
 
     def __post_init__(self) -> None:
         if self.explain_above > self.defer_above:
             raise ValueError("`explain_above` is larger than `defer_above`: nothing would ever be explained")
+
+    def required(self, tier: str) -> MeasurementRule | None:
+        """What a claim of this tier must cite; None if what it declares will do."""
+        if isinstance(self.require, str):
+            return MeasurementRule() if self.require == "measured" else None
+        return by_tier(dict[TierName, MeasurementRule | None](self.require), tier, None)
 
 
 class SecurityPolicy(Value, frozen=True):

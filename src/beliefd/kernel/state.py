@@ -11,6 +11,7 @@ from beliefd.kernel.beliefs.state import Beliefs
 from beliefd.kernel.claims.state import Claims
 from beliefd.kernel.experiments.state import Experiments
 from beliefd.kernel.intents.state import Intents
+from beliefd.kernel.measurements.state import Measurements
 from beliefd.kernel.observations.state import Observations
 from beliefd.kernel.speculation.state import Speculations
 from beliefd.kernel.substrate.state import Substrate
@@ -31,6 +32,7 @@ class Session(Struct, frozen=True):
     approvals: Approvals = Approvals()
     substrate: Substrate = Substrate()
     observations: Observations = Observations()
+    measurements: Measurements = Measurements()
     experiments: Experiments = Experiments()
     intents: Intents = Intents()
     speculation: Speculations = NO_SPECULATION

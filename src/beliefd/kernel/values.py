@@ -24,6 +24,9 @@ Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 Note = Annotated[str, msgspec.Meta(max_length=20_000)]
 Digest = Annotated[str, msgspec.Meta(pattern=patterns.DIGEST, min_length=32, max_length=128)]
 Timestamp = Annotated[str, msgspec.Meta(pattern=patterns.TIMESTAMP, max_length=40)]
+ClaimType = Literal["FACT", "INFERENCE", "DECISION"]
+Method = Literal["semantic_entropy", "model_disagreement", "confidence_score", "conformal_set"]
+JudgeName = Literal["lexical", "embedding", "nli", "llm"]
 TierName = Literal["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"]
 
 

@@ -1,12 +1,11 @@
 """Which events of a ledger can confirm a memory entry: what somebody else has seen, and nothing else."""
 
-from typing import Any
-
 from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.experiments.events import EvidenceLinked, RunRecorded
 from beliefd.kernel.experiments.state import Evidence
+from beliefd.kernel.substrate.echo import echoes
 from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.substrate.tools import Witness
 from beliefd.kernel.values import PEOPLE, Principal
@@ -24,8 +23,8 @@ def witness_of(event: EventBase, actor: Principal) -> Witness | None:
         return _person(event) if actor.role in PEOPLE else None
     if isinstance(event, OutcomeRecorded) and event.call.status == "ok":
         call = event.call
-        if leaves(event.result) <= leaves(call.args):
-            return None  # it says nothing that its caller did not say
+        if echoes(event.result, call.args):
+            return None  # it says little that its caller did not say
         content = digest([call.tool_id, call.args_hash, call.result_hash])
         return Witness(kind="call", about=call.tool_id, content=content)
     return None
@@ -51,11 +50,3 @@ def _person(event: ApprovalDecided) -> Witness | None:
     if event.decision != "APPROVED" or approval.status != "approved" or stopped:
         return None
     return Witness(kind="person", about=approval.approval_id, content=approval.content_hash)
-
-
-def leaves(value: Any) -> set[str]:
-    """All texts and numbers in a JSON value."""
-    if isinstance(value, dict | list | tuple):
-        items = value.values() if isinstance(value, dict) else value
-        return set().union(*map(leaves, items))
-    return set() if value is None or isinstance(value, bool) else {str(value)}

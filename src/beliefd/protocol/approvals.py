@@ -6,14 +6,16 @@ from beliefd.kernel.approvals import commands
 from beliefd.kernel.approvals.state import ApprovalStatus, Grant, Subject
 from beliefd.kernel.claims.bundle import Claim, Decision, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.errors import Code
 from beliefd.kernel.experiments.plan import RunOutcome
 from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.intents.state import EpistemicStatus
-from beliefd.kernel.observations.labels import Label
+from beliefd.kernel.labels import Label
 from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.intents import IntentView
+from beliefd.protocol.measurements import MeasurementView
 from beliefd.protocol.operation import PAGE, SESSION, Answer, Parameter, Vocabulary, reads, writes
 from beliefd.protocol.substrate import CandidateAnswer
 
@@ -86,8 +88,9 @@ class StatusCard(Answer, frozen=True):
 class ApprovalCard(Answer, frozen=True):
     """All that a person needs to decide: what it is about, why it stopped, what it costs, what changes.
 
-    The `subject` keeps its content when the item is decided. `proposition` is
-    there if a status would change, and the item was asked for by itself.
+    The `subject` keeps its content when the item is decided. `standings` is what the claims of a bundle rest
+    on. `measurements` with their raw answers, and `proposition`, if a status would change, are there if the
+    item was asked for by itself.
     """
 
     approval_id: str
@@ -99,6 +102,8 @@ class ApprovalCard(Answer, frozen=True):
     reason: str
     content_hash: str
     gates: list[GateResult]
+    standings: Standings
+    measurements: list[MeasurementView]
     proposers: list[str]
     required_approvals: list[str]
     required: int

@@ -11,10 +11,8 @@ from beliefd.kernel.claims.bundle import (
     AuditTrail,
     Claim,
     ClaimBundle,
-    ClaimType,
     Decision,
     EvidencePointer,
-    Method,
     Recommendation,
     Samples,
     Uncertainty,
@@ -22,8 +20,9 @@ from beliefd.kernel.claims.bundle import (
 )
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.errors import Code
-from beliefd.kernel.values import Id, Note, Text, TierName, Timestamp, Unit, Value
+from beliefd.kernel.values import ClaimType, Id, Method, Note, Text, TierName, Timestamp, Unit, Value
 from beliefd.protocol.operation import PAGE, SESSION, Answer, Operation, Vocabulary, asks, reads, writes
 
 MAX_SAMPLED: Final = 2_000
@@ -43,19 +42,25 @@ BUNDLE: Final[dict[str, Any]] = {
 
 
 class SubmittedUncertainty(Value, frozen=True):
-    """A value, or answers in `samples` to measure it from; a value beside them can only raise it."""
+    """A value, answers in `samples` to measure it from, or the receipt of a measurement.
+
+    A value beside those is declared: it can only tighten.
+    """
 
     method: Method
     value: Unit | UnsetType = UNSET
     interpretation: Note = ""
     gate_recommendation: Recommendation = "EXECUTE"
+    measurement_id: Id | UnsetType = UNSET
     samples: Samples | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        if self.value is UNSET and self.samples is UNSET:
-            raise ValueError("neither `samples` nor a number in field `value`")
+        if self.value is UNSET and self.samples is UNSET and self.measurement_id is UNSET:
+            raise ValueError("neither `samples` nor a `measurement_id` nor a number in field `value`")
         if self.samples is UNSET:
             return
+        if self.measurement_id is not UNSET:
+            raise ValueError("give either `samples` or a `measurement_id` in field `samples`")
         if self.method not in FROM_SAMPLES:
             raise ValueError(f"{self.method} is not measured from answers in field `samples`")
         if not any(answer.strip() for answer in self.samples):
@@ -63,13 +68,8 @@ class SubmittedUncertainty(Value, frozen=True):
 
     @property
     def declared(self) -> Uncertainty:
-        # Nothing declared is nothing to raise the measured value with.
-        return Uncertainty(
-            method=self.method,
-            value=0.0 if self.value is UNSET else self.value,
-            interpretation=self.interpretation,
-            gate_recommendation=self.gate_recommendation,
-        )
+        given = {name: getattr(self, name) for name in Uncertainty.__struct_fields__}
+        return Uncertainty(**given)
 
 
 class SubmittedClaim(Value, frozen=True):
@@ -120,7 +120,11 @@ class SubmittedBundle(Value, frozen=True):
 
 
 class JudgedBundle(Answer, frozen=True):
-    """The bundle as the contract has it, and beside it how the gates came to their word."""
+    """The bundle as the contract has it, and beside it how the gates came to their word.
+
+    `standings` is what each claim rests on, by its id: how far its evidence is known here, and what was
+    measured of its words. A claim that names no evidence and was not measured has none.
+    """
 
     id: str
     timestamp: str
@@ -131,6 +135,7 @@ class JudgedBundle(Answer, frozen=True):
     required_approvals: list[str]
     audit_trail: AuditTrail
     caveats: list[str]
+    standings: Standings
     gates: list[GateResult]
     content_hash: str
     approval_id: str | None
@@ -160,6 +165,7 @@ def judged(gated: Gated, event_id: str | None) -> JudgedBundle:
         required_approvals=list(bundle.required_approvals),
         audit_trail=bundle.audit_trail,
         caveats=list(gated.caveats),
+        standings=gated.standings or {},
         gates=list(gated.results),
         content_hash=gated.content_hash,
         approval_id=gated.approval.approval_id if waits and gated.approval is not None else None,

@@ -7,7 +7,7 @@ from beliefd.kernel.experiments.plan import ExperimentSpec, RunReport
 from beliefd.kernel.experiments.state import Evidence, EvidenceRole, Run
 from beliefd.kernel.experiments.testable import ClaimToTest
 from beliefd.kernel.intents.state import EpistemicStatus
-from beliefd.kernel.observations.labels import ATTESTED, Label
+from beliefd.kernel.labels import ATTESTED, Label
 from beliefd.kernel.speculation.hints import ExperimentHints, Speculation
 from beliefd.kernel.speculation.lanes import Lane
 from beliefd.kernel.values import Id, Value

@@ -7,7 +7,7 @@ from beliefd.kernel.experiments.plan import RunOutcome
 from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.experiments.state import EvidenceKind, EvidenceRole
 from beliefd.kernel.intents.state import EpistemicStatus, IntentState, IntentStep, IntentType
-from beliefd.kernel.observations.labels import Label
+from beliefd.kernel.labels import Label
 from beliefd.kernel.speculation.state import Alternative
 from beliefd.protocol.operation import PAGE, Answer, Parameter, Vocabulary, reads
 

@@ -3,8 +3,8 @@
 from typing import Final
 
 from beliefd.kernel.errors import Code
+from beliefd.kernel.labels import Label
 from beliefd.kernel.observations.commands import Observe
-from beliefd.kernel.observations.labels import Label
 from beliefd.protocol.operation import PAGE, SESSION, Answer, Vocabulary, reads, writes
 
 OBSERVATION: Final = f"{SESSION}/observations/{{observation_id}}"

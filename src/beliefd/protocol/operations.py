@@ -9,6 +9,7 @@ from beliefd.protocol.experiments import ExperimentRows
 from beliefd.protocol.intents import IntentRows
 from beliefd.protocol.knowledge import KnowledgeRows
 from beliefd.protocol.ledger import LedgerRows
+from beliefd.protocol.measurements import MeasurementRows
 from beliefd.protocol.observations import ObservationRows
 from beliefd.protocol.operation import Operation, Parameter, Vocabulary
 from beliefd.protocol.policy import PolicyRows
@@ -27,6 +28,7 @@ VOCABULARIES: Final[tuple[type[Vocabulary], ...]] = (
     SubstrateRows,
     SpeculationRows,
     ObservationRows,
+    MeasurementRows,
     ExperimentRows,
     IntentRows,
     KnowledgeRows,

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
-from beliefd.kernel.claims.bundle import Method, Recommendation
+from beliefd.kernel.claims.bundle import Recommendation
 from beliefd.kernel.errors import Code
-from beliefd.kernel.values import Id, Note, Unit, Value
+from beliefd.kernel.values import Id, JudgeName, Method, Note, Unit, Value
 from beliefd.protocol.operation import OPERATORS, Answer, Operation, Parameter, Vocabulary, asks, reads
 
 MAX_ANSWERS = 200
@@ -19,7 +19,6 @@ MAX_STORED = 100_000
 Answers = Annotated[tuple[Note, ...], Meta(min_length=2, max_length=MAX_ANSWERS)]
 LogProbability = Annotated[float, Meta(le=0.0)]
 Tokens = Annotated[tuple[LogProbability, ...], Meta(min_length=1, max_length=MAX_TOKENS)]
-Judge = Literal["lexical", "embedding", "nli", "llm"]
 Row = Annotated[tuple[Unit, ...], Meta(min_length=2, max_length=MAX_LABELS)]
 Version = Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)]
 ScoreKind = Literal["lac", "aps"]
@@ -35,11 +34,13 @@ LABELLED: Final[dict[str, Any]] = {
 class MeasureSemanticEntropy(Value, frozen=True):
     """Sampled answers to one question. With log-probabilities of their tokens, likely answers weigh more.
 
+    Without a `judge` it is the one that the server was started with.
+
     `nearest_neighbour` looks at how alike the wordings are instead of counting meanings.
     """
 
     answers: Answers
-    judge: Judge = "lexical"
+    judge: JudgeName | None = None
     kind: Literal["clusters", "nearest_neighbour"] = "clusters"
     token_logprobs: Annotated[tuple[Tokens, ...], Meta(max_length=MAX_ANSWERS)] | None = None
 
@@ -48,7 +49,7 @@ class MeasureModelDisagreement(Value, frozen=True):
     """Answers of several models, or of one model at several temperatures."""
 
     answers: Answers
-    judge: Judge = "lexical"
+    judge: JudgeName | None = None
 
 
 class LabelledConfidences(Value, frozen=True):

@@ -14,6 +14,7 @@ from beliefd.steward.effects.runs import ExperimentRuns
 from beliefd.steward.effects.tools import ToolCalls
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import Detector, FactFinder
+from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
@@ -23,6 +24,7 @@ from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHan
 from beliefd.steward.handlers.intents import IntentHandlers
 from beliefd.steward.handlers.knowledge import KnowledgeHandlers
 from beliefd.steward.handlers.ledger import CounterfactualHandlers, LedgerHandlers
+from beliefd.steward.handlers.measurements import MeasurementHandlers
 from beliefd.steward.handlers.observations import ObservationHandlers
 from beliefd.steward.handlers.policy import PolicyHandlers
 from beliefd.steward.handlers.speculation import SpeculationHandlers
@@ -86,7 +88,8 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     runner, judges = runner or Runner(), judges or Judges()
     positions = Positions(store)
     in_force = PolicyInForce(store, environment, policy)
-    finder = FactFinder(store, registry, detector)
+    meter = Meter(store, judges)
+    finder = FactFinder(store, registry, meter, detector)
     steward = Steward(store, positions, in_force, finder, environment)
     submit, feeds, background = steward.submit, Feeds(store), Background()
     expiry = Expiry(store, positions, submit, environment)
@@ -109,6 +112,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         MemoryHandlers(positions, submit, environment),
         SpeculationHandlers(positions, submit),
         ObservationHandlers(store, positions, submit),
+        MeasurementHandlers(store, positions, submit, meter),
         ExperimentHandlers(store, positions, submit, runs, {}),
         EvidenceHandlers(positions, submit, in_force),
         IntentHandlers(positions, submit),

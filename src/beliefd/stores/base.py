@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from beliefd.kernel.observations.findings import Bringer
+from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from beliefd.kernel.observations.findings import Bringer
+from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import Role
 from beliefd.stores.base import Adoption, CalibrationRow, Store, Token
 from beliefd.testing.appends import CREATED

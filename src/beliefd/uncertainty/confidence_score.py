@@ -72,7 +72,8 @@ def confidence_score(
         raw, source = _checked(confidence), "a stated confidence"
     if calibration is None:
         said = f"confidence {raw:.3f} from {source}, not calibrated: models tend to be overconfident"
-        return Measured(uncertainty=stated(METHOD, 1 - raw, said, policy))
+        told = stated(METHOD, 1 - raw, said, policy)
+        return Measured(uncertainty=told, measured=token_logprobs is not None)
     trusted = calibration.apply(raw)
     said = f"confidence {trusted:.3f} from {source} of {raw:.3f}, calibrated ({calibration.kind})"
     return Measured(uncertainty=stated(METHOD, 1 - trusted, said, policy))

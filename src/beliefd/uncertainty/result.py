@@ -4,19 +4,32 @@ from typing import Final
 
 from msgspec import Struct
 
-from beliefd.kernel.claims.bundle import Method, Recommendation, Uncertainty
+from beliefd.kernel.claims.bundle import Recommendation
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.policy import UncertaintyPolicy
+from beliefd.kernel.values import Method, Note, Unit, Value
 
 MIN_ANSWERS: Final = 2
 MAX_ANSWERS: Final = 1_000
 DEFAULT_POLICY: Final = UncertaintyPolicy()
 
 
-class Measured(Struct, frozen=True, kw_only=True):
-    """An uncertainty and how it came about. What could not be measured is 1.0, and `measured` says so."""
+class Reading(Value, frozen=True):
+    """What a method says: a value, what it means, and what a gate would make of it."""
 
-    uncertainty: Uncertainty
+    method: Method
+    value: Unit
+    interpretation: Note = ""
+    gate_recommendation: Recommendation = "EXECUTE"
+
+
+class Measured(Struct, frozen=True, kw_only=True):
+    """An uncertainty and how it came about. What could not be measured is 1.0, and `measured` says so.
+
+    A number that somebody states about himself is not measured either, whatever it is.
+    """
+
+    uncertainty: Reading
     measured: bool = True
     clusters: tuple[tuple[int, ...], ...] = ()
     nats: float | None = None
@@ -26,10 +39,10 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 def stated(
     method: Method, value: float, interpretation: str, policy: UncertaintyPolicy = DEFAULT_POLICY
-) -> Uncertainty:
+) -> Reading:
     """A value with the recommendation that the policy's limits make of it."""
     bounded = min(1.0, max(0.0, value))
-    return Uncertainty(
+    return Reading(
         method=method,
         value=bounded,
         interpretation=interpretation,
@@ -45,7 +58,7 @@ def recommendation(value: float, policy: UncertaintyPolicy = DEFAULT_POLICY) -> 
 
 def unmeasured(method: Method, reason: str, judge: str | None = None) -> Measured:
     """INVARIANT: where nothing could be measured the value is 1.0, whatever the policy."""
-    told = Uncertainty(
+    told = Reading(
         method=method, value=1.0, interpretation=f"not measured: {reason}", gate_recommendation="DEFER"
     )
     return Measured(uncertainty=told, measured=False, judge=judge)

@@ -28,9 +28,12 @@ class Budget(Struct, frozen=True, kw_only=True):
 
 
 class Manner(Struct, frozen=True, kw_only=True):
-    """How to ask. Answer number n is drawn with seed `seed + n`; log-probabilities only if asked for."""
+    """How to ask. Answer number n is drawn with seed `seed + n`; log-probabilities only if asked for.
 
-    temperature: float = 1.0
+    Temperatures take turns.
+    """
+
+    temperatures: tuple[float, ...] = (1.0,)
     max_tokens: int = 64
     seed: int = 0
     logprobs: bool = False
@@ -123,7 +126,7 @@ def _check(question: str, k: int, manner: Manner, budget: Budget) -> None:
         raise invalid("the question is empty", "$.question")
     if not MIN_ANSWERS <= k <= MAX_DRAWN:
         raise invalid(f"`k` of {k} is not between {MIN_ANSWERS} and {MAX_DRAWN}", "$.k")
-    if manner.temperature <= 0:
+    if min(manner.temperatures, default=0) <= 0:
         raise invalid("at temperature 0 all answers are one; nothing could be measured", "$.temperature")
     if manner.max_tokens < 1 or budget.at_once < 1 or budget.seconds <= 0:
         raise invalid("`max_tokens`, `at_once` and `seconds` are above 0", "$.budget")
@@ -133,7 +136,7 @@ def _ask(question: str, seed: int, manner: Manner) -> Ask:
     rules = () if manner.system is None else (Message("system", manner.system),)
     return Ask(
         messages=(*rules, Message("user", question)),
-        temperature=manner.temperature,
+        temperature=manner.temperatures[(seed - manner.seed) % len(manner.temperatures)],
         max_tokens=manner.max_tokens,
         seed=seed,
         logprobs=manner.logprobs,

@@ -9,10 +9,9 @@ import click
 from click import argument, option
 
 from beliefd.cli.files import read_object
-from beliefd.cli.options import FILE, FILE_PATH, JUDGES, POLICY, together
+from beliefd.cli.options import FILE, FILE_PATH, JUDGES, POLICY
 from beliefd.cli.output import DECISION_EXITS, Reply, complain, console, passed, replies
 from beliefd.kernel.errors import invalid
-from beliefd.uncertainty.equivalence.judges import NAMES, JudgeName
 
 if TYPE_CHECKING:
     from beliefd.protocol.uncertainty import MeasuredUncertainty
@@ -27,21 +26,16 @@ OPERATIONS = {
     "confidence_score": "measure_confidence",
     "conformal_set": "measure_conformal_set",
 }
-JUDGE = together(
-    option("--judge", type=click.Choice(NAMES), help="Who says which answers mean the same."), JUDGES
-)
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 uncertainty = click.Group(
     "uncertainty", help="Measure uncertainty, and how well it separates wrong answers from right ones."
 )
 
 
-@replies(uncertainty, argument("method", type=click.Choice(list(OPERATIONS))), FILE, POLICY, JUDGE)
+@replies(uncertainty, argument("method", type=click.Choice(list(OPERATIONS))), FILE, POLICY, JUDGES)
 def measure(method: str, path: str, policy_file: Path | None, **asked: Any) -> Reply:
     """Measure with METHOD what FILE holds (JSON or YAML; `-` is stdin). Exits 3 if it should wait."""
     body = read_object(path, "the raw material is an object, such as `answers` with a list")
-    if (judge := asked.pop("judge")) is not None:
-        body["judge"] = judge
     found = _measured(OPERATIONS[method], body, policy_file, asked)
     return Reply(found, exit=DECISION_EXITS[found.gate_recommendation])
 
@@ -54,7 +48,7 @@ def measure(method: str, path: str, policy_file: Path | None, **asked: Any) -> R
     option("--delta", type=SHARE, default=0.1, show_default=True, help="Chance that the promise fails."),
     option("--method", help="Whose threshold is written; the best one's, unless given."),
     option("--write-policy", type=FILE_PATH, help="Put the certified threshold into this policy file."),
-    JUDGE,
+    JUDGES,
 )
 def evaluate(
     path: Path, k: int, risk: float, delta: float, method: str | None, write_policy: Path | None, **asked: Any
@@ -74,7 +68,7 @@ def evaluate(
     return Reply(found, drawn(found), passed(written))
 
 
-@replies(uncertainty, JUDGE)
+@replies(uncertainty, JUDGES)
 def examples(**asked: Any) -> Reply:
     """Twelve small sets of answers, and what each method makes of them."""
     from beliefd.cli.views.uncertainty import examples as drawn
@@ -100,7 +94,7 @@ def examples(**asked: Any) -> Reply:
         "--tokens", type=click.IntRange(1), default=4_000, show_default=True, help="For all answers together."
     ),
     POLICY,
-    JUDGE,
+    JUDGES,
 )
 def sample(question: str, model: str | None, k: int, policy_file: Path | None, **asked: Any) -> Reply:
     """Ask a model QUESTION several times and measure how much its answers differ. Exits 3 to wait."""
@@ -111,7 +105,7 @@ def sample(question: str, model: str | None, k: int, policy_file: Path | None, *
 
     policy = Policy() if policy_file is None else load_policy(policy_file)
     manner = Manner(
-        temperature=asked.pop("temperature"),
+        temperatures=(asked.pop("temperature"),),
         max_tokens=asked.pop("max_tokens"),
         seed=asked.pop("seed"),
         logprobs=asked.pop("weighted"),
@@ -124,10 +118,11 @@ def sample(question: str, model: str | None, k: int, policy_file: Path | None, *
     return Reply({"drawn": drawn, "measured": found}, sampled(drawn, found), decision)
 
 
-def _judge(judge: JudgeName | None, **settings: Any) -> "Judge":
+def _judge(**settings: Any) -> "Judge":
     from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
-    return Judges(JudgeSettings(**settings)).named(judge or "lexical")
+    asked = JudgeSettings(**settings)
+    return Judges(asked).named(asked.judge)
 
 
 def _open(where: str | None, name: str | None, key: str | None) -> Any:

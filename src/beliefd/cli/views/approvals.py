@@ -9,6 +9,7 @@ from beliefd.cli.output import visible
 from beliefd.cli.views.claims import approver_words, claim_lines, decision_words, gate_table
 from beliefd.cli.views.drawing import EventWords, json_text, names, page, view
 from beliefd.cli.views.experiments import OUTCOME_STYLE, prediction_words
+from beliefd.cli.views.measurements import measurement_lines
 from beliefd.cli.views.observations import LABEL_STYLE
 from beliefd.cli.views.substrate import verdict_words
 from beliefd.kernel.approvals.state import (
@@ -20,6 +21,7 @@ from beliefd.kernel.approvals.state import (
     Subject,
 )
 from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
@@ -51,7 +53,8 @@ def card(answer: ApprovalCard) -> RenderableType:
         Text.assemble(
             (answer.approval_id, "bold"), f"  {answer.status}  ", (visible(answer.reason), "yellow")
         ),
-        *_content(answer.subject),
+        *_content(answer.subject, answer.standings),
+        *(line for one in answer.measurements for line in measurement_lines(one)),
         *([] if answer.proposition is None else [view(answer.proposition)]),
         gate_table(answer.gates),
         Text(f"proposed by {names(answer.proposers)}, open until {answer.expires_at}"),
@@ -130,10 +133,11 @@ def picture_lines(picture: DataPicture) -> list[str]:
     ]
 
 
-def _content(subject: Subject) -> list[RenderableType]:
+def _content(subject: Subject, standings: Standings) -> list[RenderableType]:
     """All of what waits."""
     if isinstance(subject, BundleSubject | InformationSubject):
-        return [] if subject.bundle is None else [claim_lines(claim) for claim in subject.bundle.claims]
+        claims = () if subject.bundle is None else subject.bundle.claims
+        return [claim_lines(claim, standings.get(claim.id or "")) for claim in claims]
     lines: list[RenderableType] = [Text(f"  {LABELS[type(subject)]} {about(subject)}", "bold")]
     change = subject.change if isinstance(subject, IntentSubject) else None
     if change is not None and change.type in WORDINGS:

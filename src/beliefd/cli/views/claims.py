@@ -1,16 +1,20 @@
 """Bundles of claims drawn for people, with what every gate says of them."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
+from msgspec import UNSET
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, names, page, view
-from beliefd.kernel.claims.bundle import Claim, HumanApproval
+from beliefd.cli.views.observations import LABEL_STYLE
+from beliefd.kernel.claims.bundle import Claim, HumanApproval, Uncertainty
 from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding
 from beliefd.protocol.claims import BundlePage, JudgedBundle
 
 DECISION_STYLE = {
@@ -19,6 +23,7 @@ DECISION_STYLE = {
     "ESCALATE": "bold yellow",
     "REFUSE": "bold red",
 }
+STATE_STYLE = {"witnessed": "bold green", "stored": "green", "attested": "bold yellow"}
 OUTCOME_STYLE = {
     "EXECUTE": "green",
     "EXPLAIN": "cyan",
@@ -37,7 +42,7 @@ def bundle(answer: JudgedBundle) -> RenderableType:
             ("bundle ", "dim"),
             visible(answer.id),
         ),
-        *(claim_lines(claim) for claim in answer.claims),
+        *(claim_lines(claim, answer.standings.get(claim.id or "")) for claim in answer.claims),
         gate_table(answer.gates),
     ]
     lines += [Text.assemble(("caveat ", "cyan"), visible(text)) for text in answer.caveats]
@@ -61,19 +66,35 @@ def bundles(found: BundlePage) -> RenderableType:
     return page(lines, found.next, "no claims")
 
 
-def claim_lines(claim: Claim) -> RenderableType:
-    sure = claim.uncertainty
+def claim_lines(claim: Claim, standing: ClaimStanding | None) -> RenderableType:
+    known = standing or ClaimStanding()
     lines: list[RenderableType] = [
         Text.assemble(
             (f"  {claim.claim_type} ", "bold"), (f"{claim.risk_tier} ", "yellow"), visible(claim.statement)
         ),
-        Text(f"    uncertainty {sure.value} by {sure.method} {visible(sure.interpretation)}", "dim"),
+        *certainty_lines(claim.uncertainty, known.measured or None),
     ]
-    for pointer in claim.evidence_pointers:
-        lines.append(Text(f"    evidence {visible(pointer.source)} ({pointer.source_confidence})", "dim"))
+    for pointer, found in zip_longest(claim.evidence_pointers, known.evidence):
+        state = ("", "") if found is None else (f" {found.state}", STATE_STYLE[found.state])
+        why = "" if found is None or not found.by else f": {visible(found.by)}"
+        source = f"    evidence {visible(pointer.source)} ({pointer.source_confidence})"
+        lines.append(Text.assemble((source, "dim"), state, (why, "dim")))
     if claim.if_wrong_cost:
         lines.append(Text.assemble(("    if wrong: ", "dim"), visible(claim.if_wrong_cost)))
     return Group(*lines)
+
+
+def certainty_lines(said: Uncertainty, measured: MeasuredStanding | None) -> list[Text]:
+    """What is declared and what was measured, each under its own name."""
+    lines = []
+    if said.value is not UNSET:
+        words = f"    declares uncertainty {said.value} {visible(said.interpretation)}"
+        lines.append(Text(words.rstrip(), "dim"))
+    if measured is not None:
+        more = f", the highest of {measured.receipts}" if measured.receipts > 1 else ""
+        told = f"    measured uncertainty {measured.value:g}{more} by {visible(measured.how)}  "
+        lines.append(Text.assemble((told, "dim"), (measured.label, LABEL_STYLE[measured.label])))
+    return lines
 
 
 def approver_words(decided: Sequence[HumanApproval]) -> list[Text]:

@@ -13,10 +13,9 @@ from beliefd.cli.views.drawing import names, view
 from beliefd.protocol.uncertainty import CalibrationAnswer, MeasuredUncertainty
 
 if TYPE_CHECKING:
-    from beliefd.kernel.claims.bundle import Uncertainty
     from beliefd.uncertainty.evaluation import Evaluation, Score
     from beliefd.uncertainty.examples import Example
-    from beliefd.uncertainty.result import Measured
+    from beliefd.uncertainty.result import Measured, Reading
     from beliefd.uncertainty.sampling import Drawn
 
 BAR: Final = 40
@@ -61,7 +60,7 @@ def sampled(drawn: "Drawn", found: "Measured") -> RenderableType:
     )
 
 
-def _value(found: "MeasuredUncertainty | Uncertainty") -> Text:
+def _value(found: "MeasuredUncertainty | Reading") -> Text:
     word = found.gate_recommendation
     said = f"  {found.value:.3f} by {found.method}: {visible(found.interpretation)}"
     return Text.assemble((word, OUTCOME_STYLE[word]), said)

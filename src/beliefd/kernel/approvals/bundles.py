@@ -9,24 +9,30 @@ from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationS
 from beliefd.kernel.approvals.words import agreed, decided, heard, not_offered, proposers_of_edit
 from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, filled
 from beliefd.kernel.claims.events import Gated
-from beliefd.kernel.claims.gates import run_gates
+from beliefd.kernel.claims.gates import ChainResult, run_gates
+from beliefd.kernel.claims.gates.result import says
+from beliefd.kernel.claims.gates.uncertainty import GATE as UNCERTAINTY
 from beliefd.kernel.claims.judging import gate_input, gated
+from beliefd.kernel.claims.resolving import unsaid
 from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.measurements.state import words_digest
 from beliefd.kernel.state import Session
 
 
 def decide(
-    _: Session, approval: Approval, command: DecideApproval, facts: Facts
+    session: Session, approval: Approval, command: DecideApproval, facts: Facts
 ) -> ApprovalDecided | Refused:
     if command.decision == "MODIFIED":
-        return _modified(approval, command, facts)
+        return _modified(session, approval, command, facts)
     if command.decision == "DEFERRED":
         return not_offered(approval)
     told = heard(approval, command, facts)
     if command.decision == "REJECTED":
         return _rejected(told, command, facts)
-    return _resumed(told, command, facts) if agreed(told, facts) else decided(command, facts, told)
+    if not agreed(told, facts):
+        return decided(command, facts, told)
+    return _resumed(session, told, command, facts)
 
 
 def close(_: Session, event: ApprovalClosed, approval: Approval, why: str, __: Facts) -> ApprovalClosed:
@@ -53,14 +59,14 @@ def _rejected(approval: Approval, command: DecideApproval, facts: Facts) -> Appr
     return replace(decided(command, facts, closed), gated=judged)
 
 
-def _resumed(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
+def _resumed(session: Session, approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
     """Run the chain again on the same content under today's policy and findings, with the person's word."""
     bundle = waiting_bundle(approval)
     answered = frozenset({*approval.approved_gates, approval.gate, "human"})
-    given = gate_input(bundle, approval.proposer, facts, None)
+    given = gate_input(bundle, session, approval.proposer, facts, approval.proposers)
     judged = gated(
         run_gates(given, answered),
-        bundle,
+        given,
         facts,
         approval.proposers,
         approval.proposer,
@@ -72,13 +78,19 @@ def _resumed(approval: Approval, command: DecideApproval, facts: Facts) -> Appro
     return replace(decided(command, facts, closed), gated=judged)
 
 
-def _modified(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
+def _modified(
+    session: Session, approval: Approval, command: DecideApproval, facts: Facts
+) -> ApprovalDecided | Refused:
     edited = filled(
         ClaimBundle(origin_agent=waiting_bundle(approval).origin_agent, claims=command.claims),
         facts.event_id,
         facts.now,
     )
-    chain = run_gates(gate_input(edited, approval.proposer, facts, None))
+    if (problem := unsaid(edited.claims, session.measurements)) is not None:
+        return problem
+    proposers = proposers_of_edit(approval, facts)
+    given = gate_input(edited, session, approval.proposer, facts, proposers)
+    chain = with_void(run_gates(given), approval, edited, session)
     if chain.stopped_by is None:
         # What a person was called for does not slip out because it was edited: a person sees the edit too.
         chain = replace(
@@ -88,11 +100,27 @@ def _modified(approval: Approval, command: DecideApproval, facts: Facts) -> Appr
             decision="ESCALATE",
             reason="human gate: an edited bundle needs another person",
         )
-    judged = gated(chain, edited, facts, proposers_of_edit(approval, facts), approval.proposer)
+    judged = gated(chain, given, facts, proposers, approval.proposer)
     successor = None if judged.approval is None else judged.approval.approval_id
     why = f"modified by `{facts.principal.id}`, see bundle `{edited.id}`"
     closed = approval.closed("modified", successor, facts.principal.id)
     return replace(decided(command, facts, closed), gated=judged, replaced=_refused(approval, why))
+
+
+def with_void(chain: ChainResult, approval: Approval, edited: ClaimBundle, session: Session) -> ChainResult:
+    """INVARIANT: what was measured of other words is said to be void; it does not just go away."""
+    before = {claim.id: claim for claim in waiting_bundle(approval).claims}
+    told = []
+    for claim in edited.claims:
+        old = before.get(claim.id)
+        if old is None or words_digest(old.statement) == words_digest(claim.statement):
+            continue
+        known = session.measurements.about(words_digest(old.statement))
+        if known:
+            value = max(one.value for one in known)
+            reason = f"the measured uncertainty of {value} was of other words and is void"
+            told.append(says(UNCERTAINTY, "EXPLAIN", reason, None, value, claim))
+    return replace(chain, results=(*chain.results, *told))
 
 
 def _refused(approval: Approval, why: str) -> ClaimBundle:

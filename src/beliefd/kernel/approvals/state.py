@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.claims.bundle import ClaimBundle, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.policy import ApproverRule
@@ -92,6 +93,7 @@ class Approval(Value, frozen=True, kw_only=True):
     tier: str
     reason: str
     results: tuple[GateResult, ...] = ()
+    standings: Standings | msgspec.UnsetType = msgspec.UNSET
     rule: ApproverRule
     opened_at: str
     expires_at: str
@@ -110,7 +112,14 @@ class Approval(Value, frozen=True, kw_only=True):
         """The item as it ends. What it was about stands in the ledger; the state keeps its name only."""
         gone = {name: None for name in CONTENT if hasattr(self.subject, name)}
         subject = replace(self.subject, **gone)
-        return replace(self, status=status, subject=subject, successor=successor, decided_by=by)
+        return replace(
+            self,
+            status=status,
+            subject=subject,
+            successor=successor,
+            decided_by=by,
+            standings=msgspec.UNSET,
+        )
 
     @property
     def allowed(self) -> tuple[ApprovalDecision, ...]:

@@ -7,8 +7,10 @@ import msgspec
 
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.values import (
+    ClaimType,
     Digest,
     Id,
+    Method,
     Note,
     Text,
     Tier,
@@ -21,14 +23,13 @@ from beliefd.kernel.values import (
 
 MAX_CLAIMS: Final = 1_000
 MAX_POINTERS: Final = 100
+MAX_POINTERS_IN_ALL: Final = 1_000
 
 
 MAX_SAMPLES: Final = 200
 Samples = Annotated[tuple[Note, ...], msgspec.Meta(min_length=2, max_length=MAX_SAMPLES)]
 """Answers to one question, as a model gave them when it was asked several times."""
 
-ClaimType = Literal["FACT", "INFERENCE", "DECISION"]
-Method = Literal["semantic_entropy", "model_disagreement", "confidence_score", "conformal_set"]
 Recommendation = Literal["EXECUTE", "DEFER", "REFUSE", "EXPLAIN"]
 Decision = Literal["PUBLISH", "DEFER", "ESCALATE", "REFUSE"]
 
@@ -58,12 +59,21 @@ class EvidencePointer(Value, frozen=True):
 
 
 class Uncertainty(Value, frozen=True):
-    """How sure the agent says it is. Self-declared: it may tighten an outcome, never loosen it."""
+    """How sure the agent says it is, and the receipt of a measurement, if there is one.
+
+    `value` is declared: it may tighten an outcome, never loosen it, and what was measured never stands here.
+    """
 
     method: Method
-    value: Unit
+    value: Unit | msgspec.UnsetType = msgspec.UNSET
     interpretation: Note = ""
     gate_recommendation: Recommendation = "EXECUTE"
+    measurement_id: Id | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def declared(self) -> float:
+        """Nothing declared is nothing to tighten with."""
+        return 0.0 if self.value is msgspec.UNSET else self.value
 
 
 class Claim(Value, frozen=True):
@@ -108,6 +118,8 @@ class ClaimBundle(Value, frozen=True):
     def __post_init__(self) -> None:
         if self.timestamp is not None:
             refuse_impossible(self.timestamp, "timestamp")
+        if sum(len(claim.evidence_pointers) for claim in self.claims) > MAX_POINTERS_IN_ALL:
+            raise ValueError(f"more than {MAX_POINTERS_IN_ALL} pointers in all in field `claims`")
         refuse_shared_ids(self.claims)
 
     @property

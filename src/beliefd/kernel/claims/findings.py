@@ -5,25 +5,21 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.values import Note, Unit, Value
-
-
-class UncertaintySource(Value, frozen=True):
-    """Where a claim's uncertainty comes from, and what was measured if anything was."""
-
-    source: Literal["measured", "self-declared"]
-    value: Unit
-    interpretation: Note = ""
+from beliefd.kernel.labels import Bringer
+from beliefd.kernel.measurements.findings import MeasurementFindings
+from beliefd.kernel.values import Value
 
 
 class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match.
 
-    `uncertainty` is there if a claim of the bundle came with raw answers, and then names every claim.
+    `brought` says who stored them. `measured` is what was made of the raw answers that came with claims, by
+    the id of the claim.
     """
 
     threat: Threat
     content: dict[str, Literal["match", "mismatch"]] = {}
+    brought: dict[str, tuple[Bringer, ...]] | UnsetType = UNSET
     recent: int = 0
     origin: str | None = None
-    uncertainty: dict[str, UncertaintySource] | UnsetType = UNSET
+    measured: dict[str, MeasurementFindings] | UnsetType = UNSET

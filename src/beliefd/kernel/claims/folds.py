@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.approvals.state import Approval, Approvals, Grant
 from beliefd.kernel.claims.events import BundleGated, Gated
+from beliefd.kernel.claims.measured import with_new
 from beliefd.kernel.claims.state import BundleState
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Folds
@@ -15,7 +16,7 @@ RECENT: Final = 32
 
 
 def bundle_gated(session: Session, event: BundleGated) -> Session:
-    session = with_gated(session, event.gated, event.event_id)
+    session = with_new(with_gated(session, event.gated, event.event_id), event.receipts or ())
     step = (event.proposer, int(event.gated.bundle.tier))
     claims = replace(session.claims, recent_tiers=(*session.claims.recent_tiers, step)[-RECENT:])
     return replace(session, claims=claims, approvals=_approvals(session.approvals, event))

@@ -1,5 +1,6 @@
 """Judging a bundle: its way through the gates, put into the words of the contract, and whom it calls."""
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.eligibility import required_approvals
@@ -8,28 +9,35 @@ from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, HumanApproval,
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import ChainResult, GateInput
+from beliefd.kernel.claims.resolving import standings
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.measurements.state import Measurements
+from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Tier, later
 
 # A steward that found nothing out has not looked: the adversarial gate then asks a person.
 _NOT_LOOKED = ClaimFindings(threat=Threat(detector="none", failed="no detector ran"))
 
 
-def gate_input(bundle: ClaimBundle, principal: Principal, facts: Facts, grant: str | None) -> GateInput:
-    return GateInput(
-        bundle,
-        principal,
-        facts.policy,
-        facts.findings if isinstance(facts.findings, ClaimFindings) else _NOT_LOOKED,
-        facts.now,
-        grant,
-    )
+def gate_input(
+    bundle: ClaimBundle,
+    session: Session | None,
+    principal: Principal,
+    facts: Facts,
+    proposers: tuple[str, ...],
+    grant: str | None = None,
+    measurements: Measurements | None = None,
+) -> GateInput:
+    """What the gates may know. `measurements` are those of the session, unless there is none."""
+    findings = facts.findings if isinstance(facts.findings, ClaimFindings) else _NOT_LOOKED
+    standing = standings(bundle, session, findings, proposers, measurements)
+    return GateInput(bundle, principal, facts.policy, findings, facts.now, grant, standing)
 
 
 def gated(
     chain: ChainResult,
-    bundle: ClaimBundle,
+    given: GateInput,
     facts: Facts,
     proposers: tuple[str, ...],
     proposer: Principal,
@@ -37,6 +45,7 @@ def gated(
     answered: frozenset[str] = frozenset(),
 ) -> Gated:
     """The bundle with what the server has to say about it, and the approval it opens, if any."""
+    bundle = given.bundle
     rule = facts.policy.approvals.rule_for(bundle.tier.name)
     waits = chain.decision in ("DEFER", "ESCALATE")
     judged = replace(
@@ -63,6 +72,7 @@ def gated(
             tier=bundle.tier.name,
             reason=chain.reason,
             results=chain.results,
+            standings=given.standings or UNSET,
             rule=rule,
             opened_at=facts.now,
             expires_at=later(facts.now, facts.policy.approvals.expires_seconds),
@@ -76,4 +86,5 @@ def gated(
         results=chain.results,
         caveats=chain.caveats,
         approval=approval,
+        standings=given.standings or UNSET,
     )

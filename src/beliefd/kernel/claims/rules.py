@@ -2,13 +2,16 @@
 
 from typing import Final
 
+from msgspec import UNSET
+
 from beliefd.kernel.approvals.eligibility import covering_grant
 from beliefd.kernel.claims.bundle import filled
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.claims.gates import run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
-from beliefd.kernel.claims.measured import as_measured
+from beliefd.kernel.claims.measured import with_new, with_receipts
+from beliefd.kernel.claims.resolving import unsaid
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
@@ -17,7 +20,10 @@ from beliefd.kernel.tables import Rules
 
 
 def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> BundleGated | Refused:
-    bundle = as_measured(filled(command.bundle, facts.event_id, facts.now), facts.findings)
+    bundle, receipts = with_receipts(filled(command.bundle, facts.event_id, facts.now), command, facts)
+    session = with_new(session, receipts)
+    if (problem := unsaid(bundle.claims, session.measurements)) is not None:
+        return problem
     known = session.claims.bundles.get(bundle.id or "")
     superseded: str | None = None
     if known is not None:
@@ -28,8 +34,9 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
             return refused(Code.CONFLICT, f"bundle `{bundle.id}` belongs to somebody else", "$.id")
         superseded = open_approval.approval_id
     grant = covering_grant(session, (claim.risk_tier for claim in bundle.claims), facts)
-    given = gate_input(bundle, facts.principal, facts, grant)
-    judged = gated(run_gates(given), bundle, facts, (facts.principal.id,), facts.principal)
+    proposers = (facts.principal.id,)
+    given = gate_input(bundle, session, facts.principal, facts, proposers, grant)
+    judged = gated(run_gates(given), given, facts, proposers, facts.principal)
     used = grant if grant is not None and judged.bundle.decision == "PUBLISH" else None
     return BundleGated(
         event_id=facts.event_id,
@@ -37,6 +44,7 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
         proposer=facts.principal.id,
         superseded=superseded,
         grant_id=used,
+        receipts=receipts or UNSET,
     )
 
 

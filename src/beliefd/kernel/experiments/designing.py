@@ -29,7 +29,7 @@ from beliefd.kernel.experiments.referring import (
 from beliefd.kernel.experiments.state import Experiment, tries_key
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.state import Proposition
-from beliefd.kernel.observations.labels import ATTESTED, Label, join, label_for, vouched_by
+from beliefd.kernel.labels import ATTESTED, Label, join, label_for, vouched_by
 from beliefd.kernel.observations.rules import body_of_typed
 from beliefd.kernel.observations.state import Observation
 from beliefd.kernel.scan.guards import stopped_by

@@ -9,7 +9,7 @@ from beliefd.kernel.experiments.events import EvidenceLinked
 from beliefd.kernel.experiments.state import Evidence, Experiment
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.warrant import Warrant, counted, fallen, warrant_of
-from beliefd.kernel.observations.labels import vouched_by
+from beliefd.kernel.labels import vouched_by
 from beliefd.kernel.policy import FirewallPolicy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import PEOPLE

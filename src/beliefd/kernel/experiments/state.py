@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from beliefd.kernel.experiments.plan import FailureMode, RunOutcome
-from beliefd.kernel.observations.labels import ATTESTED, WITNESSED, Label
+from beliefd.kernel.labels import ATTESTED, WITNESSED, Label
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.speculation.lanes import GROUNDED, Lane
 from beliefd.kernel.values import Value

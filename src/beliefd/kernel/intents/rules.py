@@ -15,7 +15,7 @@ from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.state import INTENT_LANES, Change, Intent, IntentState, IntentStep, Proposition
 from beliefd.kernel.intents.warrant import counted, warrant_of
-from beliefd.kernel.observations.labels import vouched_by
+from beliefd.kernel.labels import vouched_by
 from beliefd.kernel.scan.guards import stopped_by
 from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.speculation.events import ClaimSpeculated

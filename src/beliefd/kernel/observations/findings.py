@@ -1,14 +1,7 @@
 """What is looked up before an observation is taken."""
 
-from beliefd.kernel.values import Id, Role, Value
-
-
-class Bringer(Value, frozen=True):
-    """Somebody who stored content, and when first."""
-
-    id: Id
-    role: Role
-    at: str
+from beliefd.kernel.labels import Bringer
+from beliefd.kernel.values import Value
 
 
 class ObservationFindings(Value, frozen=True, tag_field="of", tag="observation"):

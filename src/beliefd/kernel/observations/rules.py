@@ -7,10 +7,10 @@ from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.labels import SERVER, label_for
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.events import Observed
 from beliefd.kernel.observations.findings import ObservationFindings
-from beliefd.kernel.observations.labels import SERVER, label_for
 from beliefd.kernel.observations.state import Observation
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.state import ToolCall

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from beliefd.kernel.observations.labels import ATTESTED, Label
+from beliefd.kernel.labels import ATTESTED, Label
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.values import Value, shown
 

@@ -6,11 +6,11 @@ import hashlib
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from beliefd.adversarial.builtin import assess
@@ -29,6 +29,8 @@ from beliefd.kernel.experiments.plan import ExperimentSpec
 from beliefd.kernel.experiments.referring import named
 from beliefd.kernel.experiments.state import tries_key
 from beliefd.kernel.facts import Findings
+from beliefd.kernel.labels import Bringer
+from beliefd.kernel.measurements.commands import Measure
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
@@ -39,21 +41,24 @@ from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
 from beliefd.ledger.envelope import read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
-from beliefd.steward.facts.measuring import with_standings
+from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
 from beliefd.stores.base import Store
 from beliefd.tools.registry import Registry
+from beliefd.uncertainty.sampling import Drawn
 
 Detector = Callable[[Sequence[tuple[str, str]], int, Sequence[int]], Threat]
 """(path, text) pairs, the bundle's tier, earlier tiers of the same principal -> what it found."""
 
-EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember, Observe, DesignExperiment, StartRun)
+EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember, Observe, Measure, DesignExperiment, StartRun)
 MOST_TRIES: Final = 10_000
 """Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
 TRAIL: Final = 16
 SHA256_DIGITS: Final = 64
 HASH_IN_PLACE: Final = 64 * 1024
 """What is larger is hashed in a thread, so that other callers are not held up."""
+MOST_HASHED: Final = 100
+"""Of so many contents that a bundle cites the bytes are looked at again; the rest counts as not at hand."""
 MAX_RUNNING: Final = 16
 """So many questions may be with a detector at once; those that hang count too."""
 
@@ -66,10 +71,12 @@ _DESIGNED: Final = msgspec.json.Decoder(_Designed)
 
 
 class Attachments(Struct, frozen=True):
-    """What came with a command and is no part of it: where it came from, and what proves the tokens in it."""
+    """What came with a command and is no part of it: where it came from, what proves the tokens in it, and
+    what the server's own model answered."""
 
     origin: str | None = None
     proofs: tuple[Proof | None, ...] = ()
+    drawn: Drawn | None = None
 
 
 NO_ATTACHMENTS: Final = Attachments()
@@ -78,9 +85,12 @@ NO_ATTACHMENTS: Final = Attachments()
 class FactFinder:
     """Gathers findings. The built-in detector runs in place, any other apart and against the clock."""
 
-    def __init__(self, store: Store, registry: Registry, detector: Detector | None = None) -> None:
+    def __init__(
+        self, store: Store, registry: Registry, meter: Meter, detector: Detector | None = None
+    ) -> None:
         self._store = store
         self._registry = registry
+        self.meter = meter
         self._detector = detector
         self._running = 0
         self._spoken: dict[str, deque[float]] = {}
@@ -88,7 +98,14 @@ class FactFinder:
     async def findings(
         self,
         session: Session | None,
-        command: SubmitClaims | DecideApproval | Propose | Remember | Observe | DesignExperiment | StartRun,
+        command: SubmitClaims
+        | DecideApproval
+        | Propose
+        | Remember
+        | Observe
+        | Measure
+        | DesignExperiment
+        | StartRun,
         principal: Principal,
         policy: Policy,
         recent: int,
@@ -99,7 +116,7 @@ class FactFinder:
             found = await self.examine(
                 command.bundle, session, principal.id, policy, recent, attachments.origin
             )
-            return await with_standings(found, command)
+            return await self.meter.with_measured(found, command)
         if session is None:
             return None
         if isinstance(command, Propose):
@@ -108,6 +125,8 @@ class FactFinder:
             return await self._confirmation(session, command)
         if isinstance(command, Observe):
             return await observation_findings(self._store, session, command)
+        if isinstance(command, Measure):
+            return await self.meter.findings(command, attachments.drawn)
         if isinstance(command, DesignExperiment):
             installed = await asyncio.to_thread(_installed, command.spec.template)
             return await self._with_tries(installed, session, command.spec, principal.id)
@@ -174,9 +193,11 @@ class FactFinder:
     ) -> ClaimFindings:
         trail = () if session is None else session.claims.recent_tiers
         tiers = [tier for who, tier in trail if who == principal_id][-TRAIL:]
+        content = await self._content(bundle)
         return ClaimFindings(
             threat=await self._threat(_texts(bundle), int(bundle.tier), tiers, policy.adversarial.timeout_ms),
-            content=await self._content(bundle),
+            content=content,
+            brought=await self._brought(content) if content else UNSET,
             recent=recent,
             origin=origin,
         )
@@ -219,11 +240,14 @@ class FactFinder:
             pointer.evidence_hash.lower() for claim in bundle.claims for pointer in claim.evidence_pointers
         }
         names = {name for name in names if len(name) == SHA256_DIGITS}
-        for name in sorted(await self._store.kept_content(names)) if names else ():
+        for name in sorted(await self._store.kept_content(names))[:MOST_HASHED] if names else ():
             content = await self._store.content(name)
             if content is not None:
                 found[name] = "match" if await _sha256(content) == name else "mismatch"
         return found
+
+    async def _brought(self, content: Iterable[str]) -> dict[str, tuple[Bringer, ...]]:
+        return {name: tuple(await self._store.bringers(name)) for name in content}
 
     def count(self, command: object, principal: Principal, policy: Policy) -> int:
         """How many bundles this principal submitted in the window, before this one."""

@@ -1,48 +1,156 @@
-"""Measuring the uncertainty of claims from the answers that came with them, before the gates are asked."""
+"""Measuring uncertainty for receipts: from answers that came with claims, or as it was asked for."""
 
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle, claim_id
 from beliefd.kernel.claims.commands import SubmitClaims
-from beliefd.kernel.claims.findings import ClaimFindings, UncertaintySource
+from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.measurements.commands import Conformal, Measure
+from beliefd.kernel.measurements.findings import MeasurementFindings
+from beliefd.kernel.values import Method
 from beliefd.steward.offload import offload
+from beliefd.stores.base import CalibrationRow, Store
+from beliefd.uncertainty.calibrations import calibrated, decoded
+from beliefd.uncertainty.confidence_score import confidence_score, fit_temperature
+from beliefd.uncertainty.equivalence.judges import Judges
 from beliefd.uncertainty.model_disagreement import model_disagreement
+from beliefd.uncertainty.result import Measured
+from beliefd.uncertainty.sampling import Budget, Drawn, Manner, draw
 from beliefd.uncertainty.semantic_entropy import semantic_entropy
 
 LIGHT_ANSWERS: Final = 10
 LIGHT_LENGTH: Final = 2_000
 """Answers up to this number and total length are compared in place; more of them go to a thread."""
+TEMPERATURES: Final[dict[Method, tuple[float, ...]]] = {"model_disagreement": (0.8, 1.0, 1.2)}
+ASKED: Final[dict[Method, int]] = {"model_disagreement": 3, "semantic_entropy": 5}
+"""How often the server asks its model, unless it is told."""
+WHETHER: Final = "Is this statement true? Answer yes or no, and say why in one sentence.\n\n"
+DIGITS: Final = 6
+LEAST_SHARE: Final = 0.5
 
 
 def many(answers: tuple[str, ...]) -> bool:
     return len(answers) > LIGHT_ANSWERS or sum(map(len, answers)) > LIGHT_LENGTH
 
 
-async def with_standings(findings: ClaimFindings, command: SubmitClaims) -> ClaimFindings:
-    """The findings with the standing of every claim's uncertainty, if any claim brought answers."""
-    if command.samples is UNSET or not command.samples:
-        return findings
-    heavy = many(tuple(answer for answers in command.samples.values() for answer in answers))
-    standings = await offload(heavy, _standings, command.bundle, command.samples)
-    return replace(findings, uncertainty=standings)
+class Meter(Struct, frozen=True):
+    """What measuring needs: kept calibration sets, and the judge that this server was started with."""
+
+    store: Store
+    judges: Judges
+
+    async def with_measured(self, findings: ClaimFindings, command: SubmitClaims) -> ClaimFindings:
+        """The findings with what the answers say that came with claims, if any did."""
+        if command.samples is UNSET or not command.samples:
+            return findings
+        everything = tuple(answer for answers in command.samples.values() for answer in answers)
+        heavy = many(everything) or not self.judges.light(None)
+        measured = await offload(heavy, self._of_claims, command.bundle, command.samples)
+        return replace(findings, measured=measured)
+
+    def _of_claims(
+        self, bundle: ClaimBundle, samples: dict[str, tuple[str, ...]]
+    ) -> dict[str, MeasurementFindings]:
+        return {
+            name: self._of_claim(claim, samples[name])
+            for place, claim in enumerate(bundle.claims, 1)
+            if (name := claim_id(claim, place)) in samples
+        }
+
+    def _of_claim(self, claim: Claim, answers: tuple[str, ...]) -> MeasurementFindings:
+        try:
+            return self._of_answers(claim.uncertainty.method, answers)
+        except BeliefdError as error:  # INVARIANT: what cannot be measured counts as full uncertainty
+            told = f"not measured: {error.message}"
+            return MeasurementFindings(interpretation=told, k=len(answers), failed=True)
+
+    async def findings(self, command: Measure, drawn: Drawn | None) -> MeasurementFindings:
+        """What a method makes of the raw material; or why it cannot."""
+        try:
+            if command.asked is not None:
+                return await self._of_drawn(command, drawn)
+            if command.answers is not None:
+                heavy = many(command.answers) or not self.judges.light(None)
+                return await offload(heavy, self._of_answers, command.method, command.answers)
+            if command.conformal is not None:
+                given = command.conformal
+                row = await self.store.calibration(given.calibration_set, given.version)
+                return await offload(True, _of_scores, given, row)
+            return await offload(True, _of_confidence, command)
+        except BeliefdError as error:
+            path = str((error.details or {}).get("path", "$"))
+            return MeasurementFindings(problem=error.message, path=path)
+
+    def _of_answers(self, method: Method, answers: tuple[str, ...]) -> MeasurementFindings:
+        judge, recheck = self.judges.chosen(None, len(answers))
+        if method == "semantic_entropy":
+            found = semantic_entropy(answers, judge, recheck=recheck)
+        else:
+            found = model_disagreement(answers, judge, recheck=recheck)
+        return _found(found, len(answers))
+
+    async def _of_drawn(self, command: Measure, drawn: Drawn | None) -> MeasurementFindings:
+        if drawn is None:
+            return MeasurementFindings(problem="the server's model was not asked", path="$.asked")
+        answers = tuple(drawn.texts)
+        if len(answers) < max(2, LEAST_SHARE * drawn.asked_for):
+            why = f": {drawn.failures[0].reason}" if drawn.failures else ""
+            problem = f"{len(answers)} of {drawn.asked_for} answers came{why}"
+            return MeasurementFindings(problem=problem, path="$.asked")
+        found = await offload(True, self._of_answers, command.method, answers)
+        return replace(found, answers=answers, model=drawn.model)
+
+    async def draw(self, command: Measure) -> Drawn | None:
+        """Ask the server's own model. It takes long, so it is done before a session is held up."""
+        if command.asked is None:
+            return None
+        model = await offload(True, self.judges.model)
+        k = command.asked.k or ASKED[command.method]
+        manner = Manner(temperatures=TEMPERATURES.get(command.method, (1.0,)))
+        return await draw(model, question_of(command), k, manner, Budget(calls=k))
 
 
-def _standings(bundle: ClaimBundle, samples: dict[str, tuple[str, ...]]) -> dict[str, UncertaintySource]:
-    return {
-        name: _standing(claim, samples.get(name))
-        for place, claim in enumerate(bundle.claims, 1)
-        if (name := claim_id(claim, place))
-    }
+def question_of(command: Measure) -> str:
+    asked = command.asked
+    return asked.question if asked is not None and asked.question else WHETHER + command.statement
 
 
-def _standing(claim: Claim, answers: tuple[str, ...] | None) -> UncertaintySource:
-    if answers is None:
-        return UncertaintySource(source="self-declared", value=claim.uncertainty.value)
-    method = semantic_entropy if claim.uncertainty.method == "semantic_entropy" else model_disagreement
-    found = method(answers).uncertainty
-    return UncertaintySource(
-        source="measured", value=round(found.value, 6), interpretation=found.interpretation
+def _found(found: Measured, k: int) -> MeasurementFindings:
+    told = found.uncertainty
+    return MeasurementFindings(
+        value=round(told.value, DIGITS),
+        interpretation=told.interpretation,
+        judge=found.judge or "",
+        k=k,
+        failed=not found.measured,
     )
+
+
+def _of_confidence(command: Measure) -> MeasurementFindings:
+    given = command.confidence
+    assert given is not None  # noqa: S101 - the command has one kind of material, and it is no other
+    calibration = None
+    if given.calibration is not None:
+        calibration = fit_temperature(given.calibration.confidences, given.calibration.correct)
+    found = confidence_score(given.stated, given.token_logprobs, calibration)
+    return _found(found, 0)
+
+
+def _of_scores(given: Conformal, row: CalibrationRow | None) -> MeasurementFindings:
+    """How many labels cannot be ruled out, by a kept set: nobody brings the yardstick along."""
+    from beliefd.uncertainty.conformal import conformal_set
+
+    if row is None:
+        text = f"there is no calibration set `{given.calibration_set[:64]}`"
+        return MeasurementFindings(problem=text, path="$.conformal.calibration_set")
+    kept = decoded(row.document)
+    if kept.columns is not None and kept.columns != len(given.probabilities):
+        text = f"{len(given.probabilities)} labels, but {kept.columns} in the calibration set"
+        return MeasurementFindings(problem=text, path="$.conformal.probabilities")
+    measured, _ = conformal_set(calibrated(kept, given.alpha), given.probabilities, None, given.group)
+    named = f"{measured.uncertainty.interpretation}; calibration {row.name} version {row.version}"
+    return replace(_found(measured, 0), interpretation=named)

@@ -38,6 +38,7 @@ from beliefd.steward.effects.tools import ToolCalls
 from beliefd.steward.entries import entry_of
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.claims import snake_body
+from beliefd.steward.handlers.measurements import cited
 from beliefd.steward.handlers.shared import cut, view_of
 from beliefd.steward.handlers.status_card import status_card
 from beliefd.steward.handlers.substrate import candidate_answer
@@ -146,6 +147,8 @@ class ApprovalHandlers(Struct, frozen=True):
             session_id=session.session_id,
             subject=await self._subject(session.session_id, approval),
             gates=list(approval.results),
+            standings=approval.standings or {},
+            measurements=[] if listed else await cited(self.store, session, approval),
             proposers=list(approval.proposers),
             required_approvals=list(required_approvals(approval.rule)),
             required=approval.rule.required,

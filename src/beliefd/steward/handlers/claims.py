@@ -15,11 +15,13 @@ from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.events import BundleGated, Gated
 from beliefd.kernel.claims.gates import caveats, run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
-from beliefd.kernel.claims.measured import as_measured
+from beliefd.kernel.claims.measured import with_receipts
+from beliefd.kernel.claims.resolving import unsaid
 from beliefd.kernel.doors import speculation_in
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.observations.findings import Bringer
+from beliefd.kernel.labels import Bringer
+from beliefd.kernel.measurements.state import Measurements
 from beliefd.ledger.replay import Position
 from beliefd.protocol.claims import BundlePage, JudgedBundle, StoredContent, SubmittedBundle, judged
 from beliefd.protocol.wire import convert
@@ -27,7 +29,6 @@ from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import FactFinder
-from beliefd.steward.facts.measuring import with_standings
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import page
 from beliefd.steward.policies import PolicyInForce
@@ -140,7 +141,7 @@ class ClaimCheckHandlers(Struct, frozen=True):
         if (problem := speculation_in(command)) is not None:
             raise BeliefdError(problem.code, problem.message, problem.details)
         examined = await self.finder.examine(command.bundle, None, principal.id, policy, 0, call.origin)
-        found = await with_standings(examined, command)
+        found = await self.finder.meter.with_measured(examined, command)
         facts = Facts(
             now=self.environment.now(),
             event_id=self.environment.new_id(),
@@ -149,9 +150,12 @@ class ClaimCheckHandlers(Struct, frozen=True):
             policy_hash=self.in_force.hash,
             findings=found,
         )
-        complete = as_measured(filled(command.bundle, facts.event_id, facts.now), found)
-        chain = run_gates(gate_input(complete, principal, facts, None))
-        answer = judged(gated(chain, complete, facts, (principal.id,), principal), None)
+        complete, receipts = with_receipts(filled(command.bundle, facts.event_id, facts.now), command, facts)
+        measurements = Measurements().with_receipts(receipts)
+        if (problem := unsaid(complete.claims, measurements)) is not None:
+            raise BeliefdError(problem.code, problem.message, problem.details)
+        given = gate_input(complete, None, principal, facts, (principal.id,), measurements=measurements)
+        answer = judged(gated(run_gates(given), given, facts, (principal.id,), principal), None)
         return replace(answer, approval_id=None)
 
 
@@ -161,4 +165,5 @@ def _closed_bundle(approval: Approval, bundle: ClaimBundle) -> Gated:
         content_hash=approval.content_hash,
         results=approval.results,
         caveats=caveats(approval.results, bundle.decision == "PUBLISH"),
+        standings=approval.standings,
     )

@@ -11,7 +11,7 @@ from beliefd.kernel.experiments.state import Evidence, Experiment
 from beliefd.kernel.intents.changes import wanted_status
 from beliefd.kernel.intents.state import Change, Proposition
 from beliefd.kernel.intents.warrant import Warrant, counted, warrant_of
-from beliefd.kernel.observations.labels import label_for, vouched_by
+from beliefd.kernel.labels import label_for, vouched_by
 from beliefd.kernel.observations.state import Observation, words_for
 from beliefd.kernel.policy import FirewallPolicy
 from beliefd.kernel.state import Session

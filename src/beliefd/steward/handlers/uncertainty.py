@@ -1,6 +1,7 @@
 """Handlers that measure uncertainty, and of the calibration sets that are kept for it."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec import Struct
@@ -8,7 +9,6 @@ from msgspec import Struct
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.policy import UncertaintyPolicy
 from beliefd.protocol.uncertainty import (
-    MAX_ANSWERS,
     AppendCalibration,
     CalibrationAnswer,
     ConformalCalibration,
@@ -39,13 +39,13 @@ from beliefd.uncertainty.calibrations import (
     version_hash,
 )
 from beliefd.uncertainty.confidence_score import confidence_score, fit_isotonic, fit_temperature
-from beliefd.uncertainty.equivalence.judges import MOST_ANSWERS, RECHECKED, Judges
-from beliefd.uncertainty.equivalence.port import Judge
+from beliefd.uncertainty.equivalence.judges import Judges
 from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.result import Measured
 from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
 
 Answers = MeasureSemanticEntropy | MeasureModelDisagreement
+Comparing = Callable[[Any, Judges, UncertaintyPolicy], MeasuredUncertainty]
 
 
 class UncertaintyHandlers(Struct, frozen=True):
@@ -57,13 +57,11 @@ class UncertaintyHandlers(Struct, frozen=True):
 
     async def measure_semantic_entropy(self, call: Call) -> MeasuredUncertainty:
         asked = convert(call.body, MeasureSemanticEntropy)
-        return await offload(_heavy(asked), _entropy, asked, self.judges, self.in_force.policy.uncertainty)
+        return await self._compared(_disagreement, asked)
 
-    async def measure_model_disagreement(self, call: Call) -> MeasuredUncertainty:
-        asked = convert(call.body, MeasureModelDisagreement)
-        return await offload(
-            _heavy(asked), _disagreement, asked, self.judges, self.in_force.policy.uncertainty
-        )
+    async def _compared(self, method: Comparing, asked: Answers) -> MeasuredUncertainty:
+        heavy = not self.judges.light(asked.judge) or many(asked.answers)
+        return await offload(heavy, method, asked, self.judges, self.in_force.policy.uncertainty)
 
     async def measure_confidence(self, call: Call) -> MeasuredUncertainty:
         asked = convert(call.body, MeasureConfidence)
@@ -83,35 +81,22 @@ class UncertaintyHandlers(Struct, frozen=True):
         return await offload(True, _conformal, asked, row, self.in_force.policy.uncertainty)
 
 
-def _heavy(asked: Answers) -> bool:
-    """Models are loaded and asked off the event loop, however few the answers."""
-    return asked.judge != "lexical" or many(asked.answers)
-
-
 def _entropy(asked: MeasureSemanticEntropy, judges: Judges, policy: UncertaintyPolicy) -> MeasuredUncertainty:
     if asked.kind == "nearest_neighbour":
-        if asked.judge != "lexical":
+        if asked.judge is not None:
             raise invalid("nearest-neighbour entropy asks no judge; leave it out", "$.judge")
         if asked.token_logprobs is not None:
             raise invalid("nearest-neighbour entropy weighs no answers; leave it out", "$.token_logprobs")
         return answered(nearest_neighbour_entropy(asked.answers, policy))
-    judge, recheck = _judge(asked, judges)
+    judge, recheck = judges.chosen(asked.judge, len(asked.answers))
     return answered(semantic_entropy(asked.answers, judge, asked.token_logprobs, policy, recheck))
 
 
 def _disagreement(
     asked: MeasureModelDisagreement, judges: Judges, policy: UncertaintyPolicy
 ) -> MeasuredUncertainty:
-    judge, recheck = _judge(asked, judges)
+    judge, recheck = judges.chosen(asked.judge, len(asked.answers))
     return answered(model_disagreement(asked.answers, judge, policy, recheck))
-
-
-def _judge(asked: Answers, judges: Judges) -> tuple[Judge, int]:
-    """The judge that is asked for, and how many pairs to ask it about twice."""
-    most = MOST_ANSWERS.get(asked.judge, MAX_ANSWERS)
-    if len(asked.answers) > most:
-        raise invalid(f"the judge `{asked.judge}` compares at most {most} answers", "$.answers")
-    return judges.named(asked.judge), RECHECKED.get(asked.judge, 0)
 
 
 def _confidence(asked: MeasureConfidence, policy: UncertaintyPolicy) -> MeasuredUncertainty:

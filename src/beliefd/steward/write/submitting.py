@@ -11,6 +11,7 @@ from beliefd.steward.call import Call
 from beliefd.steward.facts.call_facts import Proof
 from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments
 from beliefd.steward.write.turn import Outcome
+from beliefd.uncertainty.sampling import Drawn
 
 E = TypeVar("E")
 
@@ -37,6 +38,7 @@ async def submit_for(
     command: Command,
     kind: type[E],
     proofs: tuple[Proof | None, ...] = (),
+    drawn: Drawn | None = None,
 ) -> tuple[Outcome, E]:
     """Submit what a caller asks for; a `kind` of event comes of it, or the error that a refusal names."""
     outcome = await submit(
@@ -45,7 +47,7 @@ async def submit_for(
         call.principal,
         if_match=call.if_match,
         key=call.key,
-        attachments=Attachments(call.origin, proofs),
+        attachments=Attachments(call.origin, proofs, drawn),
     )
     raise_if_refused(outcome)
     assert isinstance(outcome.event, kind)  # noqa: S101 - what is not refused is what the command leads to

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from msgspec.structs import astuple
 
-from beliefd.kernel.observations.findings import Bringer
+from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import Role
 from beliefd.stores.base import Adoption, CalibrationRow, Token
 from beliefd.stores.sql.database import Database

@@ -1,16 +1,18 @@
 """Judges by name. Each is made when it is first asked for, from what the operator has set."""
 
+import asyncio
 import threading
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, invalid
+from beliefd.kernel.values import JudgeName
+from beliefd.llm.port import LanguageModel
 from beliefd.uncertainty.equivalence.lexical import LexicalJudge
 from beliefd.uncertainty.equivalence.port import Judge
 
-JudgeName = Literal["lexical", "embedding", "nli", "llm"]
 NAMES: Final[tuple[JudgeName, ...]] = get_args(JudgeName)
 RECHECKED: Final[dict[str, int]] = {"nli": 1, "llm": 2}
 """So many pairs a model that may waver is asked about twice."""
@@ -21,11 +23,14 @@ MOST_ANSWERS: Final[dict[str, int]] = {"nli": 100, "llm": 20}
 
 
 class JudgeSettings(Struct, frozen=True, kw_only=True):
-    """Where the models of judges are. The lexical judge has none, the embedding judge brings its own.
+    """Where the models of judges are, and which `judge` is asked where none is named, as by the gates.
+
+    The lexical judge has no model, the embedding judge brings its own.
 
     `llm_url` is the address of an OpenAI-compatible API; `smollm2` and a GGUF file run in this process.
     """
 
+    judge: JudgeName = "lexical"
     embedding_model: Path | None = None
     nli_model: Path | None = None
     llm_url: str | None = None
@@ -39,6 +44,7 @@ class Judges:
     def __init__(self, settings: JudgeSettings | None = None) -> None:
         self.settings = settings or JudgeSettings()
         self._made: dict[str, Judge] = {"lexical": LexicalJudge()}
+        self._model: LanguageModel | None = None
         self._making = threading.Lock()
 
     def named(self, name: JudgeName) -> Judge:
@@ -51,8 +57,36 @@ class Judges:
                     raise invalid(f"the judge `{name}` cannot be asked: {error.message}", "$.judge") from None
             return self._made[name]
 
+    def chosen(self, name: JudgeName | None, answers: int) -> tuple[Judge, int]:
+        """The judge of that name, or this server's own; and how many pairs to ask it about twice."""
+        name = name or self.settings.judge
+        most = MOST_ANSWERS.get(name, answers)
+        if answers > most:
+            raise invalid(f"the judge `{name}` compares at most {most} answers", "$.answers")
+        return self.named(name), RECHECKED.get(name, 0)
+
+    def light(self, name: JudgeName | None) -> bool:
+        """Is it asked in place? Models are loaded and asked off the event loop, however few the answers."""
+        return (name or self.settings.judge) == "lexical"
+
+    def model(self) -> LanguageModel:
+        """The configured language model, which the server itself can ask."""
+        from beliefd.llm.opening import open_model
+
+        if self.settings.llm_url is None:
+            raise invalid("there is no model to ask; give --llm-url or BELIEFD_LLM_URL", "$.asked")
+        with self._making:
+            if self._model is None:
+                self._model = open_model(
+                    self.settings.llm_url, self.settings.llm_model, self.settings.llm_key
+                )
+            return self._model
+
     def close(self) -> None:
         """Let go of what holds a connection."""
+        if self._model is not None:
+            asyncio.run(self._model.close())
+            self._model = None
         if (judge := self._made.pop("llm", None)) is not None:
             judge.close()  # type: ignore[attr-defined]
 

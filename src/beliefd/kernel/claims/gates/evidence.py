@@ -1,9 +1,12 @@
 """Evidence gate: facts need sources that are good enough, fresh enough, and hash to what they say."""
 
+from collections.abc import Iterator
+from typing import get_args
+
 from beliefd.kernel.claims.bundle import Claim, EvidencePointer
-from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, Seen, passes, says
-from beliefd.kernel.policy import EvidencePolicy
+from beliefd.kernel.claims.standing import ClaimStanding, PointerStanding
+from beliefd.kernel.policy import EvidencePolicy, EvidenceState
 from beliefd.kernel.values import seconds
 
 GATE = "evidence"
@@ -11,6 +14,12 @@ SHA256_DIGITS = 64
 CLOCK_SKEW_SECONDS = 300
 SHOWN = 80
 """How much of a source's name a reason repeats."""
+NAMED = 3
+"""How many sources it names."""
+STATES: tuple[str, ...] = get_args(EvidenceState)
+_NONE = ClaimStanding()
+Weakness = tuple[str, Seen, Seen]
+"""What is wrong, under which limit, having seen what."""
 
 
 def evidence(given: GateInput) -> list[GateResult]:
@@ -18,7 +27,7 @@ def evidence(given: GateInput) -> list[GateResult]:
     found = [
         result
         for claim in given.bundle.claims
-        for result in _judge(claim, given.policy.evidence, given.findings, now)
+        for result in _judge(claim, given, given.standings.get(claim.id or "", _NONE), now)
     ]
     best = (
         max(pointer.source_confidence for pointer in claim.evidence_pointers)
@@ -41,13 +50,13 @@ def _held_to_standard(claim: Claim) -> bool:
     return claim.claim_type != "DECISION" and bool(claim.evidence_pointers)
 
 
-def _judge(claim: Claim, policy: EvidencePolicy, findings: ClaimFindings, now: float) -> list[GateResult]:
+def _judge(claim: Claim, given: GateInput, standing: ClaimStanding, now: float) -> list[GateResult]:
     def say(outcome: GateOutcome, reason: str, limit: Seen, observed: Seen) -> GateResult:
         return says(GATE, outcome, reason, limit, observed, claim)
 
-    pointers = claim.evidence_pointers
+    pointers, policy = claim.evidence_pointers, given.policy.evidence
     for pointer in pointers:
-        if findings.content.get(pointer.evidence_hash.lower()) == "mismatch":
+        if given.findings.content.get(pointer.evidence_hash.lower()) == "mismatch":
             reason = f"stored content of `{pointer.source[:SHOWN]}` does not hash to its `evidence_hash`"
             return [say("REFUSE", reason, pointer.evidence_hash, "mismatch")]
     if claim.claim_type == "FACT" and not pointers:
@@ -55,23 +64,53 @@ def _judge(claim: Claim, policy: EvidencePolicy, findings: ClaimFindings, now: f
     odd = [pointer for pointer in pointers if len(pointer.evidence_hash) != SHA256_DIGITS]
     if odd and policy.hash == "strict":
         return [say("REFUSE", "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash))]
-    if _held_to_standard(claim) and (weakness := _weakness(pointers, policy, now)) is not None:
-        return [say("DEFER", *weakness)]
-    return [
-        say(
-            "EXPLAIN",
-            f"`evidence_hash` of `{pointer.source[:SHOWN]}` has {len(pointer.evidence_hash)} hex digits: "
-            "it is not SHA-256 and cannot be recomputed",
+    required = policy.required(claim.claim_type, claim.risk_tier)
+    weakness = _weakness(pointers, policy, now) if _held_to_standard(claim) else None
+    weakness = weakness or _unknown(claim, standing, required, policy, now)
+    told = [say("DEFER", *weakness)] if weakness is not None else []
+    return [*told, *(say("EXPLAIN", *one) for one in _caveats(claim, standing, required, odd))]
+
+
+def _unknown(
+    claim: Claim, standing: ClaimStanding, required: EvidenceState, policy: EvidencePolicy, now: float
+) -> Weakness | None:
+    """Why no good source is known well enough, if policy asks for more than that somebody says so."""
+    if required == "attested":
+        return None
+    pairs = zip(claim.evidence_pointers, standing.evidence, strict=True)
+    states = [known.state for pointer, known in pairs if _weakness((pointer,), policy, now) is None]
+    best = max(states, key=STATES.index, default="none")
+    if best in STATES and STATES.index(best) >= STATES.index(required):
+        return None
+    kind = f"a {claim.claim_type} of tier {claim.risk_tier}"
+    return f"{kind} needs evidence that is {required} here; the best of it is {best}", required, best
+
+
+def _caveats(
+    claim: Claim, standing: ClaimStanding, required: EvidenceState, odd: list[EvidencePointer]
+) -> Iterator[Weakness]:
+    """What must be said along with a claim: which of its evidence nobody here has seen."""
+    states = zip(claim.evidence_pointers, standing.evidence, strict=True)
+    unseen = [(pointer, known) for pointer, known in states if known.state == "attested"]
+    if unseen:
+        names = ", ".join(f"`{pointer.source[:SHOWN]}`" + _why(known) for pointer, known in unseen[:NAMED])
+        more = f" and {len(unseen) - NAMED} more" if len(unseen) > NAMED else ""
+        yield f"evidence is attested only: {names}{more}", required, "attested"
+    for pointer in odd[:NAMED]:
+        digits = len(pointer.evidence_hash)
+        name = f"`evidence_hash` of `{pointer.source[:SHOWN]}`"
+        yield (
+            f"{name} has {digits} hex digits: it is not SHA-256 and cannot be recomputed",
             SHA256_DIGITS,
-            len(pointer.evidence_hash),
+            digits,
         )
-        for pointer in odd
-    ]
 
 
-def _weakness(
-    pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now: float
-) -> tuple[str, float, float] | None:
+def _why(known: PointerStanding) -> str:
+    return f" ({known.by or 'nobody here has seen it'})"
+
+
+def _weakness(pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now: float) -> Weakness | None:
     """Why none of the sources will do, under which limit, and what came closest to it."""
     good = [pointer for pointer in pointers if pointer.source_confidence >= policy.min_confidence]
     if not good:

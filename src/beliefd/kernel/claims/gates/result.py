@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, Severity
 from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Value
 
@@ -22,6 +23,7 @@ class GateInput(Struct, frozen=True):
     findings: ClaimFindings
     now: str
     granted: str | None = None
+    standings: Standings = {}
 
 
 class GateResult(Value, frozen=True):

@@ -8,6 +8,8 @@ numbers may be witnessed for one principal and attested for another.
 from collections.abc import Iterable
 from typing import Final, Literal
 
+from beliefd.kernel.values import Id, Role, Value
+
 Label = Literal["witnessed", "attested"]
 WITNESSED: Final[Label] = "witnessed"
 ATTESTED: Final[Label] = "attested"
@@ -21,12 +23,20 @@ def join(labels: Iterable[Label]) -> Label:
     return WITNESSED if found == {WITNESSED} else ATTESTED
 
 
-def label_for(witnesses: Iterable[str], proposer: str) -> Label:
-    """What something is worth to who proposes with it: somebody else must have seen it."""
-    return WITNESSED if any(one != proposer for one in witnesses) else ATTESTED
+def label_for(witnesses: Iterable[str], *proposers: str) -> Label:
+    """What something is worth to those who propose with it: somebody else must have seen it."""
+    return WITNESSED if any(one not in proposers for one in witnesses) else ATTESTED
 
 
 def vouched_by(typists: Iterable[str]) -> str:
     """Whose word data are that nobody else has witnessed."""
     names = sorted(set(typists))
     return f"numbers typed by {', '.join(names)}" if names else "its data were brought by agents alone"
+
+
+class Bringer(Value, frozen=True):
+    """Somebody who stored content, and when first."""
+
+    id: Id
+    role: Role
+    at: str

@@ -1,0 +1,20 @@
+"""What is worked out before a receipt is made."""
+
+from beliefd.kernel.values import Note, Unit, Value
+
+
+class MeasurementFindings(Value, frozen=True, tag_field="of", tag="measurement", omit_defaults=True):
+    """What a method made of the raw material; or why it cannot, and the path of what is wrong.
+
+    `answers` are those that the server drew from its own `model`.
+    """
+
+    value: Unit = 1.0
+    interpretation: Note = ""
+    judge: str = ""
+    k: int = 0
+    model: str = ""
+    answers: tuple[str, ...] = ()
+    failed: bool = False
+    problem: str = ""
+    path: str = "$"

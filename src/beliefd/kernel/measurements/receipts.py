@@ -1,0 +1,39 @@
+"""Making a receipt, and finding those that a claim is judged by."""
+
+from typing import Any
+
+import msgspec
+
+from beliefd.kernel.canonical import digest
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.labels import SERVER
+from beliefd.kernel.measurements.findings import MeasurementFindings
+from beliefd.kernel.measurements.state import Measurement, words_digest
+from beliefd.kernel.values import Method, Role
+
+
+def receipt(
+    name: str, method: Method, statement: str, found: MeasurementFindings, material: Any, facts: Facts
+) -> Measurement:
+    """INVARIANT: who drew the answers is what makes it witnessed: the server itself, or who is no agent."""
+    who = facts.principal
+    if found.answers:
+        witnesses: tuple[str, ...] = (SERVER,)
+    else:
+        witnesses = () if who.role == Role.AGENT else (who.id,)
+    return Measurement(
+        measurement_id=name,
+        event_id=facts.event_id,
+        method=method,
+        value=found.value,
+        k=found.k,
+        material=digest(msgspec.to_builtins(found.answers or material)),
+        words=words_digest(statement),
+        measured_by=who.id,
+        measured_at=facts.now,
+        interpretation=found.interpretation,
+        judge=found.judge,
+        model=found.model,
+        witnesses=witnesses,
+        failed=found.failed,
+    )

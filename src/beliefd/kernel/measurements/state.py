@@ -1,0 +1,72 @@
+"""What was measured: receipts, and which of them were made for the same words."""
+
+import unicodedata
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from beliefd.kernel.canonical import digest
+from beliefd.kernel.labels import SERVER
+from beliefd.kernel.parts import EMPTY, Growing, Part
+from beliefd.kernel.values import Method, Value
+
+CLOSING: Final = " .!;:,"
+
+
+class Measurement(Value, frozen=True, omit_defaults=True):
+    """A receipt. The raw material is in the event that `event_id` names, `material` is its digest.
+
+    `k` is how many answers were compared. `witnesses` are those who drew them and are no agents. What
+    `failed` came to nothing, and counts as full uncertainty.
+    """
+
+    measurement_id: str
+    event_id: str
+    method: Method
+    value: float
+    k: int
+    material: str
+    words: str
+    measured_by: str
+    measured_at: str
+    interpretation: str = ""
+    judge: str = ""
+    model: str = ""
+    witnesses: tuple[str, ...] = ()
+    failed: bool = False
+
+
+class Measurements(Part, frozen=True):
+    """The receipts of a session; `by_words` holds their ids by the digest of the words they are about."""
+
+    by_id: Growing[Measurement] = msgspec.field(default=EMPTY, name="measurements")
+    by_words: Growing[tuple[str, ...]] = msgspec.field(default=EMPTY, name="measured_words")
+
+    def with_receipts(self, receipts: Iterable[Measurement]) -> "Measurements":
+        by_id, by_words = self.by_id, self.by_words
+        for one in receipts:
+            by_id = by_id.insert(one.measurement_id, one)
+            by_words = by_words.insert(one.words, (*by_words.get(one.words, ()), one.measurement_id))
+        return replace(self, by_id=by_id, by_words=by_words)
+
+    def about(self, words: str) -> list[Measurement]:
+        """All receipts that were made for these words."""
+        return [self.by_id[name] for name in self.by_words.get(words, ())]
+
+
+def words_digest(statement: str) -> str:
+    """What makes two statements the same words: not case, nor spaces, nor how they end."""
+    plain = unicodedata.normalize("NFKC", statement).casefold()
+    return digest(" ".join(plain.split()).rstrip(CLOSING))
+
+
+def words_for(one: Measurement) -> str:
+    """How it came about, as a reviewer reads it."""
+    compared = f" over {one.k} answers" if one.k else ""
+    judged = f" by the {one.judge} judge" if one.judge else ""
+    drawn = (
+        f"asked of `{one.model}` by the server" if SERVER in one.witnesses else f"given by {one.measured_by}"
+    )
+    return f"{one.method}{judged}{compared}, {drawn}"
