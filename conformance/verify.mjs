@@ -15,7 +15,7 @@ const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "approvals", "grants", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
   "insufficient",
-  "observations", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
+  "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated",
 ];
 const TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"];
@@ -205,6 +205,8 @@ export const stateHash = (session) => {
     capabilities: session.capabilities,
     memory: session.memory,
     observations: session.observations,
+    measurements: session.measurements,
+    measured_words: session.measuredWords,
     insufficient: session.insufficient,
     experiments: session.experiments,
     attempts: session.attempts,
@@ -248,6 +250,8 @@ const begin = (id, payload) => ({
   capabilities: new Map(),
   memory: new Map(),
   observations: new Map(),
+  measurements: new Map(),
+  measuredWords: new Map(),
   insufficient: new Map(),
   experiments: new Map(),
   attempts: new Map(),
@@ -276,7 +280,16 @@ const CONTENT = ["bundle", "candidate", "change"];
 const closedApproval = (approval, status, successor, by) => {
   const subject = new Map(approval.get("subject")); // it keeps its name, not its content
   for (const name of CONTENT) if (subject.has(name)) subject.set(name, null);
-  return new Map(approval).set("status", status).set("subject", subject).set("successor", successor).set("decided_by", by);
+  const closed = new Map(approval).set("status", status).set("subject", subject);
+  closed.delete("standings");
+  return closed.set("successor", successor).set("decided_by", by);
+};
+const keepReceipts = (session, receipts) => {
+  for (const one of receipts) {
+    session.measurements.set(one.get("measurement_id"), one);
+    const known = session.measuredWords.get(one.get("words")) ?? [];
+    session.measuredWords.set(one.get("words"), [...known, one.get("measurement_id")]);
+  }
 };
 const keepBundle = (session, id, eventId, decision, approvalId) =>
   session.bundles.set(id, record({ approval_id: approvalId, decision, event_id: eventId }));
@@ -380,6 +393,7 @@ const FOLDS = {
       session.grants.set(delta.get("grant_id"), used.set("uses", used.get("uses") + 1));
     }
     keepGated(session, gated, delta.get("event_id"));
+    keepReceipts(session, delta.get("receipts") ?? []);
     const tiers = gated.get("bundle").get("claims").map((claim) => TIERS.indexOf(claim.get("risk_tier")));
     session.trail = [...session.trail, [delta.get("proposer"), Math.max(...tiers)]].slice(-TRAIL_LENGTH);
   },
@@ -430,6 +444,7 @@ const FOLDS = {
   },
   claim_speculated: (session, delta) =>
     session.speculative.set(delta.get("claim").get("intent_id"), delta.get("claim")),
+  measured: (session, delta) => keepReceipts(session, [delta.get("measurement")]),
   observed: (session, delta) =>
     session.observations.set(delta.get("observation").get("observation_id"), delta.get("observation")),
   experiment_designed(session, delta) {

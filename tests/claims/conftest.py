@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from beliefd.testing.world import World
+from tests.claims.support import stored
 
 Build = Callable[..., World]
 
@@ -18,7 +19,7 @@ def build(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Build]:
 
     def make(**given: Any) -> World:
         target = ":memory:" if request.param == "memory" else tmp_path / f"{len(made)}.db"
-        made.append(World(target, **given))
+        made.append(stored(World(target, **given)))
         return made[-1]
 
     yield make

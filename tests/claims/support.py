@@ -10,7 +10,8 @@ from beliefd.kernel.approvals.state import BundleSubject, InformationSubject
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.errors import Code
-from beliefd.kernel.values import Tier
+from beliefd.kernel.labels import Bringer
+from beliefd.kernel.values import Role, Tier
 from beliefd.protocol.approvals import ApprovalCard
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.steward.projections.inbox import all_rows
@@ -26,11 +27,22 @@ def alarmed(_: Sequence[tuple[str, str]], tier: int, trail: Sequence[int]) -> Th
     return Threat(detector="alarmed", score=0.9)
 
 
+PAPER = b"paper"
+PAPER_HASH = hashlib.sha256(PAPER).hexdigest()
+LIBRARY = Bringer(id="tool://library", role=Role.TOOL, at="2025-12-30T12:00:00.000000Z")
+
+
+def stored(world: World) -> World:
+    """The world with what pointers of these tests cite, brought by somebody else than who proposes."""
+    world.run(lambda: world.store.put_content(PAPER_HASH, PAPER, LIBRARY))
+    return world
+
+
 def pointer(**changes: Any) -> dict[str, Any]:
     given = {
         "source": "https://example.org/paper",
         "source_confidence": 0.9,
-        "evidence_hash": hashlib.sha256(b"paper").hexdigest(),
+        "evidence_hash": PAPER_HASH,
         "retrieved_at": "2025-12-31T12:00:00Z",
     }
     return {**given, **changes}

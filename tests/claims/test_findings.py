@@ -248,7 +248,7 @@ def test_content_that_is_not_at_hand_says_nothing(stored: World) -> None:
 
 def test_content_corrupted_while_a_person_thinks_is_found_on_approval(stored: World) -> None:
     session = stored.session()
-    stored.agent.store_content(PAPER)
+    stored.ann.store_content(PAPER)
     waiting = stored.agent.submit_claims(session, bundle({**sourced()["claims"][0], "risk_tier": "DELETE"}))
     assert waiting.decision == "ESCALATE"
     corrupt(stored, PAPER_HASH, b"another paper")

@@ -1,6 +1,5 @@
 """Each gate's table: under which limit, having seen what, it lets a bundle go on or holds it back."""
 
-import hashlib
 from datetime import timedelta
 from itertools import product
 from typing import Any
@@ -11,15 +10,16 @@ from beliefd.kernel.claims.bundle import Severity
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import GATES, ChainResult, GateInput, GateResult, run_gates
 from beliefd.kernel.claims.gates.evidence import validate_fact
+from beliefd.kernel.claims.resolving import standings
 from beliefd.kernel.claims.threat import Signal, Threat
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.handlers.claims import read_bundle
 from beliefd.testing.frozen import START
 from beliefd.testing.world import AGENT, NOW, policy
-from tests.claims.support import GATE_NAMES, TIERS, bundle, claim, pointer
+from tests.claims.support import GATE_NAMES, LIBRARY, TIERS, bundle, claim, pointer
+from tests.claims.support import PAPER_HASH as PAPER
 
-PAPER = hashlib.sha256(b"paper").hexdigest()
 DAY = 24 * 3600
 Row = tuple[str, str | float | None, str | float | None]
 
@@ -31,8 +31,11 @@ def given_to_gates(
     granted: str | None = None,
     **findings: Any,
 ) -> GateInput:
-    found = ClaimFindings(**{"threat": Threat(detector="d"), **findings})
-    return GateInput(read_bundle(bundle(*claims)), principal, rules or Policy(), found, NOW, granted)
+    at_hand = {"content": {PAPER: "match"}, "brought": {PAPER: (LIBRARY,)}}
+    found = ClaimFindings(**{"threat": Threat(detector="d"), **at_hand, **findings})
+    said = read_bundle(bundle(*claims))
+    known = standings(said, None, found, (principal.id,))
+    return GateInput(said, principal, rules or Policy(), found, NOW, granted, known)
 
 
 def says(gate: str, *claims: dict[str, Any], **more: Any) -> list[GateResult]:
@@ -129,7 +132,8 @@ def test_another_digest_than_sha256_needs_a_caveat_or_is_refused_by_strict_polic
     kind: str, digits: int
 ) -> None:
     given = fact(0.9, kind=kind, evidence_hash="a" * digits)
-    assert said("evidence", given) == ("EXPLAIN", 64, digits)
+    assert said("evidence", given) == ("EXPLAIN", "attested", "attested")
+    assert f"{digits} hex digits is not SHA-256" in says("evidence", given)[0].reason
     assert said("evidence", given, rules=policy(evidence={"hash": "strict"})) == ("REFUSE", 64, digits)
 
 
@@ -144,7 +148,7 @@ def test_content_at_hand_that_hashes_otherwise_is_refused(kind: str, spelling: s
     given = fact(0.9, kind=kind, evidence_hash=spelling)
     assert said("evidence", given, content={PAPER: "mismatch"}) == ("REFUSE", spelling, "mismatch")
     assert said("evidence", given, content={PAPER: "match"})[0] == "EXECUTE"
-    assert said("evidence", given, content={})[0] == "EXECUTE"
+    assert said("evidence", given, content={}) == ("EXPLAIN", "attested", "attested")
 
 
 def test_every_claim_of_a_bundle_is_judged_and_named() -> None:

@@ -18,7 +18,7 @@ from beliefd.testing.frozen import START
 from beliefd.testing.world import World, policy
 from tests.claims.auditor import audit
 from tests.claims.model import Heard, Item, Model, Moment
-from tests.claims.support import bundle, bundle_of, claim, inbox_is_the_fold_of_all_ledgers, pointer
+from tests.claims.support import bundle, bundle_of, claim, inbox_is_the_fold_of_all_ledgers, pointer, stored
 
 T = TypeVar("T")
 SMALL = Principal(id="agent://small", role=Role.AGENT, tier="MODIFY")
@@ -92,7 +92,7 @@ class Claims(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.house = World(policy=POLICIES[0], detector=self.detector)
+        self.house = stored(World(policy=POLICIES[0], detector=self.detector))
         self.session = ""
         self.model = Model()
         self.threat: float | None = 0.0

@@ -19,6 +19,7 @@ from tests.claims.support import (
     delete,
     inbox_is_the_fold_of_all_ledgers,
     nothing_happens,
+    pointer,
 )
 
 TWO = {"approvers": {"DELETE": {"required": 2}}}
@@ -103,7 +104,7 @@ def test_a_rejection_at_a_later_gate_tells_which_gates_had_been_passed(build: Bu
 def test_the_gates_are_asked_again_under_the_policy_of_the_day(build: Build, rules: dict[str, Any]) -> None:
     house = build()
     session = house.session()
-    odd = claim("DELETE", "FACT")
+    odd = claim("DELETE", "INFERENCE", evidence_pointers=[pointer()])
     odd["evidence_pointers"][0]["evidence_hash"] = "a" * 32
     waiting = house.agent.submit_claims(session, bundle(odd))
     assert waiting.decision == "ESCALATE"

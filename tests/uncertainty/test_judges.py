@@ -121,7 +121,7 @@ def test_a_server_takes_its_judges_from_the_environment(
 
 
 def test_the_command_line_asks_the_judge_that_is_named(tmp_path: Path) -> None:
-    body = json.dumps({"answers": TORN, "judge": "lexical"})
+    body = json.dumps({"answers": TORN})
     model = write_model(tmp_path / "tiny")
     asked = ("uncertainty", "measure", "semantic_entropy", "-", "--judge", "nli", "--nli-model", model)
     assert answer(*asked, stdin=body, code=3)["judge"] == "nli:tiny"

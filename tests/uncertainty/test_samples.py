@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 import beliefd
 from beliefd.embedded import Embedded
@@ -43,17 +44,26 @@ def test_answers_that_agree_are_published_and_answers_that_do_not_wait(embedded:
     assert embedded.submit_claims(name, bundle(claim({"samples": AGREED}))).decision == "PUBLISH"
     torn = embedded.submit_claims(name, bundle(claim({"samples": TORN})))
     assert torn.decision == "DEFER"
-    assert torn.reason == "uncertainty gate: measured uncertainty of 1.0 is above 0.75"
-    assert torn.claims[0].uncertainty.value == 1
-    assert torn.claims[0].uncertainty.interpretation == "3 meanings in 3 answers (lexical judge)"
+    how = "semantic_entropy by the lexical judge over 3 answers, given by agent://local"
+    assert torn.reason == f"uncertainty gate: measured uncertainty of 1.0 is above 0.75 ({how})"
+    assert torn.claims[0].uncertainty.value is UNSET
+    measured = torn.standings["claim-1"].measured
+    assert measured is not UNSET
+    assert (measured.value, measured.k, measured.judge, measured.label) == (1, 3, "lexical", "attested")
+    receipt = embedded.show_measurement(name, measured.measurement_id)
+    assert receipt.interpretation == "3 meanings in 3 answers (lexical judge)"
+    assert receipt.answers == TORN
+    assert torn.claims[0].uncertainty.measurement_id == receipt.measurement_id
 
 
 def test_a_declared_number_can_raise_what_was_measured_and_never_lower_it(embedded: Embedded) -> None:
     name = session(embedded)
-    lower = embedded.submit_claims(name, bundle(claim({"samples": TORN, "value": 0.01})))
-    assert (lower.decision, lower.claims[0].uncertainty.value) == ("DEFER", 1)
     higher = embedded.submit_claims(name, bundle(claim({"samples": AGREED, "value": 0.9})))
     assert (higher.decision, higher.claims[0].uncertainty.value) == ("DEFER", 0.9)
+    assert higher.reason == "uncertainty gate: declared uncertainty of 0.9 is above 0.75"
+    lower = embedded.submit_claims(name, bundle(claim({"samples": TORN, "value": 0.01})))
+    assert (lower.decision, lower.claims[0].uncertainty.value) == ("DEFER", 0.01)
+    assert "measured uncertainty of 1.0 is above 0.75" in lower.reason
 
 
 def test_the_record_says_what_was_measured_and_what_was_only_declared(embedded: Embedded) -> None:
@@ -61,12 +71,17 @@ def test_the_record_says_what_was_measured_and_what_was_only_declared(embedded: 
     embedded.submit_claims(
         name, bundle(claim({"samples": AGREED}, id="seen"), claim({"value": 0.2}, id="told"))
     )
-    found = facts(embedded, name)["uncertainty"]
-    assert found["seen"]["source"] == "measured"
-    assert found["seen"]["value"] == 0
-    assert found["told"] == {"source": "self-declared", "value": 0.2, "interpretation": ""}
+    assert facts(embedded, name)["measured"] == {
+        "seen": {
+            "of": "measurement",
+            "value": 0,
+            "interpretation": "1 meanings in 3 answers (lexical judge)",
+            "judge": "lexical",
+            "k": 3,
+        }
+    }
     embedded.submit_claims(name, bundle(claim({"value": 0.2})))
-    assert "uncertainty" not in facts(embedded, name)
+    assert "measured" not in facts(embedded, name)
 
 
 def test_the_answers_are_kept_beside_the_bundle_and_the_ledger_verifies(embedded: Embedded) -> None:
@@ -75,15 +90,15 @@ def test_the_answers_are_kept_beside_the_bundle_and_the_ledger_verifies(embedded
     payload = embedded.audit_trace(name).events[-1]["payload"]
     assert payload["samples"] == {"claim-1": TORN}
     assert "samples" not in payload["bundle"]["claims"][0]["uncertainty"]
-    assert set(answer.claims[0].uncertainty.__struct_fields__) == {
-        "method", "value", "interpretation", "gate_recommendation"
-    }  # fmt: skip
+    assert embedded.show_measurement(name, str(answer.claims[0].uncertainty.measurement_id)).answers == TORN
     assert embedded.verify(name).ok
 
 
 def test_a_check_says_what_a_submission_would(embedded: Embedded) -> None:
     found = embedded.check_claims(bundle(claim({"samples": TORN, "method": "model_disagreement"})))
-    assert (found.decision, found.claims[0].uncertainty.value) == ("DEFER", 1)
+    measured = found.standings["claim-1"].measured
+    assert measured is not UNSET
+    assert (found.decision, measured.value) == ("DEFER", 1)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ MAX_POINTERS: Final = 100
 MAX_POINTERS_IN_ALL: Final = 1_000
 
 
+CALL: Final = "call://"
+"""What a source begins with that names a call of the session."""
 MAX_SAMPLES: Final = 200
 Samples = Annotated[tuple[Note, ...], msgspec.Meta(min_length=2, max_length=MAX_SAMPLES)]
 """Answers to one question, as a model gave them when it was asked several times."""

@@ -13,13 +13,15 @@ from beliefd.kernel.values import Value
 class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match.
 
-    `brought` says who stored them. `measured` is what was made of the raw answers that came with claims, by
-    the id of the claim.
+    `brought` says who stored them. `echoes` are the cited calls whose results say little that nobody had put
+    into a call of the session. `measured` is what was made of the raw answers that came with claims, by the
+    id of the claim.
     """
 
     threat: Threat
     content: dict[str, Literal["match", "mismatch"]] = {}
     brought: dict[str, tuple[Bringer, ...]] | UnsetType = UNSET
+    echoes: tuple[str, ...] | UnsetType = UNSET
     recent: int = 0
     origin: str | None = None
     measured: dict[str, MeasurementFindings] | UnsetType = UNSET

@@ -4,10 +4,11 @@ INVARIANT: a state is set by how something came to be here, never by what its au
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec import UNSET, UnsetType
 
-from beliefd.kernel.claims.bundle import Claim, ClaimBundle, EvidencePointer
+from beliefd.kernel.claims.bundle import CALL, Claim, ClaimBundle, EvidencePointer
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding, PointerStanding, Standings
 from beliefd.kernel.errors import Code
@@ -17,8 +18,9 @@ from beliefd.kernel.measurements.state import Measurement, Measurements, words_d
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Role, shown
 
-CALL, EVIDENCE, OBSERVATION = "call://", "evidence://", "observation://"
-"""What a source begins with that names a record of this session."""
+SHA256_DIGITS: Final = 64
+EVIDENCE, OBSERVATION = "evidence://", "observation://"
+"""What a source begins with that names a record of this session; a call does so with `CALL`."""
 
 
 def standings(
@@ -43,20 +45,20 @@ def standings(
 def _resolved(
     pointer: EvidencePointer, session: Session | None, findings: ClaimFindings, proposers: tuple[str, ...]
 ) -> PointerStanding:
-    recorded = None if session is None else _recorded(pointer, session, proposers)
+    recorded = None if session is None else _recorded(pointer, session, findings, proposers)
     return recorded or _stored(pointer.evidence_hash.lower(), findings, proposers)
 
 
 def _recorded(
-    pointer: EvidencePointer, session: Session, proposers: tuple[str, ...]
+    pointer: EvidencePointer, session: Session, findings: ClaimFindings, proposers: tuple[str, ...]
 ) -> PointerStanding | None:
     """A record of this session, if the pointer names one and its hash is that record's."""
     source, sha256 = pointer.source, pointer.evidence_hash.lower()
     if source.startswith(CALL):
         call = session.substrate.calls.get(source.removeprefix(CALL))
         if call is not None and call.status == "ok" and call.result_hash == sha256:
-            if call.echoes:
-                return _attested(f"the result of `{shown(call.tool_id)}` repeats what its caller put in")
+            if call.call_id in (findings.echoes or ()):
+                return _attested(f"the result of `{shown(call.tool_id)}` repeats what callers put in")
             return PointerStanding(state="witnessed", by=f"the server saw `{shown(call.tool_id)}` answer it")
     if source.startswith(EVIDENCE):
         minted = session.experiments.evidence.get(source.removeprefix(EVIDENCE))
@@ -77,6 +79,8 @@ def _recorded(
 
 
 def _stored(sha256: str, findings: ClaimFindings, proposers: tuple[str, ...]) -> PointerStanding:
+    if len(sha256) != SHA256_DIGITS:
+        return _attested(f"its hash of {len(sha256)} hex digits is not SHA-256, so nobody can recompute it")
     if findings.content.get(sha256) != "match":
         return PointerStanding(state="attested")
     brought = (findings.brought or {}).get(sha256, ())

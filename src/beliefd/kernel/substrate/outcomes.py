@@ -8,7 +8,6 @@ from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import RecordOutcome
-from beliefd.kernel.substrate.echo import echoes
 from beliefd.kernel.substrate.events import OutcomeRecorded
 
 
@@ -24,7 +23,6 @@ def record_outcome(session: Session, command: RecordOutcome, facts: Facts) -> Ou
         status=command.status,
         result_hash=None if command.status == "unknown" else digest([command.result, command.error]),
         outcome=facts.event_id,
-        echoes=command.status == "ok" and echoes(command.result, call.args),
     )
     return OutcomeRecorded(
         call=done,

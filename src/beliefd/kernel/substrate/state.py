@@ -22,8 +22,7 @@ GENESIS_SNAPSHOT: Final = "genesis"
 class ToolCall(Value, frozen=True):
     """A tool call that was let through: the audited envelope around its execution.
 
-    `files` is where its paths led when it was judged, `outcome` the event that told how it ended. A call that
-    `echoes` told little but what its caller had put in.
+    `files` is where its paths led when it was judged, `outcome` the event that told how it ended.
     """
 
     call_id: str
@@ -42,7 +41,6 @@ class ToolCall(Value, frozen=True):
     status: CallStatus = "scheduled"
     result_hash: str | None = None
     outcome: str | None = None
-    echoes: bool = False
 
 
 class MemoryState(Struct, frozen=True):

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from beliefd.adversarial.builtin import assess
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.state import BundleSubject, CallSubject
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.claims.bundle import CALL, ClaimBundle
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
@@ -35,11 +35,14 @@ from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember
+from beliefd.kernel.substrate.echo import echoes
+from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal
 from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
 from beliefd.ledger.envelope import read
 from beliefd.ledger.lookups import confirmation_among
+from beliefd.steward.entries import entry_of
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
@@ -198,6 +201,7 @@ class FactFinder:
             threat=await self._threat(_texts(bundle), int(bundle.tier), tiers, policy.adversarial.timeout_ms),
             content=content,
             brought=await self._brought(content) if content else UNSET,
+            echoes=UNSET if session is None else await self._echoes(bundle, session),
             recent=recent,
             origin=origin,
         )
@@ -245,6 +249,28 @@ class FactFinder:
             if content is not None:
                 found[name] = "match" if await _sha256(content) == name else "mismatch"
         return found
+
+    async def _echoes(self, bundle: ClaimBundle, session: Session) -> tuple[str, ...] | UnsetType:
+        """Of the calls that are cited, those whose results repeat what was put into calls."""
+        cited = {
+            pointer.source.removeprefix(CALL)
+            for claim in bundle.claims
+            for pointer in claim.evidence_pointers
+            if pointer.source.startswith(CALL)
+        }
+        calls = session.substrate.calls
+        ended = {name: calls[name].outcome for name in cited if name in calls}
+        if not any(ended.values()):
+            return UNSET
+        args = [one.args for one in calls.values()]
+        found = []
+        for name, event_id in sorted(ended.items()):
+            if event_id is not None:
+                event = (await entry_of(self._store, session.session_id, event_id)).delta
+                assert isinstance(event, OutcomeRecorded)  # noqa: S101 - the state names the event that made it
+                if await asyncio.to_thread(echoes, event.result, args):
+                    found.append(name)
+        return tuple(found)
 
     async def _brought(self, content: Iterable[str]) -> dict[str, tuple[Bringer, ...]]:
         return {name: tuple(await self._store.bringers(name)) for name in content}

@@ -56,8 +56,10 @@ class UncertaintyHandlers(Struct, frozen=True):
     judges: Judges
 
     async def measure_semantic_entropy(self, call: Call) -> MeasuredUncertainty:
-        asked = convert(call.body, MeasureSemanticEntropy)
-        return await self._compared(_disagreement, asked)
+        return await self._compared(_entropy, convert(call.body, MeasureSemanticEntropy))
+
+    async def measure_model_disagreement(self, call: Call) -> MeasuredUncertainty:
+        return await self._compared(_disagreement, convert(call.body, MeasureModelDisagreement))
 
     async def _compared(self, method: Comparing, asked: Answers) -> MeasuredUncertainty:
         heavy = not self.judges.light(asked.judge) or many(asked.answers)

@@ -68,7 +68,7 @@ def _judge(claim: Claim, given: GateInput, standing: ClaimStanding, now: float) 
     weakness = _weakness(pointers, policy, now) if _held_to_standard(claim) else None
     weakness = weakness or _unknown(claim, standing, required, policy, now)
     told = [say("DEFER", *weakness)] if weakness is not None else []
-    return [*told, *(say("EXPLAIN", *one) for one in _caveats(claim, standing, required, odd))]
+    return [*told, *(say("EXPLAIN", *one) for one in _caveats(claim, standing, required))]
 
 
 def _unknown(
@@ -86,24 +86,14 @@ def _unknown(
     return f"{kind} needs evidence that is {required} here; the best of it is {best}", required, best
 
 
-def _caveats(
-    claim: Claim, standing: ClaimStanding, required: EvidenceState, odd: list[EvidencePointer]
-) -> Iterator[Weakness]:
+def _caveats(claim: Claim, standing: ClaimStanding, required: EvidenceState) -> Iterator[Weakness]:
     """What must be said along with a claim: which of its evidence nobody here has seen."""
     states = zip(claim.evidence_pointers, standing.evidence, strict=True)
     unseen = [(pointer, known) for pointer, known in states if known.state == "attested"]
     if unseen:
-        names = ", ".join(f"`{pointer.source[:SHOWN]}`" + _why(known) for pointer, known in unseen[:NAMED])
+        names = ", ".join(f"`{pointer.source[:SHOWN]}`{_why(known)}" for pointer, known in unseen[:NAMED])
         more = f" and {len(unseen) - NAMED} more" if len(unseen) > NAMED else ""
         yield f"evidence is attested only: {names}{more}", required, "attested"
-    for pointer in odd[:NAMED]:
-        digits = len(pointer.evidence_hash)
-        name = f"`evidence_hash` of `{pointer.source[:SHOWN]}`"
-        yield (
-            f"{name} has {digits} hex digits: it is not SHA-256 and cannot be recomputed",
-            SHA256_DIGITS,
-            digits,
-        )
 
 
 def _why(known: PointerStanding) -> str:

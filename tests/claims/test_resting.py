@@ -1,0 +1,416 @@
+"""What a claim rests on: pointers that lead somewhere, and certainty measured of these very words."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import UNSET
+
+from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.resolving import standings
+from beliefd.kernel.claims.standing import ClaimStanding
+from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.measurements.state import words_digest
+from beliefd.kernel.policy import EvidencePolicy, MeasurementRule, UncertaintyPolicy
+from beliefd.kernel.values import Tier
+from beliefd.protocol.claims import JudgedBundle
+from beliefd.steward.handlers.claims import read_bundle
+from beliefd.testing.world import AGENT, World, policy, refused
+from tests.claims.support import bundle, claim, nothing_happens, pointer
+from tests.firewall.lab import Lab
+from tests.firewall.test_observing import OTHER, RULES, called, opened, tools
+
+NOBODY = "00" * 32
+AGREED = ["the pool is full", "the pool is full.", "The pool is full"]
+TORN = ["the pool is full", "the disk is slow", "a deploy went wrong"]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    with World(":memory:" if request.param == "memory" else tmp_path / "beliefd.db") as made:
+        yield made
+
+
+def fact(tier: str = "READ_ONLY", kind: str = "FACT", **changes: Any) -> dict[str, Any]:
+    return claim(tier, kind, evidence_pointers=[pointer(**{"source_confidence": 1.0, **changes})])
+
+
+def state(answer: JudgedBundle, name: str = "c1") -> tuple[str, str]:
+    (one,) = answer.standings[name].evidence
+    return one.state, one.by
+
+
+# -- evidence --------------------------------------------------------------------------------------
+
+
+def test_a_made_up_source_is_published_as_attested_and_never_as_a_standard_met(world: World) -> None:
+    answer = world.agent.submit_claims(world.session(), bundle(fact(evidence_hash=NOBODY)))
+    assert answer.decision == "PUBLISH"
+    assert state(answer) == ("attested", "")
+    told = "evidence is attested only: `https://example.org/paper` (nobody here has seen it)"
+    assert answer.caveats == [f"c1: {told}"]
+    assert answer.gates[0].reason == told
+    assert "meets the standard" not in str(answer)
+
+
+@pytest.mark.parametrize("tier", [tier.name for tier in Tier if tier > Tier.READ_ONLY])
+def test_from_write_limited_on_a_fact_needs_more_than_somebody_s_word(world: World, tier: str) -> None:
+    answer = world.agent.submit_claims(world.session(), bundle(fact(tier, evidence_hash=NOBODY)))
+    assert (answer.decision, answer.audit_trail.gates_failed) == ("DEFER", ("evidence",))
+    assert "needs evidence that is stored here; the best of it is attested" in answer.reason
+    published = world.ann.approve(answer)
+    if published.outcome != "PUBLISH":  # the human gate asks for itself
+        published = world.ann.approve(world.ann.list_approvals().approvals[0])
+    assert published.bundle is not None
+    assert any("attested only" in caveat for caveat in published.bundle.caveats)
+    assert state(published.bundle)[0] == "attested"
+
+
+def test_bytes_that_the_proposer_brought_are_fixed_and_still_attested(world: World) -> None:
+    session = world.session()
+    kept = world.agent.store_content(b"pool: 200 of 200")
+    mine = world.agent.submit_claims(session, bundle(fact(evidence_hash=kept.sha256)))
+    assert state(mine) == ("attested", f"its bytes are here, brought by {world.agent.principal.id} alone")
+    world.ann.store_content(b"pool: 200 of 200")
+    hers = world.agent.submit_claims(session, bundle(fact("WRITE_LIMITED", evidence_hash=kept.sha256)))
+    assert hers.decision == "PUBLISH"
+    assert state(hers) == ("stored", f"brought by {world.ann.principal.id}")
+    assert hers.gates[0].reason == "evidence meets the standard"
+
+
+def test_who_edits_with_what_she_brought_herself_is_no_witness_of_it(world: World) -> None:
+    kept = world.ann.store_content(b"hers")
+    session = world.session()
+    waiting = world.agent.submit_claims(session, bundle(fact("DELETE", evidence_hash=NOBODY)))
+    edited = msgspec.to_builtins(
+        msgspec.convert(fact("DELETE", evidence_hash=kept.sha256), type(waiting.claims[0]))
+    )
+    done = world.ann.decide(waiting, "MODIFIED", claims=[edited])
+    assert done.bundle is not None
+    assert state(done.bundle)[0] == "attested"
+
+
+@given(
+    st.sampled_from(["FACT", "INFERENCE", "DECISION"]),
+    st.sampled_from(list(Tier)),
+    st.dictionaries(st.sampled_from([tier.name for tier in Tier]), st.sampled_from(["attested", "stored"])),
+)
+def test_what_is_said_of_a_tier_holds_until_the_next(kind: Any, tier: Tier, said: dict[Any, Any]) -> None:
+    rules = EvidencePolicy(require={kind: said})
+    below = [name for name in said if Tier[name] <= tier]
+    expected = said[max(below, key=lambda name: Tier[name].value)] if below else "attested"
+    assert rules.required(kind, tier.name) == expected
+    assert EvidencePolicy(require="witnessed").required(kind, tier.name) == "witnessed"
+
+
+def test_policy_asks_for_witnessed_evidence_of_what_it_likes() -> None:
+    rules = policy(evidence={"require": {"INFERENCE": {"MODIFY": "witnessed"}}})
+    with World(policy=rules) as world:
+        kept = world.ann.store_content(b"a page")
+        session = world.session()
+        said = world.agent.submit_claims(
+            session, bundle(fact("MODIFY", "INFERENCE", evidence_hash=kept.sha256))
+        )
+        assert "needs evidence that is witnessed here; the best of it is stored" in said.reason
+        bare = claim("MODIFY", "INFERENCE", evidence_pointers=[])
+        assert "the best of it is none" in world.agent.submit_claims(session, bundle(bare)).reason
+        low = world.agent.submit_claims(
+            session, bundle(fact("READ_ONLY", "INFERENCE", evidence_hash=kept.sha256))
+        )
+        assert low.decision == "PUBLISH"
+
+
+def test_a_well_known_source_that_is_not_good_does_not_lift_a_good_one_that_nobody_knows(
+    world: World,
+) -> None:
+    kept = world.ann.store_content(b"a rumour, but stored")
+    sources = [pointer(evidence_hash=kept.sha256, source_confidence=0.1), pointer(evidence_hash=NOBODY)]
+    said = claim("WRITE_LIMITED", "FACT", evidence_pointers=sources)
+    answer = world.agent.submit_claims(world.session(), bundle(said))
+    assert (answer.decision, answer.audit_trail.gates_failed) == ("DEFER", ("evidence",))
+
+
+def test_a_bundle_names_a_thousand_sources_and_no_more(world: World) -> None:
+    many = [claim(kind="FACT", id=f"c{n}", evidence_pointers=[pointer()] * 100) for n in range(11)]
+    session = world.session()
+    error = refused(Code.INVALID_REQUEST, lambda: world.agent.submit_claims(session, bundle(*many)))
+    assert "more than 1000 pointers in all" in error.message
+    assert (
+        world.agent.submit_claims(session, bundle(*many[:10])).standings["c9"].evidence[99].state
+        == "attested"
+    )
+
+
+# -- certainty -------------------------------------------------------------------------------------
+
+
+def sampled(samples: list[str], value: float | None = None, **changes: Any) -> dict[str, Any]:
+    told = {"method": "semantic_entropy", "samples": samples, **({} if value is None else {"value": value})}
+    return claim(uncertainty=told, claim_type="INFERENCE", **changes)
+
+
+def citing(name: str, method: str = "semantic_entropy", **changes: Any) -> dict[str, Any]:
+    told = {"method": method, "measurement_id": name}
+    return claim(uncertainty=told, claim_type="INFERENCE", **changes)
+
+
+def measured(answer: JudgedBundle) -> Any:
+    return answer.standings.get("c1", ClaimStanding()).measured
+
+
+def test_declared_and_measured_never_change_places(world: World) -> None:
+    answer = world.agent.submit_claims(world.session(), bundle(sampled(AGREED, 0.6)))
+    assert answer.claims[0].uncertainty.value == 0.6
+    assert measured(answer).value == 0
+    assert answer.caveats == ["c1: declared uncertainty of 0.6 is above 0.5"]
+
+
+def test_an_edit_does_not_put_a_declared_number_in_place_of_a_measured_one(world: World) -> None:
+    waiting = world.agent.submit_claims(world.session(), bundle(sampled(TORN)))
+    assert waiting.decision == "DEFER"
+    calm = {"method": "semantic_entropy", "value": 0.0}
+    edited = world.ann.decide(waiting, "MODIFIED", claims=[claim(uncertainty=calm, claim_type="INFERENCE")])
+    assert edited.bundle is not None
+    assert (edited.bundle.decision, measured(edited.bundle).value) == ("DEFER", 1)
+    assert "measured uncertainty of 1.0" in edited.bundle.reason
+
+
+def test_an_edit_of_the_words_makes_the_measurement_void_and_says_so(world: World) -> None:
+    waiting = world.agent.submit_claims(world.session(), bundle(sampled(TORN)))
+    name = str(waiting.claims[0].uncertainty.measurement_id)
+    other = "rotate every log file"
+    session = world.ann.list_approvals().approvals[0].session_id
+    why = nothing_happens(
+        world,
+        session,
+        Code.CONFLICT,
+        lambda: world.ann.decide(waiting, "MODIFIED", claims=[citing(name, statement=other)]),
+    )
+    assert "was made for other words" in why
+    calm = {"method": "semantic_entropy", "value": 0.0}
+    edited = world.ann.decide(
+        waiting, "MODIFIED", claims=[claim(uncertainty=calm, claim_type="INFERENCE", statement=other)]
+    )
+    assert edited.bundle is not None
+    assert measured(edited.bundle) is UNSET
+    assert "c1: the measured uncertainty of 1.0 was of other words and is void" in edited.bundle.caveats
+
+
+def test_what_was_measured_stays_after_approval_and_the_card_shows_the_answers(world: World) -> None:
+    waiting = world.agent.submit_claims(world.session(), bundle(sampled(TORN)))
+    assert waiting.approval_id is not None
+    card = world.ann.show_approval(waiting.approval_id)
+    assert card.standings["c1"].measured.value == 1
+    assert [one.answers for one in card.measurements] == [TORN]
+    decided = world.ann.approve(waiting)
+    assert decided.bundle is not None
+    assert decided.bundle.decision == "PUBLISH"
+    assert measured(decided.bundle).value == 1
+    assert any("measured uncertainty of 1.0" in caveat for caveat in decided.bundle.caveats)
+    shown = world.agent.show_claims(card.session_id, waiting.id)
+    assert measured(shown).value == 1
+
+
+def test_receipts_that_are_made_up_or_of_other_words_or_sessions_are_refused(world: World) -> None:
+    session, other = world.session(), world.session()
+    receipt = world.agent.measure(
+        session, statement="rotate the log file", method="semantic_entropy", answers=AGREED
+    )
+    cited = world.agent.submit_claims(session, bundle(citing(receipt.measurement_id)))
+    assert (cited.decision, measured(cited).measurement_id) == ("PUBLISH", receipt.measurement_id)
+    shouted = citing(receipt.measurement_id, statement="Rotate  the LOG file.")
+    assert world.agent.submit_claims(session, bundle(shouted)).decision == "PUBLISH"
+    for where, said, code in (
+        (session, citing("msr-made-up"), Code.NOT_FOUND),
+        (other, citing(receipt.measurement_id), Code.NOT_FOUND),
+        (session, citing(receipt.measurement_id, statement="rotate no log file"), Code.CONFLICT),
+        (session, citing(receipt.measurement_id, method="model_disagreement"), Code.CONFLICT),
+    ):
+        nothing_happens(world, where, code, partial(world.agent.submit_claims, where, bundle(said)))
+    assert world.agent.verify(session).ok
+
+
+def test_all_receipts_of_the_same_words_count_so_nobody_picks(world: World) -> None:
+    session = world.session()
+    for answers in (TORN, AGREED):
+        receipt = world.agent.measure(
+            session, statement="rotate the log file", method="semantic_entropy", answers=answers
+        )
+    answer = world.agent.submit_claims(session, bundle(citing(receipt.measurement_id)))
+    assert (answer.decision, measured(answer).value, measured(answer).receipts) == ("DEFER", 1, 2)
+    calm = claim(uncertainty={"method": "semantic_entropy", "value": 0.0}, claim_type="INFERENCE")
+    assert world.agent.submit_claims(session, bundle(calm)).decision == "DEFER"
+
+
+def test_what_another_agent_measured_cannot_hold_up_who_did_not(world: World) -> None:
+    session = world.session()
+    said: dict[str, Any] = {
+        "statement": "rotate the log file",
+        "method": "semantic_entropy",
+        "answers": TORN,
+    }
+    world.person(OTHER).measure(session, **said)
+    calm = claim(uncertainty={"method": "semantic_entropy", "value": 0.0}, claim_type="INFERENCE")
+    assert world.agent.submit_claims(session, bundle(calm)).decision == "PUBLISH"
+    world.ann.measure(session, **said)
+    answer = world.agent.submit_claims(session, bundle(calm))
+    assert (answer.decision, measured(answer).label) == ("DEFER", "witnessed")
+
+
+@pytest.mark.parametrize(
+    ("rule", "lacks"),
+    [
+        ({}, None),
+        ({"min_k": 3}, None),
+        ({"min_k": 4}, "over 4 answers or more, not 3"),
+        ({"judges": ["lexical"]}, None),
+        ({"judges": ["embedding"]}, "with the judge embedding, not lexical"),
+        ({"methods": ["conformal_set"]}, "by conformal_set, not by semantic_entropy"),
+        ({"witnessed": True}, "whose answers somebody else has drawn"),
+    ],
+)
+def test_policy_says_what_a_measurement_must_be(rule: dict[str, Any], lacks: str | None) -> None:
+    with World(policy=policy(uncertainty={"require": {"WRITE_LIMITED": rule}})) as world:
+        session = world.session()
+        answer = world.agent.submit_claims(session, bundle({**sampled(AGREED), "risk_tier": "MODIFY"}))
+        assert answer.decision == ("PUBLISH" if lacks is None else "DEFER")
+        if lacks is not None:
+            assert answer.reason == f"uncertainty gate: MODIFY needs a measurement {lacks}"
+        low = claim(uncertainty={"method": "semantic_entropy", "value": 0.1}, claim_type="INFERENCE")
+        assert world.agent.submit_claims(session, bundle(low)).decision == "PUBLISH"
+        high = world.agent.submit_claims(session, bundle({**low, "risk_tier": "WRITE_LIMITED"}))
+        assert "needs a measurement and cites none" in high.reason
+
+
+def test_one_word_asks_for_measurements_everywhere() -> None:
+    assert UncertaintyPolicy(require="measured").required("READ_ONLY") == MeasurementRule()
+    assert UncertaintyPolicy().required("PRIVILEGE") is None
+
+
+def test_an_uncertainty_says_something_or_is_refused_with_its_path(world: World) -> None:
+    session = world.session()
+    bare = claim(uncertainty={"method": "semantic_entropy"})
+    error = refused(Code.INVALID_REQUEST, lambda: world.agent.submit_claims(session, bundle(bare)))
+    assert (error.details or {})["path"] == "$.claims[0].uncertainty.value"
+    both = {"method": "semantic_entropy", "samples": AGREED, "measurement_id": "msr-1"}
+    with pytest.raises(BeliefdError, match="either `samples` or a `measurement_id`"):
+        world.agent.submit_claims(session, bundle(claim(uncertainty=both)))
+
+
+def test_all_four_methods_reach_a_claim(world: World) -> None:
+    session = world.session()
+    scores = [n / 100 for n in range(100)]
+    world.root.store_calibration("causes", model="m", scores=scores)
+    labelled = {"confidences": [0.9] * 40, "correct": [True, False] * 20}
+    raw: dict[str, dict[str, Any]] = {
+        "semantic_entropy": {"answers": AGREED},
+        "model_disagreement": {"answers": TORN},
+        "confidence_score": {"confidence": {"stated": 0.9, "calibration": labelled}},
+        "conformal_set": {"conformal": {"probabilities": [0.7, 0.2, 0.1], "calibration_set": "causes"}},
+    }
+    for place, (method, material) in enumerate(raw.items()):
+        words = f"words {place}"
+        receipt = world.agent.measure(session, statement=words, method=method, **material)
+        assert (receipt.method, receipt.label, receipt.statement) == (method, "attested", words)
+        answer = world.agent.submit_claims(
+            session, bundle(citing(receipt.measurement_id, method, statement=words))
+        )
+        assert measured(answer).value == receipt.value
+    # Stated 0.9, and half of such answers were right: calibrated, the confidence is about a half.
+    assert 0.4 < world.agent.list_measurements(session).measurements[2].value < 0.6
+    assert world.agent.verify(session).ok
+
+
+@pytest.mark.parametrize(
+    ("method", "material", "told"),
+    [
+        ("confidence_score", {"confidence": {"stated": 0.9}}, "a stated number alone measures nothing"),
+        ("confidence_score", {"answers": AGREED}, "is measured from `confidence`"),
+        ("semantic_entropy", {}, "give one of"),
+        ("semantic_entropy", {"answers": ["", " "]}, "all answers are empty"),
+        (
+            "conformal_set",
+            {"conformal": {"probabilities": [0.5, 0.5], "calibration_set": "none"}},
+            "no calibration",
+        ),
+        ("semantic_entropy", {"asked": {}}, "no model to ask"),
+    ],
+)
+def test_what_cannot_be_measured_has_no_receipt(
+    world: World, method: str, material: dict[str, Any], told: str
+) -> None:
+    session = world.session()
+    with pytest.raises(BeliefdError, match=told):
+        world.agent.measure(session, statement="words", method=method, **material)
+    assert world.agent.list_measurements(session).measurements == []
+
+
+def test_a_stated_confidence_is_not_measured(world: World) -> None:
+    assert not world.agent.measure_confidence(0.9).measured
+    assert world.agent.measure_confidence(token_logprobs=[-0.1]).measured
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_words_are_the_same_whatever_their_case_and_spaces(one: str, two: str) -> None:
+    assert words_digest(f"  {one}  {two} . ") == words_digest(f"{one} {two}")
+    assert words_digest(one.casefold()) == words_digest(one)
+    if one.strip().isalnum():
+        assert words_digest(f"not {one}") != words_digest(one)
+
+
+def test_the_result_of_a_call_is_witnessed_and_what_was_put_in_before_is_not() -> None:
+    with World(policy=RULES, registry=tools()) as world:
+        agent, session = opened(world)
+        calls = {
+            "pool.waits": called(world, session, "pool.waits"),
+            "echo": called(world, session, "echo", said="the pool is full, 200 of 200 are in use"),
+        }
+        called(world, session, "keep", said="the disk is empty, nothing was ever written to it")
+        calls["kept"] = called(world, session, "kept")
+        state = world.state(session)
+        for tool, call_id in calls.items():
+            digest = state.substrate.calls[call_id].result_hash
+            said = fact("WRITE_LIMITED", source=f"call://{call_id}", evidence_hash=digest)
+            answer = agent.submit_claims(session, bundle(said))
+            (one,) = answer.standings["c1"].evidence
+            if tool == "pool.waits":
+                assert (one.state, one.by) == ("witnessed", "the server saw `pool.waits` answer it")
+                assert answer.decision == "PUBLISH"
+            else:
+                assert (one.state, answer.decision) == ("attested", "DEFER")
+                assert one.by == f"the result of `{tool}` repeats what callers put in"
+        other = fact("WRITE_LIMITED", source=f"call://{calls['pool.waits']}", evidence_hash=NOBODY)
+        assert agent.submit_claims(session, bundle(other)).standings["c1"].evidence[0].state == "attested"
+        elsewhere = opened(world)[1]
+        said = fact("WRITE_LIMITED", source=f"call://{calls['pool.waits']}")
+        said["evidence_pointers"][0]["evidence_hash"] = state.substrate.calls[calls["pool.waits"]].result_hash
+        assert agent.submit_claims(elsewhere, bundle(said)).standings["c1"].evidence[0].state == "attested"
+        world.check(session)
+
+
+def test_observations_are_as_good_as_their_witnesses(world: World) -> None:
+    session = world.session()
+    hers = world.ann.observe(session, quantity="wait", values=[1.0, 2.0])
+    mine = world.agent.observe(session, quantity="wait", values=[1.0, 2.5])
+    for seen, expected in ((hers, "witnessed"), (mine, "attested")):
+        said = fact(source=f"observation://{seen.observation_id}", evidence_hash=seen.digest)
+        answer = world.agent.submit_claims(session, bundle(said))
+        assert answer.standings["c1"].evidence[0].state == expected
+
+
+def test_minted_evidence_is_witnessed_if_its_data_are() -> None:
+    lab = Lab()
+    lab.proposition("p1")
+    good, fragile = lab.evidence("p1"), lab.evidence("p1", body=1, fragile=True)
+    typed = lab.evidence("p1", typed=True)
+    for minted, expected in ((good, "witnessed"), (fragile, "attested"), (typed, "attested")):
+        source = f"evidence://{minted.evidence_id}"
+        said = read_bundle(bundle(fact(source=source, evidence_hash=minted.result_hash)))
+        known = standings(said, lab.state, ClaimFindings(threat=Threat(detector="d")), (AGENT.id,))
+        assert known["c1"].evidence[0].state == expected
