@@ -1,4 +1,4 @@
-"""The server itself asks a model, and is a witness of what that answers; its own judge is the gates' judge."""
+"""The server itself asks a model, and witnesses what that answers; its own judge is that of the gates."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def test_disagreement_is_drawn_at_three_temperatures_and_witnessed() -> None:
         answer = embedded.submit_claims(name, {"origin_agent": "agent://local", "claims": [claim]})
         assert answer.decision == "DEFER"
         assert "given by" not in answer.reason
-        assert "asked of `tiny` by the server" in answer.reason
+        assert "asked of `openai:tiny` by the server" in answer.reason
         assert embedded.show_measurement(name, receipt.measurement_id) == receipt
         assert embedded.verify(name).ok
 
@@ -78,7 +78,7 @@ def test_the_judge_that_the_server_was_started_with_is_the_gates_judge() -> None
     claim = {"statement": WORDS, "claim_type": "INFERENCE", "risk_tier": "READ_ONLY", "uncertainty": told}
     found = {}
     for judge in ("lexical", "embedding"):
-        with beliefd.open(":memory:", judges=JudgeSettings(judge=judge)) as embedded:  # type: ignore[arg-type]
+        with beliefd.open(":memory:", judges=JudgeSettings(judge=judge)) as embedded:
             answer = embedded.submit_claims(
                 session(embedded), {"origin_agent": "agent://local", "claims": [claim]}
             )
