@@ -113,7 +113,7 @@ class ClaimBundle(Value, frozen=True):
     @property
     def tier(self) -> Tier:
         """The highest risk of any claim."""
-        return max(Tier[claim.risk_tier] for claim in self.claims)
+        return max(Tier[name] for name in {claim.risk_tier for claim in self.claims})
 
 
 def claim_id(claim: Claim, place: int) -> str:

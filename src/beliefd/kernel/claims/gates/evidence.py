@@ -46,7 +46,7 @@ def _judge(claim: Claim, policy: EvidencePolicy, findings: ClaimFindings, now: f
         return says(GATE, outcome, reason, limit, observed, claim)
 
     pointers = claim.evidence_pointers
-    for pointer in pointers:
+    for pointer in pointers if findings.content else ():
         if findings.content.get(pointer.evidence_hash.lower()) == "mismatch":
             reason = f"stored content of `{pointer.source[:SHOWN]}` does not hash to its `evidence_hash`"
             return [say("REFUSE", reason, pointer.evidence_hash, "mismatch")]
