@@ -113,6 +113,21 @@ def test_inputs_are_left_as_they_are() -> None:
     assert {name: values.tolist() for name, values in given.items()} == {"a": [1.0, 2.0], "b": [3.0, 4.0]}
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["a * b + 1", "1 + 2 + a - b", "(a - b) / (a + b) * ((1 + 2) ** a)", "exp(a) - (a - b) * (b - a)",
+     "(a < b) + (a + b)", "where(1, 2, 3) + a * b", "b + a", "exp(a) * -b"],
+)  # fmt: skip
+def test_an_output_has_the_same_bits_in_memory_of_the_callers(text: str) -> None:
+    values = np.random.default_rng(1).normal(size=(2, 1_001))
+    given = {"a": values[0].copy(), "b": values[1].copy()}
+    parsed, out = parse(text, set(given), "$"), np.full(1_001, 7.0)
+    expected = evaluate(parsed, given).tobytes()
+    assert evaluate(parsed, given, out) is out
+    assert out.tobytes() == expected
+    assert np.array_equal([given["a"], given["b"]], values)
+
+
 def scalar(name: str) -> Callable[[float], float]:
     return lambda value: float(getattr(np, name)(np.float64(value)))
 

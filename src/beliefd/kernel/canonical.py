@@ -6,7 +6,6 @@ everything agents send); the rest goes through `rfc8785`. What has no canonical 
 
 import hashlib
 import math
-from collections.abc import Iterable
 from typing import Any, Final
 
 import orjson
@@ -28,20 +27,7 @@ class NotCanonical(ValueError):
 
 def canonical(value: Any) -> bytes:
     """The RFC 8785 bytes of a JSON value."""
-    return _written(value, is_plain(value))
-
-
-def canonical_envelope(envelope: dict[str, Any], foreign: Iterable[str]) -> bytes:
-    """The same for an object of our own making, in which only the `foreign` members can surprise."""
-    plain = True
-    for name in foreign:
-        if not is_plain(envelope[name], 1):
-            envelope = {**envelope, name: _with_integers(envelope[name], 1)}
-            plain = plain and is_plain(envelope[name], 1)
-    return _written(envelope, plain)
-
-
-def _written(value: Any, plain: bool) -> bytes:
+    plain = is_plain(value)
     # Whole floats are the usual reason for not being plain, and they are written like integers.
     written = value if plain else _with_integers(value, 0)
     if plain or is_plain(written):
@@ -87,7 +73,7 @@ def is_plain(value: Any, depth: int = 0) -> bool:
     elif kind is list or kind is tuple:
         items = value
     elif kind is float:
-        return _is_plain_float(value)
+        return is_plain_float(value)
     else:
         return kind is str or kind is int or kind is bool or value is None
     if depth >= MAX_DEPTH:
@@ -97,12 +83,12 @@ def is_plain(value: Any, depth: int = 0) -> bool:
         # Most values are texts: not calling anything for them is what makes this walk cheap.
         if inner is str or inner is int or inner is bool or item is None:
             continue
-        if not (_is_plain_float(item) if inner is float else is_plain(item, depth + 1)):
+        if not (is_plain_float(item) if inner is float else is_plain(item, depth + 1)):
             return False
     return True
 
 
-def _is_plain_float(value: float) -> bool:
+def is_plain_float(value: float) -> bool:
     # Inside these bounds both print the shortest decimal without an exponent.
     return 1e-5 < abs(value) < 1e15 and not value.is_integer()
 

@@ -27,8 +27,9 @@ from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.state import INTENT_LANES
 from beliefd.kernel.measurements.commands import Measure
 from beliefd.kernel.scan.guards import stopped_by
-from beliefd.kernel.scan.markers import find_marker
-from beliefd.kernel.scan.references import find_reference
+from beliefd.kernel.scan.markers import dumped, find_marker, has_no_word
+from beliefd.kernel.scan.references import find_reference, has_no_reference
+from beliefd.kernel.scan.spelling import plain
 from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.speculation.lanes import SPECULATIVE
 from beliefd.kernel.substrate.commands import Propose, RecordOutcome, Remember
@@ -43,7 +44,7 @@ def _nothing(_: Command) -> None:
 
 
 def _whole(command: Command) -> Any:
-    return msgspec.to_builtins(command)
+    return command
 
 
 def _declaration(command: DeclareSession) -> Any:
@@ -77,7 +78,7 @@ def _memory(command: Remember) -> Any:
 
 
 def _change(command: StageIntent) -> Any:
-    return None if INTENT_LANES[command.change.type] == SPECULATIVE else msgspec.to_builtins(command.change)
+    return None if INTENT_LANES[command.change.type] == SPECULATIVE else command.change
 
 
 JUDGED: Final[dict[type, Part]] = {
@@ -87,7 +88,7 @@ JUDGED: Final[dict[type, Part]] = {
     DeclareSession: _declaration,
     Eliminate: _elimination,
     # The raw answers of a model are measured, and stated by nobody.
-    SubmitClaims: lambda command: msgspec.to_builtins(command.bundle),
+    SubmitClaims: lambda command: command.bundle,
     Measure: lambda command: command.statement,
     # Not why: a person may say that something rests on an idea, and that this is the reason.
     DecideApproval: lambda command: {"claims": msgspec.to_builtins(command.claims)},
@@ -116,13 +117,31 @@ def speculation_in(command: Command) -> Refused | None:
     kind: type = type(command)
     part: Part = JUDGED.get(kind, _whole)
     said = part(command)
-    if said is None:
+    if said is None or _is_innocent(said, kind not in SCANNED_ELSEWHERE):
         return None
+    said = msgspec.to_builtins(said) if isinstance(said, msgspec.Struct) else said
     if (reference := find_reference(said)) is not None:
         text = f"`{reference.found}` is of the speculative lane: nothing can rest on it or be named like it"
         return refused(Code.HYPOTHESIS_IS_NOT_EVIDENCE, text, reference.path)
     marker = None if kind in SCANNED_ELSEWHERE else find_marker(said)
     return None if marker is None else refused_by(stopped_by(marker, _code(kind)))
+
+
+def _is_innocent(said: Any, scanned: bool) -> bool:
+    """Is it written without anything that an id or a marker needs? One look at it shows that of most."""
+    dump = _written(said) if isinstance(said, msgspec.Struct) else dumped(said)
+    folded = None if dump is None else plain(dump.decode())
+    if dump is None or folded is None or not has_no_reference(folded):
+        return False
+    return not scanned or has_no_word(dump, folded)
+
+
+def _written(said: msgspec.Struct) -> bytes | None:
+    try:
+        dump = msgspec.json.encode(said)
+    except (TypeError, ValueError):  # half a surrogate pair is a `ValueError`
+        return None
+    return dump if dump.isascii() else None
 
 
 def stopped_with(kind: type) -> tuple[Code, ...]:

@@ -11,7 +11,8 @@ import msgspec
 
 from beliefd.kernel.beliefs.commands import Eliminate
 from beliefd.kernel.beliefs.events import Eliminated
-from beliefd.kernel.canonical import canonical_envelope, digest, is_plain
+from beliefd.kernel.canonical import digest, is_plain
+from beliefd.kernel.canonical_structs import Untagged, canonical_envelope
 from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.events import Event
 from beliefd.kernel.facts import Facts
@@ -46,9 +47,7 @@ def seal(
     after_hash = after.beliefs.survivors.digest
     envelope: dict[str, Any] = {
         "actor": {"id": facts.principal.id, "role": facts.principal.role.value, "tier": facts.principal.tier},
-        "delta": msgspec.to_builtins(event),
         "event_id": facts.event_id,
-        "payload": payload_of(command),
         "policy_hash": facts.policy_hash,
         "prev_hash": genesis_hash(after) if head is None else head.hash,
         "protocol": PROTOCOL,
@@ -59,10 +58,13 @@ def seal(
         "ts": facts.now,
         "verb": verb_of(command),
     }
-    foreign = [] if _holds_texts_only(command, event) else ["delta", "payload"]
+    foreign: dict[str, Any] = {}
+    if _holds_texts_only(command, event):
+        envelope |= {"delta": msgspec.to_builtins(event), "payload": payload_of(command)}
+    else:
+        foreign = {"delta": event, "payload": Untagged(command)}
     if facts.findings is not None:
-        envelope["facts"] = msgspec.to_builtins(facts.findings)
-        foreign.append("facts")
+        foreign["facts"] = facts.findings
     if state_hash_due(after, seq):
         envelope["state_hash"] = state_hash(after)
     record = canonical_envelope(envelope, foreign)

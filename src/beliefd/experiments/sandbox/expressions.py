@@ -21,22 +21,30 @@ EXACT: Final = frozenset({"+", "-", "*", "/"})
 """Rounded the same by every processor, and in whichever array the result is put; the others may not be."""
 
 
-def evaluate(expression: Expression, inputs: Mapping[str, Floats]) -> Floats:
-    """The output for each replicate; where there is none, such as the log of -1, it is nan."""
+def evaluate(expression: Expression, inputs: Mapping[str, Floats], out: Floats | None = None) -> Floats:
+    """The output for each replicate; where there is none, such as the log of -1, it is nan.
+
+    It is put into `out` if there is one, and so is what leads to it: memory in the cache is used again.
+    """
     count = len(next(iter(inputs.values())))
-    found = np.asarray(_value(expression, inputs), dtype=np.float64)
+    found = np.asarray(_value(expression, inputs, out), dtype=np.float64)
+    if out is not None:
+        if found is not out:
+            out[:] = found
+        return out
     return found if found.shape == (count,) else np.broadcast_to(found, (count,))
 
 
-def _value(expression: Expression, inputs: Mapping[str, Floats]) -> Any:
+def _value(expression: Expression, inputs: Mapping[str, Floats], out: Floats | None = None) -> Any:
     if isinstance(expression, Number):
         return np.float64(expression.value)
     if isinstance(expression, Name):
         return inputs[expression.name]
-    given = [_value(argument, inputs) for argument in expression.arguments]
     if expression.what in EXACT:
-        return APPLIED[expression.what](*given, out=_spare(expression, given))
-    found = APPLIED[expression.what](*given)
+        first, *others = expression.arguments
+        given = [_value(first, inputs, out), *(_value(other, inputs) for other in others)]
+        return APPLIED[expression.what](*given, out=_spare(expression, given) if out is None else out)
+    found = APPLIED[expression.what](*(_value(argument, inputs) for argument in expression.arguments))
     # A comparison is a number like any other: sums of them count.
     return found.astype(np.float64) if found.dtype == np.bool_ else found
 

@@ -12,11 +12,17 @@ from beliefd.kernel.experiments.params import ByExpression, ByPython
 
 
 def output(
-    model: ByExpression | ByPython, inputs: Mapping[str, Floats], sources: Mapping[str, str]
+    model: ByExpression | ByPython,
+    inputs: Mapping[str, Floats],
+    sources: Mapping[str, str],
+    out: Floats | None = None,
 ) -> Floats:
-    """What is not finite is a replicate that failed; raises ModelFailed if there is no output at all."""
+    """What is not finite is a replicate that failed; raises ModelFailed if there is no output at all.
+
+    An expression's outputs may be put into `out`.
+    """
     if isinstance(model, ByExpression):
-        return evaluate(_parsed(model.expression, tuple(inputs)), inputs)
+        return evaluate(_parsed(model.expression, tuple(inputs)), inputs, out)
     if model.source not in sources:
         raise ModelFailed("the model's code is not at hand")
     return run_python(sources[model.source], inputs)

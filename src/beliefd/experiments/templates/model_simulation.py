@@ -19,7 +19,7 @@ from beliefd.experiments.means import stretches, uppers
 from beliefd.experiments.orders import ORDER_ARM, draw_orders, order_arm, order_chance
 from beliefd.experiments.plan import Arm, Decision, Diagnosis, Drawn, Findings, Floats, Plan, Template
 from beliefd.experiments.regions import Span, claimed, decided, failure, slack
-from beliefd.experiments.rng import STREAMED, streamed, uniforms
+from beliefd.experiments.rng import streamed, uniforms
 from beliefd.experiments.sandbox.models import output
 from beliefd.experiments.sequential import Walk, confidence_sequence, decisive, ever_shown, walk
 from beliefd.experiments.sobol import BASE, evaluations, totals
@@ -101,7 +101,7 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
     if arm.name == "toy":
         return _toys(plan, arm, first, count)
     if arm.name == "sobol":
-        return evaluations(plan.seed, arm.index, first, count, width, lambda rows: _run(plan, params, rows))
+        return evaluations(plan.seed, arm.index, first, count, width, lambda rows: _run(plan, params, rows.T))
     if arm.name.startswith("order_"):
         return draw_orders(_data(plan)[arm.name.removeprefix("order_")], plan.seed, arm, first, count)
     if arm.name == "wider":
@@ -112,36 +112,35 @@ def draw(plan: Plan, arm: Arm, first: int, count: int) -> Floats:
     heavy = arm.name == "heavy_tails"
     if not isinstance(params.model, ByExpression):
         # Other languages take a whole block at once: to start their interpreter costs more than memory does.
-        rows = uniforms(plan.seed, arm.index, first, count, width)
+        columns = uniforms(plan.seed, arm.index, first, count, width).T
         if arm.name == "rows":
-            _fix(plan, rows, first)
-        return _run(plan, params, rows, heavy)[:, None]
-    found, space = np.empty((count, 1)), np.empty((width, min(count, STREAMED // width + 1)))
-    for start, rows in streamed(plan.seed, arm.index, first, count, width):
+            _fix(plan, columns, first)
+        return _run(plan, params, columns, heavy)[:, None]
+    found = np.empty((count, 1))
+    for start, columns in streamed(plan.seed, arm.index, first, count, width):
         if arm.name == "rows":
-            _fix(plan, rows, start)
-        found[start - first : start - first + len(rows), 0] = _run(plan, params, rows, heavy, space)
+            _fix(plan, columns, start)
+        _run(plan, params, columns, heavy, found[start - first : start - first + columns.shape[1], 0])
     return found
 
 
-def _fix(plan: Plan, rows: Floats, start: int) -> None:
+def _fix(plan: Plan, columns: Floats, start: int) -> None:
     """Let each replicate take the values of its row: the middle of a value's share is where it is drawn."""
-    row = np.arange(start, start + len(rows)) % _rows(plan)
-    for place, one in enumerate(_params(plan).inputs):
+    row = np.arange(start, start + columns.shape[1]) % _rows(plan)
+    for column, one in zip(columns, _params(plan).inputs, strict=True):
         if isinstance(one.distribution, Data):
-            rows[:, place] = (row + 0.5) / len(one.distribution.values)
+            column[:] = (row + 0.5) / len(one.distribution.values)
 
 
 def _run(
-    plan: Plan, params: ModelSimulation, rows: Floats, heavy: bool = False, space: Floats | None = None
+    plan: Plan, params: ModelSimulation, columns: Floats, heavy: bool = False, out: Floats | None = None
 ) -> Floats:
+    """The outputs, in `out` if there is one: then the columns are not needed any more, and written over."""
     inputs = {
-        one.name: quantiles(
-            one.distribution, rows[:, place], heavy, None if space is None else space[place, : len(rows)]
-        )
-        for place, one in enumerate(params.inputs)
+        one.name: quantiles(one.distribution, column, heavy, None if out is None else column)
+        for one, column in zip(params.inputs, columns, strict=True)
     }
-    return output(params.model, inputs, plan.sources)
+    return output(params.model, inputs, plan.sources, out)
 
 
 def _toys(plan: Plan, arm: Arm, first: int, count: int) -> Floats:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from beliefd.kernel.canonical import digest
+from beliefd.kernel.canonical_structs import digest_of
 from beliefd.kernel.values import (
     ClaimType,
     Digest,
@@ -127,7 +127,7 @@ class ClaimBundle(Value, frozen=True):
     @property
     def tier(self) -> Tier:
         """The highest risk of any claim."""
-        return max(Tier[claim.risk_tier] for claim in self.claims)
+        return max(Tier[name] for name in {claim.risk_tier for claim in self.claims})
 
 
 def claim_id(claim: Claim, place: int) -> str:
@@ -156,16 +156,17 @@ def filled(bundle: ClaimBundle, new_id: str, now: str) -> ClaimBundle:
     )
 
 
-def content_hash(bundle: ClaimBundle) -> str:
+class Content(msgspec.Struct, frozen=True):
     """What an approval binds: who says what, under which id; not what the server added."""
-    return digest(
-        {
-            "claims": msgspec.to_builtins(bundle.claims),
-            "id": bundle.id,
-            "origin_agent": bundle.origin_agent,
-            "timestamp": bundle.timestamp,
-        }
-    )
+
+    claims: tuple[Claim, ...]
+    id: str | None
+    origin_agent: str
+    timestamp: str | None
+
+
+def content_hash(bundle: ClaimBundle) -> str:
+    return digest_of(Content(bundle.claims, bundle.id, bundle.origin_agent, bundle.timestamp))
 
 
 class SpeltTwice(ValueError):

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 import orjson
 
-from beliefd.kernel.scan.encodings import SHORTEST, is_coded, pairs, unwrapped, without_digests
+from beliefd.kernel.scan.encodings import SHORTEST, is_coded, is_coded_json, pairs, unwrapped, without_digests
 from beliefd.kernel.scan.paths import IN_BROKEN_JSON, IN_JSON, IN_KEY, IN_SET, ROOT, PathStep, Place, written
 from beliefd.kernel.scan.spelling import plain
 from beliefd.kernel.scan.texts import Pairs, Tangled, fields, parsed
@@ -60,16 +60,27 @@ def find_marker(value: object, vocabulary: WordList = WordList.EVIDENCE) -> Mark
 
 def _has_no_word(value: object, vocabulary: WordList) -> bool:
     """Can it be written as JSON, all of it, without any word that a marker needs? Most can, and quickly."""
+    dump = dumped(value)
+    folded = None if dump is None else plain(dump.decode())
+    return dump is not None and folded is not None and has_no_word(dump, folded, vocabulary)
+
+
+def dumped(value: object) -> bytes | None:
+    """A document as JSON, if it is one and all of it is ASCII."""
     try:
         dump = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS)
     except TypeError:
+        return None
+    return dump if dump.isascii() else None
+
+
+def has_no_word(dump: bytes, folded: str, vocabulary: WordList = WordList.EVIDENCE) -> bool:
+    """The same of JSON in ASCII, as it is written and as `plain` has it."""
+    if len(dump) > MAX_TEXT or could_mark(folded, vocabulary):
         return False
-    if len(dump) > MAX_TEXT or not dump.isascii():
-        return False
-    if _could_mark(dump.decode(), vocabulary):
-        return False
-    coded = without_digests(dump)
-    return not (is_coded(coded) and _codes_a_word(coded.decode().replace("\\n", "\n"), vocabulary))
+    if not is_coded_json(dump):
+        return True
+    return not _codes_a_word(without_digests(dump).decode().replace("\\n", "\n"), vocabulary)
 
 
 def _could_mark(text: str, vocabulary: WordList) -> bool:

@@ -26,9 +26,12 @@ def find_reference(document: Any) -> Reference | None:
         text = plain(orjson.dumps(document).decode())
     except TypeError:  # nothing that could be recorded; what could be in it is looked for all the same
         text = None
-    if text is not None and not any(prefix in text for prefix in RESERVED):
-        return None
-    return _walked(document)
+    return None if text is not None and has_no_reference(text) else _walked(document)
+
+
+def has_no_reference(folded: str) -> bool:
+    """Is there nothing in JSON, as `plain` has it, that an id of the speculative lane begins with?"""
+    return not any(prefix in folded for prefix in RESERVED)
 
 
 def _walked(document: Any) -> Reference | None:

@@ -55,7 +55,7 @@ def _judge(claim: Claim, given: GateInput, standing: ClaimStanding, now: float) 
         return says(GATE, outcome, reason, limit, observed, claim)
 
     pointers, policy = claim.evidence_pointers, given.policy.evidence
-    for pointer in pointers:
+    for pointer in pointers if given.findings.content else ():
         if given.findings.content.get(pointer.evidence_hash.lower()) == "mismatch":
             reason = f"stored content of `{pointer.source[:SHOWN]}` does not hash to its `evidence_hash`"
             return [say("REFUSE", reason, pointer.evidence_hash, "mismatch")]

@@ -9,8 +9,7 @@ GATE = "security"
 def security(given: GateInput) -> list[GateResult]:
     policy, findings = given.policy.security, given.findings
     own = Tier[given.principal.tier]
-    above = [claim for claim in given.bundle.claims if Tier[claim.risk_tier] > own]
-    if above:
+    if given.bundle.tier > own:
         return [
             says(
                 GATE,
@@ -20,7 +19,8 @@ def security(given: GateInput) -> list[GateResult]:
                 claim.risk_tier,
                 claim,
             )
-            for claim in above
+            for claim in given.bundle.claims
+            if Tier[claim.risk_tier] > own
         ]
     if findings.origin is not None and findings.origin not in policy.allowed_origins:
         reason = f"requests from `{findings.origin}` are not allowed"

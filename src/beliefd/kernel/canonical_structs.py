@@ -1,0 +1,212 @@
+"""Canonical JSON straight from Structs: the same bytes as `canonical` of their JSON values, and much sooner.
+
+msgspec writes texts, sorted fields and ordinary numbers as RFC 8785 does. They part on some numbers and on the
+order of keys beyond ASCII. Which fields can hold either follows from their types, and only those are looked
+at. Whatever is left to doubt is written by `canonical`, which also says what has no canonical form.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from enum import Enum
+from functools import cache, partial
+from itertools import chain
+from operator import attrgetter, is_
+from typing import Any, Final
+
+import msgspec
+import orjson
+from msgspec import UNSET, Struct, inspect
+from msgspec.structs import force_setattr
+
+from beliefd.kernel.canonical import MAX_DEPTH, MAX_SAFE_INTEGER, canonical, is_plain_float
+
+DEEPEST: Final = MAX_DEPTH // 2
+"""Types alone do not nest so deep: past this, the walk over values counts exactly."""
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
+Step = Callable[[Iterable[Any]], Iterable[Any]]
+"""From values to all that a field of theirs holds."""
+_SEQUENCES: Final = (inspect.ListType, inspect.VarTupleType)
+
+
+class Untagged(Struct, frozen=True):
+    """A Struct without the tag that says of which kind it is."""
+
+    of: Struct
+
+
+class _InDoubt(Exception):
+    """Only a walk over the JSON values can tell."""
+
+
+IN_DOUBT: Final = (_InDoubt, TypeError, UnicodeEncodeError)
+
+
+def canonical_of(value: Any) -> bytes:
+    """The RFC 8785 bytes of a Struct, or of JSON values that hold Structs."""
+    try:
+        return _written(value, 0)
+    except IN_DOUBT:
+        return canonical(_as_json(value))
+
+
+def digest_of(value: Any) -> str:
+    """sha256 over the canonical bytes, in hex."""
+    return hashlib.sha256(canonical_of(value)).hexdigest()
+
+
+def canonical_envelope(own: dict[str, Any], foreign: Mapping[str, Any]) -> bytes:
+    """The RFC 8785 bytes of an object of our own making, whose `foreign` members can hold anything.
+
+    What is in `own` beside them holds texts and small integers only, and needs no look.
+    """
+    try:
+        written = {name: orjson.Fragment(_written(value, 1)) for name, value in foreign.items()}
+        return orjson.dumps({**own, **written}, option=orjson.OPT_SORT_KEYS)
+    except IN_DOUBT:
+        return canonical({**own, **{name: _as_json(value) for name, value in foreign.items()}})
+
+
+def _written(value: Any, depth: int) -> bytes:
+    if type(value) is Untagged:
+        return _encode(_fields(_as_written(value.of, depth)))
+    return _encode(_as_written(value, depth))
+
+
+def _as_written(value: Any, depth: int) -> Any:
+    return value if isinstance(value, Struct) and _is_settled(value, depth) else _settled(value, depth)
+
+
+def _fields(value: Struct) -> dict[str, Any]:
+    kind = type(value)
+    names = zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True)
+    return {name: held for name, field in names if (held := getattr(value, field)) is not UNSET}
+
+
+def _as_json(value: Any) -> Any:
+    if type(value) is not Untagged:
+        return msgspec.to_builtins(value)
+    told = msgspec.to_builtins(value.of)
+    told.pop(type(value.of).__struct_config__.tag_field, None)
+    return told
+
+
+def _is_settled(value: Struct, depth: int) -> bool:
+    """Does msgspec write it canonically as it is? Most often, so this goes only where types leave a doubt."""
+    for path in _paths(type(value)):
+        items: Iterable[Any] = (value,)
+        for step in path:
+            items = step(items)
+        for held in items:
+            kind = type(held)
+            if kind is float:
+                # Most are like this, and a call for each would take as long as all else.
+                if not (1e-5 < held < 1e15 and not held.is_integer()) and not is_plain_float(held):
+                    return False
+            elif held is not None and kind is not str and _settled(held, depth + len(path)) is not held:
+                return False
+    return True
+
+
+@cache
+def _paths(kind: type[Struct]) -> tuple[tuple[Step, ...], ...]:
+    """The ways to all that is in doubt within a Struct: over fields that always hold one Struct, or many."""
+    found: list[tuple[Step, ...]] = []
+    for name, info in _doubtful(kind):
+        many = isinstance(info, _SEQUENCES)
+        step = _each_in(name) if many else _field(name)
+        inner = _only_struct(info.item_type if isinstance(info, _SEQUENCES) else info)
+        if inner is None or inner is kind:
+            found.append((step,))
+        else:
+            found += [(step, *rest) for rest in _paths(inner)]
+    return tuple(found)
+
+
+def _field(name: str) -> Step:
+    return partial(map, attrgetter(name))
+
+
+def _each_in(name: str) -> Step:
+    get = attrgetter(name)
+    return lambda items: chain.from_iterable(map(get, items))
+
+
+def _only_struct(info: inspect.Type) -> type[Struct] | None:
+    """The type of what is always a Struct of this very type; of a subclass, nobody knows what it holds."""
+    return info.cls if isinstance(info, inspect.StructType) and not info.cls.__subclasses__() else None
+
+
+def _settled(value: Any, depth: int) -> Any:
+    """The value itself, or one with integers for the whole floats in it, that msgspec writes canonically."""
+    kind = type(value)
+    if kind is str or value is None or kind is bool or value is UNSET:
+        return value
+    if kind is float:
+        return _number(value)
+    if kind is int and abs(value) <= MAX_SAFE_INTEGER:
+        return value
+    if depth < DEEPEST:
+        if isinstance(value, Struct):
+            return _settled_struct(value, depth)
+        if kind is tuple or kind is list:
+            settled = [_settled(item, depth + 1) for item in value]
+            return value if all(map(is_, settled, value)) else settled
+        if kind is dict:
+            return _settled_dict(value, depth)
+    if isinstance(value, Enum) and type(value.value) is str:
+        return value
+    raise _InDoubt
+
+
+def _number(value: float) -> float | int:
+    if is_plain_float(value):
+        return value
+    if value.is_integer() and abs(value) <= MAX_SAFE_INTEGER:
+        return int(value)
+    raise _InDoubt
+
+
+def _settled_dict(value: dict[Any, Any], depth: int) -> dict[Any, Any]:
+    for key in value:
+        if type(key) is not str or not key.isascii():
+            raise _InDoubt
+    settled = {key: _settled(item, depth + 1) for key, item in value.items()}
+    return value if all(map(is_, settled.values(), value.values())) else settled
+
+
+def _settled_struct(value: Struct, depth: int) -> Struct:
+    settled = value
+    for name, _ in _doubtful(type(value)):
+        held = getattr(value, name)
+        now = _settled(held, depth + 1)
+        if now is not held:
+            if settled is value:
+                settled = copy(value)
+            force_setattr(settled, name, now)  # it is written and dropped, so the type of a field may bend
+    return settled
+
+
+@cache
+def _doubtful(kind: type[Struct]) -> tuple[tuple[str, inspect.Type], ...]:
+    """The fields that can hold more than texts, and their types."""
+    info = inspect.type_info(kind)
+    assert isinstance(info, inspect.StructType)  # noqa: S101 - that is what `kind` is
+    told = ((field.name, _bare(field.type)) for field in info.fields)
+    return tuple((name, held) for name, held in told if not _holds_texts(held))
+
+
+def _bare(info: inspect.Type) -> inspect.Type:
+    return _bare(info.type) if isinstance(info, inspect.Metadata) else info
+
+
+def _holds_texts(info: inspect.Type) -> bool:
+    if isinstance(info, inspect.StrType | inspect.BoolType | inspect.NoneType):
+        return True
+    if isinstance(info, inspect.LiteralType):
+        return all(isinstance(value, str) for value in info.values)
+    if isinstance(info, inspect.EnumType):
+        return all(isinstance(member.value, str) for member in info.cls)
+    if isinstance(info, inspect.UnionType):
+        return all(_holds_texts(_bare(one)) for one in info.types)
+    return isinstance(info, _SEQUENCES) and _holds_texts(_bare(info.item_type))
