@@ -19,11 +19,18 @@ class UncertaintySource(Value, frozen=True):
 class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match.
 
+    `others` is there if more than one detector was asked: what those after the first found.
     `uncertainty` is there if a claim of the bundle came with raw answers, and then names every claim.
     """
 
     threat: Threat
+    others: tuple[Threat, ...] | UnsetType = UNSET
     content: dict[str, Literal["match", "mismatch"]] = {}
     recent: int = 0
     origin: str | None = None
     uncertainty: dict[str, UncertaintySource] | UnsetType = UNSET
+
+    @property
+    def threats(self) -> tuple[Threat, ...]:
+        """What every detector found that was asked."""
+        return (self.threat, *(self.others or ()))

@@ -139,7 +139,8 @@ class ClaimCheckHandlers(Struct, frozen=True):
         command, principal, policy = read_submission(call.body), call.principal, self.in_force.policy
         if (problem := speculation_in(command)) is not None:
             raise BeliefdError(problem.code, problem.message, problem.details)
-        examined = await self.finder.examine(command.bundle, None, principal.id, policy, 0, call.origin)
+        recent = self.finder.count(command, principal, policy)  # a try costs as much as a submission
+        examined = await self.finder.examine(command.bundle, None, principal.id, policy, recent, call.origin)
         found = await with_standings(examined, command)
         facts = Facts(
             now=self.environment.now(),
