@@ -21,6 +21,7 @@ Detector = Callable[[Texts, int, Sequence[int]], Threat]
 BUILTIN: Final = "builtin"
 IN_PLACE: Final = 2 * 1024
 """Bytes that the built-in detector reads on the event loop; a thread costs more than so little text does."""
+LONG: Final = 32 * 1024
 MAX_RUNNING: Final = 16
 """So many questions may be with detectors at once; those that hang count too."""
 NOBODY: Final = "none"
@@ -54,8 +55,8 @@ class ThreatFinder:
     def __init__(self, detectors: Detector | Mapping[str, Detector] | None = None) -> None:
         self._detectors = _by_name(detectors)
         self._running = 0
-        # One text is read at a time: several threads would take the interpreter from the event loop in turns.
-        self._turn = threading.Lock()
+        # Ours read one bundle at a time: more threads would only take turns with the event loop.
+        self._turns = {name: threading.Lock() for name, one in self._detectors.items() if _is_ours(one)}
 
     async def threats(
         self, texts: Texts, tier: int, trail: Sequence[int], rules: AdversarialPolicy
@@ -93,7 +94,7 @@ class ThreatFinder:
 
         def work() -> None:
             found = None
-            with self._turn if detector is assess else contextlib.nullcontext():
+            with self._turns.get(name) or contextlib.nullcontext():
                 if not question.over:
                     found = question.put_to(name, detector)
             with contextlib.suppress(RuntimeError):  # the loop is gone, and who asked with it
@@ -118,11 +119,21 @@ def _by_name(detectors: Detector | Mapping[str, Detector] | None) -> dict[str, D
     return {str(getattr(detectors, "__name__", type(detectors).__name__)): detectors}
 
 
+def _is_ours(detector: Detector) -> bool:
+    """It always comes back, so others may wait for it."""
+    return detector is assess or getattr(detector, "one_at_a_time", False)
+
+
 def size_of(texts: Texts) -> int:
     """Bytes of text; characters that no encoding has count too."""
     return sum(
         len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for _, text in texts
     )
+
+
+def is_long(bundle: ClaimBundle) -> bool:
+    """Is there so much text in it that whatever reads it all must do so beside the event loop?"""
+    return size_of(texts_of(bundle)) > LONG
 
 
 def texts_of(bundle: ClaimBundle) -> list[tuple[str, str]]:
