@@ -172,7 +172,7 @@ def test_a_question_nobody_waits_for_is_not_begun(monkeypatch: pytest.MonkeyPatc
 
     def slow(*_: Any) -> Threat:
         begun.append(1)
-        let_go.wait()
+        let_go.wait(10)
         return Threat(detector="slow@1")
 
     async def ask() -> None:
