@@ -25,7 +25,7 @@ from beliefd.protocol.operations import OPERATIONS
 from beliefd.steward import tokens
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
-from beliefd.steward.facts import finder
+from beliefd.steward.facts import threats
 from beliefd.steward.handlers import beliefs
 from beliefd.steward.write import positions, session_queue
 from beliefd.stores.memory import MemoryStore
@@ -78,7 +78,8 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("a revoked token is refused after", tokens.REFRESH_SECONDS, "second at most"),
     ("claims in a bundle", bundle.MAX_CLAIMS, "claims"),
     ("evidence of a claim", bundle.MAX_POINTERS, "pointers"),
-    ("calls of your own detector", finder.MAX_RUNNING, "at once, then the gate defers"),
+    ("text of a bundle that detectors read", kernel_policy.MAX_READ_BYTES, "bytes, then the gate defers"),
+    ("questions to detectors", threats.MAX_RUNNING, "at once, then the gate defers"),
     ("longest wait between webhook deliveries", webhook.LAST_RETRY_SECONDS, "seconds"),
     ("time between looks at the policy file", watch.POLL_SECONDS, "second"),
     ("policy file", files.MAX_BYTES, "bytes"),

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -18,7 +18,7 @@ from beliefd.protocol.operation import A
 from beliefd.steward.bootstrap import Runtime, start
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import perform, stream
-from beliefd.steward.facts.finder import Detector
+from beliefd.steward.facts.threats import Detector
 from beliefd.steward.failures import translating
 from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.stores.opening import open_store
@@ -110,15 +110,15 @@ def open(
     *,
     principal: Principal = LOCAL_AGENT,
     policy: Policy | None = None,
-    detector: Detector | None = None,
+    detector: Detector | Mapping[str, Detector] | None = None,
     registry: Registry | None = None,
     judges: JudgeSettings | None = None,
 ) -> Embedded:
     """Open a ledger file (or `:memory:`, or a postgresql:// address) for use in this process.
 
     Without a `policy`, the one that was adopted last in this store holds, or the default.
-    `detector` takes the place of the built-in one, `registry` that of the tools registered by decorator;
-    `judges` says where the models are that uncertainty may be measured with.
+    `detector` takes the place of the built-in one (a mapping: several, by name), `registry` that of the tools
+    registered by decorator; `judges` says where the models are that uncertainty may be measured with.
     """
     ports = {"policy": policy, "detector": detector, "registry": registry, "judges": Judges(judges)}
     return Embedded(target, principal, **ports)
@@ -129,7 +129,7 @@ async def open_async(
     *,
     principal: Principal = LOCAL_AGENT,
     policy: Policy | None = None,
-    detector: Detector | None = None,
+    detector: Detector | Mapping[str, Detector] | None = None,
     registry: Registry | None = None,
     judges: JudgeSettings | None = None,
 ) -> AsyncEmbedded:

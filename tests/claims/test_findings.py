@@ -19,7 +19,8 @@ from beliefd.kernel.claims.threat import Signal, Threat
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.envelope import read
-from beliefd.steward.facts.finder import MAX_RUNNING, Attachments, Detector
+from beliefd.steward.facts.finder import Attachments
+from beliefd.steward.facts.threats import MAX_RUNNING, Detector
 from beliefd.steward.handlers.claims import read_bundle
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore
@@ -301,10 +302,42 @@ def test_who_speaks_too_often_is_deferred_and_the_count_is_recorded() -> None:
         facts = read(entries[-1].record).facts
         assert isinstance(facts, ClaimFindings)
         assert facts.recent == 3
-        # Another principal has a count of its own, and asking what the gates would say costs nothing.
+        # Another principal has a count of its own.
         other = house.person(Principal(id="agent://else", role=Role.AGENT))
         assert other.submit_claims(session, bundle()).decision == "PUBLISH"
+        assert house.agent.verify(session).ok
+
+
+def test_asking_what_the_gates_would_say_counts_like_a_submission() -> None:
+    with World(policy=policy(security={"rate_limit": 2, "rate_window_seconds": 3600})) as house:
+        session = house.session()
         assert house.agent.check_claims(bundle()).decision == "PUBLISH"
+        assert house.agent.submit_claims(session, bundle()).decision == "PUBLISH"
+        for answer in (house.agent.check_claims(bundle()), house.agent.submit_claims(session, bundle())):
+            assert (answer.decision, answer.audit_trail.gates_failed) == ("DEFER", ("security",))
+        other = house.person(Principal(id="agent://else", role=Role.AGENT))
+        assert other.check_claims(bundle()).decision == "PUBLISH"
+
+
+def test_no_detector_is_asked_for_whoever_is_over_the_rate() -> None:
+    """Else asking too often would cost the server as much as asking."""
+    asked: list[int] = []
+
+    def counting(*_: Any) -> Threat:
+        asked.append(1)
+        return Threat(detector="counting")
+
+    with World(
+        detector=counting, policy=policy(security={"rate_limit": 2, "rate_window_seconds": 3600})
+    ) as house:
+        session = house.session()
+        for _ in range(3):
+            house.agent.check_claims(bundle())
+        late = house.agent.submit_claims(session, bundle())
+        assert len(asked) == 2
+        # A person's yes answers the rate; what was not looked at before is looked at then.
+        assert house.ann.approve(late).outcome == "PUBLISH"
+        assert len(asked) == 3
         assert house.agent.verify(session).ok
 
 

@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.intents.state import IntentType
@@ -11,6 +12,8 @@ from beliefd.kernel.values import PEOPLE, ClaimType, Id, Method, Role, Tier, Tie
 
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=10 * 365 * 24 * 3600)]
 HUMAN_ALWAYS = ("DELETE", "PRIVILEGE")
+MAX_READ_BYTES = 128 * 1024
+"""So much text the slowest of our rules read in about half a second."""
 
 
 class TerminationPolicy(Value, frozen=True):
@@ -94,8 +97,28 @@ class SecurityPolicy(Value, frozen=True):
 
 
 class AdversarialPolicy(Value, frozen=True):
+    """From which threat on a person decides, and what detectors may cost: a longer bundle is not read at all.
+
+    `detectors` names those that must be asked, else all that the server was started with are. `combine` makes
+    one score of theirs: the highest (`max`), the lowest (`min`), or one minus the product of what each leaves
+    (`noisy_or`). `max_bytes` of text are read, 131072 unless given.
+    """
+
     defer_above: Unit = 0.70
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 1_000
+    # Not in the hash while they are not given: what was adopted before there were any keeps its hash.
+    detectors: Annotated[tuple[Id, ...], msgspec.Meta(max_length=10)] | UnsetType = UNSET
+    combine: Literal["max", "min", "noisy_or"] | UnsetType = UNSET
+    max_bytes: Annotated[int, msgspec.Meta(ge=1, le=64 * 1024 * 1024)] | UnsetType = UNSET
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Detectors that policy insists on, each once."""
+        return tuple(dict.fromkeys(self.detectors or ()))
+
+    @property
+    def budget(self) -> int:
+        return self.max_bytes or MAX_READ_BYTES
 
 
 class ApproverRule(Value, frozen=True):

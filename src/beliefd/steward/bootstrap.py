@@ -1,6 +1,7 @@
 """Everything that runs on one store, wired in one place for the server and the embedded library."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -13,8 +14,9 @@ from beliefd.steward.effects.runner import Runner
 from beliefd.steward.effects.runs import ExperimentRuns
 from beliefd.steward.effects.tools import ToolCalls
 from beliefd.steward.environment import Environment
-from beliefd.steward.facts.finder import Detector, FactFinder
+from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.facts.measuring import Meter
+from beliefd.steward.facts.threats import Detector
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
@@ -77,7 +79,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     policy: Policy | None = None,
     *,
     environment: Environment | None = None,
-    detector: Detector | None = None,
+    detector: Detector | Mapping[str, Detector] | None = None,
     registry: Registry | None = None,
     signer: Signer | None = None,
     runner: Runner | None = None,

@@ -23,7 +23,7 @@ from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.operation import A
 from beliefd.steward.bootstrap import bootstrap
-from beliefd.steward.facts.finder import Detector
+from beliefd.steward.facts.threats import Detector
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import InboxRow, Store
 from beliefd.stores.opening import MEMORY

@@ -13,15 +13,21 @@ from beliefd.kernel.values import Value
 class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match.
 
-    `brought` says who stored them. `echoes` are the cited calls whose results say little that nobody had put
-    into a call of the session. `measured` is what was made of the raw answers that came with claims, by the
-    id of the claim.
+    `others` is there if more than one detector was asked: what those after the first found. `brought` says who
+    stored that content. `echoes` are the cited calls whose results say little that nobody had put into a call
+    of the session. `measured` is what was made of the raw answers that came with claims, by the claim's id.
     """
 
     threat: Threat
+    others: tuple[Threat, ...] | UnsetType = UNSET
     content: dict[str, Literal["match", "mismatch"]] = {}
     brought: dict[str, tuple[Bringer, ...]] | UnsetType = UNSET
     echoes: tuple[str, ...] | UnsetType = UNSET
     recent: int = 0
     origin: str | None = None
     measured: dict[str, MeasurementFindings] | UnsetType = UNSET
+
+    @property
+    def threats(self) -> tuple[Threat, ...]:
+        """What every detector found that was asked."""
+        return (self.threat, *(self.others or ()))

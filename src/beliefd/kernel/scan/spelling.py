@@ -6,12 +6,15 @@ letters that only look Latin, typographic quotes. What is left is dropped, zero-
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
 MAX_ENCODINGS: Final = 8
 """How many times over a `\\u005c` may stand for the backslash of the next escape."""
 
+_PIECE: Final = 16 * 1024
 _ESCAPE: Final = re.compile(r"(?<!\\)\\++u([0-9A-Fa-f]{4})")  # in linear time, however many backslashes
+_NO_ESCAPE: Final = re.compile(r"[^\\u0-9A-Fa-f]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _KEPT: Final = b"abcdefghijklmnopqrstuvwxyz0123456789"
 _DROPPED: Final = bytes(code for code in range(128) if code not in _KEPT)
@@ -47,8 +50,9 @@ def plain(text: str) -> str | None:
     """The text in lower-case ASCII with its `\\u` escapes resolved; None if they are wrapped too often."""
     if "\\u" in text:
         for _ in range(MAX_ENCODINGS):
-            text, resolved = _ESCAPE.subn(_resolved, text)
-            if not resolved:
+            told = [_ESCAPE.subn(_resolved, piece) for piece in _pieces(text)]
+            text = "".join([piece for piece, _ in told])
+            if not any(resolved for _, resolved in told):
                 break
         else:
             if _ESCAPE.search(text):
@@ -56,8 +60,17 @@ def plain(text: str) -> str | None:
     if not text.isascii():
         if _SURROGATE.search(text):
             text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        text = text.translate(_FOLD)
+        text = "".join([piece.translate(_FOLD) for piece in _pieces(text)])
     return text.lower()
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text cut where no escape stands: one call over megabytes would keep other threads from running."""
+    at = 0
+    while len(text) - at > _PIECE and (cut := _NO_ESCAPE.search(text, at + _PIECE)):
+        yield text[at : cut.end()]
+        at = cut.end()
+    yield text[at:]
 
 
 def _resolved(escape: re.Match[str]) -> str:

@@ -1,22 +1,18 @@
 """What is found out before the gates are asked: content that hashes, threats, how often somebody speaks."""
 
 import asyncio
-import contextlib
 import hashlib
-import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from beliefd.adversarial.builtin import assess
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.state import BundleSubject, CallSubject
-from beliefd.kernel.canonical import canonical
 from beliefd.kernel.claims.bundle import CALL, ClaimBundle
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.findings import ClaimFindings
@@ -46,12 +42,10 @@ from beliefd.steward.entries import entry_of
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
+from beliefd.steward.facts.threats import NOBODY, OVER_THE_RATE, Detector, ThreatFinder, texts_of
 from beliefd.stores.base import Store
 from beliefd.tools.registry import Registry
 from beliefd.uncertainty.sampling import Drawn
-
-Detector = Callable[[Sequence[tuple[str, str]], int, Sequence[int]], Threat]
-"""(path, text) pairs, the bundle's tier, earlier tiers of the same principal -> what it found."""
 
 EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember, Observe, Measure, DesignExperiment, StartRun)
 MOST_TRIES: Final = 10_000
@@ -62,8 +56,6 @@ HASH_IN_PLACE: Final = 64 * 1024
 """What is larger is hashed in a thread, so that other callers are not held up."""
 MOST_HASHED: Final = 100
 """Of so many contents that a bundle cites the bytes are looked at again; the rest counts as not at hand."""
-MAX_RUNNING: Final = 16
-"""So many questions may be with a detector at once; those that hang count too."""
 
 
 class _Designed(Struct):
@@ -86,16 +78,19 @@ NO_ATTACHMENTS: Final = Attachments()
 
 
 class FactFinder:
-    """Gathers findings. The built-in detector runs in place, any other apart and against the clock."""
+    """Gathers findings."""
 
     def __init__(
-        self, store: Store, registry: Registry, meter: Meter, detector: Detector | None = None
+        self,
+        store: Store,
+        registry: Registry,
+        meter: Meter,
+        detector: Detector | Mapping[str, Detector] | None = None,
     ) -> None:
         self._store = store
         self._registry = registry
         self.meter = meter
-        self._detector = detector
-        self._running = 0
+        self._detectors = ThreatFinder(detector)
         self._spoken: dict[str, deque[float]] = {}
 
     async def findings(
@@ -196,46 +191,22 @@ class FactFinder:
     ) -> ClaimFindings:
         trail = () if session is None else session.claims.recent_tiers
         tiers = [tier for who, tier in trail if who == principal_id][-TRAIL:]
+        if recent >= policy.security.rate_limit:  # the security gate stops it, so nothing is spent on it
+            threat, *others = [Threat(detector=NOBODY, failed=OVER_THE_RATE)]
+        else:
+            threat, *others = await self._detectors.threats(
+                texts_of(bundle), int(bundle.tier), tiers, policy.adversarial
+            )
         content = await self._content(bundle)
         return ClaimFindings(
-            threat=await self._threat(_texts(bundle), int(bundle.tier), tiers, policy.adversarial.timeout_ms),
+            threat=threat,
+            others=tuple(others) or UNSET,
             content=content,
             brought=await self._brought(content) if content else UNSET,
             echoes=UNSET if session is None else await self._echoes(bundle, session),
             recent=recent,
             origin=origin,
         )
-
-    async def _threat(
-        self, texts: list[tuple[str, str]], tier: int, trail: list[int], timeout_ms: int
-    ) -> Threat:
-        if self._detector is None:
-            try:
-                return assess(texts, tier, trail)
-            except Exception as error:  # our own defect is no reason to let anything pass
-                return _failed(assess, error)
-        if self._running >= MAX_RUNNING:
-            return Threat(detector=_name(self._detector), failed=f"{MAX_RUNNING} earlier questions hang")
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Threat] = loop.create_future()
-
-        def work(detector: Detector) -> None:
-            found = _ask(detector, texts, tier, trail)
-            with contextlib.suppress(RuntimeError):  # the loop is gone, and who asked with it
-                loop.call_soon_threadsafe(self._pass_on, answer, found)
-
-        self._running += 1
-        # A thread that hangs cannot be ended; as a daemon it does not keep the process from ending either.
-        threading.Thread(target=work, args=(self._detector,), name="beliefd-detector", daemon=True).start()
-        try:
-            return await asyncio.wait_for(answer, timeout_ms / 1000)
-        except TimeoutError:
-            return Threat(detector=_name(self._detector), failed=f"no answer within {timeout_ms} ms")
-
-    def _pass_on(self, answer: "asyncio.Future[Threat]", found: Threat) -> None:
-        self._running -= 1
-        if not answer.done():
-            answer.set_result(found)
 
     async def _content(self, bundle: ClaimBundle) -> dict[str, Literal["match", "mismatch"]]:
         """Hash again what is stored; what is not at hand says nothing either way."""
@@ -303,35 +274,3 @@ async def _sha256(content: bytes) -> str:
     if len(content) <= HASH_IN_PLACE:
         return hashlib.sha256(content).hexdigest()
     return (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
-
-
-def _ask(detector: Detector, texts: list[tuple[str, str]], tier: int, trail: list[int]) -> Threat:
-    """INVARIANT: whatever a detector does, what comes out is a verdict that can be recorded and judged."""
-    try:
-        threat = msgspec.convert(msgspec.to_builtins(detector(texts, tier, trail)), Threat)
-        canonical(msgspec.to_builtins(threat))
-        return threat
-    except BaseException as error:
-        return _failed(detector, error)
-
-
-def _failed(detector: Detector, error: BaseException) -> Threat:
-    return Threat(detector=_name(detector), failed=f"it raised {type(error).__name__}")
-
-
-def _name(detector: Detector) -> str:
-    return str(getattr(detector, "__name__", type(detector).__name__))
-
-
-def _texts(bundle: ClaimBundle) -> list[tuple[str, str]]:
-    texts: list[tuple[str, str]] = [("$.origin_agent", bundle.origin_agent)]
-    for index, claim in enumerate(bundle.claims):
-        path = f"$.claims[{index}]"
-        texts.append((f"{path}.statement", claim.statement))
-        if claim.if_wrong_cost:
-            texts.append((f"{path}.if_wrong_cost", claim.if_wrong_cost))
-        if claim.uncertainty.interpretation:
-            texts.append((f"{path}.uncertainty.interpretation", claim.uncertainty.interpretation))
-        for place, pointer in enumerate(claim.evidence_pointers):
-            texts.append((f"{path}.evidence_pointers[{place}].source", pointer.source))
-    return texts

@@ -29,8 +29,10 @@ from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import FactFinder
+from beliefd.steward.facts.threats import is_long
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import page
+from beliefd.steward.offload import offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -138,9 +140,10 @@ class ClaimCheckHandlers(Struct, frozen=True):
     async def check_claims(self, call: Call) -> JudgedBundle:
         """Run the gates as a submission would, and write nothing."""
         command, principal, policy = read_submission(call.body), call.principal, self.in_force.policy
-        if (problem := speculation_in(command)) is not None:
+        if (problem := await offload(is_long(command.bundle), speculation_in, command)) is not None:
             raise BeliefdError(problem.code, problem.message, problem.details)
-        examined = await self.finder.examine(command.bundle, None, principal.id, policy, 0, call.origin)
+        recent = self.finder.count(command, principal, policy)  # a try costs as much as a submission
+        examined = await self.finder.examine(command.bundle, None, principal.id, policy, recent, call.origin)
         found = await self.finder.meter.with_measured(examined, command)
         facts = Facts(
             now=self.environment.now(),

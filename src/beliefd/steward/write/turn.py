@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate, Merge
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
+from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
@@ -27,6 +28,7 @@ from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash_due
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import EXAMINED, Attachments, FactFinder
+from beliefd.steward.facts.threats import is_long
 from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections import TOUCHED_BY
@@ -283,4 +285,6 @@ def is_heavy(command: Command) -> bool:
         return len(command.eliminated) > HEAVY_ITEMS
     if isinstance(command, DeclareSession):
         return len(command.hypotheses) > HEAVY_ITEMS
+    if isinstance(command, SubmitClaims):
+        return is_long(command.bundle)
     return isinstance(command, Merge)

@@ -1,0 +1,151 @@
+"""Asking detectors what they see: within a budget of bytes, against the clock, beside the event loop."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from beliefd.adversarial.builtin import assess
+from beliefd.kernel.canonical import canonical
+from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.policy import AdversarialPolicy
+
+Texts = Sequence[tuple[str, str]]
+Detector = Callable[[Texts, int, Sequence[int]], Threat]
+"""(path, text) pairs, the bundle's tier, earlier tiers of the same principal -> what it found."""
+
+BUILTIN: Final = "builtin"
+IN_PLACE: Final = 2 * 1024
+"""Bytes that the built-in detector reads on the event loop; a thread costs more than so little text does."""
+LONG: Final = 32 * 1024
+MAX_RUNNING: Final = 16
+"""So many questions may be with detectors at once; those that hang count too."""
+NOBODY: Final = "none"
+TOO_LONG: Final = "too long to be looked at"
+OVER_THE_RATE: Final = "not asked, the principal is over its rate"
+
+
+class _Question:
+    """One bundle's texts for one detector. Nobody waits for it any longer once it is `over`."""
+
+    def __init__(self, texts: Texts, tier: int, trail: Sequence[int]) -> None:
+        self.texts, self.tier, self.trail = texts, tier, trail
+        self.over = False
+
+    def put_to(self, name: str, detector: Detector) -> Threat:
+        """INVARIANT: whatever a detector does, a verdict comes out that can be recorded and judged."""
+        try:
+            found = detector(self.texts, self.tier, self.trail)
+            if detector is assess:
+                return found
+            threat = msgspec.convert(msgspec.to_builtins(found), Threat)
+            canonical(msgspec.to_builtins(threat))
+            return threat
+        except BaseException as error:
+            return Threat(detector=name, failed=f"it raised {type(error).__name__}")
+
+
+class ThreatFinder:
+    """Asks all detectors that policy wants asked. What cannot be asked has failed, and the gate defers."""
+
+    def __init__(self, detectors: Detector | Mapping[str, Detector] | None = None) -> None:
+        self._detectors = _by_name(detectors)
+        self._running = 0
+        # Ours read one bundle at a time: more threads would only take turns with the event loop.
+        self._turns = {name: threading.Lock() for name, one in self._detectors.items() if _is_ours(one)}
+
+    async def threats(
+        self, texts: Texts, tier: int, trail: Sequence[int], rules: AdversarialPolicy
+    ) -> tuple[Threat, ...]:
+        """One verdict per detector, at least one. INVARIANT: how much there is to read is known before."""
+        names = rules.asked or tuple(self._detectors)
+        size = size_of(texts)
+        if size > rules.budget:
+            failed = f"{TOO_LONG}: {size} bytes of text, at most {rules.budget} are read"
+            return (Threat(detector=names[0] if names else NOBODY, failed=failed),)
+        question = _Question(texts, tier, trail)
+        try:
+            asked = [self._asked(name, question, size, rules.timeout_ms) for name in names]
+            return tuple(await asyncio.gather(*asked)) or (Threat(detector=NOBODY, failed="no detector ran"),)
+        finally:
+            question.over = True
+
+    async def _asked(self, name: str, question: _Question, size: int, timeout_ms: int) -> Threat:
+        detector = self._detectors.get(name)
+        if detector is None:
+            return Threat(detector=name, failed=f"it is not set up here; serve with `--detector {name}`")
+        if detector is assess and size <= IN_PLACE:
+            return question.put_to(name, detector)
+        if self._running >= MAX_RUNNING:
+            return Threat(detector=name, failed=f"{MAX_RUNNING} earlier questions hang")
+        try:
+            return await asyncio.wait_for(self._apart(name, detector, question), timeout_ms / 1000)
+        except TimeoutError:
+            return Threat(detector=name, failed=f"no answer within {timeout_ms} ms")
+
+    def _apart(self, name: str, detector: Detector, question: _Question) -> "asyncio.Future[Threat]":
+        """In a thread: measured, it holds the event loop up for some milliseconds, as a process does."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Threat] = loop.create_future()
+
+        def work() -> None:
+            found = None
+            with self._turns.get(name) or contextlib.nullcontext():
+                if not question.over:
+                    found = question.put_to(name, detector)
+            with contextlib.suppress(RuntimeError):  # the loop is gone, and who asked with it
+                loop.call_soon_threadsafe(self._pass_on, answer, found)
+
+        self._running += 1
+        # A thread that hangs cannot be ended; as a daemon it does not keep the process from ending either.
+        threading.Thread(target=work, name="beliefd-detector", daemon=True).start()
+        return answer
+
+    def _pass_on(self, answer: "asyncio.Future[Threat]", found: Threat | None) -> None:
+        self._running -= 1
+        if found is not None and not answer.done():
+            answer.set_result(found)
+
+
+def _by_name(detectors: Detector | Mapping[str, Detector] | None) -> dict[str, Detector]:
+    if detectors is None:
+        return {BUILTIN: assess}
+    if isinstance(detectors, Mapping):
+        return dict(detectors)
+    return {str(getattr(detectors, "__name__", type(detectors).__name__)): detectors}
+
+
+def _is_ours(detector: Detector) -> bool:
+    """It always comes back, so others may wait for it."""
+    return detector is assess or getattr(detector, "one_at_a_time", False)
+
+
+def size_of(texts: Texts) -> int:
+    """Bytes of text; characters that no encoding has count too."""
+    return sum(
+        len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for _, text in texts
+    )
+
+
+def is_long(bundle: ClaimBundle) -> bool:
+    """Is there so much text in it that whatever reads it all must do so beside the event loop?"""
+    return size_of(texts_of(bundle)) > LONG
+
+
+def texts_of(bundle: ClaimBundle) -> list[tuple[str, str]]:
+    """Everything in a bundle that somebody could be told something by, with its path."""
+    texts: list[tuple[str, str]] = [("$.origin_agent", bundle.origin_agent)]
+    for index, claim in enumerate(bundle.claims):
+        path = f"$.claims[{index}]"
+        texts.append((f"{path}.statement", claim.statement))
+        if claim.if_wrong_cost:
+            texts.append((f"{path}.if_wrong_cost", claim.if_wrong_cost))
+        if claim.uncertainty.interpretation:
+            texts.append((f"{path}.uncertainty.interpretation", claim.uncertainty.interpretation))
+        for place, pointer in enumerate(claim.evidence_pointers):
+            texts.append((f"{path}.evidence_pointers[{place}].source", pointer.source))
+    return texts

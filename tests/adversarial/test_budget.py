@@ -1,0 +1,189 @@
+"""What detectors may cost: so many bytes, so many at once, and never the event loop."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from beliefd.adversarial import assess
+from beliefd.adversarial.phrases import WORDS
+from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.policy import MAX_READ_BYTES, AdversarialPolicy
+from beliefd.ledger.envelope import read
+from beliefd.steward.facts import threats
+from beliefd.steward.facts.threats import TOO_LONG, ThreatFinder, size_of
+from beliefd.testing.world import World, policy
+from tests.claims.support import bundle, claim
+from tests.support.server import ServerProcess, server_process
+
+TRIGGERS = " ".join(sorted({word for rule in WORDS for need in rule.needs for word in need}))
+# Every disguise at once: the text that the built-in detector is slowest with.
+DISGUISES = "i g n o r e  t h e 1gn0r3 pr3v10us %69%67 &#105; \\u0069 aWdub3JlIGFsbA=="
+WORST = f"{TRIGGERS} {DISGUISES} \u0430b \u202e\u200bx "
+
+
+def long_bundle(size: int, unit: str = "the disk is full ") -> dict[str, Any]:
+    """Claims whose statements have so many characters together."""
+    statement = (unit * (10_000 // len(unit) + 1))[:10_000]
+    count, rest = divmod(size, len(statement))
+    statements = [statement] * count + ([statement[:rest]] if rest else [])
+    claims = (claim(id=f"c{at}", statement=one, if_wrong_cost="") for at, one in enumerate(statements))
+    return bundle(*claims)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with server_process(tmp_path_factory.mktemp("detector")) as process:
+        yield process
+
+
+def counting(asked: list[int]) -> threats.Detector:
+    def counts(texts: threats.Texts, *_: Any) -> Threat:
+        asked.append(size_of(texts))
+        return Threat(detector="counts@1")
+
+    return counts
+
+
+def test_what_is_too_long_is_not_read_and_waits_for_a_person() -> None:
+    asked: list[int] = []
+    with World(detector=counting(asked)) as house:
+        session = house.session()
+        answer = house.agent.submit_claims(session, long_bundle(2 * MAX_READ_BYTES))
+        checked = house.agent.check_claims(long_bundle(2 * MAX_READ_BYTES))
+        assert asked == []
+        for one in (answer, checked):
+            assert (one.decision, one.audit_trail.gates_failed) == ("DEFER", ("adversarial",))
+            assert f"detector `counts` gave no answer: {TOO_LONG}: " in one.reason
+            assert f"at most {MAX_READ_BYTES} are read" in one.reason
+        (last,) = house.run(lambda: house.store.entries(session, 1, 1))
+        facts = read(last.record).facts
+        assert isinstance(facts, ClaimFindings)
+        assert facts.threat.failed is not None
+        assert facts.threat.failed.startswith(TOO_LONG)
+        assert house.agent.verify(session).ok
+
+
+@pytest.mark.parametrize(("unit", "width"), [("a", 1), ("é", 2), ("忽", 3), ("\U0001f600", 4)])
+def test_the_budget_is_exact_and_counts_bytes(unit: str, width: int) -> None:
+    asked: list[int] = []
+    rest = len("agent://writer")
+    rules = policy(adversarial={"max_bytes": 100 * width + rest})
+    with World(detector=counting(asked), policy=rules) as house:
+        within = bundle(claim("READ_ONLY", statement=unit * 100, if_wrong_cost=""))
+        beyond = bundle(claim("READ_ONLY", statement=unit * 101, if_wrong_cost=""))
+        assert house.agent.check_claims(within).decision == "PUBLISH"
+        assert house.agent.check_claims(beyond).decision == "DEFER"
+    assert asked == [100 * width + rest]
+
+
+def test_no_text_is_so_slow_that_the_budget_takes_longer_than_the_time_limit_allows() -> None:
+    """Best of three, and ten times as long: machines differ."""
+    text = (WORST * 200)[:20_000]
+    texts = [(f"$[{at}]", text) for at in range(MAX_READ_BYTES // len(text.encode()))]
+    best = min(_seconds(texts) for _ in range(3))
+    assert best < 10 * AdversarialPolicy().timeout_ms / 1000
+
+
+def _seconds(texts: threats.Texts) -> float:
+    start = time.process_time()
+    assess(texts, 0)
+    return time.process_time() - start
+
+
+def stalls(size: int) -> tuple[float, float]:
+    """(seconds that a question took, the longest that an event loop stood still meanwhile)."""
+    text = (WORST * 200)[:20_000]
+    texts = [("$", text)] * max(1, size // len(text.encode()))
+
+    async def asked() -> tuple[float, float]:
+        longest, done = 0.0, asyncio.Event()
+
+        async def tick() -> None:
+            nonlocal longest
+            last = time.perf_counter()
+            while not done.is_set():
+                await asyncio.sleep(0)
+                now = time.perf_counter()
+                longest, last = max(longest, now - last), now
+
+        ticking = asyncio.create_task(tick())
+        await asyncio.sleep(0.01)
+        start = time.perf_counter()
+        await ThreatFinder().threats(texts, 0, (), AdversarialPolicy(timeout_ms=60_000))
+        took = time.perf_counter() - start
+        done.set()
+        await ticking
+        return took, longest
+
+    return asyncio.run(asked())
+
+
+def test_the_event_loop_goes_on_while_a_detector_reads() -> None:
+    for _ in range(3):
+        took, longest = stalls(MAX_READ_BYTES)
+        if longest < took / 4:
+            return
+    raise AssertionError(f"the loop stood still for {longest:.3f} of {took:.3f} s")
+
+
+def test_a_server_answers_others_while_hostile_text_is_read(server: ServerProcess) -> None:
+    """As much as is read, and much more than is read; ratios only, machines differ."""
+    for size in (MAX_READ_BYTES - 10_000, 3_000_000):
+        body = long_bundle(size, f"{TRIGGERS} {DISGUISES} ")
+        answers = [_beside(server, body) for _ in range(2)]
+        took, waits = min(answers, key=lambda one: max(one[1]) / one[0])
+        assert len(waits) >= 10
+        assert max(waits) < took / 2, f"{size}: waited {max(waits):.3f} of {took:.3f} s"
+
+
+def _beside(server: ServerProcess, body: dict[str, Any]) -> tuple[float, list[float]]:
+    """(seconds until a bundle was checked, how long each call of /healthz took meanwhile)."""
+    took: list[float] = []
+
+    def check() -> None:
+        start = time.perf_counter()
+        answer = httpx.post(f"{server.url}/v1/claims/check", json=body, timeout=120, verify=False)
+        took.append(time.perf_counter() - start)
+        assert answer.json()["decision"] == "DEFER", answer.text[:500]
+
+    waits: list[float] = []
+    with httpx.Client(base_url=server.url, timeout=120, verify=False) as http:
+        http.get("/healthz")
+        thread = threading.Thread(target=check)
+        thread.start()
+        while thread.is_alive():
+            start = time.perf_counter()
+            assert http.get("/healthz").status_code == 200
+            waits.append(time.perf_counter() - start)
+        thread.join()
+    return took[0], waits
+
+
+def test_a_question_nobody_waits_for_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hostile texts queue for the detector; those that were given up cost nothing any more."""
+    begun: list[int] = []
+    let_go = threading.Event()
+
+    def slow(*_: Any) -> Threat:
+        begun.append(1)
+        let_go.wait(10)
+        return Threat(detector="slow@1")
+
+    async def ask() -> None:
+        finder, rules = ThreatFinder(), AdversarialPolicy(timeout_ms=20)
+        texts = [("$", "x" * 10_000)]
+        found = await asyncio.gather(*(finder.threats(texts, 0, (), rules) for _ in range(5)))
+        assert {one.failed for (one,) in found} == {"no answer within 20 ms"}
+        let_go.set()
+        while finder._running:  # noqa: ASYNC110 - there is nothing to wait on
+            await asyncio.sleep(0.01)
+
+    monkeypatch.setattr(threats, "assess", slow)
+    asyncio.run(ask())
+    assert len(begun) == 1
