@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import hashlib
 import threading
 import time
 from collections import Counter, deque
@@ -30,6 +29,7 @@ from beliefd.kernel.experiments.referring import named
 from beliefd.kernel.experiments.state import tries_key
 from beliefd.kernel.facts import Findings
 from beliefd.kernel.observations.commands import Observe
+from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember
@@ -39,6 +39,7 @@ from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
 from beliefd.ledger.envelope import read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
+from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.measuring import with_standings
 from beliefd.steward.facts.observing import observation_findings
 from beliefd.stores.base import Store
@@ -52,10 +53,21 @@ MOST_TRIES: Final = 10_000
 """Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
 TRAIL: Final = 16
 SHA256_DIGITS: Final = 64
-HASH_IN_PLACE: Final = 64 * 1024
-"""What is larger is hashed in a thread, so that other callers are not held up."""
 MAX_RUNNING: Final = 16
 """So many questions may be with a detector at once; those that hang count too."""
+
+
+def content_looked_at(command: object, found: Findings | None) -> tuple[str, ...]:
+    """The hashes of content that these findings tell of."""
+    if isinstance(found, ClaimFindings):
+        return tuple(found.content)
+    if isinstance(command, Observe) and command.content is not None and not _is_problem(found):
+        return (command.content,)
+    return ()
+
+
+def _is_problem(found: Findings | None) -> bool:
+    return isinstance(found, ObservationFindings) and found.problem != ""
 
 
 class _Designed(Struct):
@@ -222,7 +234,7 @@ class FactFinder:
         for name in sorted(await self._store.kept_content(names)) if names else ():
             content = await self._store.content(name)
             if content is not None:
-                found[name] = "match" if await _sha256(content) == name else "mismatch"
+                found[name] = "match" if await sha256_of(content) == name else "mismatch"
         return found
 
     def count(self, command: object, principal: Principal, policy: Policy) -> int:
@@ -247,12 +259,6 @@ def _installed(name: str) -> ExperimentFindings | None:
     if name not in PARAMS:
         return None
     return ExperimentFindings(template=template(name).id, code_hash=code_hash(name))
-
-
-async def _sha256(content: bytes) -> str:
-    if len(content) <= HASH_IN_PLACE:
-        return hashlib.sha256(content).hexdigest()
-    return (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
 
 
 def _ask(detector: Detector, texts: list[tuple[str, str]], tier: int, trail: list[int]) -> Threat:
