@@ -34,6 +34,10 @@ MEANINGS: Final[dict[Code, str]] = {
     Code.EVIDENCE_NOT_FOUND: "No evidence of this id exists in this session.",
     Code.INTENT_NOT_FOUND: "No write intent of this id was staged in this session.",
     Code.PROPOSITION_NOT_FOUND: "There is no proposition for this claim.",
+    Code.CONTENT_NOT_FOUND: "No content is stored under this SHA-256.",
+    Code.CONTENT_DAMAGED: "What is stored under this SHA-256 has another hash, and is not given out.",
+    Code.QUOTA_EXCEEDED: "With this content the principal would have brought more than policy allows"
+    " (`content`); `details` say how much is there. Nothing was stored.",
     Code.MISSING_CLAIM_ID: "Evidence names no claim under `claim_id`, `claim-id` or `proposition_id`; an id"
     " of anything else cannot replace it.",
     Code.SPECULATIVE_EVIDENCE: "What should become evidence contains speculation; `details.path` says where.",

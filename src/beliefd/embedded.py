@@ -14,7 +14,7 @@ from beliefd.client.synchronous import Calls
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.protocol.beliefs import snapshot_in
-from beliefd.protocol.operation import A
+from beliefd.protocol.operation import A, File
 from beliefd.steward.bootstrap import Runtime, start
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import perform, stream
@@ -47,6 +47,8 @@ async def send(runtime: Runtime, principal: Principal, request: Request[A]) -> A
             chunks = stream(runtime.handlers, operation, call)
             return decoded(operation, b"".join([chunk async for chunk in chunks]))
         answer: Any = await perform(runtime.handlers, operation, call)
+    if isinstance(answer, File):
+        return decoded(operation, answer.content)
     if snapshot_in(answer) is None:
         # It may hold values of the state and of the policy: callers get copies, to do with as they like.
         return decoded(operation, msgspec.json.encode(answer))

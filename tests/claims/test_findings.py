@@ -207,7 +207,7 @@ def corrupt(house: World, name: str, content: bytes) -> None:
     """Change stored bytes behind the store's back."""
     store = house.store
     if isinstance(store, MemoryStore):
-        store._content[name] = content
+        store._content.by_hash[name] = content
     elif isinstance(store, SqliteStore):
         with sqlite3.connect(store._path) as connection:
             connection.execute("UPDATE content SET bytes = ? WHERE sha256 = ?", (content, name))

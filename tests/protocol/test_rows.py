@@ -52,7 +52,8 @@ def test_a_row_has_a_summary_in_the_style_of_a_title(operation: Operation) -> No
 @every
 def test_a_row_says_what_crosses_the_wire(operation: Operation) -> None:
     assert operation.takes_body == (operation.body is not None or bool(operation.content))
-    assert bool(operation.stream) == (operation.media != "application/json")
+    is_file = operation.answer is bytes
+    assert (bool(operation.stream) or is_file) == (operation.media != "application/json")
     assert operation.answer is not None
     assert operation.writes or not (operation.if_match or operation.idempotency_key)
 

@@ -2,26 +2,32 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import (
+    UNLIMITED,
     Adoption,
     Append,
     CalibrationRow,
     HeadMoved,
+    KeptContent,
     Listener,
+    Quota,
+    QuotaExceeded,
     Row,
     SavedState,
     SessionRow,
     Store,
 )
+from beliefd.stores.citations import Uncited
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.projection_contract import ProjectionContract
 
@@ -225,6 +231,59 @@ class TellsAgainWhatWasRebuilt(MemoryStore):
 class KnowsNoStrays(MemoryStore):
     async def strays(self, name: str) -> list[str]:
         return []
+
+
+class LooksAtTheQuotaBeforeItWrites(MemoryStore):
+    async def put_content(
+        self, sha256: str, content: bytes, bringer: Bringer, quota: Quota = UNLIMITED
+    ) -> None:
+        room = self._content._items[bringer.id] < quota.items
+        await asyncio.sleep(0)
+        await super().put_content(sha256, content, bringer, replace(quota, items=1000) if room else quota)
+
+
+class CountsWhatWasBroughtTwice(MemoryStore):
+    async def put_content(
+        self, sha256: str, content: bytes, bringer: Bringer, quota: Quota = UNLIMITED
+    ) -> None:
+        await super().put_content(sha256, content, bringer, quota)
+        self._content._items[bringer.id] += 1
+
+
+class KeepsWhatIsTooMuch(MemoryStore):
+    async def put_content(
+        self, sha256: str, content: bytes, bringer: Bringer, quota: Quota = UNLIMITED
+    ) -> None:
+        try:
+            await super().put_content(sha256, content, bringer, quota)
+        except QuotaExceeded:
+            await super().put_content(sha256, content, bringer)
+            raise
+
+
+class RemovesWhatWasCitedSince(MemoryStore):
+    async def remove_content(self, hashes: Sequence[str], before: str, uncited: Uncited) -> list[KeptContent]:
+        left = set(uncited.left)
+        await super().remove_content([], before, uncited)
+        return self._content.remove(left & set(hashes), before)
+
+
+class RemovesWhatIsYoung(MemoryStore):
+    async def remove_content(self, hashes: Sequence[str], before: str, uncited: Uncited) -> list[KeptContent]:
+        return await super().remove_content(hashes, "9", uncited)
+
+
+class CountsWhatWasRemoved(MemoryStore):
+    async def remove_content(self, hashes: Sequence[str], before: str, uncited: Uncited) -> list[KeptContent]:
+        counted = self._content._items.copy()
+        removed = await super().remove_content(hashes, before, uncited)
+        self._content._items = counted
+        return removed
+
+
+class RestsOnNothing(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        await super().append(replace(batch, rests_on=()))
 
 
 DEFECTS = [

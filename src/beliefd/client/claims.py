@@ -8,7 +8,7 @@ from beliefd.client.method import Method
 from beliefd.client.requests import Conditions, Request, command, query
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.values import Object
-from beliefd.protocol.claims import BundlePage, ClaimRows, JudgedBundle, StoredContent
+from beliefd.protocol.claims import BundlePage, ClaimRows, JudgedBundle
 
 Bundle = ClaimBundle | Object
 
@@ -40,8 +40,3 @@ class ClaimCalls:
     def check_claims(self, bundle: Bundle) -> Request[JudgedBundle]:
         """What the gates would say, without a record."""
         return Request(ClaimRows.check_claims, body=msgspec.to_builtins(bundle))
-
-    @Method
-    def store_content(self, content: bytes) -> Request[StoredContent]:
-        """Keep evidence content under its SHA-256."""
-        return Request(ClaimRows.store_content, body=content)

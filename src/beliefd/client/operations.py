@@ -3,6 +3,7 @@
 from beliefd.client.approvals import ApprovalCalls
 from beliefd.client.beliefs import BeliefCalls
 from beliefd.client.claims import ClaimCalls
+from beliefd.client.content import ContentCalls
 from beliefd.client.experiments import ExperimentCalls
 from beliefd.client.intents import IntentCalls
 from beliefd.client.knowledge import KnowledgeCalls
@@ -19,6 +20,7 @@ class Operations(
     BeliefCalls,
     LedgerCalls,
     ClaimCalls,
+    ContentCalls,
     ApprovalCalls,
     PolicyCalls,
     SubstrateCalls,

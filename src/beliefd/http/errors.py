@@ -25,10 +25,11 @@ _BY_STATUS: Final[dict[int, list[Code]]] = {
     415: [Code.UNSUPPORTED_MEDIA_TYPE],
     422: [
         *(code for code in Code if code.startswith("SPECULATIVE_")),
-        *(Code.HYPOTHESIS_IS_NOT_EVIDENCE, Code.NOT_WARRANTED, Code.LEDGER_BROKEN),
+        *(Code.HYPOTHESIS_IS_NOT_EVIDENCE, Code.NOT_WARRANTED, Code.LEDGER_BROKEN, Code.CONTENT_DAMAGED),
     ],
     500: [Code.INTERNAL],
     503: [Code.STORAGE_UNAVAILABLE],
+    507: [Code.QUOTA_EXCEEDED],
 }
 STATUS: Final = {code: status for status, codes in _BY_STATUS.items() for code in codes}
 CLIENT_GONE: Final = 499

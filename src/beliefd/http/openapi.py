@@ -31,8 +31,10 @@ parser reads alike: no repeated keys, no integers past 2^53 - 1, at most 60 leve
 """
 SERVER: Final = {"name": "server", "description": "Is it well?"}
 TEXT: Final[Json] = {"type": "string"}
+BYTES: Final[Json] = {"type": "string", "format": "binary"}
 ETAG: Final[Json] = {
-    "description": "The event id of the session's head; send it back as If-Match or If-None-Match",
+    "description": "The event id of the session's head, to send back as If-Match or If-None-Match;"
+    " of content, its SHA-256",
     "schema": TEXT,
 }
 
@@ -46,7 +48,9 @@ IF_MATCH: Final = _header(
     "Act only if this event is still the head, otherwise answer `CONFLICT`",
     {"type": "string", "pattern": '^(\\*|"[!#-+\\--~]{1,512}")$'},
 )
-IF_NONE_MATCH: Final = _header("If-None-Match", "Answer 304 if the head is still this event", TEXT)
+IF_NONE_MATCH: Final = _header(
+    "If-None-Match", "Answer 304 if the head is still this event; of content, if this is its SHA-256", TEXT
+)
 IDEMPOTENCY_KEY: Final = _header(
     "Idempotency-Key",
     "A retry with the same key gets the first answer and changes nothing",
@@ -92,7 +96,7 @@ def openapi_document() -> Json:
 def _schemas() -> tuple[dict[Any, Json], Json]:
     """A reference for every type that crosses the wire, and the schemas that the references lead to."""
     bodies = [operation.body for operation in OPERATIONS if operation.body is not None]
-    answers = [operation.answer for operation in OPERATIONS if not operation.stream]
+    answers = [one.answer for one in OPERATIONS if not one.stream and one.answer is not bytes]
     types = list(dict.fromkeys([*bodies, *answers, ErrorShape, Health, Entry]))
     made = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     refs, schemas = _with_short_names(*made)
@@ -192,6 +196,9 @@ def _request_body(operation: Operation, refs: dict[Any, Json], schemas: Json) ->
 def _success(operation: Operation, refs: dict[Any, Json]) -> Json:
     if operation.stream:
         answer: Json = {"description": operation.stream, "content": _content(operation.media, TEXT)}
+    elif operation.answer is bytes:
+        content = {**_content(operation.media, BYTES), **_content("text/plain", TEXT)}
+        answer = {"description": operation.summary, "content": content}
     else:
         content = _content(operation.media, refs[operation.answer])
         answer = {"description": operation.summary, "content": content}
@@ -201,7 +208,9 @@ def _success(operation: Operation, refs: dict[Any, Json]) -> Json:
 
 
 def _has_etag(operation: Operation) -> bool:
-    """An answer that shows a session goes by the session's head."""
+    """An answer that shows a session goes by the session's head, and content by its hash."""
+    if operation.answer is bytes:
+        return not operation.stream
     fields = getattr(operation.answer, "__struct_fields__", ())
     return operation.answer is BeliefSnapshot or "snapshot" in fields
 
@@ -215,7 +224,8 @@ def _failures(operation: Operation, refs: dict[Any, Json], responses: Json) -> J
     codes += [Code.LEDGER_BROKEN, Code.INTERNAL, Code.STORAGE_UNAVAILABLE]
     found = _errors(codes, refs, responses)
     if operation.method == "GET" and _has_etag(operation):
-        return {"304": {"description": "If-None-Match names what is still the head"}, **found}
+        told = "If-None-Match names what is still the head, or the content that was asked for"
+        return {"304": {"description": told}, **found}
     return found
 
 

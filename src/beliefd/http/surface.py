@@ -1,6 +1,7 @@
 """The operations over HTTP: a request becomes a call, and what comes of it an answer."""
 
 import time
+from typing import Final
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -13,12 +14,14 @@ from beliefd.http.metrics import Metrics
 from beliefd.http.replies import Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
 from beliefd.protocol.beliefs import snapshot_in
+from beliefd.protocol.operation import File
 from beliefd.protocol.operations import OPERATIONS, Operation
 from beliefd.steward.bootstrap import Runtime
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import authorise, perform, stream
 from beliefd.steward.tokens import Authenticator
 
+UNKNOWN_MEDIA: Final = "application/octet-stream"
 _encode = msgspec.json.Encoder().encode
 
 
@@ -86,6 +89,8 @@ class Surface:
             return Reply(operation.status, _encode(answer))
         if held is not None and is_known(held, etag):
             return Reply(304, media=None, headers=[(b"etag", etag.encode())])
+        if isinstance(answer, File):
+            return Reply(operation.status, answer.content, *file_headers(answer, etag))
         return Reply(operation.status, _encode(answer), headers=[(b"etag", etag.encode())])
 
     async def _expected_head(self, headers: Headers, path: dict[str, str]) -> str | None:
@@ -110,6 +115,19 @@ def stream_headers(operation: Operation) -> RawHeaders:
     return [(b"content-disposition", b'attachment; filename="%s.jsonl"' % operation.tag.encode())]
 
 
+def file_headers(file: File, etag: str) -> tuple[str, RawHeaders]:
+    """INVARIANT: no browser shows somebody's bytes as a page, whatever they are."""
+    media, ending = ("text/plain; charset=utf-8", b"txt") if file.is_text else (UNKNOWN_MEDIA, b"bin")
+    return media, [
+        (b"etag", etag.encode()),
+        (b"content-disposition", b'attachment; filename="%s.%s"' % (file.name.encode(), ending)),
+        (b"content-security-policy", b"sandbox; default-src 'none'"),
+        (b"cache-control", b"private, no-cache"),
+    ]
+
+
 def _etag(answer: object) -> str | None:
+    if isinstance(answer, File):
+        return f'"{answer.name}"'
     snapshot = snapshot_in(answer)
     return None if snapshot is None else f'"{snapshot.audit_head_event_id}"'

@@ -5,12 +5,14 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from beliefd.kernel.canonical import canonical
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER, canonical
 from beliefd.kernel.intents.state import IntentType
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import PEOPLE, ClaimType, Id, Method, Role, Tier, TierName, Unit, Value
 
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=10 * 365 * 24 * 3600)]
+MAX_ITEM_BYTES = 16 * 1024 * 1024
+"""The largest body that content can come in."""
 HUMAN_ALWAYS = ("DELETE", "PRIVILEGE")
 MAX_READ_BYTES = 128 * 1024
 """So much text the slowest of our rules read in about half a second."""
@@ -214,6 +216,14 @@ class FirewallPolicy(Value, frozen=True):
     attested: AttestedPolicy = AttestedPolicy()
 
 
+class ContentPolicy(Value, frozen=True):
+    """How much content one principal may have brought that is still kept, and how large one item may be."""
+
+    max_bytes_per_principal: Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)] = 1024**3
+    max_items_per_principal: Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)] = 100_000
+    max_item_bytes: Annotated[int, msgspec.Meta(ge=1, le=MAX_ITEM_BYTES)] = MAX_ITEM_BYTES
+
+
 class Policy(Value, frozen=True):
     """The rules `decide` is told to apply."""
 
@@ -230,6 +240,7 @@ class Policy(Value, frozen=True):
     memory: MemoryPolicy = MemoryPolicy()
     modes: ModesPolicy = ModesPolicy()
     firewall: FirewallPolicy = FirewallPolicy()
+    content: ContentPolicy = ContentPolicy()
 
     def __post_init__(self) -> None:
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.

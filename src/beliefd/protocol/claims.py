@@ -1,4 +1,4 @@
-"""Claims: bundles as agents send them, how the gates judge them, and the content of their evidence."""
+"""Claims: bundles as agents send them, and how the gates judge them."""
 
 from typing import Annotated, Any, Final
 
@@ -23,7 +23,7 @@ from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import ClaimType, Id, Method, Note, Text, TierName, Timestamp, Unit, Value
-from beliefd.protocol.operation import PAGE, SESSION, Answer, Operation, Vocabulary, asks, reads, writes
+from beliefd.protocol.operation import PAGE, SESSION, Answer, Vocabulary, asks, reads, writes
 
 MAX_SAMPLED: Final = 2_000
 FROM_SAMPLES: Final = ("semantic_entropy", "model_disagreement")
@@ -147,11 +147,6 @@ class BundlePage(Answer, frozen=True):
     next: str | None
 
 
-class StoredContent(Answer, frozen=True):
-    sha256: str
-    size: int
-
-
 def judged(gated: Gated, event_id: str | None) -> JudgedBundle:
     bundle = gated.bundle
     waits = gated.approval is not None and gated.approval.status == "pending"
@@ -174,7 +169,7 @@ def judged(gated: Gated, event_id: str | None) -> JudgedBundle:
 
 
 class ClaimRows(Vocabulary):
-    """What agents say, the gates it must pass, and the content of its evidence"""
+    """What agents say, and the gates it must pass"""
 
     submit_claims = writes(
         f"{SESSION}/claims",
@@ -197,14 +192,4 @@ class ClaimRows(Vocabulary):
         JudgedBundle,
         "What the gates would say, without a session and without a record",
         example=BUNDLE,
-    )
-    store_content = Operation(
-        method="POST",
-        path="/v1/content",
-        answer=StoredContent,
-        status=201,
-        body_media="application/octet-stream",
-        content="Evidence, byte for byte",
-        summary="Keep evidence content under its SHA-256, so that gates can hash it again",
-        example="pg_stat_activity: 163 of 200 connections are idle in transaction\n",
     )

@@ -31,6 +31,14 @@ class Answer(Struct, frozen=True, kw_only=True):
     """Base of all answers."""
 
 
+class File(Struct, frozen=True, kw_only=True):
+    """What a handler answers with where the answer is `bytes`: these, by a name that no others have."""
+
+    content: bytes
+    name: str
+    is_text: bool
+
+
 class Parameter(Struct, frozen=True, kw_only=True):
     """A query parameter: `kind` bounds it, for the parser and for the document alike."""
 

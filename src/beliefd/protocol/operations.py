@@ -5,6 +5,7 @@ from typing import Final
 from beliefd.protocol.approvals import ApprovalRows
 from beliefd.protocol.beliefs import BeliefRows
 from beliefd.protocol.claims import ClaimRows
+from beliefd.protocol.content import ContentRows
 from beliefd.protocol.experiments import ExperimentRows
 from beliefd.protocol.intents import IntentRows
 from beliefd.protocol.knowledge import KnowledgeRows
@@ -23,6 +24,7 @@ VOCABULARIES: Final[tuple[type[Vocabulary], ...]] = (
     BeliefRows,
     LedgerRows,
     ClaimRows,
+    ContentRows,
     ApprovalRows,
     PolicyRows,
     SubstrateRows,

@@ -22,6 +22,7 @@ from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
 from beliefd.steward.handlers.beliefs import BatchHandlers, BeliefHandlers, verb_handlers
 from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
+from beliefd.steward.handlers.content import ContentHandlers
 from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHandlers
 from beliefd.steward.handlers.intents import IntentHandlers
 from beliefd.steward.handlers.knowledge import KnowledgeHandlers
@@ -103,8 +104,9 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         LedgerHandlers(store, positions, feeds),
         TransferHandlers(store, positions, submit),
         CounterfactualHandlers(store),
-        ClaimHandlers(store, positions, submit, environment),
+        ClaimHandlers(store, positions, submit),
         ClaimCheckHandlers(finder, in_force, environment),
+        ContentHandlers(store, in_force, environment),
         ApprovalHandlers(store, positions, submit, expiry, tools, in_force),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),

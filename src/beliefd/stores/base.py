@@ -5,10 +5,12 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed
+from beliefd.stores.citations import Uncited
 
 
 class HeadMoved(Exception):
@@ -17,6 +19,34 @@ class HeadMoved(Exception):
 
 class StorageUnavailable(Exception):
     """The store cannot take or give data right now: disk full, connection lost, file gone."""
+
+
+class Quota(Struct, frozen=True):
+    """How much content one principal may have brought, in items and in bytes."""
+
+    items: int = MAX_SAFE_INTEGER
+    bytes: int = MAX_SAFE_INTEGER
+
+
+UNLIMITED: Final = Quota()
+
+
+class QuotaExceeded(Exception):
+    """Nothing was kept: with it, its bringer would have more than `quota`; so much is there already."""
+
+    def __init__(self, items: int, size: int, quota: Quota) -> None:
+        super().__init__(f"{items} items, {size} bytes")
+        self.items = items
+        self.size = size
+        self.quota = quota
+
+
+class KeptContent(Struct, frozen=True):
+    """What is known of content without reading it. `touched_at` is when it was last brought."""
+
+    sha256: str
+    size: int
+    touched_at: str
 
 
 class SavedState(Struct, frozen=True):
@@ -71,6 +101,7 @@ class Append(Struct, frozen=True):
     """Entries to add at the expected head, with everything that must be written in the same transaction.
 
     `projected` holds the rows that the entries add or change, under the names of their projections.
+    `rests_on` are the hashes of content that was looked at to decide them, and must still be kept.
     """
 
     session_id: str
@@ -81,6 +112,7 @@ class Append(Struct, frozen=True):
     used_keys: Sequence[UsedKey] = ()
     saved_state: SavedState | None = None
     projected: Mapping[str, Collection[Row]] = {}
+    rests_on: Collection[str] = ()
 
 
 class SessionRow(Struct, frozen=True):
@@ -131,8 +163,9 @@ class Store(Protocol):
     """Are appends written in the order in which they are handed over, before the one before has returned?"""
 
     def append(self, batch: Append) -> Awaitable[None]:
-        """Add entries; raise HeadMoved if the head is not the expected one or a key is taken, and LinkRefused
-        if a link of the graph has a player that may not play its role or is not there."""
+        """Add entries; raise HeadMoved if the head is not the expected one, a key is taken or content is gone
+        that they rest on, and LinkRefused if a link of the graph has a player that may not play its role or
+        is not there."""
         ...
 
     async def head(self, session_id: str) -> Head | None: ...
@@ -218,8 +251,11 @@ class Store(Protocol):
         """Ids in the rows of a projection that name no session."""
         ...
 
-    async def put_content(self, sha256: str, content: bytes, bringer: Bringer) -> None:
-        """Keep evidence under its hash, and who brought it first when; the same content is kept once."""
+    async def put_content(
+        self, sha256: str, content: bytes, bringer: Bringer, quota: Quota = UNLIMITED
+    ) -> None:
+        """Keep evidence under its hash, and who brought it first when; the same content is kept once, and
+        counts once for each who brought it. If that would be more than `quota`, raise QuotaExceeded."""
         ...
 
     async def bringers(self, sha256: str) -> list[Bringer]:
@@ -230,6 +266,18 @@ class Store(Protocol):
 
     async def kept_content(self, hashes: Collection[str]) -> set[str]:
         """Those of `hashes` under which evidence is kept."""
+        ...
+
+    async def about_content(self, sha256: str) -> KeptContent | None: ...
+
+    async def content_before(self, before: str, after: str | None, limit: int) -> list[KeptContent]:
+        """Content that was last brought before a time, ordered by its hash, past `after`."""
+        ...
+
+    async def remove_content(self, hashes: Sequence[str], before: str, uncited: Uncited) -> list[KeptContent]:
+        """In one transaction that no append can overtake, hand `uncited` all records that it has not read,
+        then remove those of `hashes` that are left in it and were last brought before a time; they count for
+        nobody any more. Say what was removed, in order."""
         ...
 
     async def add_calibration(self, row: CalibrationRow) -> bool:

@@ -1,58 +1,40 @@
-"""What every store promises about what it keeps beside the ledgers; part of `StoreContract`."""
+"""What every store promises about content; part of `StoreContract`."""
+
+import asyncio
+from typing import Final
 
 from msgspec.structs import replace
 
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import Role
-from beliefd.stores.base import Adoption, CalibrationRow, Store, Token
-from beliefd.testing.appends import CREATED
+from beliefd.ledger.envelope import head_of
+from beliefd.stores.base import HeadMoved, KeptContent, Quota, QuotaExceeded, Store
+from beliefd.stores.citations import Uncited
+from beliefd.testing.appends import CREATED, batch, chain, entry, raises
 from beliefd.testing.promises import Promises, promise
+
+LATER: Final = "2026-01-02T00:00:00.000000Z"
+AT_LAST: Final = "2026-01-03T00:00:00.000000Z"
+ANN: Final = Bringer(id="human://ann", role=Role.APPROVER, at=CREATED)
+BOT: Final = Bringer(id="agent://bot", role=Role.AGENT, at=CREATED)
+
+
+def named(n: int) -> str:
+    """A hash, as far as a store can tell."""
+    return f"{n:064x}"
 
 
 class ContentContract(Promises):
-    """Tokens, calibration sets, adopted policies."""
-
-    @promise
-    async def test_tokens_are_kept_and_revoked_once(self, store: Store) -> None:
-        first = Token("aa", "Zoë", "agent", "WRITE_LIMITED", "hash a", CREATED)
-        second = Token("bb", "bob", "admin", "PRIVILEGE", "hash b", CREATED)
-        await store.add_token(second)
-        await store.add_token(first)
-        assert await store.tokens() == [first, second]
-        assert await store.revoke_token("bb", "2026-02-01") is True
-        assert await store.revoke_token("bb", "2026-03-01") is False
-        assert await store.revoke_token("unknown", "2026-02-01") is False
-        assert [token.revoked_at for token in await store.tokens()] == [None, "2026-02-01"]
-
-    @promise
-    async def test_versions_of_a_calibration_set_never_change_and_the_newest_is_given(
-        self, store: Store
-    ) -> None:
-        assert await store.calibration("set") is None
-        first, tenth, other = (
-            CalibrationRow("set", version, "hash", CREATED, document)
-            for version, document in ((1, b"one"), (10, b"ten"), (10, b"other"))
-        )
-        assert await store.add_calibration(first)
-        assert await store.add_calibration(tenth)
-        assert not await store.add_calibration(other)
-        assert await store.calibration("set") == tenth
-        assert await store.calibration("set", 1) == first
-        assert await store.calibration("set", 2) is None
-        assert await store.calibration("se") is None
+    """Content: kept once, within bounds, and removed only if nobody cites it."""
 
     @promise
     async def test_evidence_is_kept_once_and_known_by_its_hash(self, store: Store) -> None:
         first, second, unknown = "a" * 64, "b" * 64, "c" * 64
-        ann, bot = (
-            Bringer(id=name, role=role, at="2026-01-01")
-            for name, role in (("human://ann", Role.APPROVER), ("agent://bot", Role.AGENT))
-        )
-        await store.put_content(first, b"\x00\xff", ann)
-        await store.put_content(first, b"\x00\xff", replace(ann, at="2026-01-02"))
-        await store.put_content(first, b"\x00\xff", bot)
-        await store.put_content(second, b"", bot)
-        assert await store.bringers(first) == [bot, ann], "each since he brought it first"
+        await store.put_content(first, b"\x00\xff", ANN)
+        await store.put_content(first, b"\x00\xff", replace(ANN, at=LATER))
+        await store.put_content(first, b"\x00\xff", BOT)
+        await store.put_content(second, b"", BOT)
+        assert await store.bringers(first) == [BOT, ANN], "each since he brought it first"
         assert await store.bringers(unknown) == []
         assert await store.content(first) == b"\x00\xff"
         assert await store.content(second) == b""
@@ -62,10 +44,95 @@ class ContentContract(Promises):
         assert await store.kept_content([]) == set()
 
     @promise
-    async def test_the_policy_that_was_adopted_last_is_given(self, store: Store) -> None:
-        assert await store.adopted() is None
-        first = Adoption("hash a", b"\x00\xff", "2026-02-01", "admin://Zoë")
-        second = Adoption("hash b", b"{}", "2026-01-01", "admin://bob")
-        for adoption in (first, second, first):
-            await store.adopt(adoption)
-            assert await store.adopted() == adoption
+    async def test_what_is_known_of_content_is_its_size_and_when_it_was_last_brought(
+        self, store: Store
+    ) -> None:
+        assert await store.about_content(named(1)) is None
+        await store.put_content(named(1), b"12345", replace(ANN, at=LATER))
+        await store.put_content(named(1), b"12345", BOT)
+        await store.put_content(named(2), b"", ANN)
+        first, second = KeptContent(named(1), 5, LATER), KeptContent(named(2), 0, CREATED)
+        assert await store.about_content(named(1)) == first, "what comes late does not make it older"
+        assert await store.content_before(AT_LAST, None, 10) == [first, second]
+        assert await store.content_before(AT_LAST, None, 1) == [first]
+        assert await store.content_before(AT_LAST, named(1), 10) == [second]
+        assert await store.content_before(LATER, None, 10) == [second]
+
+    @promise
+    async def test_content_counts_for_each_who_brought_it_and_only_once(self, store: Store) -> None:
+        quota = Quota(items=2, bytes=10)
+        for _ in range(3):
+            await store.put_content(named(1), b"1234", ANN, quota)
+        await store.put_content(named(1), b"1234", replace(ANN, role=Role.ADMIN), quota)
+        await store.put_content(named(2), b"123456", ANN, quota)
+        await store.put_content(named(1), b"1234", BOT, quota)
+        await self._over(store, named(3), b"", ANN, quota)
+        await self._over(store, named(3), b"1234567", BOT, quota)
+        await store.put_content(named(3), b"123456", BOT, quota)
+        await store.put_content(named(2), b"123456", ANN, quota)
+
+    @promise
+    async def test_of_many_that_come_at_once_no_more_are_kept_than_may_be(self, store: Store) -> None:
+        quota = Quota(items=5)
+        outcomes = await asyncio.gather(
+            *(store.put_content(named(n), b"x", ANN, quota) for n in range(20)), return_exceptions=True
+        )
+        assert [type(one) for one in outcomes if one is not None] == [QuotaExceeded] * 15
+        assert len(await store.content_before(LATER, None, 100)) == 5
+
+    @promise
+    async def test_only_what_no_record_mentions_is_removed(self, store: Store) -> None:
+        for n in range(10, 16):
+            await store.put_content(named(n), b"1234", ANN)
+        await store.put_content(named(15), b"1234", replace(BOT, at=LATER))
+        first = entry("s", 1, f"sha256:{named(10)}")
+        await store.append(batch("s", None, [first]))
+        await store.append(batch("t", None, [entry("t", 1, f"{named(11).upper()}, 1{named(12)}")]))
+        uncited = Uncited(named(n) for n in range(10, 17))
+        asked = [named(n) for n in range(10, 17) if n != 14]
+        assert await store.remove_content(asked, LATER, uncited) == [KeptContent(named(13), 4, CREATED)]
+        assert uncited.left == {named(n) for n in range(13, 17)}
+        assert await store.content(named(13)) is None
+        assert await store.about_content(named(13)) is None
+        assert await store.bringers(named(13)) == []
+        kept = {named(n) for n in (10, 11, 12, 14, 15)}
+        assert await store.kept_content([named(n) for n in range(10, 17)]) == kept
+        await store.put_content(named(13), b"1234", ANN, Quota(items=6, bytes=24))
+        await self._over(store, named(16), b"", ANN, Quota(items=6))
+
+    @promise
+    async def test_what_was_cited_since_the_ledgers_were_read_is_not_removed(self, store: Store) -> None:
+        await store.put_content(named(10), b"1234", ANN)
+        long = chain("s", 700)
+        await store.append(batch("s", None, long))
+        uncited = Uncited([named(10)])
+        uncited.read_upto["s"] = 1
+        await store.append(batch("s", head_of(long[-1]), [entry("s", 701, named(10))]))
+        assert await store.remove_content([named(10)], LATER, uncited) == []
+        assert uncited.read_upto == {"s": 701}
+        assert await store.content(named(10)) == b"1234"
+
+    @promise
+    async def test_an_append_that_rests_on_content_which_is_gone_is_refused_whole(self, store: Store) -> None:
+        await store.put_content(named(10), b"1234", ANN)
+        first, second = entry("s", 1), entry("s", 2)
+        gone = [named(10), named(11)]
+        with raises(HeadMoved):
+            await store.append(batch("s", None, [first], rests_on=gone))
+        assert await store.head("s") is None
+        await store.append(batch("s", None, [first], rests_on=[named(10)]))
+        outcomes = await asyncio.gather(
+            store.append(batch("s", head_of(first), [second], rests_on=gone)),
+            store.append(batch("t", None, [entry("t", 1)], rests_on=[named(10)])),
+            return_exceptions=True,
+        )
+        assert [type(one) for one in outcomes] == [HeadMoved, type(None)]
+        assert await store.entries("s") == [first]
+
+    async def _over(self, store: Store, sha256: str, content: bytes, bringer: Bringer, quota: Quota) -> None:
+        """INVARIANT: what is too much leaves nothing behind."""
+        known, brought = await store.about_content(sha256), await store.bringers(sha256)
+        with raises(QuotaExceeded):
+            await store.put_content(sha256, content, bringer, quota)
+        assert await store.about_content(sha256) == known
+        assert await store.bringers(sha256) == brought

@@ -34,6 +34,7 @@ from beliefd.testing.appends import (
 )
 from beliefd.testing.content_contract import ContentContract
 from beliefd.testing.promises import promise
+from beliefd.testing.settings_contract import SettingsContract
 
 AWKWARD_TEXTS = (
     "plain",
@@ -46,7 +47,7 @@ AWKWARD_TEXTS = (
 IDS_IN_BYTE_ORDER = ("0", "A", "B", "Z", "_", "a", "a b", "ab", "b", "é", "ﬀ", "\U0001d11e")
 
 
-class StoreContract(ContentContract):
+class StoreContract(ContentContract, SettingsContract):
     """The promises of `beliefd.stores.base.Store`."""
 
     # -- what was appended is there ----------------------------------------------------------------

@@ -1,7 +1,6 @@
 """What is found out before the gates are asked: content that hashes, threats, how often somebody speaks."""
 
 import asyncio
-import hashlib
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
@@ -28,6 +27,7 @@ from beliefd.kernel.facts import Findings
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.measurements.commands import Measure
 from beliefd.kernel.observations.commands import Observe
+from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember
@@ -40,6 +40,7 @@ from beliefd.ledger.envelope import read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.entries import entry_of
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
+from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
 from beliefd.steward.facts.threats import NOBODY, OVER_THE_RATE, Detector, ThreatFinder, texts_of
@@ -52,10 +53,21 @@ MOST_TRIES: Final = 10_000
 """Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
 TRAIL: Final = 16
 SHA256_DIGITS: Final = 64
-HASH_IN_PLACE: Final = 64 * 1024
-"""What is larger is hashed in a thread, so that other callers are not held up."""
 MOST_HASHED: Final = 100
 """Of so many contents that a bundle cites the bytes are looked at again; the rest counts as not at hand."""
+
+
+def content_looked_at(command: object, found: Findings | None) -> tuple[str, ...]:
+    """The hashes of content that these findings tell of."""
+    if isinstance(found, ClaimFindings):
+        return tuple(found.content)
+    if isinstance(command, Observe) and command.content is not None and not _is_problem(found):
+        return (command.content,)
+    return ()
+
+
+def _is_problem(found: Findings | None) -> bool:
+    return isinstance(found, ObservationFindings) and found.problem != ""
 
 
 class _Designed(Struct):
@@ -218,7 +230,7 @@ class FactFinder:
         for name in sorted(await self._store.kept_content(names))[:MOST_HASHED] if names else ():
             content = await self._store.content(name)
             if content is not None:
-                found[name] = "match" if await _sha256(content) == name else "mismatch"
+                found[name] = "match" if await sha256_of(content) == name else "mismatch"
         return found
 
     async def _echoes(self, bundle: ClaimBundle, session: Session) -> tuple[str, ...] | UnsetType:
@@ -268,9 +280,3 @@ def _installed(name: str) -> ExperimentFindings | None:
     if name not in PARAMS:
         return None
     return ExperimentFindings(template=template(name).id, code_hash=code_hash(name))
-
-
-async def _sha256(content: bytes) -> str:
-    if len(content) <= HASH_IN_PLACE:
-        return hashlib.sha256(content).hexdigest()
-    return (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()

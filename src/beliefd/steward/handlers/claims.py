@@ -1,6 +1,5 @@
-"""Handlers of claims and of the evidence content that they point to."""
+"""Handlers of claims."""
 
-import hashlib
 import re
 from typing import Any
 
@@ -20,10 +19,9 @@ from beliefd.kernel.claims.resolving import unsaid
 from beliefd.kernel.doors import speculation_in
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.labels import Bringer
 from beliefd.kernel.measurements.state import Measurements
 from beliefd.ledger.replay import Position
-from beliefd.protocol.claims import BundlePage, JudgedBundle, StoredContent, SubmittedBundle, judged
+from beliefd.protocol.claims import BundlePage, JudgedBundle, SubmittedBundle, judged
 from beliefd.protocol.wire import convert
 from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
@@ -82,7 +80,6 @@ class ClaimHandlers(Struct, frozen=True):
     store: Store
     positions: Positions
     submit: Submit
-    environment: Environment
 
     async def submit_claims(self, call: Call) -> JudgedBundle:
         command = read_submission(call.body)
@@ -97,14 +94,6 @@ class ClaimHandlers(Struct, frozen=True):
     async def show_claims(self, call: Call) -> JudgedBundle:
         position = await self.positions.existing(call.session_id)
         return await self._bundle(position, call.path["bundle_id"])
-
-    async def store_content(self, call: Call) -> StoredContent:
-        if not call.body:
-            raise invalid("the body is empty; send the evidence itself", "$")
-        name = hashlib.sha256(call.body).hexdigest()
-        bringer = Bringer(id=call.principal.id, role=call.principal.role, at=self.environment.now())
-        await self.store.put_content(name, call.body, bringer)
-        return StoredContent(sha256=name, size=len(call.body))
 
     async def _bundle(self, position: Position, bundle_id: str) -> JudgedBundle:
         """A bundle as the event that last judged it holds it."""

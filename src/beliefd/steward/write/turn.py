@@ -27,7 +27,7 @@ from beliefd.ledger.envelope import LedgerBroken, Sealed, head_of, payload_of, r
 from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash_due
 from beliefd.steward.environment import Environment
-from beliefd.steward.facts.finder import EXAMINED, Attachments, FactFinder
+from beliefd.steward.facts.finder import EXAMINED, Attachments, FactFinder, content_looked_at
 from beliefd.steward.facts.threats import is_long
 from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.policies import PolicyInForce
@@ -117,6 +117,7 @@ class Turn:
         self._now = ""
         self._saved_state: SavedState | None = None
         self._projected: dict[str, dict[tuple[str, ...], Row]] = {}
+        self._rests_on: set[str] = set()
         # Another policy may come into force while a turn waits for a detector or for the disk.
         self.policies: dict[str, Policy] = {}
 
@@ -149,9 +150,13 @@ class Turn:
             return None
         if call.recent is None:  # a call that is decided again has still been made once
             call.recent = finder.count(command, call.principal, policy)
-        return await finder.findings(
+        found = await finder.findings(
             self.session, command, call.principal, policy, call.recent, call.attachments
         )
+        # INVARIANT: content that was looked at is still there when what rests on it is written. If it was
+        # removed meanwhile, it is looked for again.
+        self._rests_on.update(content_looked_at(command, found))
+        return found
 
     async def _first_answer(self, call: QueuedCommand) -> Outcome | None:
         assert call.key is not None  # noqa: S101
@@ -252,6 +257,7 @@ class Turn:
             used_keys=[used for used, _ in self._used.values()],
             saved_state=self._saved_state,
             projected={name: rows.values() for name, rows in self._projected.items() if rows},
+            rests_on=self._rests_on,
         )
 
     def answer(self) -> None:

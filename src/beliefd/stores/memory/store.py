@@ -12,12 +12,15 @@ from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.stores.base import (
     GRAPH,
     INBOX,
+    UNLIMITED,
     Adoption,
     Append,
     CalibrationRow,
     HeadMoved,
     InboxRow,
+    KeptContent,
     Listener,
+    Quota,
     Row,
     SavedState,
     SessionRow,
@@ -25,7 +28,9 @@ from beliefd.stores.base import (
     Token,
     UsedKey,
 )
+from beliefd.stores.citations import Uncited
 from beliefd.stores.listeners import Listeners
+from beliefd.stores.memory.content import MemoryContent
 from beliefd.stores.memory.graph import MemoryGraph
 from beliefd.stores.memory.inbox import MemoryInbox
 
@@ -42,8 +47,7 @@ class MemoryStore:
         self._saved_states: dict[str, list[SavedState]] = {}
         self._used_keys: dict[tuple[str, str], UsedKey] = {}
         self._policies: dict[str, bytes] = {}
-        self._content: dict[str, bytes] = {}
-        self._brought: dict[str, dict[tuple[str, str], Bringer]] = {}
+        self._content = MemoryContent()
         self._calibrations: dict[str, dict[int, CalibrationRow]] = {}
         self._tokens: dict[str, Token] = {}
         self._inbox = MemoryInbox()
@@ -60,6 +64,8 @@ class MemoryStore:
         if await self.head(batch.session_id) != batch.expected:
             raise HeadMoved(batch.session_id)
         if any((used.principal, used.key) in self._used_keys for used in batch.used_keys):
+            raise HeadMoved(batch.session_id)
+        if not self._content.by_hash.keys() >= set(batch.rests_on):
             raise HeadMoved(batch.session_id)
         for name, rows in batch.projected.items():
             self._projections[name].check(rows)
@@ -162,19 +168,32 @@ class MemoryStore:
     async def strays(self, name: str) -> list[str]:
         return sorted({row.session_id for row in self._projections[name].rows} - self._entries.keys())
 
-    async def put_content(self, sha256: str, content: bytes, bringer: Bringer) -> None:
-        self._content.setdefault(sha256, content)
-        self._brought.setdefault(sha256, {}).setdefault((bringer.id, bringer.role), bringer)
+    async def put_content(
+        self, sha256: str, content: bytes, bringer: Bringer, quota: Quota = UNLIMITED
+    ) -> None:
+        self._content.put(sha256, content, bringer, quota)
 
     async def bringers(self, sha256: str) -> list[Bringer]:
-        brought = self._brought.get(sha256, {})
-        return [brought[key] for key in sorted(brought)]
+        return self._content.bringers(sha256)
 
     async def content(self, sha256: str) -> bytes | None:
-        return self._content.get(sha256)
+        return self._content.by_hash.get(sha256)
 
     async def kept_content(self, hashes: Collection[str]) -> set[str]:
-        return self._content.keys() & set(hashes)
+        return self._content.by_hash.keys() & set(hashes)
+
+    async def about_content(self, sha256: str) -> KeptContent | None:
+        return self._content.about(sha256)
+
+    async def content_before(self, before: str, after: str | None, limit: int) -> list[KeptContent]:
+        return self._content.before(before, after or "")[:limit]
+
+    async def remove_content(self, hashes: Sequence[str], before: str, uncited: Uncited) -> list[KeptContent]:
+        heads = [(name, entries[-1].seq) for name, entries in self._entries.items()]
+        for session_id, known, seq in uncited.unread(heads):
+            uncited.take(entry.record for entry in self._entries[session_id][known:seq])
+            uncited.read_upto[session_id] = seq
+        return self._content.remove(uncited.left & set(hashes), before)
 
     async def add_calibration(self, row: CalibrationRow) -> bool:
         versions = self._calibrations.setdefault(row.name, {})

@@ -35,16 +35,23 @@ _COUNT: Final = "\nSELECT count(*) FROM moved\n"
 _BEGIN: Final = f"""
 WITH moved AS (
     INSERT INTO sessions (session_id, head_seq, head_event_id, head_hash, created_at)
-    VALUES ($1, $2, $3, $4, $18)
+    SELECT $1::text, $2::bigint, $3::text, $4::text, $18::text{{rest}}
     ON CONFLICT DO NOTHING
     RETURNING session_id
-){_WRITE}"""  # noqa: S608 - made of constants
+){_WRITE}"""
 _CONTINUE: Final = f"""
 WITH moved AS (
     UPDATE sessions SET head_seq = $2, head_event_id = $3, head_hash = $4
-    WHERE session_id = $1 AND head_seq = $18 AND head_hash = $19
+    WHERE session_id = $1 AND head_seq = $18 AND head_hash = $19{{rest}}
     RETURNING session_id
 ){_WRITE}"""  # noqa: S608 - made of constants
+
+
+# The lock on the table is taken before the snapshot: who waited for a removal sees what it removed.
+_KEPT: Final = """ {joined} NOT EXISTS (
+        SELECT FROM unnest(${number}::text[]) AS needed (sha256)
+        WHERE NOT EXISTS (SELECT FROM content WHERE content.sha256 = needed.sha256)
+    )"""
 
 
 def append_statement(batch: Append) -> tuple[str, list[object]]:
@@ -52,17 +59,20 @@ def append_statement(batch: Append) -> tuple[str, list[object]]:
     parameters = _parameters(batch)
     for name, rows in batch.projected.items():
         parameters += row_parameters(name, rows)
-    return _statement(batch.expected is None, tuple(batch.projected)), parameters
+    if batch.rests_on:
+        parameters.append(list(batch.rests_on))
+    return _statement(batch.expected is None, tuple(batch.projected), bool(batch.rests_on)), parameters
 
 
 @cache
-def _statement(begins: bool, projections: tuple[str, ...]) -> str:
-    """Few appends change a projection; the others' statement does not mention it."""
+def _statement(begins: bool, projections: tuple[str, ...], rests: bool) -> str:
+    """Few appends change a projection or rest on content; the others' statement does not mention it."""
     statement, first = (_BEGIN, 19) if begins else (_CONTINUE, 20)
     for name in projections:
         parts, first = put_rows(name, first, "moved, ")
         statement += parts
-    return statement + _COUNT
+    kept = _KEPT.format(joined="WHERE" if begins else "AND", number=first) if rests else ""
+    return statement.replace("{rest}", kept) + _COUNT
 
 
 def _parameters(batch: Append) -> list[object]:

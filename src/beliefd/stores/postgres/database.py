@@ -2,13 +2,14 @@
 
 import contextlib
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import asyncpg
 
 from beliefd.stores.base import StorageUnavailable
-from beliefd.stores.sql.database import Database
+from beliefd.stores.sql.database import Database, Steps
 
+T = TypeVar("T")
 COMMAND_SECONDS: Final = 60.0
 FAILURES: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 TAKEN: Final = (asyncpg.UniqueViolationError, asyncpg.TransactionRollbackError)
@@ -24,6 +25,8 @@ class PostgresDatabase(Database):
     """Answers what all parts of the store ask."""
 
     AMONG = "= ANY($1::text[])"
+    # Every append moves a head in this table, and waits here; readers do not.
+    HOLD_APPENDS = ("LOCK TABLE sessions IN SHARE MODE",)
 
     def __init__(self, pool: Any) -> None:
         self._pool = pool
@@ -63,6 +66,16 @@ class PostgresDatabase(Database):
         except FAILURES as error:
             raise StorageUnavailable(words(error)) from None
 
+    async def _together(self, steps: Steps[T]) -> T:
+        try:
+            async with (
+                self._pool.acquire(timeout=COMMAND_SECONDS) as connection,
+                connection.transaction(),
+            ):
+                return await _taken(connection, steps)
+        except FAILURES as error:
+            raise StorageUnavailable(words(error)) from None
+
     def _list(self, texts: Collection[str]) -> list[str]:
         return list(texts)
 
@@ -70,6 +83,17 @@ class PostgresDatabase(Database):
         async with self._pool.acquire(timeout=COMMAND_SECONDS) as connection:
             rows: list[Any] = await connection.fetch(statement, *values)
             return rows
+
+
+async def _taken(connection: Any, steps: Steps[T]) -> T:
+    rows: Any = None
+    while True:
+        try:
+            statement, *values = steps.send(rows)
+        except StopIteration as end:
+            outcome: T = end.value
+            return outcome
+        rows = await connection.fetch(statement, *values)
 
 
 def _rolled_back(error: BaseException) -> bool:

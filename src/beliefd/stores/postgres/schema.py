@@ -37,6 +37,8 @@ MIGRATIONS: Final = migrations(
             CREATE TRIGGER adoptions_keep BEFORE UPDATE OR DELETE OR TRUNCATE ON adoptions
             FOR EACH STATEMENT EXECUTE FUNCTION beliefd_refuse();
         """,
+        length_of_bytes="octet_length(bytes)",
+        now="to_char(now() AT TIME ZONE 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')",
     )
 )
 

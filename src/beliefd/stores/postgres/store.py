@@ -22,6 +22,7 @@ from beliefd.stores.sql.content import Content
 from beliefd.stores.sql.graph import Graph
 from beliefd.stores.sql.inbox import Inbox
 from beliefd.stores.sql.ledgers import Ledgers
+from beliefd.stores.sql.settings import Settings
 
 CONNECTIONS: Final = 16
 CONNECT_SECONDS: Final = 10.0
@@ -35,7 +36,7 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
         return ""
 
 
-class PostgresStore(PostgresProjections, Ledgers, Graph, Inbox, Content):
+class PostgresStore(PostgresProjections, Ledgers, Graph, Inbox, Content, Settings):
     """Open with `await PostgresStore.open(url)`."""
 
     CHUNK = 1_000

@@ -1,42 +1,41 @@
-"""What a database keeps beside the ledgers: policies, evidence, calibration sets, tokens."""
+"""Content in a database: kept under its hash, counted for its bringers, removed when nobody cites it."""
 
-from collections.abc import Collection
-
-from msgspec.structs import astuple
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Final
 
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import Role
-from beliefd.stores.base import Adoption, CalibrationRow, Token
-from beliefd.stores.sql.database import Database
+from beliefd.stores.base import UNLIMITED, KeptContent, Quota, QuotaExceeded
+from beliefd.stores.citations import Uncited
+from beliefd.stores.sql.database import Database, Steps, as_bytes
+
+CHUNK: Final = 500
+_TOUCH: Final = (
+    "INSERT INTO content_about (sha256, size, touched_at) VALUES ($1, $2, $3)"
+    " ON CONFLICT (sha256) DO UPDATE SET touched_at = excluded.touched_at"
+    " WHERE excluded.touched_at > content_about.touched_at"
+)
+_COUNT: Final = (
+    "UPDATE content_use SET items = items + 1, bytes = bytes + $2"
+    " WHERE id = $1 AND items < $3 AND bytes + $2 <= $4 RETURNING id"
+)
+_UNCOUNT: Final = "UPDATE content_use SET items = items - $2, bytes = bytes - $3 WHERE id = $1"
+_BRING: Final = (
+    "INSERT INTO content_brought (sha256, id, role, at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
+)
+_RECORDS: Final = (
+    "SELECT record FROM audit_events WHERE session_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4"
+)
 
 
 class Content(Database):
-    """That part of the store. Each of its writes is rare and small."""
+    """That part of the store."""
 
-    async def policy(self, policy_hash: str) -> bytes | None:
-        row = await self._one("SELECT document FROM policies WHERE policy_hash = $1", policy_hash)
-        return None if row is None else _bytes(row[0])
-
-    async def adopt(self, adoption: Adoption) -> None:
-        statement = (
-            "INSERT INTO adoptions (policy_hash, document, adopted_at, adopted_by) VALUES ($1, $2, $3, $4)"
-        )
-        await self._write(statement, *astuple(adoption))
-
-    async def adopted(self) -> Adoption | None:
-        row = await self._one(
-            "SELECT policy_hash, document, adopted_at, adopted_by FROM adoptions ORDER BY number DESC LIMIT 1"
-        )
-        return None if row is None else Adoption(row[0], _bytes(row[1]), *row[2:])
-
-    async def put_content(self, sha256: str, content: bytes, bringer: Bringer) -> None:
-        statement = "INSERT INTO content (sha256, bytes) VALUES ($1, $2) ON CONFLICT DO NOTHING"
-        await self._write(statement, sha256, content)
-        statement = (
-            "INSERT INTO content_brought (sha256, id, role, at) VALUES ($1, $2, $3, $4)"
-            " ON CONFLICT DO NOTHING"
-        )
-        await self._write(statement, sha256, bringer.id, bringer.role.value, bringer.at)
+    async def put_content(
+        self, sha256: str, content: bytes, bringer: Bringer, quota: Quota = UNLIMITED
+    ) -> None:
+        await self._together(_putting(sha256, content, bringer, quota))
 
     async def bringers(self, sha256: str) -> list[Bringer]:
         statement = "SELECT id, role, at FROM content_brought WHERE sha256 = $1 ORDER BY id, role"
@@ -46,52 +45,83 @@ class Content(Database):
 
     async def content(self, sha256: str) -> bytes | None:
         row = await self._one("SELECT bytes FROM content WHERE sha256 = $1", sha256)
-        return None if row is None else _bytes(row[0])
+        return None if row is None else as_bytes(row[0])
 
     async def kept_content(self, hashes: Collection[str]) -> set[str]:
         statement = f"SELECT sha256 FROM content WHERE sha256 {self.AMONG}"  # noqa: S608
         return {name for (name,) in await self._all(statement, self._list(hashes))}
 
-    async def add_calibration(self, row: CalibrationRow) -> bool:
-        statement = (
-            "INSERT INTO calibrations (name, version, sha256, created_at, document)"
-            " VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING version"
-        )
-        return await self._write(statement, *astuple(row)) is not None
+    async def about_content(self, sha256: str) -> KeptContent | None:
+        row = await self._one("SELECT sha256, size, touched_at FROM content_about WHERE sha256 = $1", sha256)
+        return None if row is None else KeptContent(*row)
 
-    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
-        row = await self._one(
-            "SELECT name, version, sha256, created_at, document FROM calibrations"
-            " WHERE name = $1 AND version = coalesce($2, version) ORDER BY version DESC LIMIT 1",
-            name,
-            version,
-        )
-        if row is None:
-            return None
-        kept, number, sha256, created_at, document = row
-        return CalibrationRow(kept, number, sha256, created_at, _bytes(document))
-
-    async def add_token(self, token: Token) -> None:
-        statement = (
-            "INSERT INTO tokens (token_id, name, role, tier, secret_hash, created_at, revoked_at)"
-            " VALUES ($1, $2, $3, $4, $5, $6, $7)"
-        )
-        await self._write(statement, *astuple(token))
-
-    async def tokens(self) -> list[Token]:
+    async def content_before(self, before: str, after: str | None, limit: int) -> list[KeptContent]:
         rows = await self._all(
-            "SELECT token_id, name, role, tier, secret_hash, created_at, revoked_at"
-            " FROM tokens ORDER BY token_id"
+            "SELECT sha256, size, touched_at FROM content_about"
+            " WHERE touched_at < $1 AND sha256 > $2 ORDER BY sha256 LIMIT $3",
+            before,
+            after or "",
+            limit,
         )
-        return [Token(*row) for row in rows]
+        return [KeptContent(*row) for row in rows]
 
-    async def revoke_token(self, token_id: str, at: str) -> bool:
-        statement = (
-            "UPDATE tokens SET revoked_at = $1 WHERE token_id = $2 AND revoked_at IS NULL RETURNING token_id"
+    async def remove_content(self, hashes: Sequence[str], before: str, uncited: Uncited) -> list[KeptContent]:
+        return await self._together(self._removing(hashes, before, uncited))
+
+    def _removing(self, hashes: Sequence[str], before: str, uncited: Uncited) -> Steps[list[KeptContent]]:
+        # INVARIANT: what is removed is cited by no record, not even by one that came a moment ago: all are
+        # read here, and no other can come before this is done.
+        if self.HOLD_APPENDS:
+            yield self.HOLD_APPENDS
+        yield from _reading_on(uncited)
+        among = self.AMONG
+        wanted = self._list([name for name in hashes if name in uncited.left])
+        rows = yield (
+            f"DELETE FROM content_about WHERE sha256 {among} AND touched_at < $2"  # noqa: S608
+            " RETURNING sha256, size, touched_at",
+            wanted,
+            before,
         )
-        return await self._write(statement, at, token_id) is not None
+        removed = sorted((KeptContent(*row) for row in rows), key=lambda one: one.sha256)
+        sizes = {one.sha256: one.size for one in removed}
+        names = self._list(sizes)
+        brought = yield f"SELECT DISTINCT id, sha256 FROM content_brought WHERE sha256 {among}", names  # noqa: S608
+        items = Counter(who for who, _ in brought)
+        for who in sorted(items):  # in order, so that two who remove wait for each other in one direction
+            yield _UNCOUNT, who, items[who], sum(sizes[name] for one, name in brought if one == who)
+        yield f"DELETE FROM content_brought WHERE sha256 {among}", names  # noqa: S608
+        yield f"DELETE FROM content WHERE sha256 {among}", names  # noqa: S608
+        return removed
 
 
-def _bytes(kept: bytes | str) -> bytes:
-    """What a column of bytes holds. SQLite keeps a text there if somebody put one."""
-    return kept.encode() if isinstance(kept, str) else bytes(kept)
+def _putting(sha256: str, content: bytes, bringer: Bringer, quota: Quota) -> Steps[None]:
+    """The first step holds whoever else puts or removes the same content until this is done."""
+    size = len(content)
+    yield _TOUCH, sha256, size, bringer.at
+    known = yield "SELECT 1 FROM content_brought WHERE sha256 = $1 AND id = $2 LIMIT 1", sha256, bringer.id
+    if not known:
+        yield (
+            "INSERT INTO content_use (id, items, bytes) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING",
+            bringer.id,
+        )
+        # INVARIANT: what is counted and what is asked whether it fits is one statement: of two at once, the
+        # second sees what the first has counted.
+        fits = yield _COUNT, bringer.id, size, quota.items, quota.bytes
+        if not fits:
+            ((items, total),) = yield "SELECT items, bytes FROM content_use WHERE id = $1", bringer.id
+            raise QuotaExceeded(items, total, quota)
+    yield _BRING, sha256, bringer.id, bringer.role.value, bringer.at
+    yield "INSERT INTO content (sha256, bytes) VALUES ($1, $2) ON CONFLICT DO NOTHING", sha256, content
+
+
+def _reading_on(uncited: Uncited) -> Steps[None]:
+    heads = yield ("SELECT session_id, head_seq FROM sessions",)
+    for session_id, known, seq in uncited.unread((row[0], row[1]) for row in heads):
+        after = known
+        while after < seq:
+            rows = yield _RECORDS, session_id, after, seq, CHUNK
+            if not rows:
+                break
+            uncited.take(as_bytes(record) for (record,) in rows)
+            after += len(rows)
+        uncited.read_upto[session_id] = seq

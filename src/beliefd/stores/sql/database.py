@@ -1,8 +1,12 @@
 """A database as the parts of a store use it, whichever it is."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
-from typing import Any, ClassVar
+from collections.abc import Collection, Generator, Sequence
+from typing import Any, ClassVar, TypeVar
+
+T = TypeVar("T")
+Steps = Generator[tuple[Any, ...], Sequence[Sequence[Any]], T]
+"""A transaction: statements with their values, each answered with its rows. It returns the outcome."""
 
 
 class Database(ABC):
@@ -10,6 +14,8 @@ class Database(ABC):
 
     AMONG: ClassVar[str]
     """Says of a column that its text is in the list which is the first parameter."""
+    HOLD_APPENDS: ClassVar[tuple[str, ...]]
+    """A step that lets no append pass from here to the end of the transaction; none if all of them wait."""
 
     @abstractmethod
     async def _all(self, statement: str, *values: object) -> Sequence[Sequence[Any]]:
@@ -20,9 +26,18 @@ class Database(ABC):
         """Run one writing statement, durably; the first cell of what it returns, or None."""
 
     @abstractmethod
+    async def _together(self, steps: Steps[T]) -> T:
+        """Take all steps in one transaction, durably; what they raise undoes them, and comes out here."""
+
+    @abstractmethod
     def _list(self, texts: Collection[str]) -> object:
         """The texts as a parameter for `AMONG`."""
 
     async def _one(self, statement: str, *values: object) -> Sequence[Any] | None:
         rows = await self._all(statement, *values)
         return rows[0] if rows else None
+
+
+def as_bytes(kept: bytes | str) -> bytes:
+    """What a column of bytes holds. SQLite keeps a text there if somebody put one."""
+    return kept.encode() if isinstance(kept, str) else bytes(kept)

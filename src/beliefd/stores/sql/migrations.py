@@ -19,6 +19,8 @@ class Dialect(Struct, frozen=True):
     keep_ledgers: str
     key_snapshots_by_seq: str
     keep_adoptions: str
+    length_of_bytes: str
+    now: str
 
 
 _SCRIPTS: Final = (
@@ -170,6 +172,30 @@ _SCRIPTS: Final = (
         at     TEXT NOT NULL,
         PRIMARY KEY (sha256, id, role)
     ){without_rowid};
+    """,
+    """
+    -- What is known of content without reading it; what nobody is known of counts as brought just now.
+    CREATE TABLE content_about (
+        sha256     {id} PRIMARY KEY,
+        size       {number} NOT NULL,
+        touched_at {id} NOT NULL
+    ){without_rowid};
+    INSERT INTO content_about
+        SELECT sha256, {length_of_bytes},
+            coalesce((SELECT max(at) FROM content_brought AS b WHERE b.sha256 = content.sha256), {now})
+        FROM content;
+
+    -- How much each principal has brought. An item counts once for everybody who brought it.
+    CREATE TABLE content_use (
+        id    {id} PRIMARY KEY,
+        items {number} NOT NULL,
+        bytes {number} NOT NULL
+    ){without_rowid};
+    INSERT INTO content_use
+        SELECT brought.id, count(*), sum(size)
+        FROM (SELECT DISTINCT id, sha256 FROM content_brought) AS brought
+        JOIN content_about ON content_about.sha256 = brought.sha256
+        GROUP BY brought.id;
     """,
 )
 

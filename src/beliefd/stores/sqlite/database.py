@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from beliefd.stores.base import StorageUnavailable
-from beliefd.stores.sql.database import Database
+from beliefd.stores.sql.database import Database, Steps
 from beliefd.stores.sqlite.file import OpenedFiles
 
 BUSY_MS: Final = 30_000
@@ -24,6 +24,7 @@ class SqliteDatabase(Database):
     """Answers what all parts of the store ask."""
 
     AMONG = "IN (SELECT value FROM json_each($1))"
+    HOLD_APPENDS = ()  # BEGIN IMMEDIATE holds all that write
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -46,6 +47,9 @@ class SqliteDatabase(Database):
         )
         return rows[0][0] if rows else None
 
+    async def _together(self, steps: Steps[T]) -> T:
+        return await asyncio.to_thread(self._alone, lambda connection: _taken(connection, steps))
+
     def _list(self, texts: Collection[str]) -> str:
         return json.dumps(list(texts))
 
@@ -57,6 +61,20 @@ class SqliteDatabase(Database):
                 return work(connection)
         except sqlite3.Error as error:
             raise StorageUnavailable(str(error)) from None
+
+
+def _taken(connection: sqlite3.Connection, steps: Steps[T]) -> T:
+    """Whatever is raised, the connection is closed before the commit, and nothing was written."""
+    connection.execute("BEGIN IMMEDIATE")
+    rows: Any = None
+    while True:
+        try:
+            statement, *values = steps.send(rows)
+        except StopIteration as end:
+            connection.execute("COMMIT")
+            outcome: T = end.value
+            return outcome
+        rows = connection.execute(statement, named(tuple(values))).fetchall()
 
 
 def named(values: tuple[object, ...]) -> dict[str, object]:

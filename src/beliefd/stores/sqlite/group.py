@@ -66,8 +66,8 @@ class GroupCommit:
             try:
                 self._together(batches)
                 return [None for _ in batches]
-            except (sqlite3.IntegrityError, LinkRefused):
-                self._roll_back()  # a head has moved, a key is taken or a link is refused: look at each
+            except (sqlite3.IntegrityError, LinkRefused, HeadMoved):
+                self._roll_back()  # a head has moved, a key is taken, a link is refused, content is gone
             return self._one_by_one(batches)
         except Exception as error:  # also a defect: the writer must live on, and its callers be told
             self._roll_back()
@@ -83,6 +83,8 @@ class GroupCommit:
         self._connection.execute("BEGIN IMMEDIATE")
         self._insert(rows)
         for batch in more:
+            if self._content_gone(batch):
+                raise HeadMoved(batch.session_id)
             for name, projected in batch.projected.items():
                 put_rows(self._connection, name, projected)
             self._write_rest(batch)
@@ -92,7 +94,11 @@ class GroupCommit:
         outcomes: list[Exception | None] = []
         self._connection.execute("BEGIN IMMEDIATE")
         for batch in batches:
-            if self._head(batch.session_id) != batch.expected or self._keys_taken(batch):
+            if (
+                self._head(batch.session_id) != batch.expected
+                or self._keys_taken(batch)
+                or self._content_gone(batch)
+            ):
                 outcomes.append(HeadMoved(batch.session_id))
             elif batch.projected and (refused := self._put_projected(batch)) is not None:
                 outcomes.append(refused)
@@ -164,6 +170,12 @@ class GroupCommit:
             for used in batch.used_keys
         )
 
+    def _content_gone(self, batch: Append) -> bool:
+        return any(
+            not self._connection.execute("SELECT 1 FROM content WHERE sha256 = ?", (name,)).fetchone()
+            for name in batch.rests_on
+        )
+
 
 @cache
 def _statement(size: int) -> str:
@@ -192,7 +204,7 @@ def _rows(batch: Append) -> list[tuple[object, ...]]:
 
 
 def _carries_more(batch: Append) -> bool:
-    return bool(batch.policies or batch.used_keys or batch.saved_state or batch.projected)
+    return bool(batch.policies or batch.used_keys or batch.saved_state or batch.projected or batch.rests_on)
 
 
 def words(error: Exception) -> str:

@@ -43,6 +43,8 @@ MIGRATIONS: Final = migrations(
             CREATE TRIGGER adoptions_keep_delete BEFORE DELETE ON adoptions
             BEGIN SELECT RAISE(ABORT, 'adoptions is append-only'); END;
         """,
+        length_of_bytes="length(CAST(bytes AS BLOB))",
+        now="strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
     )
 )
 

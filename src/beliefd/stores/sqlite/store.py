@@ -22,6 +22,7 @@ from beliefd.stores.sql.content import Content
 from beliefd.stores.sql.graph import Graph
 from beliefd.stores.sql.inbox import Inbox
 from beliefd.stores.sql.ledgers import Ledgers
+from beliefd.stores.sql.settings import Settings
 from beliefd.stores.sqlite.bulk import RECORDS, ROWS, BulkReader
 from beliefd.stores.sqlite.database import connect
 from beliefd.stores.sqlite.file import prepare
@@ -39,7 +40,7 @@ POLL_SECONDS = 0.25
 _Job = tuple[Append, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 
-class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content):
+class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
     """Open with `await SqliteStore.open(path)`."""
 
     CHUNK = 2_000

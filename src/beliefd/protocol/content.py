@@ -1,0 +1,60 @@
+"""Content: the bytes that evidence points to, kept under their SHA-256."""
+
+from typing import Final
+
+from beliefd.kernel.errors import Code
+from beliefd.kernel.values import Role
+from beliefd.protocol.operation import Answer, Operation, Vocabulary, reads
+
+CONTENT: Final = "/v1/content/{sha256}"
+
+
+class StoredContent(Answer, frozen=True):
+    sha256: str
+    size: int
+
+
+class BroughtBy(Answer, frozen=True):
+    """Somebody who stored content, and when first."""
+
+    id: str
+    role: Role
+    at: str
+
+
+class ContentView(Answer, frozen=True):
+    """What is known of content. Nobody is known of what was stored before that was written down."""
+
+    sha256: str
+    size: int
+    touched_at: str
+    brought: list[BroughtBy]
+
+
+class ContentRows(Vocabulary):
+    """The bytes that evidence points to"""
+
+    store_content = Operation(
+        method="POST",
+        path="/v1/content",
+        answer=StoredContent,
+        status=201,
+        body_media="application/octet-stream",
+        content="Evidence, byte for byte",
+        errors=(Code.QUOTA_EXCEEDED,),
+        summary="Keep evidence content under its SHA-256, so that gates can hash it again",
+        example="pg_stat_activity: 163 of 200 connections are idle in transaction\n",
+    )
+    read_content = reads(
+        CONTENT,
+        bytes,
+        "Content, byte for byte, hashed again on its way out; a file to keep, never a page to show",
+        media="application/octet-stream",
+        errors=(Code.CONTENT_NOT_FOUND, Code.CONTENT_DAMAGED),
+    )
+    show_content = reads(
+        f"{CONTENT}/about",
+        ContentView,
+        "How large content is, and who brought it when",
+        errors=(Code.CONTENT_NOT_FOUND,),
+    )

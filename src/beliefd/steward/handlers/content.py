@@ -1,0 +1,98 @@
+"""Handlers of content: kept under its hash, given back as it was brought."""
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.labels import Bringer
+from beliefd.protocol.content import BroughtBy, ContentView, StoredContent
+from beliefd.protocol.operation import File
+from beliefd.steward.call import Call
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.hashing import HASH_IN_PLACE, sha256_of
+from beliefd.steward.failures import not_found
+from beliefd.steward.handlers.shared import view_of
+from beliefd.steward.offload import offload
+from beliefd.steward.policies import PolicyInForce
+from beliefd.stores.base import Quota, QuotaExceeded, Store
+
+_SHA256: Final = re.compile("[0-9a-f]{64}")
+_NO_TEXT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters but for tab and newline; a carriage return may overwrite what was read before it."""
+
+
+class ContentHandlers(Struct, frozen=True):
+    """Content, which is whatever its bytes are: no caller says how it is to be shown."""
+
+    store: Store
+    in_force: PolicyInForce
+    environment: Environment
+
+    async def store_content(self, call: Call) -> StoredContent:
+        limits = self.in_force.policy.content
+        if not call.body:
+            raise invalid("the body is empty; send the evidence itself", "$")
+        if len(call.body) > limits.max_item_bytes:
+            told = f"content may hold {limits.max_item_bytes} bytes at most"
+            raise BeliefdError(Code.PAYLOAD_TOO_LARGE, told, {"path": "$", "limit": limits.max_item_bytes})
+        name = await sha256_of(call.body)
+        bringer = Bringer(id=call.principal.id, role=call.principal.role, at=self.environment.now())
+        quota = Quota(items=limits.max_items_per_principal, bytes=limits.max_bytes_per_principal)
+        try:
+            await self.store.put_content(name, call.body, bringer, quota)
+        except QuotaExceeded as error:
+            raise _too_much(error, call) from None
+        return StoredContent(sha256=name, size=len(call.body))
+
+    async def read_content(self, call: Call) -> File:
+        name = _named(call)
+        content = await self.store.content(name)
+        if content is None:
+            raise not_found(Code.CONTENT_NOT_FOUND, "content", name)
+        # INVARIANT: what is given back is what was brought. Whoever changed the store gives nothing out.
+        if await sha256_of(content) != name:
+            told = f"what is stored under `{name}` has another hash; restore it from a backup"
+            raise BeliefdError(Code.CONTENT_DAMAGED, told, {"path": "sha256"})
+        showable = await offload(len(content) > HASH_IN_PLACE, is_text, content)
+        return File(content=content, name=name, is_text=showable)
+
+    async def show_content(self, call: Call) -> ContentView:
+        name = _named(call)
+        about = await self.store.about_content(name)
+        if about is None:
+            raise not_found(Code.CONTENT_NOT_FOUND, "content", name)
+        brought = [view_of(BroughtBy, one) for one in await self.store.bringers(name)]
+        return view_of(ContentView, about, brought=brought)
+
+
+def is_text(content: bytes) -> bool:
+    """May it be shown as it is? UTF-8 without control characters does nothing to whoever looks at it."""
+    try:
+        return not _NO_TEXT.search(content.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _named(call: Call) -> str:
+    name = call.path["sha256"].lower()
+    if not _SHA256.fullmatch(name):
+        raise invalid("content is named by its SHA-256, 64 hex digits", "sha256")
+    return name
+
+
+def _too_much(error: QuotaExceeded, call: Call) -> BeliefdError:
+    quota = error.quota
+    told = (
+        f"`{call.principal.id}` has brought {error.items} items with {error.size} bytes of content;"
+        f" with this it would be more than {quota.items} items or {quota.bytes} bytes"
+    )
+    details = {
+        "path": "$",
+        "items": error.items,
+        "bytes": error.size,
+        "max_items": quota.items,
+        "max_bytes": quota.bytes,
+    }
+    return BeliefdError(Code.QUOTA_EXCEEDED, told, details)

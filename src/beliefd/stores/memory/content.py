@@ -1,0 +1,50 @@
+"""Content in memory: kept under its hash, and counted for whoever brought it."""
+
+from collections import Counter
+from collections.abc import Collection
+
+from beliefd.kernel.labels import Bringer
+from beliefd.stores.base import KeptContent, Quota, QuotaExceeded
+
+
+class MemoryContent:
+    """What one store keeps."""
+
+    def __init__(self) -> None:
+        self.by_hash: dict[str, bytes] = {}
+        self._touched: dict[str, str] = {}
+        self._brought: dict[str, dict[tuple[str, str], Bringer]] = {}
+        self._items: Counter[str] = Counter()
+        self._bytes: Counter[str] = Counter()
+
+    def put(self, sha256: str, content: bytes, bringer: Bringer, quota: Quota) -> None:
+        who, size, brought = bringer.id, len(content), self._brought.get(sha256, {})
+        if who not in {known for known, _ in brought}:
+            if self._items[who] >= quota.items or self._bytes[who] + size > quota.bytes:
+                raise QuotaExceeded(self._items[who], self._bytes[who], quota)
+            self._items[who] += 1
+            self._bytes[who] += size
+        self.by_hash.setdefault(sha256, content)
+        self._touched[sha256] = max(bringer.at, self._touched.get(sha256, ""))
+        self._brought[sha256] = {(who, bringer.role): bringer, **brought}
+
+    def bringers(self, sha256: str) -> list[Bringer]:
+        brought = self._brought.get(sha256, {})
+        return [brought[key] for key in sorted(brought)]
+
+    def about(self, sha256: str) -> KeptContent | None:
+        content = self.by_hash.get(sha256)
+        return None if content is None else KeptContent(sha256, len(content), self._touched[sha256])
+
+    def before(self, before: str, after: str) -> list[KeptContent]:
+        names = sorted(name for name, at in self._touched.items() if at < before and name > after)
+        return [KeptContent(name, len(self.by_hash[name]), self._touched[name]) for name in names]
+
+    def remove(self, hashes: Collection[str], before: str) -> list[KeptContent]:
+        removed = [one for one in self.before(before, "") if one.sha256 in hashes]
+        for one in removed:
+            for who in {known for known, _ in self._brought.pop(one.sha256)}:
+                self._items[who] -= 1
+                self._bytes[who] -= one.size
+            del self.by_hash[one.sha256], self._touched[one.sha256]
+        return removed

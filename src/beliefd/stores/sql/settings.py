@@ -1,0 +1,65 @@
+"""What a database keeps beside the ledgers: policies, calibration sets, tokens."""
+
+from msgspec.structs import astuple
+
+from beliefd.stores.base import Adoption, CalibrationRow, Token
+from beliefd.stores.sql.database import Database, as_bytes
+
+
+class Settings(Database):
+    """That part of the store. Each of its writes is rare and small."""
+
+    async def policy(self, policy_hash: str) -> bytes | None:
+        row = await self._one("SELECT document FROM policies WHERE policy_hash = $1", policy_hash)
+        return None if row is None else as_bytes(row[0])
+
+    async def adopt(self, adoption: Adoption) -> None:
+        statement = (
+            "INSERT INTO adoptions (policy_hash, document, adopted_at, adopted_by) VALUES ($1, $2, $3, $4)"
+        )
+        await self._write(statement, *astuple(adoption))
+
+    async def adopted(self) -> Adoption | None:
+        row = await self._one(
+            "SELECT policy_hash, document, adopted_at, adopted_by FROM adoptions ORDER BY number DESC LIMIT 1"
+        )
+        return None if row is None else Adoption(row[0], as_bytes(row[1]), *row[2:])
+
+    async def add_calibration(self, row: CalibrationRow) -> bool:
+        statement = (
+            "INSERT INTO calibrations (name, version, sha256, created_at, document)"
+            " VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING version"
+        )
+        return await self._write(statement, *astuple(row)) is not None
+
+    async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
+        row = await self._one(
+            "SELECT name, version, sha256, created_at, document FROM calibrations"
+            " WHERE name = $1 AND version = coalesce($2, version) ORDER BY version DESC LIMIT 1",
+            name,
+            version,
+        )
+        if row is None:
+            return None
+        kept, number, sha256, created_at, document = row
+        return CalibrationRow(kept, number, sha256, created_at, as_bytes(document))
+
+    async def add_token(self, token: Token) -> None:
+        statement = (
+            "INSERT INTO tokens (token_id, name, role, tier, secret_hash, created_at, revoked_at)"
+            " VALUES ($1, $2, $3, $4, $5, $6, $7)"
+        )
+        await self._write(statement, *astuple(token))
+
+    async def tokens(self) -> list[Token]:
+        rows = await self._all(
+            "SELECT token_id, name, role, tier, secret_hash, created_at, revoked_at"
+            " FROM tokens ORDER BY token_id"
+        )
+        return [Token(*row) for row in rows]
+
+    async def revoke_token(self, token_id: str, at: str) -> bool:
+        statement = (
+            "UPDATE tokens SET revoked_at = $1 WHERE token_id = $2 AND revoked_at IS NULL RETURNING token_id"
+        )
+        return await self._write(statement, at, token_id) is not None
