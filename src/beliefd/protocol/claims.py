@@ -12,6 +12,7 @@ from beliefd.kernel.claims.bundle import (
     Claim,
     ClaimBundle,
     ClaimType,
+    DecidedAction,
     Decision,
     EvidencePointer,
     Method,
@@ -19,9 +20,11 @@ from beliefd.kernel.claims.bundle import (
     Samples,
     Uncertainty,
     claim_id,
+    refuse_idle_action,
 )
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.claims.tiers import RaisedTier, tiers_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Note, Text, TierName, Timestamp, Unit, Value
 from beliefd.protocol.operation import PAGE, SESSION, Answer, Operation, Vocabulary, asks, reads, writes
@@ -29,7 +32,6 @@ from beliefd.protocol.operation import PAGE, SESSION, Answer, Operation, Vocabul
 MAX_SAMPLED: Final = 2_000
 FROM_SAMPLES: Final = ("semantic_entropy", "model_disagreement")
 BUNDLE: Final[dict[str, Any]] = {
-    "origin_agent": "agent://triage",
     "claims": [
         {
             "statement": "terminate the 163 sessions that sit idle inside a transaction",
@@ -82,6 +84,10 @@ class SubmittedClaim(Value, frozen=True):
     id: Id | None = None
     evidence_pointers: Annotated[tuple[EvidencePointer, ...], msgspec.Meta(max_length=MAX_POINTERS)] = ()
     if_wrong_cost: Note = ""
+    action: DecidedAction | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        refuse_idle_action(self.claim_type, self.action)
 
     @property
     def claim(self) -> Claim:
@@ -90,10 +96,13 @@ class SubmittedClaim(Value, frozen=True):
 
 
 class SubmittedBundle(Value, frozen=True):
-    """What an agent says in one step. `decision` and all below it are filled in by the server alone."""
+    """What an agent says in one step. `decision` and all below it are filled in by the server alone.
 
-    origin_agent: Id
+    `origin_agent` is who submits it, and may be left out; another one takes a relay in the policy.
+    """
+
     claims: Annotated[tuple[SubmittedClaim, ...], msgspec.Meta(min_length=1, max_length=MAX_CLAIMS)]
+    origin_agent: Id | UnsetType = UNSET
     id: Id | None = None
     timestamp: Timestamp | None = None
     decision: Decision = "DEFER"
@@ -120,11 +129,18 @@ class SubmittedBundle(Value, frozen=True):
 
 
 class JudgedBundle(Answer, frozen=True):
-    """The bundle as the contract has it, and beside it how the gates came to their word."""
+    """The bundle as the contract has it, and beside it how the gates came to their word.
+
+    `proposer` is the principal that submitted it. `tier` is the highest that counts, `raised` are the claims
+    whose tier is higher than their `risk_tier`, each with the reason.
+    """
 
     id: str
     timestamp: str
     origin_agent: str
+    proposer: str
+    tier: TierName
+    raised: list[RaisedTier]
     claims: list[Claim]
     decision: Decision
     reason: str
@@ -147,13 +163,17 @@ class StoredContent(Answer, frozen=True):
     size: int
 
 
-def judged(gated: Gated, event_id: str | None) -> JudgedBundle:
+def judged(gated: Gated, event_id: str | None, proposer: str) -> JudgedBundle:
     bundle = gated.bundle
+    tiers = tiers_of(bundle, gated.raised)
     waits = gated.approval is not None and gated.approval.status == "pending"
     return JudgedBundle(
         id=bundle.id or "",
         timestamp=bundle.timestamp or "",
         origin_agent=bundle.origin_agent,
+        proposer=proposer,
+        tier=tiers.highest.name,  # type: ignore[arg-type]
+        raised=list(tiers.raised),
         claims=list(bundle.claims),
         decision=bundle.decision,
         reason=bundle.reason,

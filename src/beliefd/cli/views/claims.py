@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import UNSET
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, names, page, view
-from beliefd.kernel.claims.bundle import Claim, HumanApproval
+from beliefd.kernel.claims.bundle import Claim, DecidedAction, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
+from beliefd.kernel.claims.tiers import RaisedTier
 from beliefd.protocol.claims import BundlePage, JudgedBundle
 
 DECISION_STYLE = {
@@ -36,8 +38,10 @@ def bundle(answer: JudgedBundle) -> RenderableType:
             f"  {visible(answer.reason)}  ",
             ("bundle ", "dim"),
             visible(answer.id),
+            ("  by ", "dim"),
+            visible(_speaker(answer)),
         ),
-        *(claim_lines(claim) for claim in answer.claims),
+        *(claim_lines(claim, answer.raised) for claim in answer.claims),
         gate_table(answer.gates),
     ]
     lines += [Text.assemble(("caveat ", "cyan"), visible(text)) for text in answer.caveats]
@@ -54,6 +58,8 @@ def bundles(found: BundlePage) -> RenderableType:
         Text.assemble(
             (f"{item.decision:<9}", DECISION_STYLE[item.decision]),
             f"{visible(item.id)}  {len(item.claims)} claims  ",
+            (f"{item.tier}  ", "yellow"),
+            (f"by {visible(_speaker(item))}  ", "dim"),
             (visible(item.reason), "dim"),
         )
         for item in found.claims
@@ -61,12 +67,23 @@ def bundles(found: BundlePage) -> RenderableType:
     return page(lines, found.next, "no claims")
 
 
-def claim_lines(claim: Claim) -> RenderableType:
+def _speaker(answer: JudgedBundle) -> str:
+    """Who submitted it, and for whom if that is somebody else."""
+    origin, proposer = answer.origin_agent, answer.proposer
+    return proposer if origin == proposer else f"{proposer} for {origin}"
+
+
+def claim_lines(claim: Claim, raised: Sequence[RaisedTier]) -> RenderableType:
     sure = claim.uncertainty
+    higher = next((one for one in raised if one.claim_id == claim.id), None)
     lines: list[RenderableType] = [
         Text.assemble(
-            (f"  {claim.claim_type} ", "bold"), (f"{claim.risk_tier} ", "yellow"), visible(claim.statement)
+            (f"  {claim.claim_type} ", "bold"),
+            (f"{claim.risk_tier if higher is None else higher.tier} ", "yellow"),
+            visible(claim.statement),
         ),
+        *([] if higher is None else [Text(_raised_words(claim, higher), "yellow")]),
+        *([] if claim.action is UNSET else [Text(f"    decides {_action_words(claim.action)}", "dim")]),
         Text(f"    uncertainty {sure.value} by {sure.method} {visible(sure.interpretation)}", "dim"),
     ]
     for pointer in claim.evidence_pointers:
@@ -74,6 +91,16 @@ def claim_lines(claim: Claim) -> RenderableType:
     if claim.if_wrong_cost:
         lines.append(Text.assemble(("    if wrong: ", "dim"), visible(claim.if_wrong_cost)))
     return Group(*lines)
+
+
+def _raised_words(claim: Claim, higher: RaisedTier) -> str:
+    return f"    {higher.tier}, declared as {claim.risk_tier}: {visible(higher.reason)}"
+
+
+def _action_words(action: DecidedAction) -> str:
+    if action.tool is not UNSET:
+        return f"to call {visible(action.tool)}"
+    return f"the status of {visible(action.proposition or '')}"
 
 
 def approver_words(decided: Sequence[HumanApproval]) -> list[Text]:

@@ -7,6 +7,7 @@ from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationSubject
 from beliefd.kernel.approvals.words import agreed, decided, heard, not_offered, proposers_of_edit
+from beliefd.kernel.claims.actions import unknown_action
 from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, filled
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.gates import run_gates
@@ -17,10 +18,10 @@ from beliefd.kernel.state import Session
 
 
 def decide(
-    _: Session, approval: Approval, command: DecideApproval, facts: Facts
+    session: Session, approval: Approval, command: DecideApproval, facts: Facts
 ) -> ApprovalDecided | Refused:
     if command.decision == "MODIFIED":
-        return _modified(approval, command, facts)
+        return _modified(session, approval, command, facts)
     if command.decision == "DEFERRED":
         return not_offered(approval)
     told = heard(approval, command, facts)
@@ -47,7 +48,10 @@ def waiting_bundle(approval: Approval) -> ClaimBundle:
 def _rejected(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
     why = f"rejected by `{facts.principal.id}`" + (f": {command.reason}" if command.reason else "")
     judged = Gated(
-        bundle=_refused(approval, why), content_hash=approval.content_hash, results=approval.results
+        bundle=_refused(approval, why),
+        content_hash=approval.content_hash,
+        results=approval.results,
+        raised=approval.raised,
     )
     closed = approval.closed("rejected", by=facts.principal.id)
     return replace(decided(command, facts, closed), gated=judged)
@@ -72,12 +76,16 @@ def _resumed(approval: Approval, command: DecideApproval, facts: Facts) -> Appro
     return replace(decided(command, facts, closed), gated=judged)
 
 
-def _modified(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
+def _modified(
+    session: Session, approval: Approval, command: DecideApproval, facts: Facts
+) -> ApprovalDecided | Refused:
     edited = filled(
         ClaimBundle(origin_agent=waiting_bundle(approval).origin_agent, claims=command.claims),
         facts.event_id,
         facts.now,
     )
+    if (problem := unknown_action(session, edited, facts)) is not None:
+        return problem
     chain = run_gates(gate_input(edited, approval.proposer, facts, None))
     if chain.stopped_by is None:
         # What a person was called for does not slip out because it was edited: a person sees the edit too.

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.values import Note, Unit, Value
+from beliefd.kernel.values import Note, TierName, Unit, Value
 
 
 class UncertaintySource(Value, frozen=True):
@@ -20,6 +20,8 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match.
 
     `uncertainty` is there if a claim of the bundle came with raw answers, and then names every claim.
+    `tools` are the tiers, as registered, of the tools that claims name; one that is not there is not known.
+    Entries without it are older than the rules about origins and actions, and are judged without them.
     """
 
     threat: Threat
@@ -27,3 +29,4 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     recent: int = 0
     origin: str | None = None
     uncertainty: dict[str, UncertaintySource] | UnsetType = UNSET
+    tools: dict[str, TierName] | UnsetType = UNSET

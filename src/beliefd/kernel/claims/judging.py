@@ -1,5 +1,6 @@
 """Judging a bundle: its way through the gates, put into the words of the contract, and whom it calls."""
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.eligibility import required_approvals
@@ -9,11 +10,21 @@ from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import ChainResult, GateInput
 from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.claims.tiers import ClaimTiers, effective_tiers
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.values import Principal, Tier, later
 
 # A steward that found nothing out has not looked: the adversarial gate then asks a person.
-_NOT_LOOKED = ClaimFindings(threat=Threat(detector="none", failed="no detector ran"))
+_NOT_LOOKED = ClaimFindings(threat=Threat(detector="none", failed="no detector ran"), tools={})
+
+
+def findings_of(facts: Facts) -> ClaimFindings:
+    return facts.findings if isinstance(facts.findings, ClaimFindings) else _NOT_LOOKED
+
+
+def tiers_under(facts: Facts, bundle: ClaimBundle, proposer: str) -> ClaimTiers:
+    """The tiers that count today."""
+    return effective_tiers(bundle, proposer, facts.policy, findings_of(facts).tools or {})
 
 
 def gate_input(bundle: ClaimBundle, principal: Principal, facts: Facts, grant: str | None) -> GateInput:
@@ -21,9 +32,10 @@ def gate_input(bundle: ClaimBundle, principal: Principal, facts: Facts, grant: s
         bundle,
         principal,
         facts.policy,
-        facts.findings if isinstance(facts.findings, ClaimFindings) else _NOT_LOOKED,
+        findings_of(facts),
         facts.now,
         grant,
+        tiers_under(facts, bundle, principal.id),
     )
 
 
@@ -37,7 +49,9 @@ def gated(
     answered: frozenset[str] = frozenset(),
 ) -> Gated:
     """The bundle with what the server has to say about it, and the approval it opens, if any."""
-    rule = facts.policy.approvals.rule_for(bundle.tier.name)
+    tiers = tiers_under(facts, bundle, proposer.id)
+    tier, raised = tiers.highest, tiers.raised or UNSET
+    rule = facts.policy.approvals.rule_for(tier.name)
     waits = chain.decision in ("DEFER", "ESCALATE")
     judged = replace(
         bundle,
@@ -47,7 +61,7 @@ def gated(
         audit_trail=AuditTrail(gates_passed=chain.passed, gates_failed=chain.failed, human_approvals=words),
     )
     binding = content_hash(bundle)
-    informs = chain.decision == "PUBLISH" and not words and bundle.tier is Tier.MODIFY
+    informs = chain.decision == "PUBLISH" and not words and tier is Tier.MODIFY
     approval = None
     if waits or informs:
         approval = Approval(
@@ -60,7 +74,8 @@ def gated(
             proposers=proposers,
             proposer=proposer,
             gate=chain.stopped_by or "human",
-            tier=bundle.tier.name,
+            tier=tier.name,
+            raised=raised,
             reason=chain.reason,
             results=chain.results,
             rule=rule,
@@ -76,4 +91,5 @@ def gated(
         results=chain.results,
         caveats=chain.caveats,
         approval=approval,
+        raised=raised,
     )

@@ -3,11 +3,12 @@
 from typing import Final
 
 from beliefd.kernel.approvals.eligibility import covering_grant
+from beliefd.kernel.claims.actions import unknown_action
 from beliefd.kernel.claims.bundle import filled
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.claims.gates import run_gates
-from beliefd.kernel.claims.judging import gate_input, gated
+from beliefd.kernel.claims.judging import gate_input, gated, tiers_under
 from beliefd.kernel.claims.measured import as_measured
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
@@ -27,7 +28,10 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
         if facts.principal.id not in open_approval.proposers:
             return refused(Code.CONFLICT, f"bundle `{bundle.id}` belongs to somebody else", "$.id")
         superseded = open_approval.approval_id
-    grant = covering_grant(session, (claim.risk_tier for claim in bundle.claims), facts)
+    if (problem := unknown_action(session, bundle, facts)) is not None:
+        return problem
+    tiers = tiers_under(facts, bundle, facts.principal.id)
+    grant = covering_grant(session, {tier.name for tier in tiers.by_claim.values()}, facts)
     given = gate_input(bundle, facts.principal, facts, grant)
     judged = gated(run_gates(given), bundle, facts, (facts.principal.id,), facts.principal)
     used = grant if grant is not None and judged.bundle.decision == "PUBLISH" else None

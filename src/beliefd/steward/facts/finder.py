@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from beliefd.adversarial.builtin import assess
@@ -21,6 +21,7 @@ from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.claims.tiers import effective_tiers
 from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
 from beliefd.kernel.experiments.designing import bodies_of
 from beliefd.kernel.experiments.findings import ExperimentFindings
@@ -34,7 +35,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
-from beliefd.kernel.values import Principal
+from beliefd.kernel.values import Principal, TierName
 from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
 from beliefd.ledger.envelope import read
 from beliefd.ledger.lookups import confirmation_among
@@ -174,12 +175,21 @@ class FactFinder:
     ) -> ClaimFindings:
         trail = () if session is None else session.claims.recent_tiers
         tiers = [tier for who, tier in trail if who == principal_id][-TRAIL:]
+        tools = self._tool_tiers(bundle)
+        tier = int(effective_tiers(bundle, principal_id, policy, tools).highest)
         return ClaimFindings(
-            threat=await self._threat(_texts(bundle), int(bundle.tier), tiers, policy.adversarial.timeout_ms),
+            threat=await self._threat(_texts(bundle), tier, tiers, policy.adversarial.timeout_ms),
             content=await self._content(bundle),
             recent=recent,
             origin=origin,
+            tools=tools,
         )
+
+    def _tool_tiers(self, bundle: ClaimBundle) -> dict[str, TierName]:
+        """What the tools that claims decide to call say of themselves, as far as they are registered."""
+        named = {claim.action.tool or "" for claim in bundle.claims if claim.action is not UNSET}
+        known = {name: self._registry.get(name) for name in sorted(named)}
+        return {name: tool.definition.tier for name, tool in known.items() if tool is not None}
 
     async def _threat(
         self, texts: list[tuple[str, str]], tier: int, trail: list[int], timeout_ms: int
