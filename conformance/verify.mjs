@@ -380,7 +380,9 @@ const FOLDS = {
       session.grants.set(delta.get("grant_id"), used.set("uses", used.get("uses") + 1));
     }
     keepGated(session, gated, delta.get("event_id"));
-    const tiers = gated.get("bundle").get("claims").map((claim) => TIERS.indexOf(claim.get("risk_tier")));
+    const declared = gated.get("bundle").get("claims").map((claim) => claim.get("risk_tier"));
+    const raised = (gated.get("raised") ?? []).map((one) => one.get("tier"));
+    const tiers = [...declared, ...raised].map((tier) => TIERS.indexOf(tier));
     session.trail = [...session.trail, [delta.get("proposer"), Math.max(...tiers)]].slice(-TRAIL_LENGTH);
   },
   approval_decided(session, delta) {

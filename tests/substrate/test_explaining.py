@@ -70,11 +70,8 @@ def test_explain_and_propose_agree_on_any_policy(
     question = Question(tool_id=action.tool_id, args=action.args)
     told = explain_call(policy, policy_hash(policy), state, question, errors, token, NOW)
 
-    finding = CallFinding(
-        definition=policy.tools.get(action.tool_id, ToolDefinition()),
-        argument_errors=errors,
-        capability_id="cap-1",
-    )
+    known = policy.tools.get(action.tool_id, ToolDefinition())
+    finding = CallFinding(definition=known, argument_errors=errors, capability_id="cap-1", tier=known.tier)
     session = session_with(symbolic_state=SymbolicState(state), capabilities={"cap-1": token})
     candidate = call_candidate(action.tool_id, args=action.args, capability_id="cap-1", idempotency_key="k")
     facts = facts_of(policy, ProposalFindings(calls=(finding,)), HOLDER)
