@@ -18,7 +18,7 @@ from tests.substrate import strategies as some
 from tests.substrate.kernel import NOW, facts_of, session_with
 from tests.substrate.support import call_candidate, proposal
 
-HOLDER = Principal(id="agent://holder", role=Role.AGENT)
+HOLDER = Principal(id="agent://holder", role=Role.AGENT, tier="WRITE_LIMITED")
 TOOLS = st.dictionaries(
     st.sampled_from(some.TOOLS),
     st.builds(
@@ -67,7 +67,7 @@ def test_explain_and_propose_agree_on_any_policy(
     schemas = some.SCHEMAS
     policy = msgspec.convert({"constraints": constraints, "tools": tools, "schemas": schemas}, Policy)
     token = capability(**held)
-    question = Question(tool_id=action.tool_id, args=action.args)
+    question = Question(tool_id=action.tool_id, args=action.args, tier="WRITE_LIMITED")
     told = explain_call(policy, policy_hash(policy), state, question, errors, token, NOW)
 
     known = policy.tools.get(action.tool_id, ToolDefinition())

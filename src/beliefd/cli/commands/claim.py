@@ -41,13 +41,17 @@ def submit(session_id: str, path: str, **conditions: Any) -> Question:
         show_default=True,
         help="Id of the principal who would submit it.",
     ),
+    option("--tools", "modules", multiple=True, metavar="MODULE", help="Import it: it registers tools."),
 )
-def check(path: str, policy_file: Path | None, tier: str, principal: str) -> Reply:
+def check(path: str, policy_file: Path | None, tier: str, principal: str, modules: tuple[str, ...]) -> Reply:
     """What the gates would say of FILE. Needs no server and records nothing."""
     import beliefd
+    from beliefd.cli.server import import_tools
     from beliefd.policy.files import load_policy
 
     bundle = read_object(path, A_BUNDLE)
+    for name in modules:
+        import_tools(name)
     speaker = Principal(id=principal, role=Role.AGENT, tier=tier)
     policy = None if policy_file is None else load_policy(policy_file)
     with beliefd.open(":memory:", principal=speaker, policy=policy) as embedded:
