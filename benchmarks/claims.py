@@ -119,7 +119,6 @@ def bundle() -> dict[str, Any]:
         "retrieved_at": "2026-01-05T14:02:00Z",
     }
     return {
-        "origin_agent": "agent://triage",
         "claims": [
             {
                 "statement": f"host {number} of the checkout service holds {number * 13} idle connections",

@@ -394,7 +394,9 @@ const FOLDS = {
     }
     keepGated(session, gated, delta.get("event_id"));
     keepReceipts(session, delta.get("receipts") ?? []);
-    const tiers = gated.get("bundle").get("claims").map((claim) => TIERS.indexOf(claim.get("risk_tier")));
+    const declared = gated.get("bundle").get("claims").map((claim) => claim.get("risk_tier"));
+    const raised = (gated.get("raised") ?? []).map((one) => one.get("tier"));
+    const tiers = [...declared, ...raised].map((tier) => TIERS.indexOf(tier));
     session.trail = [...session.trail, [delta.get("proposer"), Math.max(...tiers)]].slice(-TRAIL_LENGTH);
   },
   approval_decided(session, delta) {

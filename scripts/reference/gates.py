@@ -7,12 +7,26 @@ from typing import Any, Final
 from msgspec.json import encode
 from scripts.reference.types import sentence, table
 
-from beliefd.kernel.claims.bundle import Claim, ClaimBundle, EvidencePointer, Severity, Uncertainty
+from beliefd.kernel.claims.bundle import (
+    Claim,
+    ClaimBundle,
+    DecidedAction,
+    EvidencePointer,
+    Severity,
+    Uncertainty,
+)
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import GATES
 from beliefd.kernel.claims.gates.result import GateInput, GateResult
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.policy import ApprovalPolicy, EvidencePolicy, Policy
+from beliefd.kernel.policy import (
+    ApprovalPolicy,
+    EvidencePolicy,
+    Policy,
+    SecurityPolicy,
+    TierRaise,
+    TiersPolicy,
+)
 from beliefd.kernel.values import Principal, Role, Tier
 
 NOW: Final = "2026-01-01T12:00:00Z"
@@ -21,6 +35,7 @@ STEP: Final = 0.01
 Cases = Iterator[tuple[str, GateInput]]
 SECTIONS: Final = {"human": "approvals"}
 """The policy section of a gate has the gate's name, but for these."""
+HUMAN_LIMITS: Final = ("require_human", "decisions_without_action")
 OUTCOMES: Final = {
     "EXECUTE": "The bundle passes this gate.",
     "EXPLAIN": "The bundle passes, and the gate's reason is published with it as a caveat.",
@@ -28,6 +43,15 @@ OUTCOMES: Final = {
     "ESCALATE": "The bundle stops here; a person must decide. Its decision is `ESCALATE`.",
     "REFUSE": "The bundle is refused. No approval changes that.",
 }
+
+
+SPEAKER: Final = Principal(id="agent://a", role=Role.AGENT, tier="PRIVILEGE")
+TOOLS: Final = {"db.look": "READ_ONLY", "db.drop": "DELETE"}
+WORDY: Final = Policy(tiers=TiersPolicy(raise_=(TierRaise(words=("empty",), to="DELETE"),)))
+
+
+def deciding(tool: str) -> dict[str, Any]:
+    return {"claim_type": "DECISION", "action": DecidedAction(tool=tool)}
 
 
 def pointer(**changes: Any) -> EvidencePointer:
@@ -44,7 +68,7 @@ def asked(
     claim: dict[str, Any] | None = None,
     findings: dict[str, Any] | None = None,
     policy: Policy | None = None,
-    tier: str = Tier.PRIVILEGE.name,
+    principal: Principal = SPEAKER,
     granted: str | None = None,
 ) -> GateInput:
     """A harmless bundle, but for what is given."""
@@ -55,9 +79,8 @@ def asked(
         "uncertainty": Uncertainty(method="confidence_score", value=0.1),
         "risk_tier": "READ_ONLY",
     }
-    bundle = ClaimBundle(origin_agent="agent://a", claims=(Claim(**{**usual, **(claim or {})}),))
-    found = ClaimFindings(**{"threat": Threat(detector="builtin"), **(findings or {})})
-    principal = Principal(id="agent://a", role=Role.AGENT, tier=tier)
+    bundle = ClaimBundle(origin_agent=SPEAKER.id, claims=(Claim(**{**usual, **(claim or {})}),))
+    found = ClaimFindings(**{"threat": Threat(detector="builtin"), "tools": TOOLS, **(findings or {})})
     return GateInput(bundle, principal, policy or Policy(), found, NOW, granted)
 
 
@@ -101,8 +124,14 @@ def uncertainty_cases() -> Cases:
 
 def security_cases() -> Cases:
     limit = Policy().security.rate_limit
-    above = asked({"risk_tier": "MODIFY"}, tier="WRITE_LIMITED")
-    yield "a MODIFY claim by a WRITE_LIMITED principal", above
+    small = Principal(id=SPEAKER.id, role=Role.AGENT, tier="WRITE_LIMITED")
+    other = Principal(id="agent://b", role=Role.AGENT, tier="PRIVILEGE")
+    relayed = Policy(security=SecurityPolicy(relays={other.id: (SPEAKER.id,)}))
+    yield "the origin is not the principal", asked(principal=other)
+    yield "the same where `relays` names both", asked(principal=other, policy=relayed)
+    yield "a MODIFY claim by a WRITE_LIMITED principal", asked({"risk_tier": "MODIFY"}, principal=small)
+    yield "the same principal decides to call a DELETE tool", asked(deciding("db.drop"), principal=small)
+    yield "the same principal says a word that policy raises", asked(policy=WORDY, principal=small)
     yield "from a web origin that policy does not name", asked(findings={"origin": "https://example.org"})
     yield f"the {limit:,}th bundle in the window", asked(findings={"recent": limit - 1})
     yield "one more", asked(findings={"recent": limit})
@@ -122,6 +151,13 @@ def human_cases() -> Cases:
         yield f"a {tier.name} claim", asked({"risk_tier": tier.name})
     yield "a MODIFY claim where `require_human` names MODIFY", asked(modify, policy=careful)
     yield "the same, covered by a standing grant", asked(modify, policy=careful, granted="grant-1")
+    yield "a READ_ONLY claim with a word that policy raises to DELETE", asked(policy=WORDY)
+    yield "a READ_ONLY decision to call a DELETE tool", asked(deciding("db.drop"))
+    yield "a DECISION to call a READ_ONLY tool", asked(deciding("db.look"))
+    yield "a DECISION that names no action", asked({"claim_type": "DECISION"})
+    opened = Policy(approvals=ApprovalPolicy(decisions_without_action=(Role.AGENT,)))
+    text = "the same where `decisions_without_action` names the role"
+    yield text, asked({"claim_type": "DECISION"}, policy=opened)
 
 
 CASES: Final[dict[str, Callable[[], Cases]]] = {
@@ -159,7 +195,7 @@ def _about(name: str) -> str:
 def _limits(name: str) -> str:
     section = SECTIONS.get(name, name)
     values = getattr(Policy(), section)
-    wanted = ("require_human",) if name == "human" else values.__struct_fields__
+    wanted = HUMAN_LIMITS if name == "human" else values.__struct_fields__
     return table(
         ("limit in policy", "default"),
         ([f"`{section}.{one}`", f"`{encode(getattr(values, one)).decode()}`"] for one in wanted),

@@ -101,8 +101,8 @@ def policy() -> str:
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    for name in value.__struct_fields__:
-        inner, here = getattr(value, name), f"{path}.{name}".lstrip(".")
+    for name, written in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
+        inner, here = getattr(value, name), f"{path}.{written}".lstrip(".")
         if isinstance(inner, Struct):
             yield from _leaves(inner, here)
         else:

@@ -9,6 +9,7 @@ from typing import Any
 
 from beliefd.kernel.policy import ApproverRule, Policy
 from beliefd.kernel.values import Principal
+from tests.conformance.tools import NAMES
 
 TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"]
 OUTCOMES = ["EXECUTE", "EXPLAIN", "DEFER", "ESCALATE", "REFUSE"]
@@ -30,10 +31,7 @@ class Item:
     answered: set[str] = field(default_factory=set)
     escalated: bool = False
     overdue: bool = False
-
-    @property
-    def tier(self) -> str:
-        return highest(self.claims)
+    tier: str = ""
 
 
 @dataclass
@@ -66,8 +64,21 @@ class Heard:
 NO = Heard(False)
 
 
-def highest(claims: list[dict[str, Any]]) -> str:
-    return str(max((claim["risk_tier"] for claim in claims), key=TIERS.index))
+def tier_of(claim: dict[str, Any], policy: Policy, who: str) -> str:
+    """What counts: what is declared, what is decided, and what policy makes of it. Never less."""
+    found = [claim["risk_tier"]]
+    if "action" in claim:
+        found.append(next(tier.name for tier, name in NAMES.items() if name == claim["action"]["tool"]))
+    for rule in policy.tiers.raise_:
+        words = claim["statement"].lower().split()
+        by_word = not rule.words or any(word.lower() in words for word in rule.words)
+        if by_word and (not rule.agents or who in rule.agents):
+            found.append(rule.to)
+    return str(max(found, key=TIERS.index))
+
+
+def highest(claims: list[dict[str, Any]], policy: Policy, who: str) -> str:
+    return str(max((tier_of(claim, policy, who) for claim in claims), key=TIERS.index))
 
 
 def is_person(principal: Principal) -> bool:
@@ -97,22 +108,23 @@ class Model:
     def gates(
         self,
         claims: list[dict[str, Any]],
-        tier: str,
+        who: Principal,
         at: Moment,
         answered: set[str],
         granted: bool = False,
     ) -> tuple[str, str | None]:
         """The decision, and the gate that stopped the bundle, if one did."""
         policy, threat = at.policy, at.threat
+        above = TIERS.index(highest(claims, policy, who.id)) > TIERS.index(who.tier)
         for gate, outcome in (
             ("evidence", self._evidence(claims, policy)),
             ("uncertainty", self._uncertainty(claims, policy)),
-            ("security", "REFUSE" if TIERS.index(highest(claims)) > TIERS.index(tier) else "EXECUTE"),
+            ("security", "REFUSE" if above else "EXECUTE"),
             (
                 "adversarial",
                 "DEFER" if threat is None or threat > policy.adversarial.defer_above else "EXECUTE",
             ),
-            ("human", self._human(claims, policy, granted)),
+            ("human", self._human(claims, policy, who.id, granted)),
         ):
             if outcome == "REFUSE":
                 return "REFUSE", gate
@@ -143,11 +155,13 @@ class Model:
                 found.append("DEFER")
         return str(max(found, key=OUTCOMES.index))
 
-    def _human(self, claims: list[dict[str, Any]], policy: Policy, granted: bool) -> str:
-        needed = [one["risk_tier"] for one in claims if one["risk_tier"] in policy.approvals.require_human]
+    def _human(self, claims: list[dict[str, Any]], policy: Policy, who: str, granted: bool) -> str:
+        tiers = [tier_of(one, policy, who) for one in claims]
+        needed = [tier for tier in tiers if tier in policy.approvals.require_human]
         if granted:
             needed = [tier for tier in needed if tier in ("DELETE", "PRIVILEGE")]
-        return "ESCALATE" if needed else "EXECUTE"
+        idle = any(one["claim_type"] == "DECISION" and "action" not in one for one in claims)
+        return "ESCALATE" if needed or idle else "EXECUTE"
 
     # -- commands ----------------------------------------------------------------------------------
 
@@ -166,14 +180,14 @@ class Model:
                 return NO
             waiting.status = "superseded"
         grant = self._grant(who, claims, at)
-        decision, gate = self.gates(claims, who.tier, at, set(), grant is not None)
+        decision, gate = self.gates(claims, who, at, set(), grant is not None)
         if grant is not None and decision == "PUBLISH":
             grant.left -= 1
         return Heard(True, decision, self._open(decision, gate, claims, who, {who.id}, at))
 
     def _grant(self, who: Principal, claims: list[dict[str, Any]], at: Moment) -> Grant | None:
         policy, now = at.policy, at.now
-        needed = {one["risk_tier"] for one in claims} & set(policy.approvals.require_human)
+        needed = {tier_of(one, policy, who.id) for one in claims} & set(policy.approvals.require_human)
         for tier in needed:
             rule = policy.approvals.rule_for(tier)
             if tier in ("DELETE", "PRIVILEGE") or rule.required > 1 or not names(rule):
@@ -194,7 +208,8 @@ class Model:
         at: Moment,
         worded: bool = False,
     ) -> Item | None:
-        informs = decision == "PUBLISH" and highest(claims) == "MODIFY" and not worded
+        tier = highest(claims, at.policy, proposer.id)
+        informs = decision == "PUBLISH" and tier == "MODIFY" and not worded
         if decision not in ("DEFER", "ESCALATE") and not informs:
             return None
         return Item(
@@ -203,7 +218,8 @@ class Model:
             gate=gate or "human",
             proposer=proposer,
             proposers=proposers,
-            rule=at.policy.approvals.rule_for(highest(claims)),
+            rule=at.policy.approvals.rule_for(tier),
+            tier=tier,
             expires=at.now + at.policy.approvals.expires_seconds,
             status="information" if informs else "pending",
         )
@@ -227,24 +243,26 @@ class Model:
             return Heard(True, "REFUSE")
         if decision == "MODIFIED":
             item.status = "modified"
-            outcome, gate = self.gates(claims, item.proposer.tier, at, set())
+            outcome, gate = self.gates(claims, item.proposer, at, set())
             outcome, gate = ("ESCALATE", "human") if gate is None else (outcome, gate)
             proposers = item.proposers | {who.id}
             return Heard(True, outcome, self._open(outcome, gate, claims, item.proposer, proposers, at))
         item.words.append(who.id)
-        if len(item.words) < max(rule.required for rule in self._rules(item, at.policy)):
+        if len(item.words) < max(rule.required for rule in self._rules(item, at.policy, decision)):
             return Heard(True)
         item.status = "approved"
         answered = item.answered | {item.gate, "human"}
-        outcome, gate = self.gates(item.claims, item.proposer.tier, at, answered)
+        outcome, gate = self.gates(item.claims, item.proposer, at, answered)
         opened = self._open(outcome, gate, item.claims, item.proposer, item.proposers, at, True)
         if opened is not None:
             opened.answered = answered
         return Heard(True, outcome, opened)
 
-    def _rules(self, item: Item, policy: Policy) -> list[ApproverRule]:
-        today = policy.approvals.escalate_to if item.escalated else policy.approvals.rule_for(item.tier)
-        return [item.rule, today]
+    def _rules(self, item: Item, policy: Policy, decision: str) -> list[ApproverRule]:
+        if item.escalated:
+            return [item.rule, policy.approvals.escalate_to]
+        today = highest(item.claims, policy, item.proposer.id) if decision == "APPROVED" else item.tier
+        return [item.rule, policy.approvals.rule_for(item.tier), policy.approvals.rule_for(today)]
 
     def may(self, who: Principal, item: Item, decision: str, at: Moment) -> bool:
         policy, now = at.policy, at.now
@@ -256,7 +274,7 @@ class Model:
             return eligible(item.rule if names(item.rule) else policy.approvals.otherwise, who)
         if decision == "APPROVED" and who.id in item.words:
             return False
-        return all(names(rule) and eligible(rule, who) for rule in self._rules(item, policy))
+        return all(names(rule) and eligible(rule, who) for rule in self._rules(item, policy, decision))
 
     def withdraw(self, who: Principal, approval_id: str) -> Heard:
         item = self.items[approval_id]

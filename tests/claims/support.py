@@ -16,7 +16,7 @@ from beliefd.protocol.approvals import ApprovalCard
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.steward.projections.inbox import all_rows
 from beliefd.stores.base import InboxRow
-from beliefd.testing.world import World, refused
+from beliefd.testing.world import AGENT, World, refused
 
 GATE_NAMES = ("evidence", "uncertainty", "security", "adversarial", "human")
 TIERS = tuple(tier.name for tier in Tier)
@@ -49,7 +49,7 @@ def pointer(**changes: Any) -> dict[str, Any]:
 
 
 def claim(
-    tier: str = "READ_ONLY", kind: str = "DECISION", value: float = 0.1, **changes: Any
+    tier: str = "READ_ONLY", kind: str = "INFERENCE", value: float = 0.1, **changes: Any
 ) -> dict[str, Any]:
     """One claim as an agent writes it. A FACT gets the evidence that it needs."""
     given = {
@@ -70,7 +70,8 @@ def claim(
 
 
 def bundle(*claims: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    return {"origin_agent": "agent://writer", "claims": list(claims) or [claim()], **changes}
+    """What the agent of the tests says: it speaks for itself."""
+    return {"origin_agent": AGENT.id, "claims": list(claims) or [claim()], **changes}
 
 
 def delete(**changes: Any) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def test_the_proposer_decides_nothing(build: Build) -> None:
     house = build()
     session = house.session()
     greedy = house.person(Principal(id="human://greedy", role=Role.ADMIN, tier="PRIVILEGE"))
-    waiting = greedy.submit_claims(session, delete())
+    waiting = greedy.submit_claims(session, delete(origin_agent="human://greedy"))
     for decision in ("APPROVED", "REJECTED"):
         nothing_happens(house, session, Code.FORBIDDEN, partial(greedy.decide, waiting, decision))
     nothing_happens(house, session, Code.FORBIDDEN, lambda: greedy.modify(waiting, claim()))

@@ -97,11 +97,18 @@ def test_the_content_hash_covers_what_was_said_and_nothing_the_server_adds(said:
     assert content_hash(judged) == content_hash(kept)
 
 
+def test_the_content_hash_changes_with_the_action_that_is_decided() -> None:
+    actions: tuple[dict[str, Any], ...] = ({"tool": "a"}, {"tool": "b"}, {"proposition": "a"})
+    said = [claim("DELETE", "DECISION"), *(claim("DELETE", "DECISION", action=one) for one in actions)]
+    hashes = {content_hash(filled(read_bundle(bundle(one)), "b", NOW)) for one in said}
+    assert len(hashes) == len(said)
+
+
 @pytest.mark.parametrize(
     ("field", "other"),
     [
         ("statement", "drop the table"),
-        ("claim_type", "INFERENCE"),
+        ("claim_type", "DECISION"),
         ("risk_tier", "PRIVILEGE"),
         ("if_wrong_cost", "nothing"),
         ("id", "c2"),

@@ -304,7 +304,7 @@ def test_who_speaks_too_often_is_deferred_and_the_count_is_recorded() -> None:
         assert facts.recent == 3
         # Another principal has a count of its own.
         other = house.person(Principal(id="agent://else", role=Role.AGENT))
-        assert other.submit_claims(session, bundle()).decision == "PUBLISH"
+        assert other.submit_claims(session, bundle(origin_agent="agent://else")).decision == "PUBLISH"
         assert house.agent.verify(session).ok
 
 

@@ -12,6 +12,7 @@ from beliefd.kernel.claims.gates import GATES, ChainResult, GateInput, GateResul
 from beliefd.kernel.claims.gates.evidence import validate_fact
 from beliefd.kernel.claims.resolving import standings
 from beliefd.kernel.claims.threat import Signal, Threat
+from beliefd.kernel.claims.tiers import effective_tiers
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.handlers.claims import read_bundle
@@ -315,7 +316,8 @@ def test_tiers_are_totally_ordered() -> None:
     order = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"]
     for one, two in product(order, order):
         assert (Tier[one] < Tier[two]) is (order.index(one) < order.index(two))
-        highest = read_bundle(bundle(claim(one, id="1"), claim(two, id="2"))).tier
+        said = read_bundle(bundle(claim(one, id="1"), claim(two, id="2")))
+        highest = effective_tiers(said, said.origin_agent, Policy(), {}).highest
         assert highest.name == order[max(order.index(one), order.index(two))]
 
 

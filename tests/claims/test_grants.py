@@ -26,7 +26,8 @@ def grant(person: Person, session: str, **changes: Any) -> str:
 
 
 def modify(person: Person, session: str) -> str:
-    return person.submit_claims(session, bundle(claim("MODIFY"))).decision
+    said = bundle(claim("MODIFY"), origin_agent=person.principal.id)
+    return person.submit_claims(session, said).decision
 
 
 def test_a_grant_stands_for_a_person_and_says_so(house: World) -> None:

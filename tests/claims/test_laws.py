@@ -20,6 +20,7 @@ from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Signal, Threat
+from beliefd.kernel.claims.tiers import tiers_of
 from beliefd.kernel.commands import Command
 from beliefd.kernel.decide import decide
 from beliefd.kernel.event import Refused
@@ -171,7 +172,7 @@ def published_only_with_all_gates(event: Any) -> None:
             "adversarial",
             "human",
         )
-        if judged.tier.name in ("DELETE", "PRIVILEGE"):
+        if tiers_of(judged, event.gated.raised).highest.name in ("DELETE", "PRIVILEGE"):
             assert isinstance(event, ApprovalDecided)
             assert event.decision == "APPROVED"
             assert judged.audit_trail.human_approvals

@@ -19,6 +19,7 @@ from beliefd.testing.world import World, policy
 from tests.claims.auditor import audit
 from tests.claims.model import Heard, Item, Model, Moment
 from tests.claims.support import bundle, bundle_of, claim, inbox_is_the_fold_of_all_ledgers, pointer, stored
+from tests.conformance.tools import NAMES, registry
 
 T = TypeVar("T")
 SMALL = Principal(id="agent://small", role=Role.AGENT, tier="MODIFY")
@@ -56,6 +57,15 @@ POLICIES: tuple[Policy, ...] = tuple(
             },
             "uncertainty": {"explain_above": 0.05, "defer_above": 0.3},
         },
+        {
+            "approvals": {"require_human": NEEDS_MORE, "approvers": {"PRIVILEGE": {"required": 2}}},
+            "tiers": {
+                "raise": [
+                    {"words": ["TABLE"], "to": "PRIVILEGE"},
+                    {"agents": ["agent://small"], "words": ["index"], "to": "MODIFY"},
+                ]
+            },
+        },
     )
 )
 
@@ -77,9 +87,14 @@ def claims(draw: st.DrawFn) -> list[dict[str, Any]]:
         "interpretation": "",
         "gate_recommendation": draw(recommendations),
     }
+    named = kind == "DECISION" and draw(st.sampled_from([True, True, False]))
+    action: dict[str, Any] = (
+        {"action": {"tool": draw(st.sampled_from(sorted(NAMES.values())))}} if named else {}
+    )
     first = claim(
         draw(tiers),
         kind,
+        **action,
         statement=draw(st.sampled_from(["drop the index", "drop the table"])),
         evidence_pointers=[pointer(source_confidence=one) for one in confidences],
         uncertainty=stated,
@@ -92,7 +107,7 @@ class Claims(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.house = stored(World(policy=POLICIES[0], detector=self.detector))
+        self.house = stored(World(policy=POLICIES[0], detector=self.detector, registry=registry()))
         self.session = ""
         self.model = Model()
         self.threat: float | None = 0.0
@@ -150,7 +165,9 @@ class Claims(RuleBasedStateMachine):
     def submit(self, who: Principal, name: str | None, said: list[dict[str, Any]]) -> None:
         answer, expected = self.asked(
             lambda: self.model.submit(who, name, said, self.moment),
-            lambda: self.house.person(who).submit_claims(self.session, bundle(*said, id=name)),
+            lambda: self.house.person(who).submit_claims(
+                self.session, bundle(*said, id=name, origin_agent=who.id)
+            ),
         )
         if answer is not None:
             assert answer.decision == expected.decision

@@ -256,7 +256,7 @@ def test_a_web_page_that_policy_names_gets_as_far_as_the_gates_and_no_other_does
         page = {**headers["agent"], "Origin": "https://a.example"}
         assert (await client.post("/v1/claims/check", json=bundle(), headers=page)).status_code == 403
         steward.in_force.adopt(policy(security={"allowed_origins": ["https://a.example"]}))
-        answer = await client.post("/v1/claims/check", json=bundle(), headers=page)
+        answer = await client.post("/v1/claims/check", json={"claims": [claim()]}, headers=page)
         assert answer.json()["decision"] == "PUBLISH"
         other = {**page, "Origin": "https://b.example"}
         assert (await client.post("/v1/claims/check", json=bundle(), headers=other)).status_code == 403

@@ -7,15 +7,14 @@ import httpx
 import pytest
 
 from beliefd.http.app import create_app
-from beliefd.kernel.values import Role, Tier
 from beliefd.protocol.approvals import ApprovalRows
 from beliefd.protocol.claims import ClaimRows
 from beliefd.protocol.operations import BY_NAME
 from beliefd.protocol.policy import PolicyRows
 from beliefd.steward.bootstrap import bootstrap
-from beliefd.steward.tokens import create_token
 from beliefd.stores.memory import MemoryStore
-from tests.conformance.surfaces import Library
+from tests.conformance.surfaces import Library, make_tokens
+from tests.conformance.tools import registry
 from tests.conformance.vectors import STEP_MEMBERS, Step, answered, load_all, request, run
 
 STORIES = load_all("claims")
@@ -35,17 +34,11 @@ class Http:
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
-        self._runtime = bootstrap(MemoryStore())
+        self._runtime = bootstrap(MemoryStore(), registry=registry())
         self._client = httpx.AsyncClient(
             transport=httpx.ASGITransport(create_app(self._runtime)), base_url="http://127.0.0.1"
         )
-        self._tokens = self._runner.run(self._make_tokens())
-
-    async def _make_tokens(self) -> dict[str, str]:
-        store = self._runtime.steward.store
-        return {
-            role.value: await create_token(store, f"{role}://vector", role, Tier.PRIVILEGE) for role in Role
-        }
+        self._tokens = self._runner.run(make_tokens(self._runtime.steward.store))
 
     def call(self, step: Step) -> tuple[int | None, Any]:
         asked = request(step)
@@ -55,7 +48,7 @@ class Http:
                 asked.url,
                 params=asked.query,
                 content=asked.content,
-                headers={**asked.headers, "Authorization": f"Bearer {self._tokens[step.role]}"},
+                headers={**asked.headers, "Authorization": f"Bearer {self._tokens[step.role, step.tier]}"},
             )
         )
         return response.status_code, answered(step.op, response.content)

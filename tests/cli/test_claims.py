@@ -16,12 +16,12 @@ SURE = {"method": "confidence_score", "value": 0.1}
 def bundle(tier: str, statement: str = "drop the table `orders_old`", value: float = 0.1) -> dict[str, Any]:
     claim = {
         "statement": statement,
-        "claim_type": "DECISION",
+        "claim_type": "INFERENCE",
         "uncertainty": {**SURE, "value": value},
         "risk_tier": tier,
         "if_wrong_cost": "orders of last year are gone",
     }
-    return {"origin_agent": "agent://writer", "claims": [claim]}
+    return {"claims": [claim]}
 
 
 @pytest.fixture

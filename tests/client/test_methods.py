@@ -108,11 +108,11 @@ def test_claims_can_be_made_of_what_the_package_exports() -> None:
             ),
         ),
     )
-    bundle = beliefd.ClaimBundle(origin_agent="agent://x", claims=(claim,))
+    bundle = beliefd.ClaimBundle(origin_agent="agent://local", claims=(claim,))
     with beliefd.open(":memory:") as library:
         assert library.check_claims(bundle).claims[0].statement == claim.statement
         session_id = library.declare_session(["a"], ONTOLOGY).session_id
-        assert library.submit_claims(session_id, bundle).origin_agent == "agent://x"
+        assert library.submit_claims(session_id, bundle).origin_agent == "agent://local"
 
 
 def test_every_name_that_is_exported_is_there() -> None:

@@ -30,7 +30,7 @@ class CommandLine:
             options += ["--if-match", step.if_match]
         if step.key is not None:
             options += ["--key", step.key]
-        options += ["--json", "--url", self._server.url, "--token", self._server.tokens[step.role]]
+        options += ["--json", "--url", self._server.url, "--token", self._server.token(step)]
         # After `--` nothing is an option: ids may begin with a dash.
         result = beliefd(*COMMANDS[step.op].split(), *options, "--", *words)
         return None, answered(step.op, result.stdout_bytes)

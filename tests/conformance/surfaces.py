@@ -14,21 +14,40 @@ from beliefd.embedded import send
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.tokens import create_token
+from beliefd.stores.base import Store
 from beliefd.stores.sqlite import SqliteStore
+from tests.conformance.tools import registry
 from tests.conformance.vectors import Step, answered, request
 
 if TYPE_CHECKING:
     import uvicorn
 
 
+def speaker(role: str, tier: str) -> str:
+    """Who speaks in a story: one principal per role, and one more per lower tier."""
+    return f"{role}://vector" if tier == Tier.PRIVILEGE.name else f"{role}://vector/{tier}"
+
+
+async def make_tokens(store: Store) -> dict[tuple[str, str], str]:
+    """The tokens of all who can speak, by role and tier."""
+    return {
+        (role.value, tier.name): await create_token(store, speaker(role.value, tier.name), role, tier)
+        for role in Role
+        for tier in Tier
+    }
+
+
+SETTINGS = ServerSettings(registry=registry())
+
+
 class Library:
     """`beliefd.open(":memory:")`, spoken to by whichever role a step names."""
 
     def __init__(self) -> None:
-        self._opened = beliefd.open(":memory:")
+        self._opened = beliefd.open(":memory:", registry=registry())
 
     def call(self, step: Step) -> tuple[int | None, Any]:
-        principal = Principal(id=f"{step.role}://vector", role=Role(step.role), tier=Tier.PRIVILEGE.name)
+        principal = Principal(id=speaker(step.role, step.tier), role=Role(step.role), tier=step.tier)
         try:
             answer = self._opened.run(lambda: send(self._opened.runtime, principal, request(step)))
         except BeliefdError as error:
@@ -63,7 +82,7 @@ class Server:
         self._server: uvicorn.Server | None = None
         self._thread = threading.Thread(
             target=lambda: asyncio.run(
-                run_server(listener, "127.0.0.1", str(self._path), ServerSettings(), self._on_start)
+                run_server(listener, "127.0.0.1", str(self._path), SETTINGS, self._on_start)
             ),
             daemon=True,
         )
@@ -71,14 +90,14 @@ class Server:
         while not self._started.wait(0.05):
             assert self._thread.is_alive(), "the server ended before it answered"
 
-    async def _make_tokens(self) -> dict[str, str]:
+    async def _make_tokens(self) -> dict[tuple[str, str], str]:
         store = await SqliteStore.open(self._path)
-        tokens = {
-            role.value: await create_token(store, f"{role.value}://vector", role, Tier.PRIVILEGE)
-            for role in Role
-        }
+        tokens = await make_tokens(store)
         await store.close()
         return tokens
+
+    def token(self, step: Step) -> str:
+        return self.tokens[step.role, step.tier]
 
     def _on_start(self, server: "uvicorn.Server") -> None:
         self._server = server
@@ -104,6 +123,6 @@ class Http:
             asked.url,
             params=asked.query,
             content=asked.content,
-            headers={**asked.headers, "Authorization": f"Bearer {self._server.tokens[step.role]}"},
+            headers={**asked.headers, "Authorization": f"Bearer {self._server.token(step)}"},
         )
         return response.status_code, answered(step.op, response.content)

@@ -11,7 +11,8 @@ RULES = policy(
         "require_human": ["MODIFY", "DELETE", "PRIVILEGE"],
         "expires_seconds": 100,
         "on_expiry": "escalate",
-    }
+    },
+    tiers={"raise": [{"words": ["purge"], "to": "PRIVILEGE"}]},
 )
 
 
@@ -36,6 +37,7 @@ def ledger() -> bytes:
         assert house.expire() > 0
         for _ in range(40):
             agent.submit_claims(session, bundle(claim("READ_ONLY"), claim("WRITE_LIMITED", id="c5")))
+        agent.submit_claims(session, bundle(claim("READ_ONLY", statement="purge the log"), id="raised"))
         conclude = {"verb": "DECLARE_CONCLUSION", "conclusion_id": "c"}
         agent.batch(session, [conclude] * (2 * STATE_HASH_EVERY))
         assert agent.verify(session).ok
@@ -51,6 +53,9 @@ def test_node_verifies_a_ledger_with_every_kind_of_claim_event() -> None:
     assert any(entry["delta"].get("grant_id") for entry in entries)
     assert any(entry["delta"].get("successor") for entry in entries)
     assert any(entry["delta"].get("replaced") for entry in entries)
+    (raised,) = [entry["delta"]["gated"] for entry in entries if "raised" in entry["delta"].get("gated", {})]
+    assert [one["tier"] for one in raised["raised"]] == ["PRIVILEGE"]
+    assert raised["approval"]["raised"] == raised["raised"]
     hashed = [entry["seq"] for entry in entries if "state_hash" in entry]
     assert hashed == [STATE_HASH_EVERY, 2 * STATE_HASH_EVERY]
     assert verify_with_node(export) == (0, f"ok {len(entries)} events, head {header['head']['hash']}")

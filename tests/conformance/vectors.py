@@ -31,7 +31,7 @@ BELIEFS = (
     "counterfactual",
 )
 """The operations of the belief protocol that a story can tell; the live feed needs a listener."""
-STEP_MEMBERS = {"on", "as", "op", "args", "if_match", "key", "status", "save", "expect"}
+STEP_MEMBERS = {"on", "as", "tier", "op", "args", "if_match", "key", "status", "save", "expect"}
 
 
 class Step(Struct, frozen=True):
@@ -40,6 +40,7 @@ class Step(Struct, frozen=True):
     op: str
     args: dict[str, Any]
     role: str
+    tier: str
     if_match: str | None
     key: str | None
 
@@ -70,6 +71,7 @@ def run(vector: dict[str, Any], surfaces: dict[str, Surface]) -> None:
             op=raw["op"],
             args=filled(raw["args"], saved),
             role=raw.get("as", "agent"),
+            tier=raw.get("tier", "PRIVILEGE"),
             if_match=filled(raw.get("if_match"), saved),
             key=raw.get("key"),
         )

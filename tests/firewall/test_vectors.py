@@ -48,7 +48,7 @@ class CommandLine:
         command, words, options = self._said(step)
         if step.key is not None:
             options += ["--key", step.key]
-        options += ["--json", "--url", self._server.url, "--token", self._server.tokens[step.role]]
+        options += ["--json", "--url", self._server.url, "--token", self._server.token(step)]
         result = beliefd(*command.split(), *options, "--", *words)
         return None, answered(step.op, result.stdout_bytes)
 

@@ -18,7 +18,7 @@ from tests.substrate import strategies as some
 from tests.substrate.kernel import NOW, facts_of, session_with
 from tests.substrate.support import call_candidate, proposal
 
-HOLDER = Principal(id="agent://holder", role=Role.AGENT)
+HOLDER = Principal(id="agent://holder", role=Role.AGENT, tier="WRITE_LIMITED")
 TOOLS = st.dictionaries(
     st.sampled_from(some.TOOLS),
     st.builds(
@@ -67,14 +67,11 @@ def test_explain_and_propose_agree_on_any_policy(
     schemas = some.SCHEMAS
     policy = msgspec.convert({"constraints": constraints, "tools": tools, "schemas": schemas}, Policy)
     token = capability(**held)
-    question = Question(tool_id=action.tool_id, args=action.args)
+    question = Question(tool_id=action.tool_id, args=action.args, tier="WRITE_LIMITED")
     told = explain_call(policy, policy_hash(policy), state, question, errors, token, NOW)
 
-    finding = CallFinding(
-        definition=policy.tools.get(action.tool_id, ToolDefinition()),
-        argument_errors=errors,
-        capability_id="cap-1",
-    )
+    known = policy.tools.get(action.tool_id, ToolDefinition())
+    finding = CallFinding(definition=known, argument_errors=errors, capability_id="cap-1", tier=known.tier)
     session = session_with(symbolic_state=SymbolicState(state), capabilities={"cap-1": token})
     candidate = call_candidate(action.tool_id, args=action.args, capability_id="cap-1", idempotency_key="k")
     facts = facts_of(policy, ProposalFindings(calls=(finding,)), HOLDER)

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from beliefd.http.app import create_app
-from beliefd.kernel.values import Role
+from beliefd.kernel.values import Role, Tier
 from beliefd.steward.tokens import create_token
 from beliefd.testing.world import ONTOLOGY_JSON
 from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, rules, tool_call, when
@@ -44,7 +44,7 @@ class Web:
         )
 
     async def _tokens(self) -> dict[str, str]:
-        return {role.value: await create_token(self.house.store, "web", role) for role in Role}
+        return {role.value: await create_token(self.house.store, "web", role, Tier.MODIFY) for role in Role}
 
     def ask(self, role: str, method: str, path: str, body: Any = None) -> httpx.Response:
         async def send() -> httpx.Response:

@@ -32,7 +32,8 @@ def test_a_policy_raises_what_a_tool_says_of_itself_and_never_lowers_it(build: B
         return one(house.agent.propose(session, [tool_call(tool, token, key, **args)]))
 
     assert codes(asked("note.read")) == ["NO_IDEMPOTENCY_KEY"]
-    assert asked("note.read", "k1").on_fail == "defer"
+    waits = asked("note.read", "k1")
+    assert (waits.on_fail, codes(waits)) == ("ask", ["NEEDS_PERSON", "DENIED"])
     assert codes(asked("email.send", to="ana")) == ["NO_IDEMPOTENCY_KEY"]
     assert asked("email.send", "k2", to="ana").verdict == "allow"
     assert codes(asked("fs.read", path="/x")) == ["OUT_OF_SCOPE"], "now its path is an address too"

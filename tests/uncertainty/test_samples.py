@@ -28,7 +28,7 @@ def claim(uncertainty: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def bundle(*claims: dict[str, Any]) -> dict[str, Any]:
-    return {"origin_agent": "agent://a", "claims": list(claims)}
+    return {"claims": list(claims)}
 
 
 def session(embedded: Embedded) -> str:

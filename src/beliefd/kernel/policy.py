@@ -7,6 +7,8 @@ from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER, canonical
 from beliefd.kernel.intents.state import IntentType
+from beliefd.kernel.names import ALL, covers, refuse_loose
+from beliefd.kernel.scan.whole_words import whole_words
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import PEOPLE, ClaimType, Id, Method, Role, Tier, TierName, Unit, Value
 
@@ -91,11 +93,23 @@ class UncertaintyPolicy(Value, frozen=True):
 
 
 class SecurityPolicy(Value, frozen=True):
-    """How many bundles one principal may submit in a window, and which web origins may speak at all."""
+    """How many bundles one principal may submit in a window, and which web origins may speak at all.
+
+    `relays` are the agents that a principal may speak for beside itself: by id, or all of `prefix/*`.
+    """
 
     rate_limit: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 1_000
     rate_window_seconds: Seconds = 60
     allowed_origins: tuple[Id, ...] = ()
+    relays: dict[Id, tuple[Id, ...]] = {}
+
+    def __post_init__(self) -> None:
+        refuse_loose((one for origins in self.relays.values() for one in origins), "/", "relays")
+
+    def speaks_for(self, principal_id: str, origin: str) -> bool:
+        """INVARIANT: who is not named here speaks for itself alone."""
+        named = self.relays.get(principal_id, ())
+        return origin == principal_id or any(covers(pattern, origin) for pattern in named)
 
 
 class AdversarialPolicy(Value, frozen=True):
@@ -143,8 +157,47 @@ class ApproverRule(Value, frozen=True):
         return not self.roles and not self.principals
 
 
+class TierRaise(Value, frozen=True):
+    """Claims for which all of the given conditions hold have at least the tier `to`.
+
+    `agents` are principals or agents that they pass claims on for, by id or all of a prefix; `words` stand in
+    the statement as whole words, in whatever spelling.
+    """
+
+    to: TierName
+    agents: tuple[Id, ...] = ()
+    types: tuple[ClaimType, ...] = ()
+    words: Annotated[tuple[Id, ...], msgspec.Meta(max_length=10_000)] = ()
+
+    def __post_init__(self) -> None:
+        refuse_loose(self.agents, "/", "agents", everything=True)
+        if empty := [one for one in self.words if not whole_words(one)]:
+            raise ValueError(f"`{empty[0]}` in `words` holds neither letter nor digit")
+
+
+class TiersPolicy(Value, frozen=True):
+    """What is more dangerous here than it says of itself. No field lowers a tier.
+
+    `tools` are the least tiers of tools, by id or all of a prefix such as `db.*`. `propositions` is the tier
+    of a decision that changes the status of a proposition.
+    """
+
+    tools: dict[Id, TierName] = {}
+    raise_: tuple[TierRaise, ...] = msgspec.field(default=(), name="raise")
+    propositions: TierName = "WRITE_LIMITED"
+
+    def __post_init__(self) -> None:
+        refuse_loose(self.tools, "./:", "tools", everything=True)
+        if Tier[self.propositions] < Tier.WRITE_LIMITED:
+            raise ValueError("`propositions` is at least WRITE_LIMITED: a status is written")
+
+
 class ApprovalPolicy(Value, frozen=True):
-    """When a person must decide, who that is, and what follows when nobody does."""
+    """When a person must decide, who that is, and what follows when nobody does.
+
+    Calls of the tools in `tools_without_person`, by their exact ids, need no person though their tier is
+    DELETE or PRIVILEGE. The roles in `decisions_without_action` may decide something without naming it.
+    """
 
     require_human: tuple[TierName, ...] = HUMAN_ALWAYS  # type: ignore[assignment]
     approvers: dict[TierName, ApproverRule] = {}
@@ -152,6 +205,8 @@ class ApprovalPolicy(Value, frozen=True):
     expires_seconds: Seconds = 7 * 24 * 3600
     on_expiry: Literal["refuse", "escalate", "keep"] = "refuse"
     escalate_to: ApproverRule = ApproverRule(roles=(Role.ADMIN,))
+    tools_without_person: tuple[Id, ...] = ()
+    decisions_without_action: tuple[Role, ...] = ()
 
     def __post_init__(self) -> None:
         # INVARIANT: no policy can let DELETE or PRIVILEGE pass without a person.
@@ -160,6 +215,12 @@ class ApprovalPolicy(Value, frozen=True):
             raise ValueError(f"`require_human` must name {missing[0]}: it always needs a person")
         if self.on_expiry == "escalate" and self.escalate_to.nobody:
             raise ValueError("`on_expiry: escalate` needs somebody in `escalate_to`")
+        if loose := [one for one in self.tools_without_person if ALL in one]:
+            raise ValueError(f"`tools_without_person` names tools one by one, and `{loose[0]}` is a pattern")
+
+    def asks_person(self, tool_id: str, tier: str) -> bool:
+        """Does a call of this tool wait for a person, whatever constraints say?"""
+        return tier in HUMAN_ALWAYS and tool_id not in self.tools_without_person
 
     def rule_for(self, tier: str) -> ApproverRule:
         return self.approvers.get(tier, self.otherwise)  # type: ignore[call-overload, no-any-return]
@@ -241,8 +302,16 @@ class Policy(Value, frozen=True):
     modes: ModesPolicy = ModesPolicy()
     firewall: FirewallPolicy = FirewallPolicy()
     content: ContentPolicy = ContentPolicy()
+    tiers: TiersPolicy = TiersPolicy()
 
     def __post_init__(self) -> None:
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.
         schemas = {name: {"schema": tool.schema} for name, tool in self.tools.items()}
         canonical({"constraints": self.constraints, "schemas": self.schemas, "tools": schemas})
+
+    def tool_tier(self, tool_id: str, own: TierName) -> TierName:
+        """INVARIANT: a policy raises what a tool says of itself, and never lowers it."""
+        found = [own, *(tier for pattern, tier in self.tiers.tools.items() if covers(pattern, tool_id))]
+        if (named := self.tools.get(tool_id)) is not None:
+            found.append(named.tier)
+        return max(found, key=lambda name: Tier[name])

@@ -3,15 +3,26 @@
 from typing import Final
 
 from beliefd.kernel.approvals import commands
-from beliefd.kernel.approvals.state import ApprovalStatus, Grant, Subject
-from beliefd.kernel.claims.bundle import Claim, Decision, HumanApproval
+from beliefd.kernel.approvals.state import (
+    ApprovalStatus,
+    BundleSubject,
+    CallSubject,
+    DeltaSubject,
+    Grant,
+    InformationSubject,
+    IntentSubject,
+    Subject,
+)
+from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import Standings
+from beliefd.kernel.claims.tiers import Raised, RaisedTier, riskiest
 from beliefd.kernel.errors import Code
 from beliefd.kernel.experiments.plan import RunOutcome
 from beliefd.kernel.experiments.prediction import Prediction
-from beliefd.kernel.intents.state import EpistemicStatus
+from beliefd.kernel.intents.state import Change, EpistemicStatus
 from beliefd.kernel.labels import Label
+from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
 from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.intents import IntentView
@@ -88,22 +99,27 @@ class StatusCard(Answer, frozen=True):
 class ApprovalCard(Answer, frozen=True):
     """All that a person needs to decide: what it is about, why it stopped, what it costs, what changes.
 
-    The `subject` keeps its content when the item is decided. `standings` is what the claims of a bundle rest
-    on. `measurements` with their raw answers, and `proposition`, if a status would change, are there if the
-    item was asked for by itself.
+    The `subject` keeps its content when the item is decided. A bundle has the `title` and the `tier` of its
+    riskiest claim; `raised` are the claims whose tier is higher than their `risk_tier`, `standings` is what
+    claims rest on. `proposer` is the principal that proposed it, `proposers` are also those who edited it.
+    `measurements` with their raw answers, and `proposition`, if a status would change, are there if the item
+    was asked for by itself.
     """
 
     approval_id: str
     session_id: str
+    title: str
     subject: Subject
     status: str
     gate: str
     tier: str
+    raised: list[RaisedTier]
     reason: str
     content_hash: str
     gates: list[GateResult]
     standings: Standings
     measurements: list[MeasurementView]
+    proposer: str
     proposers: list[str]
     required_approvals: list[str]
     required: int
@@ -123,6 +139,22 @@ class ApprovalCard(Answer, frozen=True):
         """The claims, if it is about a bundle of them."""
         bundle = getattr(self.subject, "bundle", None)
         return [] if bundle is None else list(bundle.claims)
+
+
+def title_of(subject: Subject, raised: Raised) -> str:
+    """What an item is listed by: the riskiest claim of a bundle, a tool, keys of the state, a proposition."""
+    match subject:
+        case (
+            BundleSubject(bundle=ClaimBundle() as bundle) | InformationSubject(bundle=ClaimBundle() as bundle)
+        ):
+            return riskiest(bundle, raised).statement
+        case CallSubject(candidate=CallCandidate() as call):
+            return call.tool_id
+        case DeltaSubject(candidate=DeltaCandidate() as delta):
+            return ", ".join(sorted({*delta.patch.set, *delta.patch.remove}))
+        case IntentSubject(change=Change() as change):
+            return f"{change.type} {change.claim_id}"
+    return ""
 
 
 class Inbox(Answer, frozen=True):

@@ -11,16 +11,19 @@ from beliefd.kernel.claims.bundle import (
     AuditTrail,
     Claim,
     ClaimBundle,
+    DecidedAction,
     Decision,
     EvidencePointer,
     Recommendation,
     Samples,
     Uncertainty,
     claim_id,
+    refuse_idle_action,
 )
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import Standings
+from beliefd.kernel.claims.tiers import RaisedTier, tiers_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import ClaimType, Id, Method, Note, Text, TierName, Timestamp, Unit, Value
 from beliefd.protocol.operation import PAGE, SESSION, Answer, Vocabulary, asks, reads, writes
@@ -28,7 +31,6 @@ from beliefd.protocol.operation import PAGE, SESSION, Answer, Vocabulary, asks, 
 MAX_SAMPLED: Final = 2_000
 FROM_SAMPLES: Final = ("semantic_entropy", "model_disagreement")
 BUNDLE: Final[dict[str, Any]] = {
-    "origin_agent": "agent://triage",
     "claims": [
         {
             "statement": "terminate the 163 sessions that sit idle inside a transaction",
@@ -82,6 +84,10 @@ class SubmittedClaim(Value, frozen=True):
     id: Id | None = None
     evidence_pointers: Annotated[tuple[EvidencePointer, ...], msgspec.Meta(max_length=MAX_POINTERS)] = ()
     if_wrong_cost: Note = ""
+    action: DecidedAction | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        refuse_idle_action(self.claim_type, self.action)
 
     @property
     def claim(self) -> Claim:
@@ -90,10 +96,13 @@ class SubmittedClaim(Value, frozen=True):
 
 
 class SubmittedBundle(Value, frozen=True):
-    """What an agent says in one step. `decision` and all below it are filled in by the server alone."""
+    """What an agent says in one step. `decision` and all below it are filled in by the server alone.
 
-    origin_agent: Id
+    `origin_agent` is who submits it, and may be left out; another one takes a relay in the policy.
+    """
+
     claims: Annotated[tuple[SubmittedClaim, ...], msgspec.Meta(min_length=1, max_length=MAX_CLAIMS)]
+    origin_agent: Id | UnsetType = UNSET
     id: Id | None = None
     timestamp: Timestamp | None = None
     decision: Decision = "DEFER"
@@ -122,13 +131,18 @@ class SubmittedBundle(Value, frozen=True):
 class JudgedBundle(Answer, frozen=True):
     """The bundle as the contract has it, and beside it how the gates came to their word.
 
-    `standings` is what each claim rests on, by its id: how far its evidence is known here, and what was
-    measured of its words. A claim that names no evidence and was not measured has none.
+    `proposer` is the principal that submitted it. `tier` is the highest that counts, `raised` are the claims
+    whose tier is higher than their `risk_tier`, each with the reason. `standings` is what each claim rests
+    on, by its id: how far its evidence is known here, and what was measured of its words. A claim that names no
+    evidence and was not measured has none.
     """
 
     id: str
     timestamp: str
     origin_agent: str
+    proposer: str
+    tier: TierName
+    raised: list[RaisedTier]
     claims: list[Claim]
     decision: Decision
     reason: str
@@ -147,13 +161,17 @@ class BundlePage(Answer, frozen=True):
     next: str | None
 
 
-def judged(gated: Gated, event_id: str | None) -> JudgedBundle:
+def judged(gated: Gated, event_id: str | None, proposer: str) -> JudgedBundle:
     bundle = gated.bundle
+    tiers = tiers_of(bundle, gated.raised)
     waits = gated.approval is not None and gated.approval.status == "pending"
     return JudgedBundle(
         id=bundle.id or "",
         timestamp=bundle.timestamp or "",
         origin_agent=bundle.origin_agent,
+        proposer=proposer,
+        tier=tiers.highest.name,  # type: ignore[arg-type]
+        raised=list(tiers.raised),
         claims=list(bundle.claims),
         decision=bundle.decision,
         reason=bundle.reason,

@@ -12,7 +12,7 @@ from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Provenance
 from beliefd.kernel.substrate.state import Confirmation
 from beliefd.kernel.substrate.tools import ToolDefinition, Witness
-from beliefd.kernel.values import Id, Object, Value
+from beliefd.kernel.values import Id, Object, TierName, Value
 from beliefd.protocol.operation import (
     ON_WRITING,
     SESSION,
@@ -93,7 +93,10 @@ class ProposalAnswer(Answer, frozen=True):
 
 
 class ToolView(Answer, frozen=True):
+    """A tool as registered. `tier` is the one that counts, which policy may have raised."""
+
     tool_id: str
+    tier: TierName
     definition: ToolDefinition
     definition_hash: str
 

@@ -12,7 +12,8 @@ from beliefd.cli.output import DECISION_EXITS, Reply, replies
 from beliefd.cli.target import Question, asks
 from beliefd.kernel.values import Principal, Role, Tier
 
-A_BUNDLE = "a bundle is an object with `origin_agent` and `claims`"
+A_BUNDLE = "a bundle is an object with `claims`"
+LOCAL = "agent://local"
 claim = click.Group("claim", help="Submit claims to the gates, and see what was decided.")
 
 
@@ -34,16 +35,26 @@ def submit(session_id: str, path: str, **conditions: Any) -> Question:
         show_default=True,
         help="Tier of the principal who would submit it.",
     ),
+    option(
+        "--principal",
+        default=LOCAL,
+        show_default=True,
+        help="Id of the principal who would submit it.",
+    ),
+    option("--tools", "modules", multiple=True, metavar="MODULE", help="Import it: it registers tools."),
 )
-def check(path: str, policy_file: Path | None, tier: str) -> Reply:
+def check(path: str, policy_file: Path | None, tier: str, principal: str, modules: tuple[str, ...]) -> Reply:
     """What the gates would say of FILE. Needs no server and records nothing."""
     import beliefd
+    from beliefd.cli.server import import_tools
     from beliefd.policy.files import load_policy
 
     bundle = read_object(path, A_BUNDLE)
-    principal = Principal(id="agent://local", role=Role.AGENT, tier=tier)
+    for name in modules:
+        import_tools(name)
+    speaker = Principal(id=principal, role=Role.AGENT, tier=tier)
     policy = None if policy_file is None else load_policy(policy_file)
-    with beliefd.open(":memory:", principal=principal, policy=policy) as embedded:
+    with beliefd.open(":memory:", principal=speaker, policy=policy) as embedded:
         answer = embedded.check_claims(bundle)
     return Reply(answer, exit=DECISION_EXITS[answer.decision])
 

@@ -91,7 +91,6 @@ def _propose_remedy(demo: DemoRun) -> None:
         demo.session_id,
         {
             "id": "remedy",
-            "origin_agent": "agent://demo-agent",
             "claims": [
                 {
                     "statement": remedy.finding,
@@ -201,7 +200,6 @@ def _measure(demo: DemoRun) -> None:
     answers = [f"It was {name}." for name in list(demo.kit.hypotheses)[:3]]
     answer = demo.agent.check_claims(
         {
-            "origin_agent": "agent://demo-agent",
             "claims": [
                 {
                     "statement": answers[0],

@@ -20,8 +20,6 @@ from beliefd.kernel.approvals.state import (
     IntentSubject,
     Subject,
 )
-from beliefd.kernel.claims.bundle import ClaimBundle
-from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
@@ -36,12 +34,13 @@ def inbox(found: Inbox) -> RenderableType:
 
 
 def row(card: ApprovalCard) -> Text:
-    first = about(card.subject)
+    first = about(card.subject, card.title)
     return Text.assemble(
         (f"{card.approval_id}  ", "bold"),
         (f"{card.tier:<13} ", "yellow"),
         (f"{card.status:<9} " if card.status != "pending" else "", "dim"),
         first[:80],
+        (f"  by {visible(card.proposer)}", "dim"),
         (f"  {visible(card.reason)}", "dim"),
     )
 
@@ -53,7 +52,7 @@ def card(answer: ApprovalCard) -> RenderableType:
         Text.assemble(
             (answer.approval_id, "bold"), f"  {answer.status}  ", (visible(answer.reason), "yellow")
         ),
-        *_content(answer.subject, answer.standings),
+        *_content(answer),
         *(line for one in answer.measurements for line in measurement_lines(one)),
         *([] if answer.proposition is None else [view(answer.proposition)]),
         gate_table(answer.gates),
@@ -133,32 +132,30 @@ def picture_lines(picture: DataPicture) -> list[str]:
     ]
 
 
-def _content(subject: Subject, standings: Standings) -> list[RenderableType]:
+def _content(answer: ApprovalCard) -> list[RenderableType]:
     """All of what waits."""
+    subject = answer.subject
     if isinstance(subject, BundleSubject | InformationSubject):
-        claims = () if subject.bundle is None else subject.bundle.claims
-        return [claim_lines(claim, standings.get(claim.id or "")) for claim in claims]
-    lines: list[RenderableType] = [Text(f"  {LABELS[type(subject)]} {about(subject)}", "bold")]
+        known = answer.standings
+        return [claim_lines(claim, answer.raised, known.get(claim.id or "")) for claim in answer.claims]
+    label = LABELS[type(subject)]
+    lines: list[RenderableType] = [Text(f"  {label} {about(subject, answer.title)}", "bold")]
     change = subject.change if isinstance(subject, IntentSubject) else None
     if change is not None and change.type in WORDINGS:
         lines.append(Text.assemble(("  predicts ", "dim"), prediction_words(change.prediction)))
     return lines
 
 
-def about(subject: Subject) -> str:
+def about(subject: Subject, title: str) -> str:
     """What waits, in one line: a claim, a call, a change of the symbolic state, or of what is believed."""
     match subject:
-        case (
-            BundleSubject(bundle=ClaimBundle() as bundle) | InformationSubject(bundle=ClaimBundle() as bundle)
-        ):
-            return visible(bundle.claims[0].statement)
         case CallSubject(candidate=CallCandidate() as call):
             return f"{visible(call.tool_id)} {json_text(call.args)}"
         case DeltaSubject(candidate=DeltaCandidate() as delta):
             return json_text({**delta.patch.set, **dict.fromkeys(delta.patch.remove)})
         case IntentSubject(change=Change() as change):
             return visible(" ".join(part for part in _change(change) if part))
-    return ""
+    return visible(title)
 
 
 def _change(change: Change) -> tuple[str, ...]:

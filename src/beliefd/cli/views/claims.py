@@ -12,9 +12,10 @@ from rich.text import Text
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, names, page, view
 from beliefd.cli.views.observations import LABEL_STYLE
-from beliefd.kernel.claims.bundle import Claim, HumanApproval, Uncertainty
+from beliefd.kernel.claims.bundle import Claim, DecidedAction, HumanApproval, Uncertainty
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding
+from beliefd.kernel.claims.tiers import RaisedTier
 from beliefd.protocol.claims import BundlePage, JudgedBundle
 
 DECISION_STYLE = {
@@ -41,8 +42,10 @@ def bundle(answer: JudgedBundle) -> RenderableType:
             f"  {visible(answer.reason)}  ",
             ("bundle ", "dim"),
             visible(answer.id),
+            ("  by ", "dim"),
+            visible(_speaker(answer)),
         ),
-        *(claim_lines(claim, answer.standings.get(claim.id or "")) for claim in answer.claims),
+        *(claim_lines(one, answer.raised, answer.standings.get(one.id or "")) for one in answer.claims),
         gate_table(answer.gates),
     ]
     lines += [Text.assemble(("caveat ", "cyan"), visible(text)) for text in answer.caveats]
@@ -59,6 +62,8 @@ def bundles(found: BundlePage) -> RenderableType:
         Text.assemble(
             (f"{item.decision:<9}", DECISION_STYLE[item.decision]),
             f"{visible(item.id)}  {len(item.claims)} claims  ",
+            (f"{item.tier}  ", "yellow"),
+            (f"by {visible(_speaker(item))}  ", "dim"),
             (visible(item.reason), "dim"),
         )
         for item in found.claims
@@ -66,12 +71,23 @@ def bundles(found: BundlePage) -> RenderableType:
     return page(lines, found.next, "no claims")
 
 
-def claim_lines(claim: Claim, standing: ClaimStanding | None) -> RenderableType:
+def _speaker(answer: JudgedBundle) -> str:
+    """Who submitted it, and for whom if that is somebody else."""
+    origin, proposer = answer.origin_agent, answer.proposer
+    return proposer if origin == proposer else f"{proposer} for {origin}"
+
+
+def claim_lines(claim: Claim, raised: Sequence[RaisedTier], standing: ClaimStanding | None) -> RenderableType:
     known = standing or ClaimStanding()
+    higher = next((one for one in raised if one.claim_id == claim.id), None)
     lines: list[RenderableType] = [
         Text.assemble(
-            (f"  {claim.claim_type} ", "bold"), (f"{claim.risk_tier} ", "yellow"), visible(claim.statement)
+            (f"  {claim.claim_type} ", "bold"),
+            (f"{claim.risk_tier if higher is None else higher.tier} ", "yellow"),
+            visible(claim.statement),
         ),
+        *([] if higher is None else [Text(_raised_words(claim, higher), "yellow")]),
+        *([] if claim.action is UNSET else [Text(f"    decides {_action_words(claim.action)}", "dim")]),
         *certainty_lines(claim.uncertainty, known.measured or None),
     ]
     for pointer, found in zip_longest(claim.evidence_pointers, known.evidence):
@@ -95,6 +111,16 @@ def certainty_lines(said: Uncertainty, measured: MeasuredStanding | None) -> lis
         told = f"    measured uncertainty {measured.value:g}{more} by {visible(measured.how)}  "
         lines.append(Text.assemble((told, "dim"), (measured.label, LABEL_STYLE[measured.label])))
     return lines
+
+
+def _raised_words(claim: Claim, higher: RaisedTier) -> str:
+    return f"    {higher.tier}, declared as {claim.risk_tier}: {visible(higher.reason)}"
+
+
+def _action_words(action: DecidedAction) -> str:
+    if action.tool is not UNSET:
+        return f"to call {visible(action.tool)}"
+    return f"the status of {visible(action.proposition or '')}"
 
 
 def approver_words(decided: Sequence[HumanApproval]) -> list[Text]:

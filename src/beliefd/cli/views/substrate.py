@@ -87,7 +87,7 @@ def tools(answer: ToolList) -> RenderableType:
     for item in answer.tools:
         table.add_row(
             Text(visible(item.tool_id), "bold"),
-            Text(item.definition.tier, "yellow"),
+            Text(item.tier, "yellow"),
             Text(visible(item.definition.description.partition("\n")[0])),
         )
     return table

@@ -7,6 +7,7 @@ from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationSubject
 from beliefd.kernel.approvals.words import agreed, decided, heard, not_offered, proposers_of_edit
+from beliefd.kernel.claims.actions import unknown_action
 from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, filled
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.gates import ChainResult, run_gates
@@ -53,7 +54,10 @@ def waiting_bundle(approval: Approval) -> ClaimBundle:
 def _rejected(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
     why = f"rejected by `{facts.principal.id}`" + (f": {command.reason}" if command.reason else "")
     judged = Gated(
-        bundle=_refused(approval, why), content_hash=approval.content_hash, results=approval.results
+        bundle=_refused(approval, why),
+        content_hash=approval.content_hash,
+        results=approval.results,
+        raised=approval.raised,
     )
     closed = approval.closed("rejected", by=facts.principal.id)
     return replace(decided(command, facts, closed), gated=judged)
@@ -86,7 +90,8 @@ def _modified(
         facts.event_id,
         facts.now,
     )
-    if (problem := unsaid(edited.claims, session.measurements)) is not None:
+    problem = unknown_action(session, edited, facts) or unsaid(edited.claims, session.measurements)
+    if problem is not None:
         return problem
     proposers = proposers_of_edit(approval, facts)
     given = gate_input(edited, session, approval.proposer, facts, proposers)

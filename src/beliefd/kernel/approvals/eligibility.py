@@ -21,17 +21,20 @@ def may_decide(rule: ApproverRule, principal: Principal) -> bool:
 
 
 def rules_for(
-    approval: Approval, decision: ApprovalDecision, policy: ApprovalPolicy
+    approval: Approval, decision: ApprovalDecision, policy: ApprovalPolicy, tier_today: str
 ) -> tuple[ApproverRule, ...]:
     """Every rule that whoever decides must meet.
 
-    To let something pass, that is the rule it was put into the inbox with and today's: a policy that has
-    become stricter holds for what waits already, one that has become looser does not. To reject something
-    that nobody may approve, those will do who decide everything else.
+    To let something pass, that is the rule it was put into the inbox with and today's, for its tier then and
+    for its tier today: a policy that has become stricter holds for what waits already, one that has become
+    looser does not. To reject something that nobody may approve, those will do who decide everything else.
     """
     if decision == "REJECTED":
         return (policy.otherwise if approval.rule.nobody else approval.rule,)
-    return (approval.rule, policy.escalate_to if approval.escalated else policy.rule_for(approval.tier))
+    if approval.escalated:
+        return approval.rule, policy.escalate_to
+    tiers = dict.fromkeys((approval.tier, tier_today))
+    return approval.rule, *(policy.rule_for(tier) for tier in tiers)
 
 
 def expired(approval: Approval, now: str) -> bool:

@@ -22,7 +22,6 @@ from beliefd.kernel.approvals.eligibility import (
     grantable,
     may_decide,
     required_approvals,
-    rules_for,
 )
 from beliefd.kernel.approvals.events import (
     ApprovalClosed,
@@ -41,6 +40,7 @@ from beliefd.kernel.approvals.state import (
     InformationSubject,
     IntentSubject,
 )
+from beliefd.kernel.approvals.today import rules_today
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
@@ -166,7 +166,7 @@ def _not_eligible(approval: Approval, command: DecideApproval, facts: Facts) -> 
     who = facts.principal
     if who.id in approval.proposers:
         return refused(Code.FORBIDDEN, "who proposed it cannot decide it", "$.approval_id")
-    rules = rules_for(approval, command.decision, facts.policy.approvals)
+    rules = rules_today(approval, command.decision, facts)
     if any(rule.nobody for rule in rules):
         verb = "reject" if command.decision == "REJECTED" else "approve or edit"
         return refused(Code.FORBIDDEN, f"policy lets nobody {verb} this", "$.decision")

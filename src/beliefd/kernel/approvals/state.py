@@ -3,11 +3,13 @@
 from typing import Final, Literal
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.claims.bundle import ClaimBundle, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import Standings
+from beliefd.kernel.claims.tiers import Raised
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.policy import ApproverRule
@@ -76,7 +78,8 @@ CONTENT: Final = ("bundle", "candidate", "change")
 class Approval(Value, frozen=True, kw_only=True):
     """One item of the inbox: what it is about, who may decide it, and what was said about it.
 
-    `event_id` names the event that opened it, which holds its content for ever.
+    `event_id` names the event that opened it, which holds its content for ever. `tier` is the highest that
+    counts, `raised` are the claims whose tier is higher than declared.
 
     The subject keeps its content while the item is open: exactly that is judged again. `approvals` are the
     words on this item, `earlier` those on the items that led to it: the one of another gate, or the one
@@ -91,6 +94,7 @@ class Approval(Value, frozen=True, kw_only=True):
     proposer: Principal
     gate: str
     tier: str
+    raised: Raised = UNSET
     reason: str
     results: tuple[GateResult, ...] = ()
     standings: Standings | msgspec.UnsetType = msgspec.UNSET

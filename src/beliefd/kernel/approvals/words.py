@@ -5,9 +5,9 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval
-from beliefd.kernel.approvals.eligibility import rules_for
 from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.approvals.state import Approval
+from beliefd.kernel.approvals.today import rules_today
 from beliefd.kernel.claims.bundle import HumanApproval
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
@@ -30,7 +30,7 @@ def heard(approval: Approval, command: DecideApproval, facts: Facts) -> Approval
 
 def agreed(approval: Approval, facts: Facts) -> bool:
     """Have as many people said yes as every rule wants?"""
-    rules = rules_for(approval, "APPROVED", facts.policy.approvals)
+    rules = rules_today(approval, "APPROVED", facts)
     return len(approval.approvals) >= max(rule.required for rule in rules)
 
 

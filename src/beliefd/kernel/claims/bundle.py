@@ -13,7 +13,6 @@ from beliefd.kernel.values import (
     Method,
     Note,
     Text,
-    Tier,
     TierName,
     Timestamp,
     Unit,
@@ -78,8 +77,22 @@ class Uncertainty(Value, frozen=True):
         return 0.0 if self.value is msgspec.UNSET else self.value
 
 
+class DecidedAction(Value, frozen=True):
+    """What a DECISION decides: to call a tool, or to change the status of a proposition. One of the two."""
+
+    tool: Id | msgspec.UnsetType = msgspec.UNSET
+    proposition: Id | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        if (self.tool is msgspec.UNSET) == (self.proposition is msgspec.UNSET):
+            raise ValueError("an action is either a `tool` or a `proposition`")
+
+
 class Claim(Value, frozen=True):
-    """One typed statement. Without an id it is named after its place in the bundle."""
+    """One typed statement. Without an id it is named after its place in the bundle.
+
+    `risk_tier` is what the agent declares; the tier that counts may be higher.
+    """
 
     statement: Text
     claim_type: ClaimType
@@ -88,6 +101,15 @@ class Claim(Value, frozen=True):
     id: Id | None = None
     evidence_pointers: Annotated[tuple[EvidencePointer, ...], msgspec.Meta(max_length=MAX_POINTERS)] = ()
     if_wrong_cost: Note = ""
+    action: DecidedAction | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        refuse_idle_action(self.claim_type, self.action)
+
+
+def refuse_idle_action(claim_type: ClaimType, action: DecidedAction | msgspec.UnsetType) -> None:
+    if action is not msgspec.UNSET and claim_type != "DECISION":
+        raise ValueError(f"a {claim_type} decides nothing; only a DECISION has one, in field `action`")
 
 
 class HumanApproval(Value, frozen=True):
@@ -123,11 +145,6 @@ class ClaimBundle(Value, frozen=True):
         if sum(len(claim.evidence_pointers) for claim in self.claims) > MAX_POINTERS_IN_ALL:
             raise ValueError(f"more than {MAX_POINTERS_IN_ALL} pointers in all in field `claims`")
         refuse_shared_ids(self.claims)
-
-    @property
-    def tier(self) -> Tier:
-        """The highest risk of any claim."""
-        return max(Tier[name] for name in {claim.risk_tier for claim in self.claims})
 
 
 def claim_id(claim: Claim, place: int) -> str:

@@ -6,6 +6,7 @@ from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import Standings
+from beliefd.kernel.claims.tiers import Raised
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.measurements.state import Measurement
 from beliefd.kernel.values import Value
@@ -14,7 +15,8 @@ from beliefd.kernel.values import Value
 class Gated(Value, frozen=True):
     """A bundle's way through the gates: how far it came, what must be said with it, and who is asked.
 
-    `standings` is what its claims rest on, as far as that is known here.
+    `standings` is what its claims rest on, as far as that is known here. `raised` are the claims whose tier
+    is higher than declared; the others have the tier that they declare.
     """
 
     bundle: ClaimBundle
@@ -23,6 +25,7 @@ class Gated(Value, frozen=True):
     caveats: tuple[str, ...] = ()
     approval: Approval | None = None
     standings: Standings | UnsetType = UNSET
+    raised: Raised = UNSET
 
 
 class BundleGated(EventBase, frozen=True, tag="bundle_gated"):

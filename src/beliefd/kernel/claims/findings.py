@@ -7,15 +7,17 @@ from msgspec import UNSET, UnsetType
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.measurements.findings import MeasurementFindings
-from beliefd.kernel.values import Value
+from beliefd.kernel.values import TierName, Value
 
 
 class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match.
 
-    `others` is there if more than one detector was asked: what those after the first found. `brought` says who
-    stored that content. `echoes` are the cited calls whose results say little that nobody had put into a call
-    of the session. `measured` is what was made of the raw answers that came with claims, by the claim's id.
+    `others` is there if more than one detector was asked: what those after the first found. `brought` says
+    who stored that content. `echoes` are the cited calls whose results say little that nobody had put into a
+    call of the session. `measured` is what came of the raw answers that came with claims, by the claim's id.
+    `tools` are the tiers, as registered, of the tools that claims name; one that is not there is not known.
+    Entries without it are older than the rules about origins and actions, and are judged without them.
     """
 
     threat: Threat
@@ -26,6 +28,7 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     recent: int = 0
     origin: str | None = None
     measured: dict[str, MeasurementFindings] | UnsetType = UNSET
+    tools: dict[str, TierName] | UnsetType = UNSET
 
     @property
     def threats(self) -> tuple[Threat, ...]:

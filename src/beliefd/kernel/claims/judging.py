@@ -11,13 +11,23 @@ from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import ChainResult, GateInput
 from beliefd.kernel.claims.resolving import standings
 from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.claims.tiers import ClaimTiers, effective_tiers
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.measurements.state import Measurements
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Tier, later
 
 # A steward that found nothing out has not looked: the adversarial gate then asks a person.
-_NOT_LOOKED = ClaimFindings(threat=Threat(detector="none", failed="no detector ran"))
+_NOT_LOOKED = ClaimFindings(threat=Threat(detector="none", failed="no detector ran"), tools={})
+
+
+def findings_of(facts: Facts) -> ClaimFindings:
+    return facts.findings if isinstance(facts.findings, ClaimFindings) else _NOT_LOOKED
+
+
+def tiers_under(facts: Facts, bundle: ClaimBundle, proposer: str) -> ClaimTiers:
+    """The tiers that count today."""
+    return effective_tiers(bundle, proposer, facts.policy, findings_of(facts).tools or {})
 
 
 def gate_input(
@@ -30,9 +40,10 @@ def gate_input(
     measurements: Measurements | None = None,
 ) -> GateInput:
     """What the gates may know. `measurements` are those of the session, unless there is none."""
-    findings = facts.findings if isinstance(facts.findings, ClaimFindings) else _NOT_LOOKED
+    findings = findings_of(facts)
     standing = standings(bundle, session, findings, proposers, measurements)
-    return GateInput(bundle, principal, facts.policy, findings, facts.now, grant, standing)
+    tiers = tiers_under(facts, bundle, principal.id)
+    return GateInput(bundle, principal, facts.policy, findings, facts.now, grant, standing, tiers)
 
 
 def gated(
@@ -45,8 +56,9 @@ def gated(
     answered: frozenset[str] = frozenset(),
 ) -> Gated:
     """The bundle with what the server has to say about it, and the approval it opens, if any."""
-    bundle = given.bundle
-    rule = facts.policy.approvals.rule_for(bundle.tier.name)
+    bundle, tiers = given.bundle, given.tiers
+    tier, raised = tiers.highest, tiers.raised or UNSET
+    rule = facts.policy.approvals.rule_for(tier.name)
     waits = chain.decision in ("DEFER", "ESCALATE")
     judged = replace(
         bundle,
@@ -56,7 +68,7 @@ def gated(
         audit_trail=AuditTrail(gates_passed=chain.passed, gates_failed=chain.failed, human_approvals=words),
     )
     binding = content_hash(bundle)
-    informs = chain.decision == "PUBLISH" and not words and bundle.tier is Tier.MODIFY
+    informs = chain.decision == "PUBLISH" and not words and tier is Tier.MODIFY
     approval = None
     if waits or informs:
         approval = Approval(
@@ -69,7 +81,8 @@ def gated(
             proposers=proposers,
             proposer=proposer,
             gate=chain.stopped_by or "human",
-            tier=bundle.tier.name,
+            tier=tier.name,
+            raised=raised,
             reason=chain.reason,
             results=chain.results,
             standings=given.standings or UNSET,
@@ -87,4 +100,5 @@ def gated(
         caveats=chain.caveats,
         approval=approval,
         standings=given.standings or UNSET,
+        raised=raised,
     )

@@ -22,7 +22,7 @@ _QUOTES: Final = dict.fromkeys("‘’‚‛‹›′", "'") | dict.fromkeys("�
 _DASHES: Final = dict.fromkeys("‐‑‒–—―−⁃", "-")
 # The letter that is not Latin, then the one it passes for.
 _PAIRS: Final = "аaвbсcԁdеeһhіiјjкkӏlмmпnоoрpгrѕsтtѵvхxуyαaεeηnιiκkνvοoρpτtυuχxϲcɑaɡgıiʟlɴnʀrꜱsօoսuոnհh"
-_LOOK_ALIKES: Final = dict(zip(_PAIRS[::2], _PAIRS[1::2], strict=True))
+LOOK_ALIKES: Final = dict(zip(_PAIRS[::2], _PAIRS[1::2], strict=True))
 
 
 class _Fold(dict[int, str]):
@@ -40,7 +40,7 @@ class _Fold(dict[int, str]):
 
 
 def _ascii(char: str) -> str:
-    return char if char.isascii() else _QUOTES.get(char) or _DASHES.get(char) or _LOOK_ALIKES.get(char, "")
+    return char if char.isascii() else _QUOTES.get(char) or _DASHES.get(char) or LOOK_ALIKES.get(char, "")
 
 
 _FOLD: Final = _Fold()

@@ -18,6 +18,7 @@ from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.questions import question, with_consent
 from beliefd.kernel.substrate.situation import Situation, allowed, denied, failed, stale
 from beliefd.kernel.substrate.state import ToolCall
+from beliefd.kernel.substrate.tiers import beneath, tool_tier, with_person
 from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
 from beliefd.kernel.values import later
 
@@ -42,11 +43,15 @@ def judge_call(
     if reasons := _spent(situation, capability) + turned_off(situation.mode, situation.facts.policy, finding):
         return denied(reasons)
     rules, state = situation.rules, situation.session.substrate.symbolic_state
-    context = situation.context(tier=definition.tier, mutates=definition.mutates)
+    policy = situation.facts.policy
+    tier = tool_tier(policy, candidate.tool_id, finding)
+    context = situation.context(tier=tier, mutates=definition.mutates)
     action = Action(candidate.tool_id, definition.capabilities, candidate.args, context)
     if situation.stale and (overlap := situation.stale & rules.reads(action)):
         return stale(overlap)
-    judgement = with_consent(state.truths(rules).judge(state, action), situation.consent)
+    judgement = state.truths(rules).judge(state, action)
+    judgement = with_person(judgement, policy, candidate.tool_id, tier, finding)
+    judgement = with_consent(judgement, situation.consent)
     if (result := failed(judgement, action.known(state), rules)) is None:
         return allowed(call=envelope(situation, candidate, finding, definition, capability, index))
     if result.on_fail == "ask":
@@ -109,7 +114,9 @@ def _unfit(
 ) -> list[Reason]:
     """What is wrong with the call itself, whatever the state."""
     who, now = situation.facts.principal.id, situation.facts.now
-    reasons = [
+    tier = tool_tier(situation.facts.policy, candidate.tool_id, finding)
+    reasons = beneath(situation.facts.principal, candidate.tool_id, tier, finding)
+    reasons += [
         Reason(code="OUT_OF_SCOPE", text=text)
         for text in out_of_scope(capability.scope, candidate.tool_id, finding)
     ]

@@ -46,7 +46,10 @@ EVERYTHING: Final = Subject()
 
 
 class Constraint(Struct, frozen=True):
-    """A constraint as read. `malformed` says why it could not be; then it denies whatever it names."""
+    """A constraint as read. `malformed` says why it could not be; then it denies whatever it names.
+
+    `remedy` is what would make it pass, where that does not follow from a condition.
+    """
 
     key: str
     effect: Effect = "deny"
@@ -56,6 +59,7 @@ class Constraint(Struct, frozen=True):
     reason: str = ""
     malformed: str | None = None
     raw: Any = None
+    remedy: str = ""
 
     def names(self, action: "Action") -> bool:
         subject = self.subject

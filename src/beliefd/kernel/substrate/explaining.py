@@ -19,8 +19,9 @@ from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.state import NORMAL_MODE, Substrate
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
+from beliefd.kernel.substrate.tiers import tool_tier
 from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
-from beliefd.kernel.values import OntologyBundle, Principal, Role, Value
+from beliefd.kernel.values import OntologyBundle, Principal, Role, TierName, Value
 
 EPOCH: Final = "1970-01-01T00:00:00.000000Z"
 ANYTHING: Final = Capability(
@@ -38,10 +39,11 @@ NOWHERE: Final = begin(
 
 
 class Question(Value, frozen=True):
-    """A call that somebody might make."""
+    """A call that somebody of some tier might make."""
 
     tool_id: str
     args: dict[str, Any] = {}
+    tier: TierName = "PRIVILEGE"
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
@@ -74,7 +76,7 @@ def explain_call(
     facts = Facts(
         now=now,
         event_id=NOWHERE.session_id,
-        principal=Principal(id=held.agent_id, role=Role.AGENT),
+        principal=Principal(id=held.agent_id, role=Role.AGENT, tier=question.tier),
         policy=policy,
         policy_hash=policy_hash,
     )
@@ -89,10 +91,14 @@ def explain_call(
         idempotency_key="explained",
     )
     finding = CallFinding(
-        definition=definition, argument_errors=argument_errors, capability_id=held.capability_id
+        definition=definition,
+        argument_errors=argument_errors,
+        capability_id=held.capability_id,
+        tier=definition.tier,
     )
     result = judge(situation, candidate, finding, 0)
-    context = situation.context(tier=definition.tier, mutates=definition.mutates)
+    known_tier = tool_tier(policy, question.tool_id, finding)
+    context = situation.context(tier=known_tier, mutates=definition.mutates)
     action = Action(question.tool_id, definition.capabilities, question.args, context)
     return Explanation(
         verdict=result.verdict,

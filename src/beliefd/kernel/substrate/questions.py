@@ -5,12 +5,14 @@ import msgspec
 from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraints import Constraint, Failure, Judgement
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.proposals import Candidate, DeltaCandidate
 from beliefd.kernel.substrate.situation import Situation
+from beliefd.kernel.substrate.tiers import tool_tier
 from beliefd.kernel.substrate.tools import CallFinding
-from beliefd.kernel.values import later
+from beliefd.kernel.values import TierName, later
 
 
 def question(
@@ -23,7 +25,7 @@ def question(
 ) -> Approval:
     """The confirmation that `ask` calls for, in the same inbox as everything else."""
     facts, policy = situation.facts, situation.facts.policy.approvals
-    tier = "WRITE_LIMITED" if finding.definition is None else finding.definition.tier
+    tier = _tier(facts.policy, candidate, finding)
     return Approval(
         approval_id=f"apr-{facts.event_id}-{index}",
         event_id=facts.event_id,
@@ -38,6 +40,13 @@ def question(
         opened_at=facts.now,
         expires_at=later(facts.now, policy.expires_seconds),
     )
+
+
+def _tier(policy: Policy, candidate: Candidate, finding: CallFinding) -> TierName:
+    """A change of the symbolic state is written; a call has the tier of its tool."""
+    if isinstance(candidate, DeltaCandidate) or finding.definition is None:
+        return "WRITE_LIMITED"
+    return tool_tier(policy, candidate.tool_id, finding)
 
 
 def _subject(

@@ -29,7 +29,7 @@ def explain(failure: Failure, state: Mapping[str, Any], fits: SchemaCheck) -> Re
         remedy = "a constraint that can be read"
     elif constraint.when is None:
         text = constraint.reason or "it is denied outright"
-        remedy = "nothing: there is no condition"
+        remedy = constraint.remedy or "nothing: there is no condition"
     else:
         wanted = constraint.effect == "allow"
         keys = tuple(sorted(paths_read(constraint.when)))

@@ -29,7 +29,11 @@ class FileUse(Value, frozen=True):
 
 
 class CallFinding(Value, frozen=True):
-    """What was found out about one candidate call: its tool, its arguments, and the token it came with."""
+    """What was found out about one candidate call: its tool, its arguments, and the token it came with.
+
+    `tier` is the tool's, as registered. Entries without it are older than the rules about the tiers of tools,
+    and are judged without them.
+    """
 
     definition: ToolDefinition | None = None
     definition_hash: str = ""
@@ -38,6 +42,7 @@ class CallFinding(Value, frozen=True):
     hosts: tuple[str, ...] = ()
     capability_id: str | None = None
     token_problem: str | None = None
+    tier: TierName | msgspec.UnsetType = msgspec.UNSET
 
 
 class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):

@@ -83,6 +83,7 @@ def call_finding(
         hosts=hosts_of(definition, candidate.args),
         capability_id=capability_id,
         token_problem=problem,
+        tier=tool.definition.tier,
     )
 
 

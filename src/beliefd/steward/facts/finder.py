@@ -16,6 +16,7 @@ from beliefd.kernel.claims.bundle import CALL, ClaimBundle
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.claims.tiers import effective_tiers
 from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
 from beliefd.kernel.experiments.designing import bodies_of
 from beliefd.kernel.experiments.findings import ExperimentFindings
@@ -34,7 +35,7 @@ from beliefd.kernel.substrate.commands import Propose, Remember
 from beliefd.kernel.substrate.echo import echoes
 from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.substrate.tools import MemoryFindings
-from beliefd.kernel.values import Principal
+from beliefd.kernel.values import Principal, TierName
 from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
 from beliefd.ledger.envelope import read
 from beliefd.ledger.lookups import confirmation_among
@@ -203,12 +204,12 @@ class FactFinder:
     ) -> ClaimFindings:
         trail = () if session is None else session.claims.recent_tiers
         tiers = [tier for who, tier in trail if who == principal_id][-TRAIL:]
+        tools = self._tool_tiers(bundle)
+        tier = int(effective_tiers(bundle, principal_id, policy, tools).highest)
         if recent >= policy.security.rate_limit:  # the security gate stops it, so nothing is spent on it
             threat, *others = [Threat(detector=NOBODY, failed=OVER_THE_RATE)]
         else:
-            threat, *others = await self._detectors.threats(
-                texts_of(bundle), int(bundle.tier), tiers, policy.adversarial
-            )
+            threat, *others = await self._detectors.threats(texts_of(bundle), tier, tiers, policy.adversarial)
         content = await self._content(bundle)
         return ClaimFindings(
             threat=threat,
@@ -218,7 +219,14 @@ class FactFinder:
             echoes=UNSET if session is None else await self._echoes(bundle, session),
             recent=recent,
             origin=origin,
+            tools=tools,
         )
+
+    def _tool_tiers(self, bundle: ClaimBundle) -> dict[str, TierName]:
+        """What the tools that claims decide to call say of themselves, as far as they are registered."""
+        named = {claim.action.tool or "" for claim in bundle.claims if claim.action is not UNSET}
+        known = {name: self._registry.get(name) for name in sorted(named)}
+        return {name: tool.definition.tier for name, tool in known.items() if tool is not None}
 
     async def _content(self, bundle: ClaimBundle) -> dict[str, Literal["match", "mismatch"]]:
         """Hash again what is stored; what is not at hand says nothing either way."""

@@ -27,6 +27,7 @@ from beliefd.protocol.approvals import (
     Grants,
     Inbox,
     StatusCard,
+    title_of,
 )
 from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import judged
@@ -94,7 +95,8 @@ class ApprovalHandlers(Struct, frozen=True):
             raise await self._with_first_decision(position, command.approval_id, error) from None
         results = () if event.result is None else (event.result,)
         recorded = await self.tools.run_scheduled_calls(outcome, results)
-        resumed = None if event.gated is None else judged(event.gated, outcome.head.event_id)
+        proposer = event.approval.proposer.id
+        resumed = None if event.gated is None else judged(event.gated, outcome.head.event_id, proposer)
         after = Position(outcome.session, outcome.head)
         return DecidedApproval(
             approval_id=event.approval_id,
@@ -141,11 +143,15 @@ class ApprovalHandlers(Struct, frozen=True):
         """One item. In a list it comes without what takes long to draw."""
         session = position.session
         approval: Approval = session.approvals.by_id[approval_id]
+        subject = await self._subject(session.session_id, approval)
         return view_of(
             ApprovalCard,
             approval,
             session_id=session.session_id,
-            subject=await self._subject(session.session_id, approval),
+            title=title_of(subject, approval.raised),
+            subject=subject,
+            raised=list(approval.raised or ()),
+            proposer=approval.proposer.id,
             gates=list(approval.results),
             standings=approval.standings or {},
             measurements=[] if listed else await cited(self.store, session, approval),

@@ -1,7 +1,7 @@
 """Handlers of claims."""
 
 import re
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.approvals.state import Approval
+from beliefd.kernel.claims.actions import unknown_action
 from beliefd.kernel.claims.bundle import ClaimBundle, SpeltTwice, filled, snake_keys, spelt_twice
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.events import BundleGated, Gated
@@ -36,6 +37,7 @@ from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 from beliefd.stores.base import Store
 
+ORIGIN: Final = frozenset({"origin_agent", "origin-agent"})
 _IN_FIELD = re.compile(r"in field `([^`]+)`$")
 
 
@@ -45,6 +47,14 @@ def read_bundle(body: Any) -> ClaimBundle:
         return msgspec.convert(body, ClaimBundle)
     except msgspec.ValidationError:
         return convert(snake_body(body), ClaimBundle)
+
+
+def submission_of(call: Call) -> SubmitClaims:
+    """What was submitted. Who does not say on whose behalf speaks for itself."""
+    body = call.body
+    if isinstance(body, dict) and not ORIGIN & body.keys():
+        body = {**body, "origin_agent": call.principal.id}
+    return read_submission(body)
 
 
 def read_submission(body: Any) -> SubmitClaims:
@@ -82,9 +92,9 @@ class ClaimHandlers(Struct, frozen=True):
     submit: Submit
 
     async def submit_claims(self, call: Call) -> JudgedBundle:
-        command = read_submission(call.body)
+        command = submission_of(call)
         outcome, event = await submit_for(call, self.submit, call.session_id, command, BundleGated)
-        return judged(event.gated, outcome.head.event_id)
+        return judged(event.gated, outcome.head.event_id, event.proposer)
 
     async def list_claims(self, call: Call) -> BundlePage:
         position = await self.positions.existing(call.session_id)
@@ -100,23 +110,27 @@ class ClaimHandlers(Struct, frozen=True):
         state = position.session.claims.bundles.get(bundle_id)
         if state is None:
             raise not_found(Code.BUNDLE_NOT_FOUND, "bundle", bundle_id)
-        judgement = await self._judgement(position.session.session_id, state.event_id, bundle_id)
+        judgement, proposer = await self._judgement(position.session.session_id, state.event_id, bundle_id)
         approval = position.session.approvals.by_id.get(state.approval_id) if state.approval_id else None
-        answer = judged(judgement, state.event_id)
+        answer = judged(judgement, state.event_id, proposer)
         waits = approval is not None and approval.status == "pending"
         return replace(answer, approval_id=state.approval_id if waits else None)
 
-    async def _judgement(self, session_id: str, event_id: str, bundle_id: str) -> Gated:
+    async def _judgement(self, session_id: str, event_id: str, bundle_id: str) -> tuple[Gated, str]:
+        """How a bundle was last judged, and which principal had submitted it."""
         event = (await entry_of(self.store, session_id, event_id)).delta
-        if isinstance(event, BundleGated | ApprovalDecided) and event.gated is not None:
-            if event.gated.bundle.id == bundle_id:
-                return event.gated
-            assert isinstance(event, ApprovalDecided)  # noqa: S101 - only an edit judges two bundles at once
-            assert event.replaced is not None  # noqa: S101
-            return _closed_bundle(event.approval, event.replaced)
-        assert isinstance(event, ApprovalClosed)  # noqa: S101 - no other event holds a bundle
-        assert event.bundle is not None  # noqa: S101
-        return _closed_bundle(event.approval, event.bundle)
+        if isinstance(event, BundleGated):
+            return event.gated, event.proposer
+        assert isinstance(event, ApprovalDecided | ApprovalClosed)  # noqa: S101 - no other event holds a bundle
+        proposer = event.approval.proposer.id
+        if isinstance(event, ApprovalDecided):
+            if event.gated is not None and event.gated.bundle.id == bundle_id:
+                return event.gated, proposer
+            bundle = event.replaced  # only an edit judges two bundles at once
+        else:
+            bundle = event.bundle
+        assert bundle is not None  # noqa: S101
+        return _closed_bundle(event.approval, bundle), proposer
 
 
 class ClaimCheckHandlers(Struct, frozen=True):
@@ -128,7 +142,7 @@ class ClaimCheckHandlers(Struct, frozen=True):
 
     async def check_claims(self, call: Call) -> JudgedBundle:
         """Run the gates as a submission would, and write nothing."""
-        command, principal, policy = read_submission(call.body), call.principal, self.in_force.policy
+        command, principal, policy = submission_of(call), call.principal, self.in_force.policy
         if (problem := await offload(is_long(command.bundle), speculation_in, command)) is not None:
             raise BeliefdError(problem.code, problem.message, problem.details)
         recent = self.finder.count(command, principal, policy)  # a try costs as much as a submission
@@ -144,10 +158,12 @@ class ClaimCheckHandlers(Struct, frozen=True):
         )
         complete, receipts = with_receipts(filled(command.bundle, facts.event_id, facts.now), command, facts)
         measurements = Measurements().with_receipts(receipts)
-        if (problem := unsaid(complete.claims, measurements)) is not None:
-            raise BeliefdError(problem.code, problem.message, problem.details)
+        refusal = unknown_action(None, complete, facts) or unsaid(complete.claims, measurements)
+        if refusal is not None:
+            raise BeliefdError(refusal.code, refusal.message, refusal.details)
         given = gate_input(complete, None, principal, facts, (principal.id,), measurements=measurements)
-        answer = judged(gated(run_gates(given), given, facts, (principal.id,), principal), None)
+        found_by_gates = gated(run_gates(given), given, facts, (principal.id,), principal)
+        answer = judged(found_by_gates, None, principal.id)
         return replace(answer, approval_id=None)
 
 
@@ -158,4 +174,5 @@ def _closed_bundle(approval: Approval, bundle: ClaimBundle) -> Gated:
         results=approval.results,
         caveats=caveats(approval.results, bundle.decision == "PUBLISH"),
         standings=approval.standings,
+        raised=approval.raised,
     )

@@ -143,7 +143,13 @@ class ProposalHandlers(Struct, frozen=True):
         )
 
     async def list_tools(self, _: Call) -> ToolList:
-        return ToolList(tools=[view_of(ToolView, tool) for tool in self.registry.all()])
+        policy = self.tools.in_force.policy
+        return ToolList(
+            tools=[
+                view_of(ToolView, tool, tier=policy.tool_tier(tool.tool_id, tool.definition.tier))
+                for tool in self.registry.all()
+            ]
+        )
 
 
 def candidate_answer(result: CandidateResult, recorded: OutcomeRecorded | None) -> CandidateAnswer:

@@ -64,17 +64,19 @@ def _judge(claim: Claim, given: GateInput, standing: ClaimStanding, now: float) 
     odd = [pointer for pointer in pointers if len(pointer.evidence_hash) != SHA256_DIGITS]
     if odd and policy.hash == "strict":
         return [say("REFUSE", "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash))]
-    required = policy.required(claim.claim_type, claim.risk_tier)
+    tier = given.tiers.of(claim).name
+    required = policy.required(claim.claim_type, tier)
     weakness = _weakness(pointers, policy, now) if _held_to_standard(claim) else None
-    weakness = weakness or _unknown(claim, standing, required, policy, now)
+    weakness = weakness or _unknown(claim, standing, tier, policy, now)
     told = [say("DEFER", *weakness)] if weakness is not None else []
     return [*told, *(say("EXPLAIN", *one) for one in _caveats(claim, standing, required))]
 
 
 def _unknown(
-    claim: Claim, standing: ClaimStanding, required: EvidenceState, policy: EvidencePolicy, now: float
+    claim: Claim, standing: ClaimStanding, tier: str, policy: EvidencePolicy, now: float
 ) -> Weakness | None:
     """Why no good source is known well enough, if policy asks for more than that somebody says so."""
+    required = policy.required(claim.claim_type, tier)
     if required == "attested":
         return None
     pairs = zip(claim.evidence_pointers, standing.evidence, strict=True)
@@ -82,7 +84,7 @@ def _unknown(
     best = max(states, key=STATES.index, default="none")
     if best in STATES and STATES.index(best) >= STATES.index(required):
         return None
-    kind = f"a {claim.claim_type} of tier {claim.risk_tier}"
+    kind = f"a {claim.claim_type} of tier {tier}"
     return f"{kind} needs evidence that is {required} here; the best of it is {best}", required, best
 
 

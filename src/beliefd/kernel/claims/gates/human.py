@@ -1,5 +1,8 @@
-"""Human gate: some tiers are never decided by machines."""
+"""Human gate: some tiers are never decided by machines, and neither is a decision about nobody knows what."""
 
+from msgspec import UNSET
+
+from beliefd.kernel.claims.bundle import Claim
 from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes, says
 from beliefd.kernel.policy import HUMAN_ALWAYS
 
@@ -7,11 +10,23 @@ GATE = "human"
 
 
 def human(given: GateInput) -> list[GateResult]:
-    needed = given.policy.approvals.require_human
-    found = [
-        says(GATE, "ESCALATE", f"{claim.risk_tier} needs a person", ", ".join(needed), claim.risk_tier, claim)
-        for claim in given.bundle.claims
-        if claim.risk_tier in needed and not (given.granted and claim.risk_tier not in HUMAN_ALWAYS)
-    ]
+    needed, tiers = given.policy.approvals.require_human, given.tiers
+    limit, why = ", ".join(needed), tiers.reasons
+    found: list[GateResult] = []
+    for claim in given.bundle.claims:
+        tier = tiers.of(claim).name
+        if tier in needed and not (given.granted and tier not in HUMAN_ALWAYS):
+            because = f" ({why[claim.id]})" if claim.id in why else ""
+            found.append(says(GATE, "ESCALATE", f"{tier} needs a person{because}", limit, tier, claim))
+        elif _decides_nothing_named(claim, given):
+            text = "a DECISION that names no action needs a person"
+            found.append(says(GATE, "ESCALATE", text, "an action", "none", claim))
     reason = f"standing grant `{given.granted}` covers it" if given.granted else "no tier that needs a person"
-    return found or passes(GATE, reason, ", ".join(needed), given.bundle.tier.name)
+    return found or passes(GATE, reason, limit, tiers.highest.name)
+
+
+def _decides_nothing_named(claim: Claim, given: GateInput) -> bool:
+    """INVARIANT: no grant covers what it does not say; only policy lets a role decide without naming what."""
+    if claim.claim_type != "DECISION" or claim.action is not UNSET or given.findings.tools is UNSET:
+        return False
+    return given.principal.role not in given.policy.approvals.decisions_without_action

@@ -7,6 +7,7 @@ from msgspec import Struct
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, Severity
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.standing import Standings
+from beliefd.kernel.claims.tiers import ClaimTiers, effective_tiers
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Value
 
@@ -15,7 +16,10 @@ Seen = float | str | None
 
 
 class GateInput(Struct, frozen=True):
-    """Everything a gate may know. `granted` is the standing grant that covers the bundle, if any."""
+    """Everything a gate may know. `granted` is the standing grant that covers the bundle, if any.
+
+    `known_tiers` are the tiers of its claims, where they have been worked out already.
+    """
 
     bundle: ClaimBundle
     principal: Principal
@@ -24,6 +28,13 @@ class GateInput(Struct, frozen=True):
     now: str
     granted: str | None = None
     standings: Standings = {}
+    known_tiers: ClaimTiers | None = None
+
+    @property
+    def tiers(self) -> ClaimTiers:
+        if self.known_tiers is not None:
+            return self.known_tiers
+        return effective_tiers(self.bundle, self.principal.id, self.policy, self.findings.tools or {})
 
 
 class GateResult(Value, frozen=True):

@@ -20,7 +20,7 @@ def uncertainty(given: GateInput) -> list[GateResult]:
     found = [
         result
         for claim in given.bundle.claims
-        if (result := _judge(claim, policy, _measured(claim, given))) is not None
+        if (result := _judge(claim, policy, _measured(claim, given), given.tiers.of(claim).name)) is not None
     ]
     highest = max(_highest(claim, _measured(claim, given)) for claim in given.bundle.claims)
     return found or passes(GATE, "uncertainty is low enough", policy.explain_above, highest)
@@ -34,7 +34,9 @@ def _highest(claim: Claim, measured: MeasuredStanding | None) -> float:
     return max(claim.uncertainty.declared, 0.0 if measured is None else measured.value)
 
 
-def _judge(claim: Claim, policy: UncertaintyPolicy, measured: MeasuredStanding | None) -> GateResult | None:
+def _judge(
+    claim: Claim, policy: UncertaintyPolicy, measured: MeasuredStanding | None, tier: str
+) -> GateResult | None:
     value = _highest(claim, measured)
     is_measured = measured is not None and measured.value >= claim.uncertainty.declared
     what = f"{'measured' if is_measured else 'declared'} uncertainty of {value}"
@@ -45,10 +47,10 @@ def _judge(claim: Claim, policy: UncertaintyPolicy, measured: MeasuredStanding |
         reason = f"{what} is above {policy.defer_above}{how}"
     elif value > policy.explain_above:
         outcome, reason = Severity.EXPLAIN, f"{what} is above {policy.explain_above}{how}"
-    rule = policy.required(claim.risk_tier)
+    rule = policy.required(tier)
     missing = None if rule is None else _missing(rule, claim, measured)
     if missing is not None and outcome < Severity.DEFER:
-        outcome, reason = Severity.DEFER, f"{claim.risk_tier} needs a measurement {missing}"
+        outcome, reason = Severity.DEFER, f"{tier} needs a measurement {missing}"
     wish = Severity[claim.uncertainty.gate_recommendation]
     # INVARIANT: a number or a wish that an agent declares about itself can only tighten.
     if wish > outcome:

@@ -1,0 +1,123 @@
+"""The tier of a claim that counts: what its agent declares, raised by what it decides and by policy.
+
+INVARIANT: nothing lowers a tier. What is not known is taken for as dangerous as can be.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import UNSET, Struct, UnsetType
+
+from beliefd.kernel.claims.bundle import Claim, ClaimBundle, claim_id
+from beliefd.kernel.names import covers
+from beliefd.kernel.policy import Policy, TierRaise
+from beliefd.kernel.scan.whole_words import first_said, phrases, whole_words
+from beliefd.kernel.values import Tier, TierName, Value
+
+ToolTiers = Mapping[str, TierName]
+
+
+class RaisedTier(Value, frozen=True):
+    """A claim whose tier is higher than its agent declares, and why."""
+
+    claim_id: str
+    tier: TierName
+    reason: str
+
+
+Raised = tuple[RaisedTier, ...] | UnsetType
+
+
+class ClaimTiers(Struct, frozen=True):
+    """The tiers of a bundle's claims by their ids, and those among them that were raised."""
+
+    by_claim: dict[str, Tier]
+    raised: tuple[RaisedTier, ...] = ()
+
+    @property
+    def highest(self) -> Tier:
+        return max(self.by_claim.values())
+
+    def of(self, claim: Claim) -> Tier:
+        return self.by_claim[claim.id or ""]
+
+    @property
+    def reasons(self) -> dict[str | None, str]:
+        """Why the raised ones were, by claim."""
+        return {one.claim_id: one.reason for one in self.raised}
+
+
+def effective_tiers(bundle: ClaimBundle, proposer: str, policy: Policy, tools: ToolTiers) -> ClaimTiers:
+    """`tools` are the tiers of registered tools, as they say of themselves."""
+    found: dict[str, Tier] = {}
+    raised: list[RaisedTier] = []
+    speakers = (proposer, bundle.origin_agent)
+    reads = any(rule.words for rule in policy.tiers.raise_)
+    for place, claim in enumerate(bundle.claims, 1):
+        name, declared = claim_id(claim, place), Tier[claim.risk_tier]
+        words = whole_words(claim.statement) if reads else []
+        demands = [*_by_action(claim, policy, tools), *_by_policy(claim, speakers, words, policy)]
+        tier, reason = max(demands, key=lambda demand: demand[0], default=(declared, ""))
+        found[name] = max(tier, declared)
+        if tier > declared:
+            raised.append(RaisedTier(claim_id=name, tier=tier.name, reason=reason))  # type: ignore[arg-type]
+    return ClaimTiers(found, tuple(raised))
+
+
+def tiers_of(bundle: ClaimBundle, raised: Raised) -> ClaimTiers:
+    """The tiers of a bundle that was judged, as they were recorded with it."""
+    known = () if raised is UNSET else raised
+    by_claim = {claim_id(claim, place): Tier[claim.risk_tier] for place, claim in enumerate(bundle.claims, 1)}
+    return ClaimTiers({**by_claim, **{one.claim_id: Tier[one.tier] for one in known}}, known)
+
+
+def riskiest(bundle: ClaimBundle, raised: Raised) -> Claim:
+    """The claim that a bundle is shown by: of those with the highest tier, the first."""
+    return max(bundle.claims, key=tiers_of(bundle, raised).of)
+
+
+def unknown_tools(bundle: ClaimBundle, tools: ToolTiers) -> Iterator[tuple[int, Claim, str]]:
+    """Claims that decide to call what is not registered: their places, themselves, and the tool."""
+    for place, claim in enumerate(bundle.claims):
+        tool = UNSET if claim.action is UNSET else claim.action.tool
+        if tool is not UNSET and tool not in tools:
+            yield place, claim, tool
+
+
+def _by_action(claim: Claim, policy: Policy, tools: ToolTiers) -> Iterator[tuple[Tier, str]]:
+    """The tier of what a claim decides."""
+    if claim.action is UNSET:
+        return
+    if (tool := claim.action.tool) is UNSET:
+        yield Tier[policy.tiers.propositions], f"status of proposition `{claim.action.proposition}`"
+    elif (own := tools.get(tool)) is None:
+        yield Tier.PRIVILEGE, f"no tool `{tool}` is registered"
+    else:
+        tier = Tier[policy.tool_tier(tool, own)]
+        yield tier, f"tool `{tool}` is {tier.name}" + (", by policy" if tier > Tier[own] else "")
+
+
+def _by_policy(
+    claim: Claim, speakers: tuple[str, ...], words: list[str], policy: Policy
+) -> Iterator[tuple[Tier, str]]:
+    for rule in policy.tiers.raise_:
+        if (reason := _applies(rule, claim, speakers, words)) is not None:
+            yield Tier[rule.to], reason
+
+
+def _applies(rule: TierRaise, claim: Claim, speakers: tuple[str, ...], words: list[str]) -> str | None:
+    """Why a rule holds for a claim; None if one of its conditions does not."""
+    reasons: list[str] = []
+    if rule.agents:
+        who = next((one for one in speakers if any(covers(pattern, one) for pattern in rule.agents)), None)
+        if who is None:
+            return None
+        reasons.append(f"it is from `{who}`")
+    if rule.types:
+        if claim.claim_type not in rule.types:
+            return None
+        reasons.append(f"it is a {claim.claim_type}")
+    if rule.words:
+        if (said := first_said(words, phrases(rule.words))) is None:
+            return None
+        reasons.append(f"it says `{said}`")
+    return f"raised by policy: {', '.join(reasons) or 'every claim'}"

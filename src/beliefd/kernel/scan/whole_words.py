@@ -1,0 +1,65 @@
+"""Whole words of a text, in one spelling: compatibility forms, case, accents and look-alikes are folded.
+
+Zero-width characters are dropped, and everything else that is neither letter nor digit ends a word.
+"""
+
+import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+from beliefd.kernel.scan.spelling import LOOK_ALIKES
+
+_DROPPED: Final = ("Mn", "Me", "Cf")
+"""Marks on letters, and characters that nobody sees."""
+
+Phrases = Mapping[int, Mapping[tuple[str, ...], str]]
+"""By the number of their words: phrases as they are compared, and as they were written."""
+
+
+class _Spelling(dict[int, str]):
+    """A `str.translate` table that works characters out when first met.
+
+    Character by character on purpose: `unicodedata.normalize` takes quadratic time on runs of marks. The
+    compatibility form is taken apart, not put together: so it is the same however the text was composed.
+    """
+
+    def __missing__(self, code: int) -> str:
+        parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", chr(code)).casefold())
+        spelt = "".join(_kept(part) for part in parts)
+        if len(self) < 8_192:
+            self[code] = spelt
+        return spelt
+
+
+def _kept(char: str) -> str:
+    if unicodedata.category(char) in _DROPPED:
+        return ""
+    return LOOK_ALIKES.get(char, char) if char.isalnum() else " "
+
+
+_SPELLING: Final = _Spelling()
+
+
+def whole_words(text: str) -> list[str]:
+    return text.translate(_SPELLING).split()
+
+
+@lru_cache(256)
+def phrases(written: tuple[str, ...]) -> Phrases:
+    """Words and sequences of words, ready to be looked up. What holds no letter is none."""
+    found: dict[int, dict[tuple[str, ...], str]] = {}
+    for one in written:
+        words = tuple(whole_words(one))
+        if words:
+            found.setdefault(len(words), {}).setdefault(words, one)
+    return found
+
+
+def first_said(words: list[str], wanted: Phrases) -> str | None:
+    """One of the phrases that occurs, as it was written. Linear in the words of the text."""
+    for size, known in wanted.items():
+        for at in range(len(words) - size + 1):
+            if (found := known.get(tuple(words[at : at + size]))) is not None:
+                return found
+    return None
