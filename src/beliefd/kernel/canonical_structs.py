@@ -1,8 +1,8 @@
 """Canonical JSON straight from Structs: the same bytes as `canonical` of their JSON values, and much sooner.
 
 msgspec writes texts, sorted fields and ordinary numbers as RFC 8785 does. They part on some numbers and on
-the order of keys beyond ASCII. Which fields can hold either follows from their types, and only those are looked
-at. Whatever is left to doubt is written by `canonical`, which also says what has no canonical form.
+the order of keys beyond ASCII. Which fields can hold either follows from their types, and only those are
+looked at. Whatever is left to doubt is written by `canonical`, which also says what has no canonical form.
 """
 
 import hashlib
@@ -112,7 +112,11 @@ def _is_settled(value: Struct, depth: int) -> bool:
 def _paths(kind: type[Struct]) -> tuple[tuple[Step, ...], ...]:
     """The ways to all that is in doubt within a Struct: over fields that always hold one Struct, or many."""
     found: list[tuple[Step, ...]] = []
+    optional = {one.name for one in msgspec.structs.fields(kind) if one.default is UNSET}
     for name, info in _doubtful(kind):
+        if name in optional:  # types do not tell that it may be missing, so what it holds is looked at
+            found.append((_field(name),))
+            continue
         many = isinstance(info, _SEQUENCES)
         step = _each_in(name) if many else _field(name)
         inner = _only_struct(info.item_type if isinstance(info, _SEQUENCES) else info)

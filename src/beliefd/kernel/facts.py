@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from beliefd.kernel.claims.endings import RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.measurements.findings import MeasurementFindings
@@ -12,6 +13,7 @@ from beliefd.kernel.values import Principal
 
 Findings = (
     ClaimFindings
+    | RetractionFindings
     | ProposalFindings
     | MemoryFindings
     | ObservationFindings

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, Severity
-from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.findings import ClaimFindings, RejectedBefore
 from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.claims.tiers import ClaimTiers, effective_tiers
 from beliefd.kernel.policy import Policy
@@ -18,7 +18,8 @@ Seen = float | str | None
 class GateInput(Struct, frozen=True):
     """Everything a gate may know. `granted` is the standing grant that covers the bundle, if any.
 
-    `known_tiers` are the tiers of its claims, where they have been worked out already.
+    `known_tiers` are the tiers of its claims, where they have been worked out already. `rejected` are the
+    claims whose words a person rejected before.
     """
 
     bundle: ClaimBundle
@@ -29,6 +30,7 @@ class GateInput(Struct, frozen=True):
     granted: str | None = None
     standings: Standings = {}
     known_tiers: ClaimTiers | None = None
+    rejected: dict[str, RejectedBefore] = {}
 
     @property
     def tiers(self) -> ClaimTiers:
@@ -58,13 +60,14 @@ def says(
 
 
 class ChainResult(Struct, frozen=True):
-    """How far a bundle came."""
+    """How far a bundle came. `overridden` are gates that would have stopped it; people let it pass."""
 
     results: tuple[GateResult, ...]
     passed: tuple[str, ...]
     stopped_by: str | None
     decision: Decision
     reason: str
+    overridden: tuple[str, ...] = ()
 
     @property
     def failed(self) -> tuple[str, ...]:
