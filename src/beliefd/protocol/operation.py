@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Generic
 from msgspec import Meta, Struct
 from msgspec.structs import force_setattr
 
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Role
@@ -53,6 +54,11 @@ PAGE: Final = (
     Parameter(
         name="limit", kind=Annotated[int, Meta(ge=1, le=500)], default=50, summary="How many items per page"
     ),
+)
+AT: Final = Parameter(
+    name="at",
+    kind=Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)],
+    summary="As it was right after the event with this `seq`; the newest when left out",
 )
 ABOUT_CLAIM: Final = Parameter(name="claim_id", kind=Id, summary="Only what is about this claim")
 

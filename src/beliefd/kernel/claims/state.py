@@ -39,10 +39,11 @@ class Claims(Part, frozen=True):
         steps = self.steps.insert(one.correction, one.step) if one.correction else self.steps
         return replace(self, endings=self.endings.insert(event_id, one), ended=ended, steps=steps)
 
+    def ended_by(self, bundle_id: str, claim_id: str | None = None) -> str:
+        """The event that ended a claim, or the last that ended something of a bundle; empty if none did."""
+        return self.ended.get(bundle_id if claim_id is None else claim_key(bundle_id, claim_id)) or ""
+
     def ending(self, bundle_id: str, claim_id: str | None = None) -> Ended | None:
         """How a claim ended; of a whole bundle, what of it ended last. None if it stands."""
-        if not self.ended:
-            return None
-        key = bundle_id if claim_id is None else claim_key(bundle_id, claim_id)
-        event_id = self.ended.get(key)
-        return None if event_id is None else self.endings[event_id]
+        event_id = self.ended_by(bundle_id, claim_id)
+        return self.endings[event_id] if event_id else None

@@ -6,8 +6,11 @@ import secrets
 import msgspec
 from msgspec import Struct
 
+from beliefd.kernel.claims.endings import words_for
+from beliefd.kernel.claims.resting import ended_under
 from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
 from beliefd.kernel.substrate.events import (
@@ -241,22 +244,25 @@ class MemoryHandlers(Struct, frozen=True):
     async def remember(self, call: Call) -> MemoryAnswer:
         command = Remember(entry=convert(bind(as_recorded(call.body), call.path), MemoryEntry))
         outcome, _ = await submit_for(call, self.submit, call.session_id, command, Remembered)
-        state = outcome.session.substrate.memory[command.entry.memory_id]
-        view = _memory(state, self.environment.now())
+        view = _memory(outcome.session, command.entry.memory_id, self.environment.now())
         return MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
 
     async def list_memory(self, call: Call) -> MemoryPage:
         """What has not expired; entries leave the view, never the ledger."""
         session = (await self.positions.existing(call.session_id)).session
         now = self.environment.now()
-        views = [_memory(session.substrate.memory[name], now) for name in sorted(session.substrate.memory)]
+        views = [_memory(session, name, now) for name in sorted(session.substrate.memory)]
         live = [view for view in views if view.expires_at is None or seconds(view.expires_at) > seconds(now)]
         if call.query["show"] == "review":
             live = [view for view in live if view.review_due]
         return MemoryPage(entries=live)
 
 
-def _memory(state: MemoryState, now: str) -> MemoryView:
+def _memory(session: Session, memory_id: str, now: str) -> MemoryView:
+    state: MemoryState = session.substrate.memory[memory_id]
     review_at = state.entry.review_at
     is_over = review_at is not None and seconds(review_at) <= seconds(now)
-    return view_of(MemoryView, state, review_due=is_over or state.entry.conflict_state != "none")
+    ended = ended_under(session, state.witness)
+    due = is_over or state.entry.conflict_state != "none" or ended is not None
+    doubt = "" if ended is None else f"of bundle `{ended.bundle_id}`, which confirms it: {words_for(ended)}"
+    return view_of(MemoryView, state, review_due=due, doubt=doubt)
