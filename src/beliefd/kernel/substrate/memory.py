@@ -4,9 +4,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from beliefd.kernel.approvals.resting import doubt_about
 from beliefd.kernel.canonical import digest
-from beliefd.kernel.claims.endings import words_for
-from beliefd.kernel.claims.resting import ended_under
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused, refused_by
 from beliefd.kernel.facts import Facts
@@ -80,11 +79,10 @@ def _not_as_it_says(
 
 
 def _of_what_ended(session: Session, witness: Witness | None) -> Refused | None:
-    ended = ended_under(session, witness)
-    if ended is None or ended.standing:
+    doubt = doubt_about(session, witness)
+    if doubt is None or doubt.stands:
         return None
-    text = f"nothing of bundle `{ended.bundle_id}` stands any more: {words_for(ended)}"
-    return refused(Code.CONFLICT, text, "$.confirmed_by_event_id")
+    return refused(Code.CONFLICT, doubt.text, "$.confirmed_by_event_id")
 
 
 def confirmation(entry: MemoryEntry, witness: Witness | None, policy: MemoryPolicy) -> Confirmation | None:

@@ -6,8 +6,7 @@ import secrets
 import msgspec
 from msgspec import Struct
 
-from beliefd.kernel.claims.endings import words_for
-from beliefd.kernel.claims.resting import ended_under
+from beliefd.kernel.approvals.resting import doubt_about
 from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
@@ -262,7 +261,6 @@ def _memory(session: Session, memory_id: str, now: str) -> MemoryView:
     state: MemoryState = session.substrate.memory[memory_id]
     review_at = state.entry.review_at
     is_over = review_at is not None and seconds(review_at) <= seconds(now)
-    ended = ended_under(session, state.witness)
-    due = is_over or state.entry.conflict_state != "none" or ended is not None
-    doubt = "" if ended is None else f"of bundle `{ended.bundle_id}`, which confirms it: {words_for(ended)}"
-    return view_of(MemoryView, state, review_due=due, doubt=doubt)
+    doubt = doubt_about(session, state.witness)
+    due = is_over or state.entry.conflict_state != "none" or doubt is not None
+    return view_of(MemoryView, state, review_due=due, doubt="" if doubt is None else doubt.text)
