@@ -133,8 +133,8 @@ class JudgedBundle(Answer, frozen=True):
 
     `proposer` is the principal that submitted it. `tier` is the highest that counts, `raised` are the claims
     whose tier is higher than their `risk_tier`, each with the reason. `standings` is what each claim rests
-    on, by its id: how far its evidence is known here, and what was measured of its words. A claim that names no
-    evidence and was not measured has none.
+    on, by its id: how far its evidence is known here, and what was measured of its words. A claim that names
+    no evidence and was not measured has none.
     """
 
     id: str
