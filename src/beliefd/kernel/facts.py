@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from beliefd.kernel.beliefs.findings import CitationFindings
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.observations.findings import ObservationFindings
@@ -9,7 +10,14 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.tools import MemoryFindings, ProposalFindings
 from beliefd.kernel.values import Principal
 
-Findings = ClaimFindings | ProposalFindings | MemoryFindings | ObservationFindings | ExperimentFindings
+Findings = (
+    ClaimFindings
+    | ProposalFindings
+    | MemoryFindings
+    | ObservationFindings
+    | ExperimentFindings
+    | CitationFindings
+)
 
 
 class Facts(Struct, frozen=True, kw_only=True):

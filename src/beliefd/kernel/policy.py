@@ -1,11 +1,12 @@
 """What may be set per deployment; its hash stands in every event it governed."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.intents.state import IntentType
+from beliefd.kernel.observations.labels import ATTESTED, Label
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import PEOPLE, Id, Role, TierName, Unit, Value
 
@@ -18,6 +19,25 @@ class TerminationPolicy(Value, frozen=True):
 
     force_roles: tuple[Role, ...] = (Role.ADMIN, Role.APPROVER)
     stability_window: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
+
+
+class EliminationPolicy(Value, frozen=True):
+    """What an elimination must rest on. `require: witnessed` refuses those that cite nothing which somebody
+    else than their author has seen."""
+
+    require: Label = ATTESTED
+
+
+class BeliefPolicy(Value, frozen=True):
+    """Which conclusions are accepted, and which eliminations.
+
+    With `conclusions: survivors_only`, one that names an eliminated hypothesis is refused. It names a
+    hypothesis if its id is that hypothesis, or if what follows a colon in it is, as in `cause:disk_full`. All
+    other conclusions are free. With `free`, all are.
+    """
+
+    conclusions: Literal["survivors_only", "free"] = "survivors_only"
+    eliminations: EliminationPolicy = EliminationPolicy()
 
 
 class EvidencePolicy(Value, frozen=True):
@@ -148,6 +168,7 @@ class Policy(Value, frozen=True):
 
     v: Annotated[int, msgspec.Meta(ge=1, le=1)] = 1
     termination: TerminationPolicy = TerminationPolicy()
+    beliefs: BeliefPolicy = BeliefPolicy()
     evidence: EvidencePolicy = EvidencePolicy()
     uncertainty: UncertaintyPolicy = UncertaintyPolicy()
     security: SecurityPolicy = SecurityPolicy()
@@ -164,3 +185,15 @@ class Policy(Value, frozen=True):
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.
         schemas = {name: {"schema": tool.schema} for name, tool in self.tools.items()}
         canonical({"constraints": self.constraints, "schemas": self.schemas, "tools": schemas})
+
+
+EARLIER: Final = {"beliefs": {"conclusions": "free"}}
+"""How it was decided where a policy did not say: members that came later, with what was the rule before."""
+
+
+def recorded(document: dict[str, Any]) -> Policy:
+    """The policy of a ledger, from the document that was recorded with it.
+
+    INVARIANT: what a document does not say is decided again as it was then, not by today's defaults.
+    """
+    return msgspec.convert({**EARLIER, **document}, Policy)

@@ -16,7 +16,7 @@ from beliefd.kernel.event import Refused
 from beliefd.kernel.experiments.commands import LinkEvidence
 from beliefd.kernel.experiments.events import EvidenceLinked
 from beliefd.kernel.experiments.state import Evidence
-from beliefd.kernel.policy import Policy
+from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.state import Session
 from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, command_of, read
 from beliefd.ledger.replay import Redecided, redecide
@@ -114,7 +114,7 @@ def _last_event(text: str | None, head: int) -> int:
 async def policies_of(store: Store, entries: list[Sealed]) -> dict[str, Policy]:
     """The policies that a ledger was decided under, by hash."""
     documents = await policy_documents(store, entries)
-    return {name: msgspec.json.decode(document, type=Policy) for name, document in documents.items()}
+    return {name: recorded(msgspec.json.decode(document)) for name, document in documents.items()}
 
 
 async def policy_documents(store: Store, entries: list[Sealed]) -> dict[str, bytes]:
