@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from beliefd.kernel.claims.about import About
 from beliefd.kernel.claims.bundle import (
     MAX_CLAIMS,
     MAX_POINTERS,
@@ -82,6 +83,7 @@ class SubmittedClaim(Value, frozen=True):
     id: Id | None = None
     evidence_pointers: Annotated[tuple[EvidencePointer, ...], msgspec.Meta(max_length=MAX_POINTERS)] = ()
     if_wrong_cost: Note = ""
+    about: About | UnsetType = UNSET
 
     @property
     def claim(self) -> Claim:

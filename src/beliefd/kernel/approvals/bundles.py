@@ -14,19 +14,22 @@ from beliefd.kernel.claims.judging import gate_input, gated
 from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
+from beliefd.kernel.subjects import undeclared
 
 
 def decide(
-    _: Session, approval: Approval, command: DecideApproval, facts: Facts
+    session: Session, approval: Approval, command: DecideApproval, facts: Facts
 ) -> ApprovalDecided | Refused:
     if command.decision == "MODIFIED":
-        return _modified(approval, command, facts)
+        return _modified(session, approval, command, facts)
     if command.decision == "DEFERRED":
         return not_offered(approval)
     told = heard(approval, command, facts)
     if command.decision == "REJECTED":
         return _rejected(told, command, facts)
-    return _resumed(told, command, facts) if agreed(told, facts) else decided(command, facts, told)
+    if not agreed(told, facts):
+        return decided(command, facts, told)
+    return _resumed(session, told, command, facts)
 
 
 def close(_: Session, event: ApprovalClosed, approval: Approval, why: str, __: Facts) -> ApprovalClosed:
@@ -53,11 +56,11 @@ def _rejected(approval: Approval, command: DecideApproval, facts: Facts) -> Appr
     return replace(decided(command, facts, closed), gated=judged)
 
 
-def _resumed(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
+def _resumed(session: Session, approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
     """Run the chain again on the same content under today's policy and findings, with the person's word."""
     bundle = waiting_bundle(approval)
     answered = frozenset({*approval.approved_gates, approval.gate, "human"})
-    given = gate_input(bundle, approval.proposer, facts, None)
+    given = gate_input(bundle, session, approval.proposer, facts)
     judged = gated(
         run_gates(given, answered),
         bundle,
@@ -72,13 +75,17 @@ def _resumed(approval: Approval, command: DecideApproval, facts: Facts) -> Appro
     return replace(decided(command, facts, closed), gated=judged)
 
 
-def _modified(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
+def _modified(
+    session: Session, approval: Approval, command: DecideApproval, facts: Facts
+) -> ApprovalDecided | Refused:
+    if (problem := undeclared(session, command.claims)) is not None:
+        return problem
     edited = filled(
         ClaimBundle(origin_agent=waiting_bundle(approval).origin_agent, claims=command.claims),
         facts.event_id,
         facts.now,
     )
-    chain = run_gates(gate_input(edited, approval.proposer, facts, None))
+    chain = run_gates(gate_input(edited, session, approval.proposer, facts))
     if chain.stopped_by is None:
         # What a person was called for does not slip out because it was edited: a person sees the edit too.
         chain = replace(

@@ -5,7 +5,6 @@ from typing import Final
 
 from msgspec import UNSET
 
-from beliefd.kernel.beliefs.citing import label_of
 from beliefd.kernel.beliefs.commands import (
     DeclareConclusion,
     Eliminate,
@@ -23,6 +22,7 @@ from beliefd.kernel.beliefs.events import (
     TerminationRuled,
 )
 from beliefd.kernel.beliefs.survivors import Universe
+from beliefd.kernel.citing import label_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
@@ -119,7 +119,7 @@ def _may_conclude(session: Session, conclusion_id: str, facts: Facts) -> tuple[b
 
 
 def hypothesis_in(conclusion_id: str, universe: Universe) -> str | None:
-    """The hypothesis that a conclusion names: its id, or what follows a colon in it; None if it names none."""
+    """The hypothesis that a conclusion names, as a whole or after a colon; None if it names none."""
     rest = conclusion_id
     while universe.position(rest) is None:
         _, colon, rest = rest.partition(":")

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from beliefd.kernel.canonical import digest
+from beliefd.kernel.claims.about import About
 from beliefd.kernel.values import (
     Digest,
     Id,
@@ -76,6 +77,7 @@ class Claim(Value, frozen=True):
     id: Id | None = None
     evidence_pointers: Annotated[tuple[EvidencePointer, ...], msgspec.Meta(max_length=MAX_POINTERS)] = ()
     if_wrong_cost: Note = ""
+    about: About | msgspec.UnsetType = msgspec.UNSET
 
 
 class HumanApproval(Value, frozen=True):

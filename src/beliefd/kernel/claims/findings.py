@@ -20,6 +20,7 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match.
 
     `uncertainty` is there if a claim of the bundle came with raw answers, and then names every claim.
+    `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each.
     """
 
     threat: Threat
@@ -27,3 +28,4 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     recent: int = 0
     origin: str | None = None
     uncertainty: dict[str, UncertaintySource] | UnsetType = UNSET
+    fallen: dict[str, str] | UnsetType = UNSET

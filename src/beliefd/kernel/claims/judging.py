@@ -10,21 +10,20 @@ from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import ChainResult, GateInput
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.state import Session
+from beliefd.kernel.subjects import subjects
 from beliefd.kernel.values import Principal, Tier, later
 
 # A steward that found nothing out has not looked: the adversarial gate then asks a person.
 _NOT_LOOKED = ClaimFindings(threat=Threat(detector="none", failed="no detector ran"))
 
 
-def gate_input(bundle: ClaimBundle, principal: Principal, facts: Facts, grant: str | None) -> GateInput:
-    return GateInput(
-        bundle,
-        principal,
-        facts.policy,
-        facts.findings if isinstance(facts.findings, ClaimFindings) else _NOT_LOOKED,
-        facts.now,
-        grant,
-    )
+def gate_input(
+    bundle: ClaimBundle, session: Session | None, principal: Principal, facts: Facts, grant: str | None = None
+) -> GateInput:
+    findings = facts.findings if isinstance(facts.findings, ClaimFindings) else _NOT_LOOKED
+    about = {} if session is None else subjects(session, bundle.claims, findings.fallen or {})
+    return GateInput(bundle, principal, facts.policy, findings, facts.now, grant, about)
 
 
 def gated(

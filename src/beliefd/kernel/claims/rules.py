@@ -13,11 +13,14 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
+from beliefd.kernel.subjects import undeclared
 from beliefd.kernel.tables import Rules
 
 
 def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> BundleGated | Refused:
     bundle = as_measured(filled(command.bundle, facts.event_id, facts.now), facts.findings)
+    if (problem := undeclared(session, bundle.claims)) is not None:
+        return problem
     known = session.claims.bundles.get(bundle.id or "")
     superseded: str | None = None
     if known is not None:
@@ -28,7 +31,7 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
             return refused(Code.CONFLICT, f"bundle `{bundle.id}` belongs to somebody else", "$.id")
         superseded = open_approval.approval_id
     grant = covering_grant(session, (claim.risk_tier for claim in bundle.claims), facts)
-    given = gate_input(bundle, facts.principal, facts, grant)
+    given = gate_input(bundle, session, facts.principal, facts, grant)
     judged = gated(run_gates(given), bundle, facts, (facts.principal.id,), facts.principal)
     used = grant if grant is not None and judged.bundle.decision == "PUBLISH" else None
     return BundleGated(

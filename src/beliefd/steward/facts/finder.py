@@ -7,15 +7,16 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, TypeGuard
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from beliefd.adversarial.builtin import assess
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.state import BundleSubject, CallSubject
+from beliefd.kernel.beliefs.commands import Eliminate
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.commands import SubmitClaims
@@ -32,6 +33,7 @@ from beliefd.kernel.facts import Findings
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
+from beliefd.kernel.subjects import fallen_subjects
 from beliefd.kernel.substrate.commands import Propose, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal
@@ -39,6 +41,7 @@ from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
 from beliefd.ledger.envelope import read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
+from beliefd.steward.facts.citing import citation_findings, cites_calls, eliminated_by
 from beliefd.steward.facts.measuring import with_standings
 from beliefd.steward.facts.observing import observation_findings
 from beliefd.stores.base import Store
@@ -48,6 +51,9 @@ Detector = Callable[[Sequence[tuple[str, str]], int, Sequence[int]], Threat]
 """(path, text) pairs, the bundle's tier, earlier tiers of the same principal -> what it found."""
 
 EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember, Observe, DesignExperiment, StartRun)
+Examined = (
+    SubmitClaims | DecideApproval | Propose | Remember | Observe | DesignExperiment | StartRun | Eliminate
+)
 MOST_TRIES: Final = 10_000
 """Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
 TRAIL: Final = 16
@@ -63,6 +69,11 @@ class _Designed(Struct):
 
 
 _DESIGNED: Final = msgspec.json.Decoder(_Designed)
+
+
+def is_examined(command: object) -> TypeGuard[Examined]:
+    """Must something be looked up before this can be decided?"""
+    return isinstance(command, EXAMINED) or cites_calls(command)
 
 
 class Attachments(Struct, frozen=True):
@@ -88,7 +99,7 @@ class FactFinder:
     async def findings(
         self,
         session: Session | None,
-        command: SubmitClaims | DecideApproval | Propose | Remember | Observe | DesignExperiment | StartRun,
+        command: Examined,
         principal: Principal,
         policy: Policy,
         recent: int,
@@ -106,6 +117,8 @@ class FactFinder:
             return proposal_findings(session, command.candidates, attachments.proofs, policy, self._registry)
         if isinstance(command, Remember):
             return await self._confirmation(session, command)
+        if isinstance(command, Eliminate):
+            return await citation_findings(self._store, session, command)
         if isinstance(command, Observe):
             return await observation_findings(self._store, session, command)
         if isinstance(command, DesignExperiment):
@@ -179,7 +192,12 @@ class FactFinder:
             content=await self._content(bundle),
             recent=recent,
             origin=origin,
+            fallen=UNSET if session is None else await self._fallen(bundle, session),
         )
+
+    async def _fallen(self, bundle: ClaimBundle, session: Session) -> dict[str, str] | UnsetType:
+        names = fallen_subjects(session, bundle.claims)
+        return await eliminated_by(self._store, session.session_id, names) if names else UNSET
 
     async def _threat(
         self, texts: list[tuple[str, str]], tier: int, trail: list[int], timeout_ms: int

@@ -150,7 +150,7 @@ class ClaimCheckHandlers(Struct, frozen=True):
             findings=found,
         )
         complete = as_measured(filled(command.bundle, facts.event_id, facts.now), found)
-        chain = run_gates(gate_input(complete, principal, facts, None))
+        chain = run_gates(gate_input(complete, None, principal, facts))
         answer = judged(gated(chain, complete, facts, (principal.id,), principal), None)
         return replace(answer, approval_id=None)
 

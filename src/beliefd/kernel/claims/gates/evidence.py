@@ -2,6 +2,7 @@
 
 from beliefd.kernel.claims.bundle import Claim, EvidencePointer
 from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.gates.about import about
 from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, Seen, passes, says
 from beliefd.kernel.policy import EvidencePolicy
 from beliefd.kernel.values import seconds
@@ -19,7 +20,7 @@ def evidence(given: GateInput) -> list[GateResult]:
         result
         for claim in given.bundle.claims
         for result in _judge(claim, given.policy.evidence, given.findings, now)
-    ]
+    ] + about(given)
     best = (
         max(pointer.source_confidence for pointer in claim.evidence_pointers)
         for claim in given.bundle.claims

@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from beliefd.kernel.claims.about import Subject
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, Severity
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.policy import Policy
@@ -14,7 +15,10 @@ Seen = float | str | None
 
 
 class GateInput(Struct, frozen=True):
-    """Everything a gate may know. `granted` is the standing grant that covers the bundle, if any."""
+    """Everything a gate may know. `granted` is the standing grant that covers the bundle, if any.
+
+    `about` says how what a claim is about stands, by the claim's id.
+    """
 
     bundle: ClaimBundle
     principal: Principal
@@ -22,6 +26,7 @@ class GateInput(Struct, frozen=True):
     findings: ClaimFindings
     now: str
     granted: str | None = None
+    about: dict[str, Subject] = {}
 
 
 class GateResult(Value, frozen=True):
