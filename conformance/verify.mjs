@@ -184,6 +184,7 @@ export const stateHash = (session) => {
     session_id: session.id,
     survivors_hash: session.survivors.hash,
     eliminations: session.eliminations,
+    witnessed: session.witnessed,
     obligations: [...session.obligations].map(([id, kept]) => [id, record(kept)]),
     conclusions: session.conclusions,
     last_conclusion: session.lastConclusion,
@@ -229,6 +230,7 @@ const begin = (id, payload) => ({
   id,
   survivors: new Survivors(new Universe(payload.get("hypotheses"))),
   eliminations: 0,
+  witnessed: 0,
   obligations: new Map(),
   conclusions: new Map(),
   lastConclusion: null,
@@ -356,8 +358,12 @@ const FOLDS = {
       if (!session.survivors.remove(id)) throw new Error(`its delta eliminates \`${id}\`, which was no survivor`);
       session.eliminations++;
     }
+    if (delta.get("label") === "witnessed") session.witnessed += delta.get("eliminated").length;
   },
-  merged: (session, delta) => FOLDS.eliminated(session, delta),
+  merged(session, delta) {
+    FOLDS.eliminated(session, delta);
+    session.witnessed += (delta.get("witnessed") ?? []).length;
+  },
   obligation_entered(session, delta) {
     session.obligations.delete(delta.get("obligation_id")); // entering again moves it to the end
     session.obligations.set(delta.get("obligation_id"), {
@@ -479,6 +485,7 @@ const FOLDS = {
     session.evidence.set(one.get("evidence_id"), one);
     keepIntents(session, [], delta.get("propositions"));
     FOLDS.eliminated(session, delta);
+    if (one.get("label") === "witnessed") session.witnessed += delta.get("eliminated").length;
   },
   intent_staged(session, delta) {
     const [intent, old] = [delta.get("intent"), delta.get("superseded")];

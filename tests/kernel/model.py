@@ -83,9 +83,10 @@ class Model:
             case RequestExit():
                 return self._exit(command.obligation_id)
             case DeclareConclusion():
-                if self.active is None:
+                accepted = self.active is None and not self._ruled_out(command.conclusion_id, facts)
+                if accepted:
                     self.accepted.append(command.conclusion_id)
-                return {"accepted": self.active is None}
+                return {"accepted": accepted}
             case RequestTermination():
                 self.terminated = self._may_end(command.context.get("force") is True, facts)
                 return {"approved": self.terminated}
@@ -103,6 +104,13 @@ class Model:
         for promise in self.promises:
             promise.seen += len(applied)
         return {"applied": sorted(applied), "ignored": sorted(claimed - applied)}
+
+    def _ruled_out(self, conclusion_id: str, facts: Facts) -> bool:
+        """Does a conclusion name a hypothesis that has fallen, where policy minds that?"""
+        parts = conclusion_id.split(":")
+        named = [name for at in range(len(parts)) if (name := ":".join(parts[at:])) in self.universe]
+        minds = facts.policy.beliefs.conclusions == "survivors_only"
+        return minds and bool(named) and named[0] not in self.survivors
 
     def _enter(self, command: EnterObligation) -> Said:
         if command.obligation_id in [kept.obligation_id for kept in self.promises if kept.active]:

@@ -71,15 +71,18 @@ class BeliefCalls:
         observation_id: str,
         eliminated: Iterable[str],
         justification: Object | None = None,
+        cites: Iterable[Object] | None = None,
         **conditions: Unpack[Conditions],
     ) -> Request[Eliminated]:
-        """Remove hypotheses that an observation contradicts."""
-        body = {
+        """Remove hypotheses that an observation contradicts; `cites` names what that rests on."""
+        body: Object = {
             "source_id": source_id,
             "observation_id": observation_id,
             "eliminated": list(eliminated),
             "justification": justification or {},
         }
+        if cites is not None:
+            body["cites"] = list(cites)
         return command(BeliefRows.eliminate, {"session_id": session_id}, body, **conditions)
 
     @Method

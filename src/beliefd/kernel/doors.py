@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
 from beliefd.kernel.approvals.commands import DecideApproval, WithdrawApproval
 from beliefd.kernel.attempts.commands import RecordAttempt
@@ -54,11 +55,12 @@ def _declaration(command: DeclareSession) -> Any:
 
 def _elimination(command: Eliminate) -> Any:
     """Not what is eliminated: only declared hypotheses are, and no idea can be declared."""
-    return {
+    said = {
         "source_id": command.source_id,
         "observation_id": command.observation_id,
         "justification": command.justification,
     }
+    return said if command.cites is UNSET else {**said, "cites": msgspec.to_builtins(command.cites)}
 
 
 def _proposal(command: Propose) -> Any:

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from beliefd.kernel.beliefs.findings import CitationFindings
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.measurements.findings import MeasurementFindings
@@ -17,6 +18,7 @@ Findings = (
     | ObservationFindings
     | MeasurementFindings
     | ExperimentFindings
+    | CitationFindings
 )
 
 

@@ -19,7 +19,7 @@ from beliefd.kernel.beliefs.commands import (
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.commands import Command
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.policy import Policy, TerminationPolicy
+from beliefd.kernel.policy import BeliefPolicy, Policy, TerminationPolicy
 from beliefd.kernel.values import Head, OntologyBundle, Principal, Role
 from beliefd.testing.world import ONTOLOGY
 
@@ -52,6 +52,7 @@ policies = st.builds(
         force_roles=st.lists(roles, unique=True, max_size=3).map(tuple),
         stability_window=st.integers(0, 3),
     ),
+    beliefs=st.builds(BeliefPolicy, conclusions=st.sampled_from(["survivors_only", "free"])),
 )
 
 scalars = st.one_of(
@@ -127,13 +128,19 @@ def merges(universe: list[str]) -> st.SearchStrategy[Merge]:
     )
 
 
+def conclusions(universe: list[str]) -> st.SearchStrategy[str]:
+    """Ids of conclusions: free ones, hypotheses, and hypotheses after a colon."""
+    named = st.sampled_from(universe)
+    return conclusion_ids | named | named.map("cause:{}".format)
+
+
 def commands(universe: list[str]) -> st.SearchStrategy[Command]:
     """Any command that parses, whether or not it makes sense where it arrives."""
     return st.one_of(
         eliminations(universe),
         st.builds(EnterObligation, obligation_id=obligation_ids, min_total_eliminations=st.integers(0, 5)),
         st.builds(RequestExit, obligation_id=obligation_ids, context=small_objects),
-        st.builds(DeclareConclusion, conclusion_id=conclusion_ids, context=small_objects),
+        st.builds(DeclareConclusion, conclusion_id=conclusions(universe), context=small_objects),
         st.builds(RequestTermination, context=forces),
         merges(universe),
         declarations(universe),

@@ -19,6 +19,7 @@ from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.measurements.state import words_digest
 from beliefd.kernel.state import Session
+from beliefd.kernel.subjects import undeclared
 
 
 def decide(
@@ -85,6 +86,8 @@ def _resumed(session: Session, approval: Approval, command: DecideApproval, fact
 def _modified(
     session: Session, approval: Approval, command: DecideApproval, facts: Facts
 ) -> ApprovalDecided | Refused:
+    if (problem := undeclared(session, command.claims)) is not None:
+        return problem
     edited = filled(
         ClaimBundle(origin_agent=waiting_bundle(approval).origin_agent, claims=command.claims),
         facts.event_id,

@@ -13,6 +13,7 @@ from beliefd.kernel.beliefs import events
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import VERB_OF, Command
 from beliefd.kernel.errors import BeliefdError, invalid
+from beliefd.kernel.labels import ATTESTED
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import (
     BeliefSnapshot,
@@ -132,6 +133,7 @@ def answer_to(outcome: Outcome) -> Answer:
             ignored_eliminated=list(event.ignored),
             snapshot=snapshot,
             audit_event_id=event_id,
+            label=None if isinstance(event, events.Merged) else event.label or ATTESTED,
         )
     if isinstance(event, _RULING):
         return Ruled(approved=event.approved, reason=event.reason, snapshot=snapshot, audit_event_id=event_id)

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.errors import Code, invalid
-from beliefd.kernel.policy import Policy
+from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
 from beliefd.kernel.substrate.events import (
@@ -95,7 +95,7 @@ class StateHandlers(Struct, frozen=True):
         document = await self.store.policy(name)
         if document is None:
             raise LedgerBroken(position.head.seq, position.head.event_id, f"policy `{name}` is not known")
-        return msgspec.json.decode(document, type=Policy), name
+        return recorded(msgspec.json.decode(document)), name
 
 
 class ProposalHandlers(Struct, frozen=True):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from beliefd.kernel.claims.bundle import Claim, EvidencePointer
+from beliefd.kernel.claims.gates.about import about
 from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, Seen, passes, says
 from beliefd.kernel.claims.standing import ClaimStanding, PointerStanding
 from beliefd.kernel.policy import EvidencePolicy, EvidenceState
@@ -24,11 +25,7 @@ Weakness = tuple[str, Seen, Seen]
 
 def evidence(given: GateInput) -> list[GateResult]:
     now = seconds(given.now)
-    found = [
-        result
-        for claim in given.bundle.claims
-        for result in _judge(claim, given, given.standings.get(claim.id or "", _NONE), now)
-    ]
+    found = [result for claim in given.bundle.claims for result in _judge(claim, given, now)] + about(given)
     best = (
         max(pointer.source_confidence for pointer in claim.evidence_pointers)
         for claim in given.bundle.claims
@@ -50,7 +47,7 @@ def _held_to_standard(claim: Claim) -> bool:
     return claim.claim_type != "DECISION" and bool(claim.evidence_pointers)
 
 
-def _judge(claim: Claim, given: GateInput, standing: ClaimStanding, now: float) -> list[GateResult]:
+def _judge(claim: Claim, given: GateInput, now: float) -> list[GateResult]:
     def say(outcome: GateOutcome, reason: str, limit: Seen, observed: Seen) -> GateResult:
         return says(GATE, outcome, reason, limit, observed, claim)
 
@@ -64,11 +61,13 @@ def _judge(claim: Claim, given: GateInput, standing: ClaimStanding, now: float) 
     odd = [pointer for pointer in pointers if len(pointer.evidence_hash) != SHA256_DIGITS]
     if odd and policy.hash == "strict":
         return [say("REFUSE", "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash))]
-    tier = given.tiers.of(claim).name
-    required = policy.required(claim.claim_type, tier)
     weakness = _weakness(pointers, policy, now) if _held_to_standard(claim) else None
+    if given.standings is None:
+        return [] if weakness is None else [say("DEFER", *weakness)]
+    standing, tier = given.standings.get(claim.id or "", _NONE), given.tiers.of(claim).name
     weakness = weakness or _unknown(claim, standing, tier, policy, now)
-    told = [say("DEFER", *weakness)] if weakness is not None else []
+    told = [] if weakness is None else [say("DEFER", *weakness)]
+    required = policy.required(claim.claim_type, tier)
     return [*told, *(say("EXPLAIN", *one) for one in _caveats(claim, standing, required))]
 
 

@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from beliefd.kernel.claims.about import Subject
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, Severity
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.standing import Standings
@@ -18,7 +19,8 @@ Seen = float | str | None
 class GateInput(Struct, frozen=True):
     """Everything a gate may know. `granted` is the standing grant that covers the bundle, if any.
 
-    `known_tiers` are the tiers of its claims, where they have been worked out already.
+    `known_tiers` are the tiers of its claims, where they have been worked out already. `about` says how that
+    stands which a claim is about, by the claim's id.
     """
 
     bundle: ClaimBundle
@@ -27,8 +29,9 @@ class GateInput(Struct, frozen=True):
     findings: ClaimFindings
     now: str
     granted: str | None = None
-    standings: Standings = {}
+    standings: Standings | None = {}
     known_tiers: ClaimTiers | None = None
+    about: dict[str, Subject] = {}
 
     @property
     def tiers(self) -> ClaimTiers:
