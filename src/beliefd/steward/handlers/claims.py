@@ -1,5 +1,6 @@
 """Handlers of claims and of the evidence content that they point to."""
 
+import asyncio
 import hashlib
 import re
 from typing import Any
@@ -32,7 +33,8 @@ from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import page
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
-from beliefd.steward.write.submitting import Submit, submit_for
+from beliefd.steward.write.submitting import Submit, expected, submit_on_behalf
+from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 
 _IN_FIELD = re.compile(r"in field `([^`]+)`$")
@@ -73,6 +75,15 @@ def snake_body(body: Any) -> Any:
         raise invalid("given in both snake_case and kebab-case; keep one", spelt_twice(body)) from None
 
 
+def submit_bundle(submit: Submit, call: Call) -> "asyncio.Future[Outcome]":
+    """The bundle is in its session's queue when this returns."""
+    return submit_on_behalf(call, submit, call.session_id, read_submission(call.body))
+
+
+def judgement_of(outcome: Outcome) -> JudgedBundle:
+    return judged(expected(outcome, BundleGated).gated, outcome.head.event_id)
+
+
 class ClaimHandlers(Struct, frozen=True):
     """Claims, judged and kept."""
 
@@ -82,9 +93,7 @@ class ClaimHandlers(Struct, frozen=True):
     environment: Environment
 
     async def submit_claims(self, call: Call) -> JudgedBundle:
-        command = read_submission(call.body)
-        outcome, event = await submit_for(call, self.submit, call.session_id, command, BundleGated)
-        return judged(event.gated, outcome.head.event_id)
+        return judgement_of(await submit_bundle(self.submit, call))
 
     async def list_claims(self, call: Call) -> BundlePage:
         position = await self.positions.existing(call.session_id)
