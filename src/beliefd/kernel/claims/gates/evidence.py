@@ -1,5 +1,7 @@
 """Evidence gate: facts need sources that are good enough, fresh enough, and hash to what they say."""
 
+from functools import partial
+
 from beliefd.kernel.claims.bundle import Claim, EvidencePointer
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, Seen, passes, says
@@ -42,9 +44,7 @@ def _held_to_standard(claim: Claim) -> bool:
 
 
 def _judge(claim: Claim, policy: EvidencePolicy, findings: ClaimFindings, now: float) -> list[GateResult]:
-    def say(outcome: GateOutcome, reason: str, limit: Seen, observed: Seen) -> GateResult:
-        return says(GATE, outcome, reason, limit, observed, claim)
-
+    say = partial(_say, claim)
     pointers = claim.evidence_pointers
     for pointer in pointers if findings.content else ():
         if findings.content.get(pointer.evidence_hash.lower()) == "mismatch":
@@ -57,6 +57,8 @@ def _judge(claim: Claim, policy: EvidencePolicy, findings: ClaimFindings, now: f
         return [say("REFUSE", "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash))]
     if _held_to_standard(claim) and (weakness := _weakness(pointers, policy, now)) is not None:
         return [say("DEFER", *weakness)]
+    if not odd:
+        return []
     return [
         say(
             "EXPLAIN",
@@ -69,10 +71,21 @@ def _judge(claim: Claim, policy: EvidencePolicy, findings: ClaimFindings, now: f
     ]
 
 
+def _say(claim: Claim, outcome: GateOutcome, reason: str, limit: Seen, observed: Seen) -> GateResult:
+    return says(GATE, outcome, reason, limit, observed, claim)
+
+
 def _weakness(
     pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now: float
 ) -> tuple[str, float, float] | None:
     """Why none of the sources will do, under which limit, and what came closest to it."""
+    for pointer in pointers:  # one that will do is enough, and mostly the first is one
+        if pointer.source_confidence >= policy.min_confidence:
+            age = round(now - seconds(pointer.retrieved_at), 3)
+            if age >= -CLOCK_SKEW_SECONDS and (
+                policy.max_age_seconds is None or age <= policy.max_age_seconds
+            ):
+                return None
     good = [pointer for pointer in pointers if pointer.source_confidence >= policy.min_confidence]
     if not good:
         best = max(pointer.source_confidence for pointer in pointers)
@@ -80,8 +93,6 @@ def _weakness(
     # Evidence from the future was not retrieved; a few minutes are clocks that disagree.
     ages = [round(now - seconds(pointer.retrieved_at), 3) for pointer in good]
     past = [age for age in ages if age >= -CLOCK_SKEW_SECONDS]
-    if not past:
+    if policy.max_age_seconds is None or not past:
         return "good sources come from the future only", CLOCK_SKEW_SECONDS, -max(ages)
-    if policy.max_age_seconds is not None and min(past) > policy.max_age_seconds:
-        return "no good source is recent enough", policy.max_age_seconds, min(past)
-    return None
+    return "no good source is recent enough", policy.max_age_seconds, min(past)
