@@ -96,7 +96,7 @@ class BeliefHandlers(Struct, frozen=True):
         return snapshot_of(position.session, position.head, limit, after)
 
 
-def submit_verb(submit: Submit, operation: Operation, call: Call) -> "asyncio.Future[Outcome]":
+def submit_verb(operation: Operation, submit: Submit, call: Call) -> "asyncio.Future[Outcome]":
     """One of `VERBS`: its command is in its session's queue when this returns."""
     command = convert(bind(call.body, call.path), operation.body)
     return submit(call.session_id, command, call.principal, if_match=call.if_match, key=call.key)

@@ -1,5 +1,6 @@
 """Handlers of claims."""
 
+import asyncio
 import re
 from typing import Any, Final
 
@@ -34,7 +35,8 @@ from beliefd.steward.handlers.shared import page
 from beliefd.steward.offload import offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
-from beliefd.steward.write.submitting import Submit, submit_for
+from beliefd.steward.write.submitting import Submit, expected, submit_on_behalf
+from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 
 ORIGIN: Final = frozenset({"origin_agent", "origin-agent"})
@@ -84,6 +86,16 @@ def snake_body(body: Any) -> Any:
         raise invalid("given in both snake_case and kebab-case; keep one", spelt_twice(body)) from None
 
 
+def submit_bundle(submit: Submit, call: Call) -> "asyncio.Future[Outcome]":
+    """The bundle is in its session's queue when this returns."""
+    return submit_on_behalf(call, submit, call.session_id, submission_of(call))
+
+
+def judgement_of(outcome: Outcome) -> JudgedBundle:
+    event = expected(outcome, BundleGated)
+    return judged(event.gated, outcome.head.event_id, event.proposer)
+
+
 class ClaimHandlers(Struct, frozen=True):
     """Claims, judged and kept."""
 
@@ -92,9 +104,7 @@ class ClaimHandlers(Struct, frozen=True):
     submit: Submit
 
     async def submit_claims(self, call: Call) -> JudgedBundle:
-        command = submission_of(call)
-        outcome, event = await submit_for(call, self.submit, call.session_id, command, BundleGated)
-        return judged(event.gated, outcome.head.event_id, event.proposer)
+        return judgement_of(await submit_bundle(self.submit, call))
 
     async def list_claims(self, call: Call) -> BundlePage:
         position = await self.positions.existing(call.session_id)

@@ -41,7 +41,14 @@ async def submit_for(
     drawn: Drawn | None = None,
 ) -> tuple[Outcome, E]:
     """Submit what a caller asks for; a `kind` of event comes of it, or the error that a refusal names."""
-    outcome = await submit(
+    outcome = await submit_on_behalf(call, submit, session_id, command, proofs)
+    return outcome, expected(outcome, kind)
+
+
+def submit_on_behalf(
+    call: Call, submit: Submit, session_id: str, command: Command, proofs: tuple[Proof | None, ...] = ()
+) -> "asyncio.Future[Outcome]":
+    return submit(
         session_id,
         command,
         call.principal,
@@ -49,9 +56,13 @@ async def submit_for(
         key=call.key,
         attachments=Attachments(call.origin, proofs, drawn),
     )
+
+
+def expected(outcome: Outcome, kind: type[E]) -> E:
+    """The event that a command leads to unless it is refused."""
     raise_if_refused(outcome)
     assert isinstance(outcome.event, kind)  # noqa: S101 - what is not refused is what the command leads to
-    return outcome, outcome.event
+    return outcome.event
 
 
 def raise_if_refused(outcome: Outcome) -> None:
