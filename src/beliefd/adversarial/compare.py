@@ -1,4 +1,4 @@
-"""Detectors beside each other on labelled sets: what each finds, at the gate and at one rate of false alarms."""
+"""Detectors beside each other on labelled sets: what each finds, and how often it is wrong."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,13 +46,12 @@ def half_of(item: Item) -> Half:
 def compare(
     sets: Mapping[str, Sequence[Item]], detectors: Mapping[str, Detector], half: Half, rate: float = RATE
 ) -> Iterator[Line]:
-    """Lines for our corpus, its parts, and the given sets. Thresholds come from dev halves, whatever the half."""
+    """Lines for our corpus, its parts, and the given sets. Thresholds always come from dev halves."""
     known = _scored([item for item in corpus() if _needed(item, half)], detectors)
     default = _harmless(known)
-    for name, (label, kinds) in {CORPUS: (None, None), **PARTS}.items():
-        part = [
-            one for one in known if kinds is None or (one[0].label, one[0].kind in kinds) == (label, True)
-        ]
+    yield from _lines(CORPUS, known, half, default, rate)
+    for name, (label, kinds) in PARTS.items():
+        part = [(item, scores) for item, scores in known if item.label == label and item.kind in kinds]
         yield from _lines(name, part, half, default, rate)
     for name, items in sets.items():
         scored = _scored([item for item in items if _needed(item, half)], detectors)

@@ -1,7 +1,7 @@
 """A detector that compares meanings: windows of text, embedded by a model, weighed by a linear head.
 
-The head was fitted to sentences of our own (`exemplars.txt`) by `python -m scripts.detector_head`, for the model
-of the extra `embed`. Who calls this brings the model; here is only arithmetic.
+The head was fitted to sentences of our own (`exemplars.txt`) by `python -m scripts.detector_head`, for the
+model of the extra `embed`. Who calls this brings the model; here is only arithmetic.
 """
 
 import json

@@ -148,9 +148,7 @@ async def run_server(
     from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
     policy = settings.policy()
-    detectors = (
-        named_detectors(settings.detectors) or None
-    )  # what one lacks is said before anything is opened
+    detectors = named_detectors(settings.detectors) or None  # what one lacks is said before all else
     with translating():
         store = await open_store(target)
     if not is_loopback(listener) and not await Authenticator(store).configured():

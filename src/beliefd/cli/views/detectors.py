@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def detectors(lines: "Sequence[Line]", rate: float) -> RenderableType:
     half = lines[0].half if lines else "dev"
     table = Table(
-        "set", "detector", f"hits > {THRESHOLD:.2f}", "false alarms", f"hits at {rate:.0%}", "false alarms there",
+        "set", "detector", f"hits > {THRESHOLD:.2f}", "false alarms",
+        f"hits at {rate:.0%}", "false alarms there",
         title=f"half: {half}; 95 % Wilson intervals in brackets",
     )  # fmt: skip
     for at, line in enumerate(lines):
@@ -29,7 +30,9 @@ def detectors(lines: "Sequence[Line]", rate: float) -> RenderableType:
             *map(_shown, (line.hits, line.false_alarms, line.hits_at_rate, line.false_alarms_at_rate)),
             end_section=last,
         )
-    note = f"`hits at {rate:.0%}`: above the lowest threshold that at most {rate:.0%} of harmless dev texts exceed"
+    note = (
+        f"hits at {rate:.0%}: above the lowest threshold that no more harmless texts of the dev half exceed"
+    )
     return Group(table, Text(note, "dim"))
 
 

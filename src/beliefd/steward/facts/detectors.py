@@ -1,4 +1,4 @@
-"""Detectors by name, made from what is installed. What one lacks is said when it is made, not when it is asked."""
+"""Detectors by name, made from what is installed. What one lacks is said when it is made."""
 
 from collections.abc import Sequence
 from typing import Final, Literal, get_args
