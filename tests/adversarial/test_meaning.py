@@ -1,4 +1,4 @@
-"""The detector that compares meanings: all of a text is read, company changes nothing, the head is its exemplars'."""
+"""The detector that compares meanings: it reads all of a text, and company changes no score."""
 
 import hashlib
 import importlib.util
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripts.detector_head import fit
 
-from beliefd.adversarial import meaning
+from beliefd.adversarial import characters, meaning
 from beliefd.adversarial.evaluate import corpus
 from beliefd.adversarial.meaning import (
     DETECTOR,
@@ -94,7 +94,7 @@ def test_windows_hold_all_words_and_are_short(text: str) -> None:
     found = windows(text)
     assert all(0 < len(one) <= WINDOW for one in found)
     kept = "".join("".join(found).split())
-    assert kept == "".join(meaning.characters.visible(text).split())
+    assert kept == "".join(characters.visible(text).split())
 
 
 @pytest.mark.parametrize(
