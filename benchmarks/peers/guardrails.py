@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
 from beliefd.adversarial.builtin import assess
 from beliefd.kernel.beliefs.commands import DeclareSession
@@ -25,6 +26,8 @@ from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import GATES, GateInput
+from beliefd.kernel.claims.resolving import standings
+from beliefd.kernel.claims.tiers import tiers_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts
@@ -70,7 +73,9 @@ def policy() -> Policy:
 
 def given(told: Any) -> GateInput:
     complete = filled(convert(told, ClaimBundle), "b-1", NOW)
-    return GateInput(complete, LOCAL_AGENT, policy(), _findings(complete), NOW)
+    found = _findings(complete)
+    known = standings(complete, None, found, (LOCAL_AGENT.id,))
+    return GateInput(complete, LOCAL_AGENT, policy(), found, NOW, None, known)
 
 
 def _findings(found: ClaimBundle) -> ClaimFindings:
@@ -79,7 +84,7 @@ def _findings(found: ClaimBundle) -> ClaimFindings:
         for place, claim in enumerate(found.claims)
         for text in (claim.statement, claim.if_wrong_cost, *(one.source for one in claim.evidence_pointers))
     ]
-    return ClaimFindings(threat=assess(texts, int(found.tier)))
+    return ClaimFindings(threat=assess(texts, int(tiers_of(found, UNSET).highest)), tools={})
 
 
 def ours() -> Judge:

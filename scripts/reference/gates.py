@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, Final
 
+from msgspec import UNSET
 from msgspec.json import encode
 from scripts.reference.types import sentence, table
 
@@ -20,6 +21,7 @@ from beliefd.kernel.claims.gates import GATES
 from beliefd.kernel.claims.gates.result import GateInput, GateResult
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.policy import (
+    MAX_READ_BYTES,
     ApprovalPolicy,
     EvidencePolicy,
     Policy,
@@ -142,6 +144,8 @@ def adversarial_cases() -> Cases:
     yield f"threat of {limit:.2f}", threat(score=limit)
     yield f"threat of {limit + STEP:.2f}", threat(score=limit + STEP)
     yield "the detector raised, or gave no answer in time", threat(failed="it raised ValueError")
+    too_long = f"too long to be looked at: 262144 bytes of text, at most {MAX_READ_BYTES} are read"
+    yield "more text than is read", threat(failed=too_long)
 
 
 def human_cases() -> Cases:
@@ -198,8 +202,12 @@ def _limits(name: str) -> str:
     wanted = HUMAN_LIMITS if name == "human" else values.__struct_fields__
     return table(
         ("limit in policy", "default"),
-        ([f"`{section}.{one}`", f"`{encode(getattr(values, one)).decode()}`"] for one in wanted),
+        ([f"`{section}.{one}`", _shown(getattr(values, one))] for one in wanted),
     )
+
+
+def _shown(value: object) -> str:
+    return "not given" if value is UNSET else f"`{encode(value).decode()}`"
 
 
 def _at_the_limits(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import click
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from scripts.reference.types import fields, sections, sentence, table, values_in
 
 from beliefd.cli.main import main
@@ -89,7 +89,7 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
 
 def policy() -> str:
     kinds = values_in([kernel_policy.Policy])
-    rows = ([f"`{path}`", f"`{_shown(value)}`"] for path, value in _leaves(kernel_policy.Policy(), ""))
+    rows = ([f"`{path}`", _shown(value)] for path, value in _leaves(kernel_policy.Policy(), ""))
     return (
         "# Policy\n\nEvery field of a policy file, its type, and its default.\n\n"
         "How to put one in force: [write a policy file](../how-to/policy-file.md). The hash of the policy\n"
@@ -112,7 +112,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 def _shown(value: Any) -> str:
     from msgspec.json import encode
 
-    return encode(value).decode()
+    return "not given" if value is UNSET else f"`{encode(value).decode()}`"
 
 
 def settings() -> str:

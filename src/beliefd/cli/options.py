@@ -116,6 +116,15 @@ JUDGES = together(
 """Which judge is asked and where the models of judges are; the names are those of JudgeSettings."""
 
 
+DETECTORS = setting(
+    "--detector",
+    "BELIEFD_DETECTORS",
+    "Ask this detector: `builtin` (the default), or `embedding` of the extra `embed`. Can be repeated.",
+    metavar="NAME",
+    multiple=True,
+)
+
+
 def model_options(required: bool) -> Decorator:
     """`--model`, `--llm-model` and the key that goes with them."""
     where = option(

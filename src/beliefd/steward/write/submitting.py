@@ -41,12 +41,13 @@ async def submit_for(
     drawn: Drawn | None = None,
 ) -> tuple[Outcome, E]:
     """Submit what a caller asks for; a `kind` of event comes of it, or the error that a refusal names."""
-    outcome = await submit_on_behalf(call, submit, session_id, command, proofs)
+    attached = Attachments(call.origin, proofs, drawn)
+    outcome = await submit_on_behalf(call, submit, session_id, command, attached)
     return outcome, expected(outcome, kind)
 
 
 def submit_on_behalf(
-    call: Call, submit: Submit, session_id: str, command: Command, proofs: tuple[Proof | None, ...] = ()
+    call: Call, submit: Submit, session_id: str, command: Command, attached: Attachments | None = None
 ) -> "asyncio.Future[Outcome]":
     return submit(
         session_id,
@@ -54,7 +55,7 @@ def submit_on_behalf(
         call.principal,
         if_match=call.if_match,
         key=call.key,
-        attachments=Attachments(call.origin, proofs, drawn),
+        attachments=attached or Attachments(call.origin),
     )
 
 
