@@ -270,8 +270,9 @@ def test_every_command_is_judged_as_a_whole_unless_it_is_said_what_of_it_is(
     """A verb that is added tomorrow passes the same door."""
     assert set(JUDGED) <= set(VERB_OF)
     seen: list[type] = []
-    monkeypatch.setattr(doors, "speculation_in", lambda command: seen.append(type(command)))
-    monkeypatch.setattr("beliefd.kernel.decide.speculation_in", lambda command: seen.append(type(command)))
+    judge = lambda command, notes: seen.append(type(command))  # noqa: E731
+    monkeypatch.setattr(doors, "speculation_in", judge)
+    monkeypatch.setattr("beliefd.kernel.decide.speculation_in", judge)
     lab = Lab()
     lab.evidence("heat")
     lab.proposition("heat")

@@ -63,6 +63,8 @@ def seal(
     if facts.findings is not None:
         envelope["facts"] = msgspec.to_builtins(facts.findings)
         foreign.append("facts")
+    if facts.notes is not None:
+        envelope["notes"] = facts.notes
     if state_hash_due(after, seq):
         envelope["state_hash"] = state_hash(after)
     record = canonical_envelope(envelope, foreign)

@@ -67,7 +67,7 @@ class BeliefHandlers(Struct, frozen=True):
 
     async def declare_session(self, call: Call) -> Answer:
         command = await _converted(call.body, DeclareSession)
-        return answer_to(await self.declare(command, call.principal, key=call.key))
+        return answer_to(await self.declare(command, call.principal, key=call.key, notes=call.notes))
 
     async def list_sessions(self, call: Call) -> SessionPage:
         cursor, limit = call.query["cursor"], call.query["limit"]
@@ -97,8 +97,13 @@ class BeliefHandlers(Struct, frozen=True):
 
 def submit_verb(submit: Submit, operation: Operation, call: Call) -> "asyncio.Future[Outcome]":
     """One of `VERBS`: its command is in its session's queue when this returns."""
-    command = convert(bind(call.body, call.path), operation.body)
-    return submit(call.session_id, command, call.principal, if_match=call.if_match, key=call.key)
+    return _submitted(submit, convert(bind(call.body, call.path), operation.body), call)
+
+
+def _submitted(submit: Submit, command: Command, call: Call) -> "asyncio.Future[Outcome]":
+    return submit(
+        call.session_id, command, call.principal, if_match=call.if_match, key=call.key, notes=call.notes
+    )
 
 
 def verb_handlers(submit: Submit) -> dict[str, Callable[[Call], Awaitable[Answer]]]:
@@ -108,8 +113,7 @@ def verb_handlers(submit: Submit) -> dict[str, Callable[[Call], Awaitable[Answer
 def _verb_handler(submit: Submit, kind: Any) -> Callable[[Call], Awaitable[Answer]]:
     async def handle(call: Call) -> Answer:
         command = await _converted(bind(call.body, call.path), kind)
-        queued = submit(call.session_id, command, call.principal, if_match=call.if_match, key=call.key)
-        return answer_to(await queued)
+        return answer_to(await _submitted(submit, command, call))
 
     return handle
 

@@ -26,6 +26,7 @@ class Submit(Protocol):
         *,
         if_match: str | None = None,
         key: str | None = None,
+        notes: str | None = None,
         attachments: Attachments = NO_ATTACHMENTS,
     ) -> "asyncio.Future[Outcome]": ...
 
@@ -45,6 +46,7 @@ async def submit_for(
         call.principal,
         if_match=call.if_match,
         key=call.key,
+        notes=call.notes,
         attachments=Attachments(call.origin, proofs),
     )
     raise_if_refused(outcome)
