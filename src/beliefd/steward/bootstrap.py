@@ -17,7 +17,8 @@ from beliefd.steward.facts.finder import Detector, FactFinder
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
-from beliefd.steward.handlers.beliefs import BatchHandlers, BeliefHandlers, verb_handlers
+from beliefd.steward.handlers.batch import BatchHandlers
+from beliefd.steward.handlers.beliefs import BeliefHandlers, verb_handlers
 from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
 from beliefd.steward.handlers.content import ContentHandlers
 from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHandlers
@@ -95,7 +96,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     runs = ExperimentRuns(store, submit, runner, background)
     vocabularies = (
         BeliefHandlers(store, positions, steward.declare),
-        BatchHandlers(store, submit),
+        BatchHandlers(store, submit, signer, tools, background),
         LedgerHandlers(store, positions, feeds),
         TransferHandlers(store, positions, submit),
         CounterfactualHandlers(store),
