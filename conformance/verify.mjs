@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 const FORMAT = "beliefd-ledger/1";
 const PROTOCOL = "belief/1";
 const MAX_DEPTH = 64;
+const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "approvals", "grants", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
@@ -530,6 +531,8 @@ function checkEntry(entry, place, previous, header, session) {
     const fits = object ? value instanceof Map : typeof value === (name === "seq" ? "number" : "string");
     must(fits, `its \`${name}\` is of the wrong type`);
   }
+  const notes = entry.get("notes") ?? " ";
+  must(typeof notes === "string" && notes && [...notes].length <= MAX_NOTES, "its notes are no text of fitting length");
   must(texts(entry.get("delta").get("eliminated")), "its delta does not list what it eliminated");
   must(entry.get("protocol") === PROTOCOL, `its protocol is not ${PROTOCOL}`);
   must(entry.get("session_id") === header.get("session_id"), "it belongs to another session");

@@ -30,6 +30,8 @@ class CommandLine:
             options += ["--if-match", step.if_match]
         if step.key is not None:
             options += ["--key", step.key]
+        if step.notes is not None:
+            options += ["--notes", step.notes]
         options += ["--json", "--url", self._server.url, "--token", self._server.token(step)]
         # After `--` nothing is an option: ids may begin with a dash.
         result = beliefd(*COMMANDS[step.op].split(), *options, "--", *words)

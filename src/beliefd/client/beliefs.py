@@ -34,6 +34,7 @@ class BeliefCalls:
         options: Object | None = None,
         metadata: Object | None = None,
         idempotency_key: str | None = None,
+        notes: str | None = None,
     ) -> Request[Declared]:
         """Open a session over a fixed set of hypotheses."""
         body = {
@@ -42,7 +43,7 @@ class BeliefCalls:
             "options": options or {},
             "metadata": metadata or {},
         }
-        return Request(BeliefRows.declare_session, body=body, key=idempotency_key)
+        return Request(BeliefRows.declare_session, body=body, key=idempotency_key, notes=notes)
 
     @Method
     def list_sessions(self, *, cursor: str | None = None, limit: int | None = None) -> Request[SessionPage]:

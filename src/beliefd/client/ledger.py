@@ -53,9 +53,9 @@ class LedgerCalls:
         return Request(LedgerRows.counterfactual, {"session_id": session_id}, body=body)
 
     @Method
-    def merge(self, session_id: str, ledger: bytes) -> Request[Eliminated]:
+    def merge(self, session_id: str, ledger: bytes, *, notes: str | None = None) -> Request[Eliminated]:
         """Take over the eliminations of a replica that was apart."""
-        return Request(LedgerRows.merge, {"session_id": session_id}, body=ledger)
+        return Request(LedgerRows.merge, {"session_id": session_id}, body=ledger, notes=notes)
 
     @Method
     def import_ledger(self, ledger: bytes) -> Request[Imported]:

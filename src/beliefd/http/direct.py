@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from beliefd.http.errors import reply_to_failure
 from beliefd.http.guard import foreign_origin, known_principal
-from beliefd.http.headers import check_content, read_headers
+from beliefd.http.headers import check_content, notes_in, read_headers
 from beliefd.http.replies import Reply
 from beliefd.http.routing import decoded
 from beliefd.http.surface import Surface
@@ -81,6 +81,7 @@ class Verbs:
                 path=verb.path,
                 body=parse_object(body),
                 key=headers.get("Idempotency-Key"),
+                notes=notes_in(headers),
                 origin=foreign_origin(headers),
             )
             return verb.way.begin(surface.submit, admit(operation, call))

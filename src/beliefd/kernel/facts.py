@@ -31,3 +31,4 @@ class Facts(Struct, frozen=True, kw_only=True):
     policy: Policy
     policy_hash: str
     findings: Findings | None = None
+    notes: str | None = None

@@ -142,6 +142,7 @@ def facts_of(entry: Entry, policy: Policy) -> Facts:
         policy=policy,
         policy_hash=entry.policy_hash,
         findings=entry.facts,
+        notes=entry.notes,
     )
 
 

@@ -8,6 +8,7 @@ from msgspec import Meta
 from beliefd.kernel.beliefs import commands
 from beliefd.kernel.beliefs.state import Beliefs, Status
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
+from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import Label
 from beliefd.kernel.state import Session
@@ -180,7 +181,8 @@ class BeliefRows(Vocabulary):
         status=201,
         max_body=64 * MIB,
         idempotency_key=True,
-        errors=(Code.CONFLICT, Code.HYPOTHESIS_IS_NOT_EVIDENCE),
+        notes=True,
+        errors=(Code.CONFLICT, *stopped_with(commands.DeclareSession)),
         summary="Open a session over a fixed set of hypotheses",
         example={
             "ontology": {

@@ -4,8 +4,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from beliefd.kernel.beliefs.commands import Citation
+from beliefd.kernel.beliefs.commands import Citation, Merge
 from beliefd.kernel.beliefs.state import Status
+from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import Label
 from beliefd.kernel.values import Head, Id, Object, Value
@@ -200,7 +201,8 @@ class LedgerRows(Vocabulary):
         body_media=LINES,
         content="JSON Lines",
         max_body=256 * MIB,
-        errors=ON_WRITING,
+        notes=True,
+        errors=(*stopped_with(Merge), *ON_WRITING),
         summary="Take over the eliminations of a replica that was apart",
         example="<the lines of an exported replica of this session>\n",
     )

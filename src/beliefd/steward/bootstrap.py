@@ -20,7 +20,8 @@ from beliefd.steward.facts.threats import Detector
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
-from beliefd.steward.handlers.beliefs import BatchHandlers, BeliefHandlers, verb_handlers
+from beliefd.steward.handlers.batch import BatchHandlers
+from beliefd.steward.handlers.beliefs import BeliefHandlers, verb_handlers
 from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
 from beliefd.steward.handlers.content import ContentHandlers
 from beliefd.steward.handlers.counterfactual import CounterfactualHandlers
@@ -102,7 +103,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     runs = ExperimentRuns(store, submit, runner, background)
     vocabularies = (
         BeliefHandlers(store, positions, steward.declare),
-        BatchHandlers(store, submit),
+        BatchHandlers(store, submit, signer, tools, background),
         LedgerHandlers(store, positions, feeds),
         WhyHandlers(store, positions),
         TransferHandlers(store, positions, submit),

@@ -7,7 +7,7 @@ import click
 from click import argument, option
 
 from beliefd.cli.files import read_value
-from beliefd.cli.options import CONDITIONS, CONTEXT, KEY, SESSION, json_object, page_options
+from beliefd.cli.options import CONDITIONS, CONTEXT, KEY, NOTES, SESSION, json_object, page_options
 from beliefd.cli.output import passed
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
@@ -37,10 +37,15 @@ session = click.Group("session", help="Open sessions, eliminate hypotheses, conc
     option("--ignore-unknown", is_flag=True, help="Undeclared ids in eliminations are ignored, not refused."),
     option("--metadata", type=json_object, default={}, metavar="JSON", help="Stored with the session."),
     KEY,
+    NOTES,
     create=True,
 )
 def declare(
-    hypotheses: tuple[str, ...], path: str | None, idempotency_key: str | None, **ontology: Any
+    hypotheses: tuple[str, ...],
+    path: str | None,
+    idempotency_key: str | None,
+    notes: str | None,
+    **ontology: Any,
 ) -> Question:
     """Open a session over HYPOTHESES, or over what a file or stdin says."""
     from beliefd.kernel.beliefs.commands import DeclareSession
@@ -61,6 +66,7 @@ def declare(
         options=options,
         metadata=command.metadata,
         idempotency_key=idempotency_key,
+        notes=notes,
     )
 
 

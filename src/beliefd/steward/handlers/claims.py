@@ -22,6 +22,7 @@ from beliefd.kernel.doors import speculation_in
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.measurements.state import Measurements
+from beliefd.kernel.values import Principal
 from beliefd.ledger.replay import Position
 from beliefd.protocol.claims import BundlePage, JudgedBundle, SubmittedBundle, judged
 from beliefd.protocol.wire import convert
@@ -51,11 +52,10 @@ def read_bundle(body: Any) -> ClaimBundle:
         return convert(snake_body(body), ClaimBundle)
 
 
-def submission_of(call: Call) -> SubmitClaims:
+def submission_of(body: Any, principal: Principal) -> SubmitClaims:
     """What was submitted. Who does not say on whose behalf speaks for itself."""
-    body = call.body
     if isinstance(body, dict) and not ORIGIN & body.keys():
-        body = {**body, "origin_agent": call.principal.id}
+        body = {**body, "origin_agent": principal.id}
     return read_submission(body)
 
 
@@ -88,7 +88,7 @@ def snake_body(body: Any) -> Any:
 
 def submit_bundle(submit: Submit, call: Call) -> "asyncio.Future[Outcome]":
     """The bundle is in its session's queue when this returns."""
-    return submit_on_behalf(call, submit, call.session_id, submission_of(call))
+    return submit_on_behalf(call, submit, call.session_id, submission_of(call.body, call.principal))
 
 
 def judgement_of(outcome: Outcome) -> JudgedBundle:
@@ -152,7 +152,11 @@ class ClaimCheckHandlers(Struct, frozen=True):
 
     async def check_claims(self, call: Call) -> JudgedBundle:
         """Run the gates as a submission would, and write nothing."""
-        command, principal, policy = submission_of(call), call.principal, self.in_force.policy
+        command, principal, policy = (
+            submission_of(call.body, call.principal),
+            call.principal,
+            self.in_force.policy,
+        )
         if (problem := await offload(is_long(command.bundle), speculation_in, command)) is not None:
             raise BeliefdError(problem.code, problem.message, problem.details)
         recent = self.finder.count(command, principal, policy)  # a try costs as much as a submission

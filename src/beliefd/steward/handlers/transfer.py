@@ -106,7 +106,9 @@ class TransferHandlers(Struct, frozen=True):
                 eliminations=eliminations,
             )
             try:
-                merged = await self.submit(session_id, command, call.principal, if_match=own.head.event_id)
+                merged = await self.submit(
+                    session_id, command, call.principal, if_match=own.head.event_id, notes=call.notes
+                )
             except BeliefdError as error:
                 if error.code is not Code.CONFLICT:
                     raise

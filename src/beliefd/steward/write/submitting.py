@@ -27,6 +27,7 @@ class Submit(Protocol):
         *,
         if_match: str | None = None,
         key: str | None = None,
+        notes: str | None = None,
         attachments: Attachments = NO_ATTACHMENTS,
     ) -> "asyncio.Future[Outcome]": ...
 
@@ -55,6 +56,7 @@ def submit_on_behalf(
         call.principal,
         if_match=call.if_match,
         key=call.key,
+        notes=call.notes,
         attachments=attached or Attachments(call.origin),
     )
 

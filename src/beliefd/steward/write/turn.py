@@ -80,6 +80,7 @@ class QueuedCommand(Struct):
     principal: Principal
     if_match: str | None
     key: str | None
+    notes: str | None
     attachments: Attachments
     done: "asyncio.Future[Outcome]"
     recent: int | None = None
@@ -88,7 +89,8 @@ class QueuedCommand(Struct):
     def request_hash(self) -> str:
         # A declaration has no session yet: its id is new on every try and must not tell tries apart.
         scope = None if isinstance(self.command, DeclareSession) else self.session_id
-        return digest({"session": scope, "verb": verb_of(self.command), "payload": payload_of(self.command)})
+        asked = {"session": scope, "verb": verb_of(self.command), "payload": payload_of(self.command)}
+        return digest(asked if self.notes is None else {**asked, "notes": self.notes})
 
     @property
     def is_plain(self) -> bool:
@@ -195,6 +197,7 @@ class Turn:
             policy=in_force.policy,
             policy_hash=in_force.hash,
             findings=findings,
+            notes=call.notes,
         )
         self.policies[facts.policy_hash] = facts.policy
         event = decide(before, command, facts)
