@@ -42,9 +42,8 @@ def bundle(answer: JudgedBundle) -> RenderableType:
             f"  {visible(answer.reason)}  ",
             ("bundle ", "dim"),
             visible(answer.id),
-            ("  by ", "dim"),
-            visible(_speaker(answer)),
         ),
+        Text(f"  proposed by {visible(_speaker(answer))}", "dim"),
         *(claim_lines(one, answer.raised, answer.standings.get(one.id or "")) for one in answer.claims),
         gate_table(answer.gates),
     ]
