@@ -174,7 +174,7 @@ def test_a_principal_in_a_merge_is_left_out_like_any_other() -> None:
         session_id = world.agent.declare_session(["a", "b", "c", "d"], ONTOLOGY).session_id
         replica.import_ledger(world.export(session_id))
         typed = replica.ann.observe(session_id, quantity="q", values=[1.0]).observation_id
-        common = {"source_id": "s", "observation_id": "o"}
+        common: dict[str, Any] = {"source_id": "s", "observation_id": "o"}
         deep: Any = {}
         for _ in range(61):
             deep = {"in": deep}

@@ -9,7 +9,7 @@ from beliefd.kernel.beliefs.findings import CitationFindings
 from beliefd.kernel.observations.rules import numbers_in, repeats
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import OutcomeRecorded
-from beliefd.kernel.witness import witness_of
+from beliefd.kernel.witness import leaves, witness_of
 from beliefd.ledger.envelope import Entry, read, read_links
 from beliefd.stores.base import Store
 
@@ -44,8 +44,9 @@ def _tells(entry: Entry, session: Session) -> bool:
     event = entry.delta
     if not isinstance(event, OutcomeRecorded) or witness_of(event, entry.actor) is None:
         return False
+    given = [one.args for one in session.substrate.calls.values()]
     numbers = tuple(numbers_in(event.result))
-    return not numbers or not repeats([one.args for one in session.substrate.calls.values()], numbers)
+    return not (leaves(event.result) <= leaves(given) or (numbers and repeats(given, numbers)))
 
 
 async def eliminated_by(store: Store, session_id: str, names: Collection[str]) -> dict[str, str]:
