@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import UNSET
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -69,6 +70,8 @@ def claim_lines(claim: Claim) -> RenderableType:
         ),
         Text(f"    uncertainty {sure.value} by {sure.method} {visible(sure.interpretation)}", "dim"),
     ]
+    if claim.about is not UNSET:
+        lines.append(Text(f"    about {' '.join(map(visible, claim.about.named))}", "dim"))
     for pointer in claim.evidence_pointers:
         lines.append(Text(f"    evidence {visible(pointer.source)} ({pointer.source_confidence})", "dim"))
     if claim.if_wrong_cost:
