@@ -6,8 +6,10 @@ from typing import Any, Final
 
 from msgspec import UNSET
 from msgspec.json import encode
+from msgspec.structs import replace
 from scripts.reference.types import sentence, table
 
+from beliefd.kernel.claims.about import About, Subject
 from beliefd.kernel.claims.bundle import (
     Claim,
     ClaimBundle,
@@ -90,6 +92,13 @@ def fact(*pointers: EvidencePointer, **rest: Any) -> GateInput:
     return asked({"claim_type": "FACT", "evidence_pointers": pointers}, **rest)
 
 
+def about(kind: str, state: Any, words: str) -> GateInput:
+    given = fact(pointer()) if kind == "FACT" else asked()
+    claims = tuple(replace(claim, about=About(hypothesis="h")) for claim in given.bundle.claims)
+    bundle = replace(given.bundle, claims=claims)
+    return replace(given, bundle=bundle, about={"claim-1": Subject(state, words)})
+
+
 def uncertain(value: float, wish: Any = "EXECUTE") -> GateInput:
     how = Uncertainty(method="confidence_score", value=value, gate_recommendation=wish)
     return asked({"uncertainty": how})
@@ -114,6 +123,10 @@ def evidence_cases() -> Cases:
     yield "two hours old under `max_age_seconds: 3600`", fact(old, policy=Policy(evidence=aged))
     yield "from ten minutes in the future", fact(pointer(retrieved_at="2026-01-01T12:10:00Z"))
     yield "an INFERENCE without evidence", asked()
+    for kind in ("FACT", "INFERENCE"):
+        yield f"{kind} about an eliminated hypothesis", about(kind, "gone", "hypothesis `h` was eliminated")
+    yield "FACT about one of three survivors", about("FACT", "stands", "2 others stand")
+    yield "INFERENCE about no proposition", about("INFERENCE", "unknown", "there is no proposition `p`")
 
 
 def uncertainty_cases() -> Cases:

@@ -41,6 +41,7 @@ class Model:
     promises: list[Promise] = field(default_factory=list)
     accepted: list[str] = field(default_factory=list)
     terminated: bool = False
+    witnessed: int = 0
 
     @classmethod
     def of(cls, declaration: DeclareSession) -> "Model":
@@ -75,9 +76,9 @@ class Model:
             case DeclareSession():
                 return {"code": "CONFLICT"}
             case Eliminate():
-                return self._eliminate(set(command.eliminated))
+                return self._eliminate(set(command.eliminated), facts)
             case Merge():
-                return self._remove({name for told in command.eliminations for name in told.eliminated})
+                return self._merge(command, facts)
             case EnterObligation():
                 return self._enter(command)
             case RequestExit():
@@ -93,13 +94,25 @@ class Model:
             case _:
                 raise NotImplementedError(f"no verb of belief: {command}")
 
-    def _eliminate(self, claimed: set[str]) -> Said:
+    def _eliminate(self, claimed: set[str], facts: Facts) -> Said:
+        """No command here cites anything: all of them are attested."""
         if claimed - self.universe and not self.ignores_unknown:
             return {"code": "INVALID_HYPOTHESIS_ID"}
-        return self._remove(claimed)
+        if facts.policy.beliefs.eliminations.require == "witnessed":
+            return {"code": "NOT_WARRANTED"}
+        return self._remove(claimed, claimed)
 
-    def _remove(self, claimed: set[str]) -> Said:
-        applied = claimed & self.survivors
+    def _merge(self, command: Merge, facts: Facts) -> Said:
+        claimed = {name for told in command.eliminations for name in told.eliminated}
+        seen = {
+            name for told in command.eliminations if told.label == "witnessed" for name in told.eliminated
+        }
+        strict = facts.policy.beliefs.eliminations.require == "witnessed"
+        self.witnessed += len(seen & self.survivors)
+        return self._remove(claimed, seen if strict else claimed)
+
+    def _remove(self, claimed: set[str], admitted: set[str]) -> Said:
+        applied = admitted & self.survivors
         self.survivors -= applied
         for promise in self.promises:
             promise.seen += len(applied)

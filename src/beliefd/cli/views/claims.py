@@ -89,6 +89,8 @@ def claim_lines(claim: Claim, raised: Sequence[RaisedTier], standing: ClaimStand
         *([] if claim.action is UNSET else [Text(f"    decides {_action_words(claim.action)}", "dim")]),
         *certainty_lines(claim.uncertainty, known.measured or None),
     ]
+    if claim.about is not UNSET:
+        lines.append(Text(f"    about {' '.join(map(visible, claim.about.named))}", "dim"))
     for pointer, found in zip_longest(claim.evidence_pointers, known.evidence):
         state = ("", "") if found is None else (f" {found.state}", STATE_STYLE[found.state])
         why = "" if found is None or not found.by else f": {visible(found.by)}"

@@ -17,6 +17,11 @@ class About(Value, frozen=True):
         if (self.hypothesis is UNSET) == (self.proposition is UNSET):
             raise ValueError("give exactly one of `hypothesis` and `proposition`")
 
+    @property
+    def named(self) -> tuple[str, str]:
+        """What kind of thing it is, and its id."""
+        return ("hypothesis", self.hypothesis) if self.hypothesis else ("proposition", self.proposition or "")
+
 
 class Subject(Struct, frozen=True):
     """How that stands when the claim is judged.

@@ -152,11 +152,8 @@ class ClaimCheckHandlers(Struct, frozen=True):
 
     async def check_claims(self, call: Call) -> JudgedBundle:
         """Run the gates as a submission would, and write nothing."""
-        command, principal, policy = (
-            submission_of(call.body, call.principal),
-            call.principal,
-            self.in_force.policy,
-        )
+        principal, policy = call.principal, self.in_force.policy
+        command = submission_of(call.body, principal)
         if (problem := await offload(is_long(command.bundle), speculation_in, command)) is not None:
             raise BeliefdError(problem.code, problem.message, problem.details)
         recent = self.finder.count(command, principal, policy)  # a try costs as much as a submission

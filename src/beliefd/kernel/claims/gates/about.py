@@ -7,6 +7,7 @@ from beliefd.kernel.claims.bundle import Claim
 from beliefd.kernel.claims.gates.result import GateInput, GateResult, says
 
 GATE = "evidence"
+LIMIT = "what stands"
 NO_SESSION = Subject("stands", "what it is about is looked up only in a session", "unknown")
 
 
@@ -21,5 +22,4 @@ def _judge(claim: Claim, given: GateInput) -> GateResult | None:
     if not subject.words:
         return None
     refuses = subject.state == "unknown" or (subject.state == "gone" and claim.claim_type == "FACT")
-    limit = "what stands" if claim.claim_type == "FACT" else None
-    return says(GATE, "REFUSE" if refuses else "EXPLAIN", subject.words, limit, subject.observed, claim)
+    return says(GATE, "REFUSE" if refuses else "EXPLAIN", subject.words, LIMIT, subject.observed, claim)
