@@ -21,7 +21,7 @@ from beliefd.kernel.beliefs.commands import (
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.commands import Command
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.observations.labels import ATTESTED, WITNESSED
+from beliefd.kernel.labels import ATTESTED, WITNESSED
 from beliefd.kernel.policy import BeliefPolicy, EliminationPolicy, Policy, TerminationPolicy
 from beliefd.kernel.values import Head, OntologyBundle, Principal, Role
 from beliefd.testing.world import ONTOLOGY

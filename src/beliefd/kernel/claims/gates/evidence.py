@@ -26,13 +26,15 @@ Weakness = tuple[str, Seen, Seen]
 def evidence(given: GateInput) -> list[GateResult]:
     now = seconds(given.now)
     found = [result for claim in given.bundle.claims for result in _judge(claim, given, now)] + about(given)
-    best = (
+    if found:
+        return found
+    best = [
         max(pointer.source_confidence for pointer in claim.evidence_pointers)
         for claim in given.bundle.claims
         if _held_to_standard(claim)
-    )
-    limit = given.policy.evidence.min_confidence
-    return found or passes(GATE, "evidence meets the standard", limit, min(best, default=None))
+    ]
+    reason = "evidence meets the standard" if best else "no claim here has to have evidence"
+    return passes(GATE, reason, given.policy.evidence.min_confidence, min(best, default=None))
 
 
 def validate_fact(claim: Claim, min_confidence: float = 0.60) -> bool:
