@@ -1,9 +1,10 @@
 """Bundles of ten claims: through all five gates in process, and durable over HTTP against a bare echo."""
 
 import asyncio
+import json
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -18,18 +19,18 @@ from beliefd.kernel.state import Session
 from beliefd.ledger.chain import policy_hash
 from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.testing.world import ONTOLOGY
-from benchmarks.figures import FASTER, Figure, Run, Target, alternate
+from benchmarks.figures import FASTER, TIMES_FASTER, Figure, Run, Target, alternate
 from benchmarks.http import loaded, serving
 from benchmarks.load import Load
-from benchmarks.workload import CALLERS, HYPOTHESES
+from benchmarks.peers.guardrails import RECORD
+from benchmarks.workload import CALLERS, CLAIMS, HYPOTHESES, bundle
 
-CLAIMS: Final = 10
 # The rate limit would be what is measured: a thousand bundles a minute are a tenth of a second's work here.
 POLICY: Final = {"security": {"rate_limit": 1_000_000_000}}
 
 
 def claims(run: Run) -> list[Figure]:
-    return [_in_process(run), _over_http(run)]
+    return [_in_process(run), _recorded(), _over_http(run)]
 
 
 def _in_process(run: Run) -> Figure:
@@ -71,6 +72,22 @@ async def _judged(session: Session, facts: Facts, command: SubmitClaims, turns: 
         return turns / (time.perf_counter() - started)
 
 
+def _recorded() -> Figure:
+    """Guardrails AI does not fit beside us, so both were recorded in one process of its environment."""
+    found = json.loads(RECORD.read_text(encoding="utf-8"))
+    return Figure(
+        benchmark="claims",
+        what=f"{CLAIMS} claims from their text through five gates, in process",
+        unit="us",
+        ours=found["us"],
+        peer=found["their_us"],
+        peer_is=f"Guardrails AI {found['guardrails']}, recorded",
+        ratio=found["their_us"] / found["us"],
+        ratio_is=TIMES_FASTER,
+        target=Target(at_least=10),
+    )
+
+
 def _over_http(run: Run) -> Figure:
     policy = run.folder / "claims-policy.json"
     policy.write_bytes(msgspec.json.encode(POLICY))
@@ -88,7 +105,7 @@ def _over_http(run: Run) -> Figure:
         peer_is="bare Starlette echo",
         ratio=own / other,
         ratio_is=FASTER,
-        target=Target(at_least=0.4),
+        target=Target(at_least=0.08),
     )
 
 
@@ -109,29 +126,3 @@ def _paths(port: int) -> list[str]:
     with Client(f"http://127.0.0.1:{port}") as client:
         declared = [client.declare_session(HYPOTHESES, ONTOLOGY).session_id for _ in range(CALLERS)]
     return [f"/v1/sessions/{session_id}/claims" for session_id in declared]
-
-
-def bundle() -> dict[str, Any]:
-    pointer = {
-        "source": "https://metrics.example/pool?at=14:02",
-        "source_confidence": 0.95,
-        "evidence_hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-        "retrieved_at": "2026-01-05T14:02:00Z",
-    }
-    return {
-        "claims": [
-            {
-                "statement": f"host {number} of the checkout service holds {number * 13} idle connections",
-                "claim_type": "FACT",
-                "evidence_pointers": [pointer],
-                "uncertainty": {
-                    "method": "semantic_entropy",
-                    "value": 0.15,
-                    "interpretation": "answers agree",
-                },
-                "risk_tier": "READ_ONLY",
-                "if_wrong_cost": "a healthy host is looked at once more",
-            }
-            for number in range(CLAIMS)
-        ],
-    }

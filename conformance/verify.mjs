@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 const FORMAT = "beliefd-ledger/1";
 const PROTOCOL = "belief/1";
 const MAX_DEPTH = 64;
+const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
@@ -184,6 +185,7 @@ export const stateHash = (session) => {
     session_id: session.id,
     survivors_hash: session.survivors.hash,
     eliminations: session.eliminations,
+    witnessed: session.witnessed,
     obligations: [...session.obligations].map(([id, kept]) => [id, record(kept)]),
     conclusions: session.conclusions,
     last_conclusion: session.lastConclusion,
@@ -233,6 +235,7 @@ const begin = (id, payload) => ({
   id,
   survivors: new Survivors(new Universe(payload.get("hypotheses"))),
   eliminations: 0,
+  witnessed: 0,
   obligations: new Map(),
   conclusions: new Map(),
   lastConclusion: null,
@@ -375,8 +378,12 @@ const FOLDS = {
       if (!session.survivors.remove(id)) throw new Error(`its delta eliminates \`${id}\`, which was no survivor`);
       session.eliminations++;
     }
+    if (delta.get("label") === "witnessed") session.witnessed += delta.get("eliminated").length;
   },
-  merged: (session, delta) => FOLDS.eliminated(session, delta),
+  merged(session, delta) {
+    FOLDS.eliminated(session, delta);
+    session.witnessed += (delta.get("witnessed") ?? []).length;
+  },
   obligation_entered(session, delta) {
     session.obligations.delete(delta.get("obligation_id")); // entering again moves it to the end
     session.obligations.set(delta.get("obligation_id"), {
@@ -502,6 +509,7 @@ const FOLDS = {
     session.evidence.set(one.get("evidence_id"), one);
     keepIntents(session, [], delta.get("propositions"));
     FOLDS.eliminated(session, delta);
+    if (one.get("label") === "witnessed") session.witnessed += delta.get("eliminated").length;
   },
   intent_staged(session, delta) {
     const [intent, old] = [delta.get("intent"), delta.get("superseded")];
@@ -546,6 +554,8 @@ function checkEntry(entry, place, previous, header, session) {
     const fits = object ? value instanceof Map : typeof value === (name === "seq" ? "number" : "string");
     must(fits, `its \`${name}\` is of the wrong type`);
   }
+  const notes = entry.get("notes") ?? " ";
+  must(typeof notes === "string" && notes && [...notes].length <= MAX_NOTES, "its notes are no text of fitting length");
   must(texts(entry.get("delta").get("eliminated")), "its delta does not list what it eliminated");
   must(entry.get("protocol") === PROTOCOL, `its protocol is not ${PROTOCOL}`);
   must(entry.get("session_id") === header.get("session_id"), "it belongs to another session");

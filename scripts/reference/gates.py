@@ -4,9 +4,12 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, Final
 
+from msgspec import UNSET, UnsetType
 from msgspec.json import encode
+from msgspec.structs import replace
 from scripts.reference.types import sentence, table
 
+from beliefd.kernel.claims.about import About, Subject
 from beliefd.kernel.claims.bundle import (
     Claim,
     ClaimBundle,
@@ -18,14 +21,20 @@ from beliefd.kernel.claims.bundle import (
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import GATES
 from beliefd.kernel.claims.gates.result import GateInput, GateResult
+from beliefd.kernel.claims.resolving import standings
+from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding
 from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.labels import Bringer
 from beliefd.kernel.policy import (
+    MAX_READ_BYTES,
     ApprovalPolicy,
     EvidencePolicy,
+    MeasurementRule,
     Policy,
     SecurityPolicy,
     TierRaise,
     TiersPolicy,
+    UncertaintyPolicy,
 )
 from beliefd.kernel.values import Principal, Role, Tier
 
@@ -48,6 +57,8 @@ OUTCOMES: Final = {
 SPEAKER: Final = Principal(id="agent://a", role=Role.AGENT, tier="PRIVILEGE")
 TOOLS: Final = {"db.look": "READ_ONLY", "db.drop": "DELETE"}
 WORDY: Final = Policy(tiers=TiersPolicy(raise_=(TierRaise(words=("empty",), to="DELETE"),)))
+
+LIBRARY: Final = {"brought": {SHA256: (Bringer(id="tool://library", role=Role.TOOL, at=NOW),)}}
 
 
 def deciding(tool: str) -> dict[str, Any]:
@@ -80,12 +91,30 @@ def asked(
         "risk_tier": "READ_ONLY",
     }
     bundle = ClaimBundle(origin_agent=SPEAKER.id, claims=(Claim(**{**usual, **(claim or {})}),))
-    found = ClaimFindings(**{"threat": Threat(detector="builtin"), "tools": TOOLS, **(findings or {})})
-    return GateInput(bundle, principal, policy or Policy(), found, NOW, granted)
+    usually = {"threat": Threat(detector="builtin"), "tools": TOOLS, "content": {SHA256: "match"}, **LIBRARY}
+    found = ClaimFindings(**{**usually, **(findings or {})})
+    known = standings(bundle, None, found, (principal.id,))
+    return GateInput(bundle, principal, policy or Policy(), found, NOW, granted, known)
+
+
+def measured(rule: MeasurementRule, known: MeasuredStanding | UnsetType = UNSET) -> GateInput:
+    """A low uncertainty where policy asks for a measurement."""
+    policy = Policy(uncertainty=UncertaintyPolicy(require={"READ_ONLY": rule}))
+    cited = UNSET if known is UNSET else known.measurement_id
+    how = Uncertainty(method="semantic_entropy", value=0.1, measurement_id=cited)
+    given = asked({"uncertainty": how}, policy=policy)
+    return replace(given, standings={"claim-1": ClaimStanding(measured=known)})
 
 
 def fact(*pointers: EvidencePointer, **rest: Any) -> GateInput:
     return asked({"claim_type": "FACT", "evidence_pointers": pointers}, **rest)
+
+
+def about(kind: str, state: Any, words: str) -> GateInput:
+    given = fact(pointer()) if kind == "FACT" else asked()
+    claims = tuple(replace(claim, about=About(hypothesis="h")) for claim in given.bundle.claims)
+    bundle = replace(given.bundle, claims=claims)
+    return replace(given, bundle=bundle, about={"claim-1": Subject(state, words)})
 
 
 def uncertain(value: float, wish: Any = "EXECUTE") -> GateInput:
@@ -107,11 +136,21 @@ def evidence_cases() -> Cases:
     yield f"best source at {limit}", fact(pointer(source_confidence=limit))
     mismatch = {"content": {SHA256: "mismatch"}}
     yield "stored content does not hash to `evidence_hash`", fact(pointer(), findings=mismatch)
+    unknown, own = {"content": {}}, {"brought": {SHA256: (Bringer(id=SPEAKER.id, role=Role.AGENT, at=NOW),)}}
+    yield "a READ_ONLY FACT whose evidence nobody here has seen", fact(pointer(), findings=unknown)
+    yield "the same with bytes that only the proposer brought", fact(pointer(), findings=own)
+    higher = {"claim_type": "FACT", "evidence_pointers": (pointer(),), "risk_tier": "WRITE_LIMITED"}
+    yield "a WRITE_LIMITED FACT whose evidence nobody here has seen", asked(higher, findings=unknown)
+    yield "the same with bytes that a tool brought", asked(higher)
     yield "`evidence_hash` of 32 digits", fact(short)
     yield "the same under `hash: strict`", fact(short, policy=Policy(evidence=strict))
     yield "two hours old under `max_age_seconds: 3600`", fact(old, policy=Policy(evidence=aged))
     yield "from ten minutes in the future", fact(pointer(retrieved_at="2026-01-01T12:10:00Z"))
     yield "an INFERENCE without evidence", asked()
+    for kind in ("FACT", "INFERENCE"):
+        yield f"{kind} about an eliminated hypothesis", about(kind, "gone", "hypothesis `h` was eliminated")
+    yield "FACT about one of three survivors", about("FACT", "stands", "2 others stand")
+    yield "INFERENCE about no proposition", about("INFERENCE", "unknown", "there is no proposition `p`")
 
 
 def uncertainty_cases() -> Cases:
@@ -120,6 +159,25 @@ def uncertainty_cases() -> Cases:
         yield f"uncertainty of {value:.2f}", uncertain(round(value, 2))
     yield "low, but the agent recommends `REFUSE`", uncertain(low, "REFUSE")
     yield "high, and the agent recommends `EXECUTE`", uncertain(round(high + STEP, 2), "EXECUTE")
+    receipt = MeasuredStanding(
+        measurement_id="msr-1",
+        value=0.2,
+        label="attested",
+        how="semantic_entropy by the lexical judge over 5 answers, given by agent://a",
+        k=5,
+        judge="lexical",
+        method="semantic_entropy",
+    )
+    torn = replace(receipt, value=1.0)
+    yield "declared 0.10, measured 1.00", measured(MeasurementRule(), torn)
+    yield "no measurement where policy asks for one", measured(MeasurementRule())
+    yield "over 5 answers under `min_k: 10`", measured(MeasurementRule(min_k=10), receipt)
+    yield "by the lexical judge under `judges: [nli]`", measured(MeasurementRule(judges=("nli",)), receipt)
+    yield (
+        "of the agent's own answers under `witnessed: true`",
+        measured(MeasurementRule(witnessed=True), receipt),
+    )
+    yield "as policy asks", measured(MeasurementRule(min_k=5), receipt)
 
 
 def security_cases() -> Cases:
@@ -142,6 +200,8 @@ def adversarial_cases() -> Cases:
     yield f"threat of {limit:.2f}", threat(score=limit)
     yield f"threat of {limit + STEP:.2f}", threat(score=limit + STEP)
     yield "the detector raised, or gave no answer in time", threat(failed="it raised ValueError")
+    too_long = f"too long to be looked at: 262144 bytes of text, at most {MAX_READ_BYTES} are read"
+    yield "more text than is read", threat(failed=too_long)
 
 
 def human_cases() -> Cases:
@@ -198,8 +258,12 @@ def _limits(name: str) -> str:
     wanted = HUMAN_LIMITS if name == "human" else values.__struct_fields__
     return table(
         ("limit in policy", "default"),
-        ([f"`{section}.{one}`", f"`{encode(getattr(values, one)).decode()}`"] for one in wanted),
+        ([f"`{section}.{one}`", _shown(getattr(values, one))] for one in wanted),
     )
+
+
+def _shown(value: object) -> str:
+    return "not given" if value is UNSET else f"`{encode(value).decode()}`"
 
 
 def _at_the_limits(name: str) -> str:

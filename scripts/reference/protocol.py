@@ -29,6 +29,7 @@ MEANINGS: Final[dict[Code, str]] = {
     Code.APPROVAL_NOT_FOUND: "No item of the inbox has this id.",
     Code.BUNDLE_NOT_FOUND: "No bundle of this id was submitted in this session.",
     Code.OBSERVATION_NOT_FOUND: "No observation of this id was taken in this session.",
+    Code.MEASUREMENT_NOT_FOUND: "No measurement of this id was made in this session.",
     Code.EXPERIMENT_NOT_FOUND: "No experiment of this id was accepted in this session.",
     Code.RUN_NOT_FOUND: "No run of this id is in this session's ledger. A caller cannot supply its outcome.",
     Code.EVIDENCE_NOT_FOUND: "No evidence of this id exists in this session.",

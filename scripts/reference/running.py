@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import click
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from scripts.reference.types import fields, sections, sentence, table, values_in
 
 from beliefd.cli.main import main
@@ -17,16 +17,17 @@ from beliefd.http import protocol as http_protocol
 from beliefd.kernel import canonical, values
 from beliefd.kernel import policy as kernel_policy
 from beliefd.kernel.claims import bundle
+from beliefd.kernel.values import MAX_NOTES
 from beliefd.ledger import state_hash
 from beliefd.policy import files, watch
 from beliefd.protocol.beliefs import SURVIVORS_PAGE
 from beliefd.protocol.ledger import AUDIT_PAGE
 from beliefd.protocol.operations import OPERATIONS
-from beliefd.steward import tokens
+from beliefd.steward import collecting, tokens
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
 from beliefd.steward.facts import threats
-from beliefd.steward.handlers import beliefs
+from beliefd.steward.handlers import batch
 from beliefd.steward.write import positions, session_queue
 from beliefd.stores.memory import MemoryStore
 
@@ -72,7 +73,7 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("commands decided in one turn", session_queue.BATCH, "per session"),
     ("turns that are being written", session_queue.UNDER_WAY, "per session, if the store keeps their order"),
     ("attempts at a head that keeps moving", session_queue.MAX_ATTEMPTS, "then `CONFLICT`"),
-    ("lines of a batch in progress", beliefs.WINDOW, "lines"),
+    ("lines of a batch in progress", batch.WINDOW, "lines"),
     ("sessions kept in memory", positions.MAX_SESSIONS, "sessions per process"),
     ("hypotheses kept in memory", positions.MAX_HYPOTHESES, "over all sessions kept"),
     ("a revoked token is refused after", tokens.REFRESH_SECONDS, "second at most"),
@@ -80,6 +81,9 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("evidence of a claim", bundle.MAX_POINTERS, "pointers"),
     ("text of a bundle that detectors read", kernel_policy.MAX_READ_BYTES, "bytes, then the gate defers"),
     ("questions to detectors", threats.MAX_RUNNING, "at once, then the gate defers"),
+    ("notes on a command", MAX_NOTES, "characters"),
+    ("content that is looked for in the ledgers", collecting.ROUND, "hashes at once"),
+    ("content that is removed", collecting.AT_ONCE, "items per transaction"),
     ("longest wait between webhook deliveries", webhook.LAST_RETRY_SECONDS, "seconds"),
     ("time between looks at the policy file", watch.POLL_SECONDS, "second"),
     ("policy file", files.MAX_BYTES, "bytes"),
@@ -89,7 +93,7 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
 
 def policy() -> str:
     kinds = values_in([kernel_policy.Policy])
-    rows = ([f"`{path}`", f"`{_shown(value)}`"] for path, value in _leaves(kernel_policy.Policy(), ""))
+    rows = ([f"`{path}`", _shown(value)] for path, value in _leaves(kernel_policy.Policy(), ""))
     return (
         "# Policy\n\nEvery field of a policy file, its type, and its default.\n\n"
         "How to put one in force: [write a policy file](../how-to/policy-file.md). The hash of the policy\n"
@@ -112,7 +116,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 def _shown(value: Any) -> str:
     from msgspec.json import encode
 
-    return encode(value).decode()
+    return "not given" if value is UNSET else f"`{encode(value).decode()}`"
 
 
 def settings() -> str:

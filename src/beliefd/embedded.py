@@ -41,6 +41,7 @@ async def send(runtime: Runtime, principal: Principal, request: Request[A]) -> A
         body=body,
         if_match=request.if_match,
         key=request.key,
+        notes=request.notes,
     )
     with translating():
         if operation.stream:

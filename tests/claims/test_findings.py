@@ -316,7 +316,7 @@ def test_asking_what_the_gates_would_say_counts_like_a_submission() -> None:
         for answer in (house.agent.check_claims(bundle()), house.agent.submit_claims(session, bundle())):
             assert (answer.decision, answer.audit_trail.gates_failed) == ("DEFER", ("security",))
         other = house.person(Principal(id="agent://else", role=Role.AGENT))
-        assert other.check_claims(bundle()).decision == "PUBLISH"
+        assert other.check_claims(bundle(origin_agent="agent://else")).decision == "PUBLISH"
 
 
 def test_no_detector_is_asked_for_whoever_is_over_the_rate() -> None:

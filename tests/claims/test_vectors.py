@@ -9,6 +9,7 @@ import pytest
 from beliefd.http.app import create_app
 from beliefd.protocol.approvals import ApprovalRows
 from beliefd.protocol.claims import ClaimRows
+from beliefd.protocol.content import ContentRows
 from beliefd.protocol.operations import BY_NAME
 from beliefd.protocol.policy import PolicyRows
 from beliefd.steward.bootstrap import bootstrap
@@ -79,7 +80,7 @@ def test_stories_say_what_they_are_and_nothing_that_is_not_documented() -> None:
 
 def test_stories_cover_every_operation_on_claims() -> None:
     told = {step["op"] for story in STORIES.values() for step in story["steps"]}
-    vocabularies = (ApprovalRows, ClaimRows, PolicyRows)
+    vocabularies = (ApprovalRows, ClaimRows, ContentRows, PolicyRows)
     assert {operation.name for vocabulary in vocabularies for operation in vocabulary.rows()} <= told
 
 

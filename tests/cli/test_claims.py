@@ -132,3 +132,46 @@ def test_a_policy_file_is_checked_and_its_bad_line_named(tmp_path: Path) -> None
     bad.write_text("uncertainty:\n  explain_above: 0.4\n  defer_above: 7\n")
     refused = beliefd("policy", "check", bad)
     assert (refused.exit_code, "line 3" in refused.stderr) == (2, True)
+
+
+def test_the_tier_that_counts_and_who_speaks_are_shown(tmp_path: Path) -> None:
+    rules, said = tmp_path / "policy.json", tmp_path / "b.json"
+    relays = {"agent://gateway": ["agent://planner"]}
+    raising = [{"words": ["drop"], "to": "DELETE"}]
+    rules.write_text(json.dumps({"tiers": {"raise": raising}, "security": {"relays": relays}}))
+    said.write_text(json.dumps({"origin_agent": "agent://planner", **bundle("READ_ONLY")}))
+    spoken = ("claim", "check", said, "--policy", rules, "--principal", "agent://gateway")
+    shown = beliefd(*spoken).stdout
+    assert "proposed by agent://gateway for agent://planner" in shown
+    assert "INFERENCE DELETE drop the table" in shown
+    assert "DELETE, declared as READ_ONLY: raised by policy: it says `drop`" in shown
+    assert answer("claim", "check", said, "--policy", rules, code=4)["decision"] == "REFUSE"
+
+
+def test_a_claim_can_be_checked_with_the_tools_that_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = 'from beliefd.tools import tool\n\n@tool("desk.burn", tier="DELETE")\ndef burn() -> None: ...\n'
+    (tmp_path / "desk_tools.py").write_text(module)
+    said = tmp_path / "b.json"
+    claim = {**bundle("READ_ONLY")["claims"][0], "claim_type": "DECISION", "action": {"tool": "desk.burn"}}
+    said.write_text(json.dumps({"claims": [claim]}))
+    refused = answer("claim", "check", said, code=2)
+    assert refused["error"]["details"]["path"] == "$.claims[0].action.tool"
+    judged = answer("claim", "check", said, "--tools", "desk_tools", code=3)
+    assert (judged["decision"], judged["tier"]) == ("ESCALATE", "DELETE")
+    assert "decides to call desk.burn" in beliefd("claim", "check", said).stdout
+
+
+def test_the_inbox_lists_a_bundle_by_its_riskiest_claim(server: ServerProcess, tmp_path: Path) -> None:
+    one, two = bundle("READ_ONLY", "the table is old")["claims"], bundle("DELETE")["claims"]
+    said = tmp_path / "b.json"
+    said.write_text(json.dumps({"claims": [{**one[0], "id": "1"}, {**two[0], "id": "2"}]}))
+    session = answer("session", "declare", "a", "b", "--url", server.url)["session_id"]
+    answer("claim", "submit", session, said, "--url", server.url, code=3)
+    listed = beliefd("inbox", "list", "--url", server.url).stdout
+    (line,) = [line for line in listed.splitlines() if "DELETE" in line]
+    assert "drop the table `orders_old`" in line
+    assert "by agent://local" in line
+    assert "agent://local" in beliefd("claim", "show", session, "--url", server.url).stdout

@@ -214,3 +214,45 @@ def test_a_long_list_of_survivors_says_how_many_it_leaves_out(data: Path) -> Non
     names = [f"h{number:04}" for number in range(300)]
     made = answer("session", "declare", *names, "--data", data)["session_id"]
     assert "and 180 more" in beliefd("session", "show", made, "--data", data).stdout
+
+
+def test_what_an_elimination_cites_is_named_and_checked(data: Path, session: str) -> None:
+    call = ("session", "eliminate", session, "a", "--source", "s", "--observation", "o", "--data", data)
+    for words, code, told in (
+        (("--cites", "obs-1"), 2, "write KIND=ID"),
+        (("--cites", "paper=p"), 2, "unknown field `paper`"),
+        (("--cites", "observation=obs-1"), 4, "OBSERVATION_NOT_FOUND"),
+    ):
+        result = beliefd(*call, *words)
+        assert told in result.stdout + result.stderr
+        assert result.exit_code == code, told
+
+
+def test_what_was_seen_is_told_with_who_said_it(data: Path, session: str) -> None:
+    """On one machine everybody is the same principal, who is no witness for himself."""
+    take = ("observation", "take", session, "x", "--value", "1.5", "--json", "--data", data)
+    seen = json.loads(beliefd(*take).stdout)["observation_id"]
+    said = ("--source", "tool://df", "--observation", "df", "--cites", f"observation={seen}")
+    told = beliefd("session", "eliminate", session, "a", *said, "--data", data).stdout
+    assert "eliminations 0 witnessed, 1 attested" in told
+    told = beliefd("session", "why", session, "a", "--data", data).stdout
+    assert "fell to   tool://df on df, attested, by operator://local" in told
+    assert f"cites observation {seen}" in told
+
+
+def test_a_counterfactual_leaves_out_principals_and_what_is_attested(data: Path, session: str) -> None:
+    beliefd("session", "eliminate", session, "a", "--source", "s", "--observation", "o", "--data", data)
+    call = ("session", "counterfactual", session, "--data", data)
+    assert "say what to leave out" in beliefd(*call).stderr
+    told = beliefd(*call, "--without-principal", "operator://local", "--without-attested").stdout
+    assert "without operator://local and attested eliminations:" in told
+    assert "would stand again: a" in told
+    assert "known: `operator://local`" in beliefd(*call, "--without-principal", "agent://x").stderr
+
+
+def test_why_something_stands_is_told_too(data: Path, session: str) -> None:
+    said = ("--source", "s", "--observation", "o1", "--data", data)
+    beliefd("session", "eliminate", session, "a", "zebra", *said)
+    told = beliefd("session", "why", session, "a", "--data", data).stdout
+    assert "nobody has spoken against it" in told
+    assert "refused    o1 by operator://local: INVALID_HYPOTHESIS_ID" in told

@@ -88,9 +88,11 @@ def test_a_builder_says_what_its_operation_answers(name: str) -> None:
     """mypy compares the two; this is about methods that take their row by another name."""
     build = inspect.unwrap(getattr(Calls, name))
     assert get_args(inspect.signature(build).return_annotation) == (BY_NAME[name].answer,)
-    headers = {"if_match": BY_NAME[name].if_match, "idempotency_key": BY_NAME[name].idempotency_key}
+    row = BY_NAME[name]
+    headers = {"if_match": row.if_match, "idempotency_key": row.idempotency_key, "notes": row.notes}
     taken = set(inspect.signature(getattr(Calls, name)).parameters) & set(headers)
     assert all(headers[header] for header in taken), "a header that the operation does not heed"
+    assert ("notes" in taken) == row.notes
 
 
 def test_claims_can_be_made_of_what_the_package_exports() -> None:

@@ -177,6 +177,9 @@ def test_a_question_with_a_body_is_repeated_without_a_key(flaky: Flaky) -> None:
     flaky.failures = [broken]
     flaky.answer = {
         "without_source_ids": [],
+        "without_principals": [],
+        "without_attested": False,
+        "rests_on": {"witnessed": 0, "attested": 0},
         "survivors": [],
         "n_survivors": 0,
         "restored": [],

@@ -30,6 +30,8 @@ class CommandLine:
             options += ["--if-match", step.if_match]
         if step.key is not None:
             options += ["--key", step.key]
+        if step.notes is not None:
+            options += ["--notes", step.notes]
         options += ["--json", "--url", self._server.url, "--token", self._server.token(step)]
         # After `--` nothing is an option: ids may begin with a dash.
         result = beliefd(*COMMANDS[step.op].split(), *options, "--", *words)
@@ -49,7 +51,16 @@ def _declare(args: dict[str, Any]) -> Words:
 def _eliminate(args: dict[str, Any]) -> Words:
     options = ["--source", args["source_id"], "--observation", args["observation_id"]]
     options += ["--justification", json.dumps(args["justification"])]
+    for cited in args.get("cites", ()):
+        options += [word for kind, name in cited.items() for word in ("--cites", f"{kind}={name}")]
     return options, [args["session_id"], *args["eliminated"]]
+
+
+def _counterfactual(args: dict[str, Any]) -> Words:
+    without = args["without"]
+    options = [word for source in without.get("source_ids", ()) for word in ("--without", source)]
+    options += [word for who in without.get("principals", ()) for word in ("--without-principal", who)]
+    return options + ["--without-attested"] * without.get("attested", False), [args["session_id"]]
 
 
 def _with_context(*names: str) -> Callable[[dict[str, Any]], Words]:
@@ -79,10 +90,7 @@ SAYINGS: dict[str, Callable[[dict[str, Any]], Words]] = {
     "import_ledger": _plain("file"),
     "merge": _plain("session_id", "file"),
     "why": _plain("session_id", "hypothesis"),
-    "counterfactual": lambda args: (
-        [word for source in args["without"]["source_ids"] for word in ("--without", source)],
-        [args["session_id"]],
-    ),
+    "counterfactual": _counterfactual,
 }
 COMMANDS = {
     "declare_session": "session declare",

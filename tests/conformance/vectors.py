@@ -31,7 +31,7 @@ BELIEFS = (
     "counterfactual",
 )
 """The operations of the belief protocol that a story can tell; the live feed needs a listener."""
-STEP_MEMBERS = {"on", "as", "tier", "op", "args", "if_match", "key", "status", "save", "expect"}
+STEP_MEMBERS = {"on", "as", "tier", "op", "args", "if_match", "key", "notes", "status", "save", "expect"}
 
 
 class Step(Struct, frozen=True):
@@ -43,6 +43,7 @@ class Step(Struct, frozen=True):
     tier: str
     if_match: str | None
     key: str | None
+    notes: str | None = None
 
 
 class Surface(Protocol):
@@ -74,6 +75,7 @@ def run(vector: dict[str, Any], surfaces: dict[str, Surface]) -> None:
             tier=raw.get("tier", "PRIVILEGE"),
             if_match=filled(raw.get("if_match"), saved),
             key=raw.get("key"),
+            notes=raw.get("notes"),
         )
         status, answer = surfaces[raw.get("on", "a")].call(step)
         where = f"{vector['name']}, step {number} ({step.op})"
@@ -138,11 +140,13 @@ def request(step: Step) -> Request:
             body = args[raw].encode()
     if "lines" in args:
         body = b"".join(json.dumps(line).encode() + b"\n" for line in args["lines"])
-    return Request(operation, path, query, body, step.if_match, step.key)
+    return Request(operation, path, query, body, step.if_match, step.key, step.notes)
 
 
 def answered(op: str, data: bytes) -> Any:
     """The bytes of an answer as the vector sees them."""
+    if op == "read_content" and not data.startswith(b'{"error"'):
+        return {"content": data.decode()}
     if op == "export" and not data.startswith(b'{"error"'):
         return {"ledger": data.decode()}
     if op == "batch" and not data.startswith(b'{"error"'):

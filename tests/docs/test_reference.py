@@ -141,9 +141,9 @@ def test_every_policy_field_is_described() -> None:
 
 
 def policy_fields(value: Any, path: str) -> Iterator[str]:
-    for name in value.__struct_fields__:
+    for name, spelt in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
         inner = getattr(value, name)
-        here = f"{path}.{name}".lstrip(".")
+        here = f"{path}.{spelt}".lstrip(".")
         yield from policy_fields(inner, here) if hasattr(inner, "__struct_fields__") else [here]
 
 

@@ -7,22 +7,28 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from beliefd.http.app import create_app
 from beliefd.kernel import doors
 from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate
+from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.commands import VERB_OF, Command
 from beliefd.kernel.decide import decide
 from beliefd.kernel.doors import JUDGED, speculation_in
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.scan.references import find_reference
 from beliefd.kernel.speculation.commands import Speculate
 from beliefd.kernel.speculation.state import RESERVED, Alternative
 from beliefd.kernel.values import Role
 from beliefd.ledger.non_interference import grounded_again, grounded_hash
 from beliefd.steward.tokens import create_token
-from beliefd.testing.world import ONTOLOGY, ONTOLOGY_JSON, refused
+from beliefd.testing.world import AGENT, ONTOLOGY, ONTOLOGY_JSON, refused
+from tests.claims.strategies import bundles
 from tests.claims.support import bundle, claim, pointer
 from tests.firewall.lab import Lab, code_of, path_of
 from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, rules, tool_call
@@ -270,8 +276,9 @@ def test_every_command_is_judged_as_a_whole_unless_it_is_said_what_of_it_is(
     """A verb that is added tomorrow passes the same door."""
     assert set(JUDGED) <= set(VERB_OF)
     seen: list[type] = []
-    monkeypatch.setattr(doors, "speculation_in", lambda command: seen.append(type(command)))
-    monkeypatch.setattr("beliefd.kernel.decide.speculation_in", lambda command: seen.append(type(command)))
+    judge = lambda command, notes: seen.append(type(command))  # noqa: E731
+    monkeypatch.setattr(doors, "speculation_in", judge)
+    monkeypatch.setattr("beliefd.kernel.decide.speculation_in", judge)
     lab = Lab()
     lab.evidence("heat")
     lab.proposition("heat")
@@ -352,6 +359,28 @@ def test_the_search_never_fails_and_finds_what_was_put_in(document: Any) -> None
 def test_ideas_may_be_about_ideas_and_a_closed_session_says_that_it_is_closed() -> None:
     about = Speculate(claim_id="shyp-1", hypotheses=(Alternative(statement="shyp-2"),))
     assert speculation_in(about) is None
-    facts: Any = None
+    facts = Facts(now="", event_id="", principal=AGENT, policy=Policy(), policy_hash="")
     bad: Command = DeclareSession(ontology=ONTOLOGY, hypotheses=("shyp-1",))
     assert code_of(decide(None, bad, facts)) == "HYPOTHESIS_IS_NOT_EVIDENCE"
+
+
+WORDS = st.sampled_from(
+    [
+        "speculative",
+        "shyp-1",
+        "epistemic_status: speculative",
+        "c3BlY3VsYXRpdmUgaXMgdGhlIGxhbmU=",
+        "%73peculative",
+    ]
+)
+
+
+@given(bundles(), st.lists(WORDS | st.text(max_size=8), max_size=3).map(" ".join))
+def test_a_quick_look_lets_nothing_through_that_a_close_one_stops(given: ClaimBundle, said: str) -> None:
+    first, *others = given.claims
+    told = replace(given, claims=(replace(first, if_wrong_cost=said), *others))
+    command = SubmitClaims(bundle=told)
+    found = speculation_in(command)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(doors, "_is_innocent", lambda *_: False)
+        assert found == speculation_in(command)

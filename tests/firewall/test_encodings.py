@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beliefd.kernel.scan.encodings import is_coded, is_coded_json, without_digests
 from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.scan.words import WordList
 
@@ -147,3 +148,26 @@ def test_whatever_is_encoded_is_read_without_failing(data: bytes) -> None:
 def test_hostile_encodings_cost_time_in_proportion_to_their_length(text: str) -> None:
     assert find_marker([f"speculative {text}", {"lane": "speculative"}]) is not None
     find_marker(f"speculative {text}")
+
+
+SHAPES = st.sampled_from(
+    [
+        b"f" * 63,
+        b"0" * 64,
+        b"a" * 65,
+        b"A" * 64,
+        b"g" * 64,
+        b'"',
+        b'""',
+        b"%",
+        b"2f",
+        b" ",
+        b"x" * 21,
+        b"-_/+",
+    ]
+)
+
+
+@given(st.lists(SHAPES, max_size=8).map(b"".join))
+def test_what_is_coded_beside_digests_is_seen_without_taking_them_out(data: bytes) -> None:
+    assert is_coded_json(data) == is_coded(without_digests(data))

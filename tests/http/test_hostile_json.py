@@ -138,6 +138,12 @@ def test_a_hostile_declaration_makes_no_session(defect: str, http: httpx.Client)
     assert http.get("/v1/sessions", params={"cursor": newest}).json()["sessions"] == []
 
 
+def cites(*named: dict[str, str]) -> dict[str, object]:
+    """An elimination that rests on this."""
+    said = {"source_id": "s", "observation_id": "o", "eliminated": ["a"], "justification": {}}
+    return {**said, "cites": list(named)}
+
+
 OTHERS: dict[str, tuple[str, dict[str, object], str]] = {
     "a negative obligation": (
         "enter_obligation",
@@ -165,6 +171,20 @@ OTHERS: dict[str, tuple[str, dict[str, object], str]] = {
     "a context of null": ("request_termination", {"context": None}, "$.context"),
     "no conclusion": ("declare_conclusion", {}, "$.conclusion_id"),
     "nothing to imagine away": ("counterfactual", {}, "$.without"),
+    "a source that never spoke": (
+        "counterfactual",
+        {"without": {"source_ids": ["nobody"]}},
+        "$.without.source_ids[0]",
+    ),
+    "a principal who never spoke": (
+        "counterfactual",
+        {"without": {"principals": ["agent://nobody"]}},
+        "$.without.principals[0]",
+    ),
+    "a citation of two things": ("eliminate", cites({"call": "c", "run": "r"}), "$.cites[0]"),
+    "a citation of nothing": ("eliminate", cites({"call": "c"}, {}), "$.cites[1]"),
+    "no citation": ("eliminate", cites(), "$.cites"),
+    "too many citations": ("eliminate", cites(*[{"call": "c"}] * 17), "$.cites"),
     "one source instead of a list": (
         "counterfactual",
         {"without": {"source_ids": "s"}},

@@ -162,7 +162,7 @@ def test_a_counterfactual_gives_back_what_only_one_source_took(http: httpx.Clien
 
     by("first", "a", "b")
     by("second", "b", "c")
-    http.post(f"/v1/sessions/{session_id}/conclusions", json={"conclusion_id": "c"})
+    http.post(f"/v1/sessions/{session_id}/conclusions", json={"conclusion_id": "d"})
     body = {"without": {"source_ids": ["first"]}}
     answer = http.post(f"/v1/sessions/{session_id}/counterfactual", json=body).json()
     assert answer["restored"] == ["a"]

@@ -56,10 +56,12 @@ BEYOND_SCHEMA = {
     r"^give either `observed`, ids|^no proposition predicts a value": "a claim without data or value",
     r"^what falls whatever|^`bounds` go from|^no value within `bounds`": "a prediction that predicts nothing",
     r"^a range goes from low to high$|^`low` is larger than `high`": "a range the wrong way round",
-    r"^an action is either a `tool`|decides nothing; only a DECISION has one": "an action of no decision",
+    r"^an action is either a `tool`|decides nothing; only a DECISION has one": "an action that is none",
     r"^no tool `.*` is registered$": "a tool that nobody registered",
     r"a `\*` stands at the end only|^`tools_without_person` names tools": "a pattern that takes in too much",
     r"holds neither letter nor digit$|^`propositions` is at least": "a word that is none, a tier too low",
+    r"^give exactly one of ": "one thing that a claim is about, or that a citation names",
+    r"^no (source|principal) `.*` has spoken ": "somebody who is not in the ledger",
     r"^`\w+` belongs to the (grounded|speculative) lane$": "an intent in the other lane",
 }
 """What no schema of one value can forbid, by what is told about it."""

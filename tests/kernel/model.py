@@ -41,6 +41,7 @@ class Model:
     promises: list[Promise] = field(default_factory=list)
     accepted: list[str] = field(default_factory=list)
     terminated: bool = False
+    witnessed: int = 0
 
     @classmethod
     def of(cls, declaration: DeclareSession) -> "Model":
@@ -75,34 +76,54 @@ class Model:
             case DeclareSession():
                 return {"code": "CONFLICT"}
             case Eliminate():
-                return self._eliminate(set(command.eliminated))
+                return self._eliminate(set(command.eliminated), facts)
             case Merge():
-                return self._remove({name for told in command.eliminations for name in told.eliminated})
+                return self._merge(command, facts)
             case EnterObligation():
                 return self._enter(command)
             case RequestExit():
                 return self._exit(command.obligation_id)
             case DeclareConclusion():
-                if self.active is None:
+                accepted = self.active is None and not self._ruled_out(command.conclusion_id, facts)
+                if accepted:
                     self.accepted.append(command.conclusion_id)
-                return {"accepted": self.active is None}
+                return {"accepted": accepted}
             case RequestTermination():
                 self.terminated = self._may_end(command.context.get("force") is True, facts)
                 return {"approved": self.terminated}
             case _:
                 raise NotImplementedError(f"no verb of belief: {command}")
 
-    def _eliminate(self, claimed: set[str]) -> Said:
+    def _eliminate(self, claimed: set[str], facts: Facts) -> Said:
+        """No command here cites anything: all of them are attested."""
         if claimed - self.universe and not self.ignores_unknown:
             return {"code": "INVALID_HYPOTHESIS_ID"}
-        return self._remove(claimed)
+        if facts.policy.beliefs.eliminations.require == "witnessed":
+            return {"code": "NOT_WARRANTED"}
+        return self._remove(claimed, claimed)
 
-    def _remove(self, claimed: set[str]) -> Said:
-        applied = claimed & self.survivors
+    def _merge(self, command: Merge, facts: Facts) -> Said:
+        claimed = {name for told in command.eliminations for name in told.eliminated}
+        seen = {
+            name for told in command.eliminations if told.label == "witnessed" for name in told.eliminated
+        }
+        strict = facts.policy.beliefs.eliminations.require == "witnessed"
+        self.witnessed += len(seen & self.survivors)
+        return self._remove(claimed, seen if strict else claimed)
+
+    def _remove(self, claimed: set[str], admitted: set[str]) -> Said:
+        applied = admitted & self.survivors
         self.survivors -= applied
         for promise in self.promises:
             promise.seen += len(applied)
         return {"applied": sorted(applied), "ignored": sorted(claimed - applied)}
+
+    def _ruled_out(self, conclusion_id: str, facts: Facts) -> bool:
+        """Does a conclusion name a hypothesis that has fallen, where policy minds that?"""
+        parts = conclusion_id.split(":")
+        named = [name for at in range(len(parts)) if (name := ":".join(parts[at:])) in self.universe]
+        minds = facts.policy.beliefs.conclusions == "survivors_only"
+        return minds and bool(named) and named[0] not in self.survivors
 
     def _enter(self, command: EnterObligation) -> Said:
         if command.obligation_id in [kept.obligation_id for kept in self.promises if kept.active]:

@@ -13,6 +13,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.protocol import ledger
+from beliefd.protocol.beliefs import RestsOn
 from beliefd.testing.strategies import commands, declarations, sources
 from beliefd.testing.world import ONTOLOGY, ROOT, World
 from tests.kernel.model import Model
@@ -54,6 +55,7 @@ def test_a_counterfactual_is_the_story_told_without_these_sources(told: Told, re
         fact.hear(command, FACTS)
     for command in without(told[1], removed):
         imagined.hear(command, FACTS)
+    removed &= heard_of(told[1])
     with World() as world:
         session_id = tell(world, told)
         before = world.query_belief(session_id)
@@ -69,6 +71,7 @@ def test_a_counterfactual_is_the_story_told_without_these_sources(told: Told, re
 @settings(max_examples=100)
 @given(tellings(), st.sets(sources))
 def test_what_a_conclusion_rests_on_is_found_by_retelling_up_to_it(told: Told, removed: set[str]) -> None:
+    removed &= heard_of(told[1])
     expected = []
     for at, command in enumerate(told[1]):
         fact = replayed(told[0], told[1][:at])
@@ -85,6 +88,11 @@ def test_what_a_conclusion_rests_on_is_found_by_retelling_up_to_it(told: Told, r
                 "n_survivors_without": len(imagined.survivors),
                 "rests_on_removed": not accepted or len(imagined.survivors) != len(fact.survivors),
                 "sole_sources": sole_sources(told[0], told[1][:at], fact),
+                "sole_principals": sole_principals(told[0], told[1][:at], fact),
+                "rests_on": RestsOn(
+                    witnessed=fact.witnessed,
+                    attested=len(fact.universe - fact.survivors) - fact.witnessed,
+                ),
             }
         )
     with World() as world:
@@ -102,27 +110,46 @@ def replayed(declaration: DeclareSession, told: list[Command]) -> Model:
 
 def sole_sources(declaration: DeclareSession, told: list[Command], now: Model) -> dict[str, list[str]]:
     """Per source, what it alone claimed (and was heard) among the hypotheses that have fallen."""
+    return alone(declaration, told, now, 0)
+
+
+def sole_principals(declaration: DeclareSession, told: list[Command], now: Model) -> dict[str, list[str]]:
+    return alone(declaration, told, now, 1)
+
+
+def alone(declaration: DeclareSession, told: list[Command], now: Model, at: int) -> dict[str, list[str]]:
     model = Model.of(declaration)
     spoke: dict[str, set[str]] = {}
     for command in told:
         if "code" in model.hear(command, FACTS):
             continue
-        for source, name in claims_of(command):
-            spoke.setdefault(name, set()).add(source)
-    fallen = now.universe - now.survivors
-    alone: dict[str, list[str]] = {}
-    for name in sorted(fallen):
-        if len(spoke[name]) == 1:
-            alone.setdefault(next(iter(spoke[name])), []).append(name)
-    return alone
+        for *who, name in claims_of(command):
+            spoke.setdefault(name, set()).add(who[at])
+    found: dict[str, list[str]] = {}
+    for name in sorted(now.universe - now.survivors):
+        if len(spoke[name]) == 1 and (only := next(iter(spoke[name]))):
+            found.setdefault(only, []).append(name)
+    return found
 
 
-def claims_of(command: Command) -> list[tuple[str, str]]:
+def claims_of(command: Command) -> list[tuple[str, str, str]]:
+    """Source, principal ("" if the record does not say who) and hypothesis."""
     if isinstance(command, Eliminate):
-        return [(command.source_id, name) for name in command.eliminated]
+        return [(command.source_id, ROOT.id, name) for name in command.eliminated]
     if isinstance(command, Merge):
-        return [(item.source_id, name) for item in command.eliminations for name in item.eliminated]
+        return [
+            (item.source_id, item.actor or "", name)
+            for item in command.eliminations
+            for name in item.eliminated
+        ]
     return []
+
+
+def heard_of(told: list[Command]) -> set[str]:
+    """The sources that anything is recorded of."""
+    spoken = {command.source_id for command in told if isinstance(command, Eliminate)}
+    merged = (item for command in told if isinstance(command, Merge) for item in command.eliminations)
+    return spoken | {item.source_id for item in merged}
 
 
 @settings(max_examples=100)

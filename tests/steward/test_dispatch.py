@@ -14,7 +14,8 @@ from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import joined
 from beliefd.steward.failures import STORE_FAILURES, translated, translating
-from beliefd.steward.handlers.beliefs import KINDS, VERBS
+from beliefd.steward.handlers.batch import LINE_VERBS
+from beliefd.steward.handlers.beliefs import VERBS
 from beliefd.stores.base import HeadMoved, StorageUnavailable
 from beliefd.stores.memory import MemoryStore
 
@@ -60,13 +61,15 @@ def test_verbs_are_the_operations_that_are_one_command_and_answer_with_the_state
         "declare_conclusion",
         "request_termination",
     ]
-    assert list(KINDS) == [
+    assert LINE_VERBS == (
         "ELIMINATE",
         "ENTER_OBLIGATION",
         "REQUEST_EXIT",
         "DECLARE_CONCLUSION",
         "REQUEST_TERMINATION",
-    ]
+        "SUBMIT_CLAIMS",
+        "PROPOSE",
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """Which policy holds: the file's, else the one that was adopted last, in this process and in all others."""
 
 import asyncio
+import hashlib
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 import beliefd
+from beliefd.kernel.canonical import canonical
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy, UncertaintyPolicy
 from beliefd.kernel.values import Principal, Role
@@ -129,3 +131,22 @@ def test_the_embedded_library_decides_by_what_was_adopted_unless_it_is_given_ano
         assert ledger.show_policy() == answer
     with beliefd.open(path, policy=STRICTER) as ledger:
         assert (ledger.show_policy().source, ledger.show_policy().policy) == ("given", STRICTER)
+
+
+async def test_what_an_earlier_version_adopted_still_holds(place: Place) -> None:
+    """Its document knows fewer members. Its hash is over what was written; today's defaults fill it in."""
+    here = await place.steward()
+    document = canonical({"v": 1, "uncertainty": {"explain_above": 0.1, "defer_above": 0.2}})
+    earlier = Adoption(
+        policy_hash=hashlib.sha256(document).hexdigest(),
+        document=document,
+        adopted_at="2026-01-01T00:00:00.000000Z",
+        adopted_by="admin://zoe",
+    )
+    await here.store.adopt(earlier)
+    await here.in_force.recall()
+    assert here.in_force.policy == STRICT
+    assert here.in_force.hash == policy_hash(STRICT)
+    first = here.in_force.origin
+    await here.in_force.recall()
+    assert here.in_force.origin is first, "it is not adopted again and again"

@@ -59,13 +59,13 @@ def _threat(signals: list[Signal]) -> Threat:
     if not signals:
         return _HARMLESS
     strongest: dict[str, float] = {}
-    for signal in signals:
-        strongest[signal.kind] = max(signal.weight, strongest.get(signal.kind, 0.0))
+    for one in signals:
+        strongest[one.kind] = max(one.weight, strongest.get(one.kind, 0.0))
     harmless = 1.0
     for weight in sorted(strongest.values()):  # sorted, so that the order of texts cannot move the last digit
         harmless *= 1.0 - weight
     listed = sorted(
-        {signal for signal in signals if signal.weight}, key=lambda s: (-s.weight, s.kind, s.path, s.excerpt)
+        {one for one in signals if one.weight}, key=lambda s: (-s.weight, s.kind, s.path, s.excerpt)
     )
     return Threat(detector=DETECTOR, score=round(1.0 - harmless, 4), signals=tuple(listed[:MAX_SIGNALS]))
 
@@ -73,14 +73,14 @@ def _threat(signals: list[Signal]) -> Threat:
 def _read_closely(path: str, text: str, plain: str) -> Iterator[Signal]:
     """Signals of a text that is long, or more than a plain keyboard can write."""
     if len(text) > MAX_READ:
-        yield _signal(UNREAD, _UNREAD, path, f"{len(text)} characters, {MAX_READ} read")
+        yield signal(UNREAD, _UNREAD, path, f"{len(text)} characters, {MAX_READ} read")
         text, plain = text[:MAX_READ], plain[:MAX_READ]
     if unseen := characters.UNSEEN.search(text):
-        yield _signal(
+        yield signal(
             characters.INVISIBLE, characters.unseen_weight(text), path, text[max(0, unseen.start() - 20) :]
         )
     if mixed := characters.mixed_words(text):
-        yield _signal(characters.LOOK_ALIKE, _MIXED[min(len(mixed), 2)], path, " ".join(mixed[:8]))
+        yield signal(characters.LOOK_ALIKE, _MIXED[min(len(mixed), 2)], path, " ".join(mixed[:8]))
     yield from _read(path, text, plain, look(plain))
 
 
@@ -90,12 +90,12 @@ def _read(path: str, text: str, plain: str, here: Look) -> Iterator[Signal]:
     for hit in hits(plain.lower(), here, may_report=True):
         open_rules.add(hit.rule)
         kind, weight = (MENTION, _MENTIONED) if hit.reported else (hit.rule.kind, hit.rule.weight)
-        yield _signal(kind, weight, path, hit.text)
+        yield signal(kind, weight, path, hit.text)
     for disguise, reading, there in _readings(text, plain, here):
         for hit in hits(reading, there, may_report=False):
             if hit.rule not in open_rules:
-                yield _signal(hit.rule.kind, hit.rule.weight, path, hit.text)
-                yield _signal(disguise, _DISGUISED, path, hit.text)
+                yield signal(hit.rule.kind, hit.rule.weight, path, hit.text)
+                yield signal(disguise, _DISGUISED, path, hit.text)
 
 
 def _readings(text: str, plain: str, here: Look) -> Iterator[tuple[str, str, Look]]:
@@ -134,10 +134,10 @@ def _escalation(tier: int, trail: Sequence[int]) -> Iterator[Signal]:
         return
     highs = [high for at, high in enumerate(tiers) if high > max(tiers[:at], default=-1)]
     names = [Tier(high).name if high <= Tier.PRIVILEGE else str(high) for high in highs]
-    yield _signal(ESCALATION, _CLIMB[min(len(highs) - 1, len(_CLIMB) - 1)], "$", " > ".join(names))
+    yield signal(ESCALATION, _CLIMB[min(len(highs) - 1, len(_CLIMB) - 1)], "$", " > ".join(names))
 
 
-def _signal(kind: str, weight: float, path: str, excerpt: str) -> Signal:
+def signal(kind: str, weight: float, path: str, excerpt: str) -> Signal:
     return Signal(kind=kind, weight=weight, path=_shown(path), excerpt=_shown(excerpt.strip()[:_EXCERPT]))
 
 

@@ -57,8 +57,9 @@ FILE = argument("path", metavar="FILE")
 CONTEXT = option("--context", type=json_object, default={}, metavar="JSON", help="Stored with the request.")
 POLICY = option("--policy", "policy_file", type=FILE_PATH, help="YAML or JSON.")
 KEY = option("--key", "idempotency_key", metavar="TEXT", help="Sending the same key again changes nothing.")
+NOTES = option("--notes", metavar="TEXT", help="Stands in the record of the event, for people.")
 CONDITIONS = together(
-    option("--if-match", metavar="EVENT", help="Only if this is still the newest event."), KEY
+    option("--if-match", metavar="EVENT", help="Only if this is still the newest event."), KEY, NOTES
 )
 """Under the names that the client's methods give them."""
 AT = option(
@@ -118,6 +119,15 @@ JUDGES = together(
     _LLM,
 )
 """Which judge is asked and where the models of judges are; the names are those of JudgeSettings."""
+
+
+DETECTORS = setting(
+    "--detector",
+    "BELIEFD_DETECTORS",
+    "Ask this detector: `builtin` (the default), or `embedding` of the extra `embed`. Can be repeated.",
+    metavar="NAME",
+    multiple=True,
+)
 
 
 def model_options(required: bool) -> Decorator:

@@ -66,6 +66,7 @@ class ServerSettings(Struct, frozen=True):
     workers: int = 0
     ray: str | None = None
     judges: Mapping[str, Any] = {}
+    detectors: tuple[str, ...] = ()
 
     def policy(self) -> "Policy | None":
         from beliefd.policy.files import load_policy
@@ -138,6 +139,7 @@ async def run_server(
     """Serve the store on the socket until told to stop; `started` is called once requests are answered."""
     from beliefd.steward.bootstrap import start
     from beliefd.steward.effects.runner import Runner
+    from beliefd.steward.facts.detectors import named_detectors
     from beliefd.steward.failures import translating
     from beliefd.steward.policies import FROM_FILE
     from beliefd.steward.tokens import Authenticator
@@ -146,6 +148,7 @@ async def run_server(
     from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
     policy = settings.policy()
+    detectors = named_detectors(settings.detectors) or None  # what one lacks is said before all else
     with translating():
         store = await open_store(target)
     if not is_loopback(listener) and not await Authenticator(store).configured():
@@ -158,6 +161,7 @@ async def run_server(
     runtime = await start(
         store,
         policy,
+        detector=detectors,
         registry=settings.registry,
         signer=Signer(settings.signing_key),
         runner=Runner(settings.workers, settings.ray),

@@ -86,6 +86,9 @@ class ApprovalCalls:
         return Request(ApprovalRows.list_grants, {"session_id": session_id})
 
     @Method
-    def revoke_grant(self, session_id: str, grant_id: str) -> Request[GrantAnswer]:
+    def revoke_grant(
+        self, session_id: str, grant_id: str, **conditions: Unpack[Conditions]
+    ) -> Request[GrantAnswer]:
         """End a standing grant at once."""
-        return Request(ApprovalRows.revoke_grant, {"session_id": session_id, "grant_id": grant_id})
+        path = {"session_id": session_id, "grant_id": grant_id}
+        return command(ApprovalRows.revoke_grant, path, None, **conditions)

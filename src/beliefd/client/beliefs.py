@@ -34,6 +34,7 @@ class BeliefCalls:
         options: Object | None = None,
         metadata: Object | None = None,
         idempotency_key: str | None = None,
+        notes: str | None = None,
     ) -> Request[Declared]:
         """Open a session over a fixed set of hypotheses."""
         body = {
@@ -42,7 +43,7 @@ class BeliefCalls:
             "options": options or {},
             "metadata": metadata or {},
         }
-        return Request(BeliefRows.declare_session, body=body, key=idempotency_key)
+        return Request(BeliefRows.declare_session, body=body, key=idempotency_key, notes=notes)
 
     @Method
     def list_sessions(self, *, cursor: str | None = None, limit: int | None = None) -> Request[SessionPage]:
@@ -71,15 +72,18 @@ class BeliefCalls:
         observation_id: str,
         eliminated: Iterable[str],
         justification: Object | None = None,
+        cites: Iterable[Object] | None = None,
         **conditions: Unpack[Conditions],
     ) -> Request[Eliminated]:
-        """Remove hypotheses that an observation contradicts."""
-        body = {
+        """Remove hypotheses that an observation contradicts; `cites` names what that rests on."""
+        body: Object = {
             "source_id": source_id,
             "observation_id": observation_id,
             "eliminated": list(eliminated),
             "justification": justification or {},
         }
+        if cites is not None:
+            body["cites"] = list(cites)
         return command(BeliefRows.eliminate, {"session_id": session_id}, body, **conditions)
 
     @Method

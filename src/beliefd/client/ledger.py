@@ -31,21 +31,31 @@ class LedgerCalls:
 
     @Method
     def why(self, session_id: str, hypothesis: str) -> Request[Why]:
-        """Who spoke against a hypothesis."""
+        """Who spoke against a hypothesis, and what else was tried on it."""
         return Request(LedgerRows.why, {"session_id": session_id, "hypothesis": hypothesis})
 
     @Method
     def counterfactual(
-        self, session_id: str, *, without_source_ids: Iterable[str]
+        self,
+        session_id: str,
+        *,
+        without_source_ids: Iterable[str] = (),
+        without_principals: Iterable[str] = (),
+        without_attested: bool = False,
     ) -> Request[Counterfactual]:
-        """What would survive had these sources never spoken."""
-        body = {"without": {"source_ids": list(without_source_ids)}}
+        """What would survive had these sources and principals never spoken, or nothing attested counted."""
+        without = {
+            "source_ids": list(without_source_ids),
+            "principals": list(without_principals),
+            "attested": without_attested,
+        }
+        body = {"without": without}
         return Request(LedgerRows.counterfactual, {"session_id": session_id}, body=body)
 
     @Method
-    def merge(self, session_id: str, ledger: bytes) -> Request[Eliminated]:
+    def merge(self, session_id: str, ledger: bytes, *, notes: str | None = None) -> Request[Eliminated]:
         """Take over the eliminations of a replica that was apart."""
-        return Request(LedgerRows.merge, {"session_id": session_id}, body=ledger)
+        return Request(LedgerRows.merge, {"session_id": session_id}, body=ledger, notes=notes)
 
     @Method
     def import_ledger(self, ledger: bytes) -> Request[Imported]:

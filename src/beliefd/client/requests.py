@@ -6,10 +6,11 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.protocol.operation import A, Operation
 
 DECODER: Final = msgspec.json.Decoder()
+_PLAIN: Final = "".join(chr(code) for code in range(33, 127) if chr(code) != "%")
 
 
 class Request(Struct, Generic[A], frozen=True):
@@ -21,6 +22,7 @@ class Request(Struct, Generic[A], frozen=True):
     body: Any = None
     if_match: str | None = None
     key: str | None = None
+    notes: str | None = None
 
     @property
     def url(self) -> str:
@@ -35,6 +37,8 @@ class Request(Struct, Generic[A], frozen=True):
             headers["If-Match"] = f'"{self.if_match}"'
         if self.key is not None:
             headers["Idempotency-Key"] = self.key
+        if self.notes is not None:
+            headers["Audit-Notes"] = _written(self.notes)
         return headers
 
     @property
@@ -45,10 +49,12 @@ class Request(Struct, Generic[A], frozen=True):
 
 
 class Conditions(TypedDict, total=False):
-    """Arguments that every command takes: the head it expects, and a key under which it happens once."""
+    """Arguments that every command takes: the head it expects, a key under which it happens once, and notes
+    that stand in its record."""
 
     if_match: str | None
     idempotency_key: str | None
+    notes: str | None
 
 
 class PageOfClaim(TypedDict, total=False):
@@ -66,8 +72,17 @@ def command(
     *,
     if_match: str | None = None,
     idempotency_key: str | None = None,
+    notes: str | None = None,
 ) -> Request[A]:
-    return Request(operation, path, {}, body, if_match, idempotency_key)
+    return Request(operation, path, {}, body, if_match, idempotency_key, notes)
+
+
+def _written(notes: str) -> str:
+    """Notes as a header holds them: what is not printable ASCII is percent-encoded, and `%` itself."""
+    try:
+        return quote(notes, safe=_PLAIN)
+    except UnicodeEncodeError:
+        raise invalid("lone surrogates are not text", "Audit-Notes") from None
 
 
 def _segment(value: str) -> str:

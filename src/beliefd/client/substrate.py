@@ -60,6 +60,7 @@ class SubstrateCalls:
         expires_in_seconds: int = 3600,
         parent_token: str | None = None,
         signed: bool = False,
+        notes: str | None = None,
     ) -> Request[IssuedCapability]:
         """Give an agent a capability, or narrow one down."""
         body = {
@@ -69,7 +70,7 @@ class SubstrateCalls:
             "expires_in_seconds": expires_in_seconds,
             **given(parent_token=parent_token, signed=signed or None),
         }
-        return Request(SubstrateRows.issue_capability, body=body)
+        return Request(SubstrateRows.issue_capability, body=body, notes=notes)
 
     @Method
     def show_capability(self, session_id: str, capability_id: str) -> Request[CapabilityView]:
@@ -78,9 +79,9 @@ class SubstrateCalls:
         return Request(SubstrateRows.show_capability, path)
 
     @Method
-    def revoke_capability(self, capability_id: str) -> Request[CapabilityView]:
+    def revoke_capability(self, capability_id: str, *, notes: str | None = None) -> Request[CapabilityView]:
         """End a capability and all that came out of it."""
-        return Request(SubstrateRows.revoke_capability, {"capability_id": capability_id})
+        return Request(SubstrateRows.revoke_capability, {"capability_id": capability_id}, notes=notes)
 
     @Method
     def remember(

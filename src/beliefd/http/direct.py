@@ -1,4 +1,4 @@
-"""Verbs that are answered directly: from the parser to the steward and back, without ASGI.
+"""Verbs and bundles of claims are answered directly: from the parser to the steward and back, without ASGI.
 
 Only requests that wait for nothing but the steward are answered so: small ones, read completely, of a caller
 who is known. All others, and all that may be wrong, go to the application. The answers are the same.
@@ -14,16 +14,17 @@ from msgspec import Struct
 
 from beliefd.http.errors import reply_to_failure
 from beliefd.http.guard import foreign_origin, known_principal
-from beliefd.http.headers import check_content, read_headers
+from beliefd.http.headers import check_content, notes_in, read_headers
 from beliefd.http.replies import Reply
 from beliefd.http.routing import decoded
 from beliefd.http.surface import Surface
 from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.scan.guards import HARD_FAILURES
 from beliefd.protocol.operations import Operation
 from beliefd.protocol.wire import parse_object
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import admit, authorise
-from beliefd.steward.handlers.beliefs import VERBS, answer_to, submit_verb
+from beliefd.steward.handlers.short_ways import SHORT_WAYS, ShortWay
 from beliefd.steward.write.turn import Outcome
 
 MAX_BODY: Final = 16 * 1024
@@ -36,6 +37,7 @@ class Verb(Struct, frozen=True):
     """An operation that is one command, and the session that its path names."""
 
     operation: Operation
+    way: ShortWay
     path: dict[str, str]
 
 
@@ -52,10 +54,11 @@ class Verbs:
             return None
         found = self._surface.routes.find(url)
         operation = None if found is None else found[0].get("POST")
-        if found is None or operation is None or operation.name not in VERBS:
+        way = None if operation is None else SHORT_WAYS.get(operation.name)
+        if found is None or operation is None or way is None:
             return None
         try:
-            return Verb(operation, decoded(found[1]))
+            return Verb(operation, way, decoded(found[1]))
         except BeliefdError:
             return None
 
@@ -78,15 +81,18 @@ class Verbs:
                 path=verb.path,
                 body=parse_object(body),
                 key=headers.get("Idempotency-Key"),
+                notes=notes_in(headers),
                 origin=foreign_origin(headers),
             )
-            return submit_verb(surface.submit, operation, admit(operation, call))
+            return verb.way.begin(surface.submit, admit(operation, call))
         except Exception as error:
-            return reply_to_failure(error)
+            # The application records what the firewall stops before there is a command.
+            stopped = isinstance(error, BeliefdError) and error.code in HARD_FAILURES
+            return None if stopped else reply_to_failure(error)
 
     def reply(self, verb: Verb, done: "Future[Outcome]") -> Reply:
         try:
-            return self._surface.reply_of(verb.operation, answer_to(done.result()))
+            return self._surface.reply_of(verb.operation, verb.way.answer(done.result()))
         except (Exception, CancelledError) as error:
             return reply_to_failure(error)
 

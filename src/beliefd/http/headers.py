@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
+from urllib.parse import unquote_to_bytes
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 HEEDED: Final = {
     name.lower().encode(): name
     for name in (
+        "Audit-Notes",
         "Authorization",
         "Content-Encoding",
         "Content-Length",
@@ -47,6 +49,17 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers:
             # Which of the two counts is not defined, and a proxy may choose the other one.
             raise invalid(f"header {known} is given twice", known)
     return headers
+
+
+def notes_in(headers: Headers) -> str | None:
+    """The caller's notes: UTF-8, in which any byte may be percent-encoded, and `%` must be."""
+    written = headers.get("Audit-Notes")
+    if written is None:
+        return None
+    try:
+        return unquote_to_bytes(written.encode("latin-1")).decode()
+    except UnicodeDecodeError:
+        raise invalid("Audit-Notes is not UTF-8", "Audit-Notes") from None
 
 
 # Quoted as in HTTP, or bare as people type it; anything else names no event.

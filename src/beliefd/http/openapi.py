@@ -11,7 +11,7 @@ from beliefd import __version__
 from beliefd.http.errors import STATUS
 from beliefd.kernel.errors import Code, ErrorShape
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.values import Id
+from beliefd.kernel.values import MAX_NOTES, Id
 from beliefd.ledger.envelope import Entry
 from beliefd.protocol.beliefs import BeliefSnapshot, Health
 from beliefd.protocol.operations import OPERATIONS, VOCABULARIES, Operation, Parameter
@@ -55,6 +55,12 @@ IDEMPOTENCY_KEY: Final = _header(
     "Idempotency-Key",
     "A retry with the same key gets the first answer and changes nothing",
     {"type": "string", "pattern": KEY_PATTERN, "minLength": 1, "maxLength": 255},
+)
+AUDIT_NOTES: Final = _header(
+    "Audit-Notes",
+    f"Stands in the record of the event, for people: 1 to {MAX_NOTES} characters of UTF-8, in which any byte"
+    " may be percent-encoded, and `%` must be",
+    TEXT,
 )
 LAST_EVENT_ID: Final = _header(
     "Last-Event-ID",
@@ -168,6 +174,8 @@ def _parameters(operation: Operation) -> list[Json]:
         found.append(IF_MATCH)
     if operation.idempotency_key:
         found.append(IDEMPOTENCY_KEY)
+    if operation.notes:
+        found.append(AUDIT_NOTES)
     if operation.method == "GET" and _has_etag(operation):
         found.append(IF_NONE_MATCH)
     if operation.media == "text/event-stream":

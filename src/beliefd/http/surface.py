@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 from beliefd.http.bodies import read_body
 from beliefd.http.errors import answer_or_error, not_offered
 from beliefd.http.guard import foreign_origin, principal_of
-from beliefd.http.headers import Headers, expected_heads, is_known, read_headers
+from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, read_headers
 from beliefd.http.metrics import Metrics
 from beliefd.http.replies import Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
@@ -70,6 +70,7 @@ class Surface:
             body=await read_body(operation, headers, receive) if operation.takes_body else None,
             if_match=await self._expected_head(headers, path) if writes else None,
             key=headers.get("Idempotency-Key") if writes else None,
+            notes=notes_in(headers) if writes else None,
             origin=foreign_origin(headers),
             last_event=headers.get("Last-Event-ID"),
         )

@@ -1,8 +1,8 @@
 """Canonical JSON straight from Structs: the same bytes as `canonical` of their JSON values, and much sooner.
 
-msgspec writes texts, sorted fields and ordinary numbers as RFC 8785 does. They part on some numbers and on
+msgspec writes texts, sorted fields and ordinary numbers as RFC 8785 does. They part on some numbers, and on
 the order of keys beyond ASCII. Which fields can hold either follows from their types, and only those are
-looked at. Whatever is left to doubt is written by `canonical`, which also says what has no canonical form.
+looked at. What is left to doubt is written by `canonical`, which also says what has no canonical form.
 """
 
 import hashlib

@@ -43,7 +43,7 @@ RULES: Final[Rules] = {
 def decide(session: Session | None, command: Command, facts: Facts) -> Event:
     if session is None:
         if isinstance(command, DeclareSession):
-            return speculation_in(command) or Declared()
+            return speculation_in(command, facts.notes) or Declared()
         return Refused(code=Code.SESSION_NOT_FOUND, message="the session has not been declared")
     if session.beliefs.terminated:
         # INVARIANT: refused means nothing happened; a closed session stays as it was when it closed.
@@ -53,7 +53,7 @@ def decide(session: Session | None, command: Command, facts: Facts) -> Event:
         )
     if isinstance(command, DeclareSession):
         return Refused(code=Code.CONFLICT, message=f"session `{session.session_id}` is declared already")
-    if (problem := speculation_in(command)) is not None:
+    if (problem := speculation_in(command, facts.notes)) is not None:
         return problem
     # INVARIANT: speculation cannot sway the grounded lane, because no rule of that lane is shown any.
     seen = session if type(command) in speculation.RULES else grounded(session)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
 from beliefd.kernel.approvals.commands import DecideApproval, WithdrawApproval
 from beliefd.kernel.attempts.commands import RecordAttempt
@@ -54,11 +55,12 @@ def _declaration(command: DeclareSession) -> Any:
 
 def _elimination(command: Eliminate) -> Any:
     """Not what is eliminated: only declared hypotheses are, and no idea can be declared."""
-    return {
+    said = {
         "source_id": command.source_id,
         "observation_id": command.observation_id,
         "justification": command.justification,
     }
+    return said if command.cites is UNSET else {**said, "cites": msgspec.to_builtins(command.cites)}
 
 
 def _proposal(command: Propose) -> Any:
@@ -113,18 +115,41 @@ STOPPED_AS: Final[dict[type, Code]] = {
 """What it is called if speculation hides in a command; in all others it is a proposal."""
 
 
-def speculation_in(command: Command) -> Refused | None:
-    """Why a command does not reach its rule; None if it does."""
+def speculation_in(command: Command, notes: str | None = None) -> Refused | None:
+    """Why a command with these notes does not reach its rule; None if it does."""
+    return _in_command(command) or (None if notes is None else _in_notes(command, notes))
+
+
+def _in_notes(command: Command, notes: str) -> Refused | None:
+    """Notes are read by people who look at what was decided: they are a text like any other there."""
+    if type(command) in speculation.RULES or (
+        isinstance(command, StageIntent) and INTENT_LANES[command.change.type] == SPECULATIVE
+    ):
+        return None
+    said = {"notes": notes}
+    return _by_reference(said) or _by_marker(said, type(command))
+
+
+def _in_command(command: Command) -> Refused | None:
     kind: type = type(command)
     part: Part = JUDGED.get(kind, _whole)
     said = part(command)
     if said is None or _is_innocent(said, kind not in SCANNED_ELSEWHERE):
         return None
     said = msgspec.to_builtins(said) if isinstance(said, msgspec.Struct) else said
-    if (reference := find_reference(said)) is not None:
-        text = f"`{reference.found}` is of the speculative lane: nothing can rest on it or be named like it"
-        return refused(Code.HYPOTHESIS_IS_NOT_EVIDENCE, text, reference.path)
-    marker = None if kind in SCANNED_ELSEWHERE else find_marker(said)
+    return _by_reference(said) or (None if kind in SCANNED_ELSEWHERE else _by_marker(said, kind))
+
+
+def _by_reference(said: Any) -> Refused | None:
+    reference = find_reference(said)
+    if reference is None:
+        return None
+    text = f"`{reference.found}` is of the speculative lane: nothing can rest on it or be named like it"
+    return refused(Code.HYPOTHESIS_IS_NOT_EVIDENCE, text, reference.path)
+
+
+def _by_marker(said: Any, kind: type) -> Refused | None:
+    marker = find_marker(said)
     return None if marker is None else refused_by(stopped_by(marker, _code(kind)))
 
 
@@ -146,10 +171,8 @@ def _written(said: msgspec.Struct) -> bytes | None:
 
 
 def stopped_with(kind: type) -> tuple[Code, ...]:
-    """The errors that commands of a kind can be stopped with here."""
-    if JUDGED.get(kind) is _nothing:
-        return ()
-    return (Code.HYPOTHESIS_IS_NOT_EVIDENCE, *(() if kind in SCANNED_ELSEWHERE else (_code(kind),)))
+    """The errors that commands of a kind, or the notes beside them, can be stopped with here."""
+    return () if kind in speculation.RULES else (Code.HYPOTHESIS_IS_NOT_EVIDENCE, _code(kind))
 
 
 def _code(kind: type) -> Code:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals import folds as approvals
@@ -55,14 +56,20 @@ def evolve(session: Session, event: Event) -> Session:
 def evolve_all(session: Session, events: Iterable[Event]) -> Session:
     """Evolve through many events. Eliminations between two other events are one union, applied at once."""
     gone: list[str] = []
+    witnessed = 0
     for event in events:
-        if type(event) is Eliminated or type(event) is Merged:
+        if type(event) is Eliminated:
             gone += event.eliminated
+            if event.label is not UNSET:
+                witnessed += beliefs.witnessed_in(event)
+        elif type(event) is Merged:
+            gone += event.eliminated
+            witnessed += beliefs.witnessed_in(event)
         else:
-            session = evolve(_without(session, gone), event)
-            gone = []
-    return _without(session, gone)
+            session = evolve(_without(session, gone, witnessed), event)
+            gone, witnessed = [], 0
+    return _without(session, gone, witnessed)
 
 
-def _without(session: Session, gone: list[str]) -> Session:
-    return replace(session, beliefs=session.beliefs.without(gone)) if gone else session
+def _without(session: Session, gone: list[str], witnessed: int) -> Session:
+    return replace(session, beliefs=session.beliefs.without(gone, witnessed)) if gone else session

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from beliefd.kernel.beliefs.findings import CitationFindings
 from beliefd.kernel.claims.endings import RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.experiments.findings import ExperimentFindings
@@ -19,6 +20,7 @@ Findings = (
     | ObservationFindings
     | MeasurementFindings
     | ExperimentFindings
+    | CitationFindings
 )
 
 
@@ -31,3 +33,4 @@ class Facts(Struct, frozen=True, kw_only=True):
     policy: Policy
     policy_hash: str
     findings: Findings | None = None
+    notes: str | None = None

@@ -1,12 +1,13 @@
 """What may be set per deployment; its hash stands in every event it governed."""
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER, canonical
 from beliefd.kernel.intents.state import IntentType
+from beliefd.kernel.labels import ATTESTED, Label
 from beliefd.kernel.names import ALL, covers, refuse_loose
 from beliefd.kernel.scan.whole_words import whole_words
 from beliefd.kernel.substrate.tools import ToolDefinition
@@ -36,6 +37,25 @@ def by_tier(rules: dict[TierName, T], tier: str, otherwise: T) -> T:
     """The rule of the highest tier that has one and is not above this one: it holds until the next."""
     known = [name for name in rules if Tier[name] <= Tier[tier]]
     return rules[max(known, key=lambda name: Tier[name])] if known else otherwise
+
+
+class EliminationPolicy(Value, frozen=True):
+    """What an elimination must rest on. `require: witnessed` refuses those that cite nothing which somebody
+    else than their author has seen."""
+
+    require: Label = ATTESTED
+
+
+class BeliefPolicy(Value, frozen=True):
+    """Which conclusions are accepted, and which eliminations.
+
+    With `conclusions: survivors_only`, one that names an eliminated hypothesis is refused. It names a
+    hypothesis if its id is that hypothesis, or if what follows a colon in it is, as in `cause:disk_full`. All
+    other conclusions are free. With `free`, all are.
+    """
+
+    conclusions: Literal["survivors_only", "free"] = "survivors_only"
+    eliminations: EliminationPolicy = EliminationPolicy()
 
 
 class EvidencePolicy(Value, frozen=True):
@@ -290,6 +310,7 @@ class Policy(Value, frozen=True):
 
     v: Annotated[int, msgspec.Meta(ge=1, le=1)] = 1
     termination: TerminationPolicy = TerminationPolicy()
+    beliefs: BeliefPolicy = BeliefPolicy()
     evidence: EvidencePolicy = EvidencePolicy()
     uncertainty: UncertaintyPolicy = UncertaintyPolicy()
     security: SecurityPolicy = SecurityPolicy()
@@ -315,3 +336,16 @@ class Policy(Value, frozen=True):
         if (named := self.tools.get(tool_id)) is not None:
             found.append(named.tier)
         return max(found, key=lambda name: Tier[name])
+
+
+EARLIER: Final = {"beliefs": {"conclusions": "free"}, "evidence": {"require": "attested"}}
+"""How it was decided where a policy did not say: members that came later, with what was the rule before."""
+
+
+def recorded(document: dict[str, Any]) -> Policy:
+    """The policy of a ledger, from the document that was recorded with it.
+
+    INVARIANT: what a document does not say is decided again as it was then, not by today's defaults.
+    """
+    earlier = {name: {**rules, **document.get(name, {})} for name, rules in EARLIER.items()}
+    return msgspec.convert({**document, **earlier}, Policy)

@@ -22,6 +22,9 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
 Unit = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 Note = Annotated[str, msgspec.Meta(max_length=20_000)]
+MAX_NOTES: Final = 2_000
+Notes = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NOTES)]
+"""What a caller adds to the record of a command, for people. No rule reads it but the door."""
 Digest = Annotated[str, msgspec.Meta(pattern=patterns.DIGEST, min_length=32, max_length=128)]
 Timestamp = Annotated[str, msgspec.Meta(pattern=patterns.TIMESTAMP, max_length=40)]
 ClaimType = Literal["FACT", "INFERENCE", "DECISION"]

@@ -65,6 +65,8 @@ def seal(
         foreign = {"delta": event, "payload": Untagged(command)}
     if facts.findings is not None:
         foreign["facts"] = facts.findings
+    if facts.notes is not None:
+        envelope["notes"] = facts.notes
     if state_hash_due(after, seq):
         envelope["state_hash"] = state_hash(after)
     record = canonical_envelope(envelope, foreign)

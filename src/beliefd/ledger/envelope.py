@@ -12,7 +12,7 @@ from beliefd.kernel.commands import COMMAND_OF, Command
 from beliefd.kernel.errors import Code
 from beliefd.kernel.events import Event
 from beliefd.kernel.facts import Findings
-from beliefd.kernel.values import Head, Principal
+from beliefd.kernel.values import Head, Notes, Principal
 
 
 class Sealed(Struct, frozen=True):
@@ -46,7 +46,7 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ts: str
     verb: str
     facts: Findings | None = None
-    notes: str | None = None
+    notes: Notes | None = None
     state_hash: str | None = None
 
 

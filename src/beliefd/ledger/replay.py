@@ -27,6 +27,7 @@ from beliefd.ledger.envelope import (
     read,
     read_links,
 )
+from beliefd.ledger.left_out import LeftOut
 
 CHUNK: Final = 1_000
 """Small enough to stay in the processor's cache between hashing, reading and folding."""
@@ -141,6 +142,7 @@ def facts_of(entry: Entry, policy: Policy) -> Facts:
         policy=policy,
         policy_hash=entry.policy_hash,
         findings=entry.facts,
+        notes=entry.notes,
     )
 
 
@@ -154,17 +156,14 @@ class Redecided(Struct, frozen=True):
 
 
 def redecide(
-    entries: Iterable[Entry], policies: dict[str, Policy], without_sources: frozenset[str] = frozenset()
+    entries: Iterable[Entry], policies: dict[str, Policy], without: LeftOut | None = None
 ) -> Iterator[Redecided]:
-    """Decide every recorded command again under its recorded facts and policy.
-
-    With `without_sources`, eliminations of these sources are left out: that is the counterfactual ledger.
-    """
+    """Decide every recorded command again under its recorded facts and policy, but for what is left out."""
     session: Session | None = None
     for entry in entries:
         command = command_of(entry)
-        if session is not None and without_sources:
-            kept = without(command, without_sources)
+        if session is not None and without is not None:
+            kept = without.kept(command, entry.actor.id, session)
             if kept is None:
                 continue
             command = kept
@@ -172,20 +171,7 @@ def redecide(
         if policy is None:
             raise LedgerBroken(entry.seq, entry.event_id, f"policy `{entry.policy_hash}` is not known")
         event = decide(session, command, facts_of(entry, policy))
+        if without is not None and without.drops(event):
+            continue
         session = begin(entry.session_id, declaration(entry)) if session is None else evolve(session, event)
         yield Redecided(entry, command, event, session)
-
-
-def without(command: Command, sources: frozenset[str]) -> Command | None:
-    """The command without what `sources` contributed to it; None if nothing is left."""
-    from beliefd.kernel.beliefs.commands import Eliminate, Merge
-    from beliefd.kernel.experiments.commands import LinkEvidence
-
-    if isinstance(command, Eliminate):
-        return None if command.source_id in sources else command
-    if isinstance(command, Merge):
-        kept = tuple(item for item in command.eliminations if item.source_id not in sources)
-        return msgspec.structs.replace(command, eliminations=kept)
-    if isinstance(command, LinkEvidence):
-        return None if command.run_id in sources else command
-    return command

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
-from beliefd.kernel.policy import Policy
+from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.kernel.values import PROTOCOL, Head, Id
 from beliefd.ledger.envelope import Sealed
@@ -95,7 +96,9 @@ def _object(line: bytes, number: int) -> dict[str, Any]:
 
 def _header(value: dict[str, Any], number: int) -> Header:
     try:
-        header = msgspec.convert(value, Header)
+        header = msgspec.convert({**value, "policies": {}}, Header)
+        documents = msgspec.convert(value.get("policies"), dict[str, dict[str, Any]])
+        header = replace(header, policies={name: recorded(one) for name, one in documents.items()})
     except msgspec.ValidationError as error:
         raise BadExport(number, f"not the header of an exported ledger: {error}") from None
     if header.format != FORMAT:

@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from beliefd.kernel.beliefs import commands
-from beliefd.kernel.beliefs.state import Status
+from beliefd.kernel.beliefs.state import Beliefs, Status
+from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
+from beliefd.kernel.labels import Label
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Head, Id, Object, OntologyBundle
 from beliefd.protocol.operation import (
@@ -35,6 +37,13 @@ class ObligationView(Answer, frozen=True):
     active: bool
 
 
+class RestsOn(Answer, frozen=True):
+    """How many hypotheses fell by a witnessed elimination, and how many by one that is only attested."""
+
+    witnessed: int
+    attested: int
+
+
 class BeliefSnapshot(Answer, frozen=True):
     """The state of a session as callers see it. `status` says what `entropy_proxy` alone would hide."""
 
@@ -54,6 +63,7 @@ class BeliefSnapshot(Answer, frozen=True):
     audit_head_event_id: str | None
     seq: int
     survivors_hash: str
+    rests_on: RestsOn
 
 
 class Declared(Answer, frozen=True):
@@ -63,10 +73,13 @@ class Declared(Answer, frozen=True):
 
 
 class Eliminated(Answer, frozen=True):
+    """`label` is that of an elimination; a merge takes over many, and has none of its own."""
+
     applied_eliminated: list[str]
     ignored_eliminated: list[str]
     snapshot: BeliefSnapshot
     audit_event_id: str
+    label: Label | None
 
 
 class Recorded(Answer, frozen=True):
@@ -113,6 +126,10 @@ class Health(Answer, frozen=True, kw_only=True):
     protocol: str
 
 
+def rests_on(beliefs: Beliefs) -> RestsOn:
+    return RestsOn(witnessed=beliefs.witnessed, attested=beliefs.eliminations - beliefs.witnessed)
+
+
 def snapshot_of(
     session: Session, head: Head, limit: int = SURVIVORS_PAGE, after: str | None = None
 ) -> BeliefSnapshot:
@@ -144,6 +161,7 @@ def snapshot_of(
         audit_head_event_id=head.event_id,
         seq=head.seq,
         survivors_hash=survivors.digest,
+        rests_on=rests_on(session.beliefs),
     )
 
 
@@ -163,7 +181,8 @@ class BeliefRows(Vocabulary):
         status=201,
         max_body=64 * MIB,
         idempotency_key=True,
-        errors=(Code.CONFLICT, Code.HYPOTHESIS_IS_NOT_EVIDENCE),
+        notes=True,
+        errors=(Code.CONFLICT, *stopped_with(commands.DeclareSession)),
         summary="Open a session over a fixed set of hypotheses",
         example={
             "ontology": {
@@ -197,7 +216,13 @@ class BeliefRows(Vocabulary):
         commands.Eliminate,
         Eliminated,
         "Remove hypotheses that an observation contradicts",
-        errors=(Code.INVALID_HYPOTHESIS_ID,),
+        errors=(
+            Code.INVALID_HYPOTHESIS_ID,
+            Code.NOT_FOUND,
+            Code.OBSERVATION_NOT_FOUND,
+            Code.RUN_NOT_FOUND,
+            Code.NOT_WARRANTED,
+        ),
         example={
             "source_id": "adapter://sre",
             "observation_id": "df-14:02",

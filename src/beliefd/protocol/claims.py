@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.claims import commands
+from beliefd.kernel.claims.about import About
 from beliefd.kernel.claims.bundle import (
     MAX_CLAIMS,
     MAX_POINTERS,
@@ -96,6 +97,7 @@ class SubmittedClaim(Value, frozen=True):
     evidence_pointers: Annotated[tuple[EvidencePointer, ...], msgspec.Meta(max_length=MAX_POINTERS)] = ()
     if_wrong_cost: Note = ""
     action: DecidedAction | UnsetType = UNSET
+    about: About | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         refuse_idle_action(self.claim_type, self.action)

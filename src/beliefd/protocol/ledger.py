@@ -1,13 +1,16 @@
 """The ledger: read it, verify it, ask it why, take it elsewhere."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from beliefd.kernel.beliefs.commands import Citation, Merge
 from beliefd.kernel.beliefs.state import Status
+from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
+from beliefd.kernel.labels import Label
 from beliefd.kernel.values import Head, Id, Object, Value
-from beliefd.protocol.beliefs import BeliefSnapshot, Eliminated
+from beliefd.protocol.beliefs import BeliefSnapshot, Eliminated, RestsOn
 from beliefd.protocol.operation import (
     LINES,
     MIB,
@@ -24,12 +27,15 @@ from beliefd.protocol.operation import (
 
 AUDIT_PAGE = 10_000
 """An audit answer holds at most this many entries; `next` says where to go on."""
+Named = Annotated[tuple[Id, ...], Meta(max_length=1_000)]
 
 
 class Without(Value, frozen=True):
-    """What to imagine away."""
+    """Whose eliminations to imagine away: of sources, of principals, or all that are attested."""
 
-    source_ids: tuple[Id, ...]
+    source_ids: Named = ()
+    principals: Named = ()
+    attested: bool = False
 
 
 class AskCounterfactual(Value, frozen=True):
@@ -57,7 +63,11 @@ class Verified(Answer, frozen=True):
 
 
 class Testimony(Answer, frozen=True):
-    """One event that spoke against a hypothesis; `applied` marks the one that eliminated it."""
+    """One event that spoke against a hypothesis; `applied` marks the one that eliminated it.
+
+    `actor` is the principal who spoke; it is null for what was merged before merges told it. `label` says
+    whether somebody else has witnessed what the elimination rests on, `cites` what that is.
+    """
 
     __test__ = False  # its name begins like that of a test, and it is none
 
@@ -68,17 +78,43 @@ class Testimony(Answer, frozen=True):
     observation_id: str
     justification: Object
     applied: bool
+    actor: str | None
+    label: Label
+    cites: list[Citation]
     merged_from: str | None = None
 
 
+TriedKind = Literal["elimination_refused", "prediction", "experiment", "claim"]
+
+
+class Tried(Answer, frozen=True):
+    """Something that named a hypothesis and did not eliminate it: what it was, by whom, and what it came to.
+
+    `id` is that of the observation, the proposition, the experiment or the claim.
+    """
+
+    kind: TriedKind
+    id: str
+    event_id: str
+    seq: int
+    ts: str
+    actor: str
+    came_to: str
+    details: Object
+
+
 class Why(Answer, frozen=True):
+    """Why a hypothesis was eliminated, or why it still stands: who spoke against it, and what was `tried`."""
+
     hypothesis: str
     survives: bool
     events: list[Testimony]
+    tried: list[Tried]
 
 
 class ConclusionBasis(Answer, frozen=True):
-    """How one accepted conclusion fares in the counterfactual, and which sources it hangs on alone."""
+    """How one accepted conclusion fares in the counterfactual, and which sources and principals it hangs on
+    alone. `rests_on` is what the session rested on when it was accepted."""
 
     conclusion_id: str
     event_id: str
@@ -87,14 +123,19 @@ class ConclusionBasis(Answer, frozen=True):
     n_survivors_without: int
     rests_on_removed: bool
     sole_sources: dict[str, list[str]]
+    sole_principals: dict[str, list[str]]
+    rests_on: RestsOn
 
 
 class Counterfactual(Answer, frozen=True):
     without_source_ids: list[str]
+    without_principals: list[str]
+    without_attested: bool
     survivors: list[str]
     n_survivors: int
     restored: list[str]
     status: Status
+    rests_on: RestsOn
     conclusions: list[ConclusionBasis]
 
 
@@ -141,7 +182,7 @@ class LedgerRows(Vocabulary):
     why = reads(
         f"{SESSION}/why/{{hypothesis}}",
         Why,
-        "Which observations spoke against a hypothesis",
+        "Which observations spoke against a hypothesis, and what else was tried on it",
         slashed=True,
         errors=(Code.INVALID_HYPOTHESIS_ID,),
     )
@@ -149,7 +190,7 @@ class LedgerRows(Vocabulary):
         f"{SESSION}/counterfactual",
         AskCounterfactual,
         Counterfactual,
-        "What would survive had some sources never spoken",
+        "What would survive had some sources or principals never spoken",
         example={"without": {"source_ids": ["human://ana"]}},
     )
     merge = Operation(
@@ -160,7 +201,8 @@ class LedgerRows(Vocabulary):
         body_media=LINES,
         content="JSON Lines",
         max_body=256 * MIB,
-        errors=ON_WRITING,
+        notes=True,
+        errors=(*stopped_with(Merge), *ON_WRITING),
         summary="Take over the eliminations of a replica that was apart",
         example="<the lines of an exported replica of this session>\n",
     )

@@ -69,8 +69,9 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     `body` is a command or a question; None means that there is no JSON body, but perhaps `content`: what the
     bytes of a body are that has no type. `stream` says what an answer consists of that comes bit by bit; it
     is empty if the answer is one JSON document. If `slashed`, the last value in the path may hold slashes
-    that are not escaped, because nothing but a fixed ending can follow it. `errors` are those that only some
-    operations know; bad input, missing rights and a broken store are everybody's.
+    that are not escaped, because nothing but a fixed ending can follow it. With `notes`, the caller's notes
+    are recorded with the command that comes of it. `errors` are those that only some operations know; bad
+    input, missing rights and a broken store are everybody's.
     """
 
     method: str
@@ -86,6 +87,7 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     slashed: bool = False
     if_match: bool = False
     idempotency_key: bool = False
+    notes: bool = False
     errors: tuple[Code, ...] = ()
     roles: frozenset[Role] = EVERYONE
     max_body: int = 16 * MIB
@@ -150,6 +152,7 @@ def writes(
         summary=summary,
         if_match=True,
         idempotency_key=True,
+        notes=True,
         errors=tuple(dict.fromkeys((*errors, *stopped_with(body), *ON_WRITING))),
         **rest,
     )

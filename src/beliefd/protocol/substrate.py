@@ -4,8 +4,10 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
+from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.substrate.capabilities import Scope, Used
+from beliefd.kernel.substrate.commands import IssueCapability, RevokeCapability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
@@ -189,7 +191,8 @@ class SubstrateRows(Vocabulary):
         body=CapabilityRequest,
         answer=IssuedCapability,
         status=201,
-        errors=ON_CAPABILITIES,
+        notes=True,
+        errors=(*stopped_with(IssueCapability), *ON_CAPABILITIES),
         summary="Give an agent a capability, or narrow one down",
         example={
             "session_id": "<the session>",
@@ -210,7 +213,8 @@ class SubstrateRows(Vocabulary):
         path="/v1/capabilities/{capability_id}",
         answer=CapabilityView,
         slashed=True,
-        errors=ON_CAPABILITIES,
+        notes=True,
+        errors=(*stopped_with(RevokeCapability), *ON_CAPABILITIES),
         summary="End a capability and all that came out of it",
     )
     remember = writes(

@@ -20,13 +20,15 @@ from beliefd.steward.facts.threats import Detector
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
-from beliefd.steward.handlers.beliefs import BatchHandlers, BeliefHandlers, verb_handlers
+from beliefd.steward.handlers.batch import BatchHandlers
+from beliefd.steward.handlers.beliefs import BeliefHandlers, verb_handlers
 from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
 from beliefd.steward.handlers.content import ContentHandlers
+from beliefd.steward.handlers.counterfactual import CounterfactualHandlers
 from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHandlers
 from beliefd.steward.handlers.intents import IntentHandlers
 from beliefd.steward.handlers.knowledge import KnowledgeHandlers
-from beliefd.steward.handlers.ledger import CounterfactualHandlers, LedgerHandlers
+from beliefd.steward.handlers.ledger import LedgerHandlers
 from beliefd.steward.handlers.measurements import MeasurementHandlers
 from beliefd.steward.handlers.observations import ObservationHandlers
 from beliefd.steward.handlers.policy import PolicyHandlers
@@ -37,6 +39,7 @@ from beliefd.steward.handlers.substrate import (
     ProposalHandlers,
     StateHandlers,
 )
+from beliefd.steward.handlers.testimony import WhyHandlers
 from beliefd.steward.handlers.transfer import TransferHandlers
 from beliefd.steward.handlers.uncertainty import CalibrationHandlers, UncertaintyHandlers
 from beliefd.steward.policies import PolicyInForce
@@ -100,8 +103,9 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     runs = ExperimentRuns(store, submit, runner, background)
     vocabularies = (
         BeliefHandlers(store, positions, steward.declare),
-        BatchHandlers(store, submit),
+        BatchHandlers(store, submit, signer, tools, background),
         LedgerHandlers(store, positions, feeds),
+        WhyHandlers(store, positions),
         TransferHandlers(store, positions, submit),
         CounterfactualHandlers(store),
         ClaimHandlers(store, positions, submit),

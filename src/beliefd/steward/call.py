@@ -10,7 +10,8 @@ from beliefd.kernel.values import Principal
 class Call(Struct, frozen=True, kw_only=True):
     """Who asks for what. `origin` is the web origin of a browser, if another than this server's own.
 
-    `last_event` is the last entry of a live feed that the caller has seen.
+    `last_event` is the last entry of a live feed that the caller has seen. `notes` are to stand in the record
+    of what is asked for.
     """
 
     principal: Principal
@@ -19,6 +20,7 @@ class Call(Struct, frozen=True, kw_only=True):
     body: Any = None
     if_match: str | None = None
     key: str | None = None
+    notes: str | None = None
     origin: str | None = None
     last_event: str | None = None
 

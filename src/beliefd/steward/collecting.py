@@ -1,9 +1,9 @@
 """Content that no ledger mentions: found, and removed, while others go on writing.
 
-All ledgers are read once per round, in chunks, and then what was written meanwhile. What is removed is
-removed in transactions that no append can overtake and that read the very last records themselves. Content that
-somebody looks at to decide something, and that is removed before the decision is written, is looked for
-again: the append that rests on it is refused, see `Append.rests_on`.
+All ledgers are read once per round, in chunks, and then what was written meanwhile. Content is removed in
+transactions that no append can overtake and that read the very last records themselves. What somebody looks
+at to decide something, and what is removed before the decision is written, is looked for again: the append
+that rests on it is refused (`Append.rests_on`).
 """
 
 from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.values import Principal
+from beliefd.kernel.values import MAX_NOTES, Principal
 from beliefd.protocol.operations import Operation
 from beliefd.protocol.wire import query_values
 from beliefd.steward.call import Call
@@ -33,6 +33,18 @@ def joined(vocabularies: Iterable[Mapping[str, Handler]]) -> dict[str, Handler]:
             raise TypeError(f"more than one handler for {', '.join(sorted(twice))}")
         handlers |= vocabulary
     return handlers
+
+
+def check_key(key: str, path: str) -> None:
+    if not _KEY.match(key) or key.endswith("\n"):
+        raise invalid(f"{path} must be 1 to 255 printable ASCII characters", path)
+
+
+def check_notes(notes: str, path: str) -> None:
+    if not 1 <= len(notes) <= MAX_NOTES:
+        raise invalid(f"notes may hold 1 to {MAX_NOTES} characters, not {len(notes)}", path)
+    if any("\ud800" <= char <= "\udfff" for char in notes):
+        raise invalid("lone surrogates are not text", path)
 
 
 async def perform(handlers: Mapping[str, Handler], operation: Operation, call: Call) -> Any:
@@ -65,8 +77,11 @@ def admit(operation: Operation, call: Call) -> Call:
             raise invalid(
                 f"`{operation.name}` does not heed Idempotency-Key; leave it out", "Idempotency-Key"
             )
-        if not _KEY.match(call.key) or call.key.endswith("\n"):
-            raise invalid("Idempotency-Key must be 1 to 255 printable ASCII characters", "Idempotency-Key")
+        check_key(call.key, "Idempotency-Key")
+    if call.notes is not None:
+        if not operation.notes:
+            raise invalid(f"`{operation.name}` does not heed Audit-Notes; leave it out", "Audit-Notes")
+        check_notes(call.notes, "Audit-Notes")
     if call.query or operation.query:
         return replace(call, query=query_values(operation.query, call.query))
     return call

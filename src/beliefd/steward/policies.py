@@ -6,6 +6,7 @@ store holds: for this process, for the next, and within a second for all others 
 
 import asyncio
 import contextlib
+import hashlib
 import logging
 from typing import Final, Literal
 
@@ -28,11 +29,15 @@ Source = Literal["default", "given", "file", "adopted"]
 
 
 class Origin(Struct, frozen=True):
-    """Where a policy comes from; who adopted it and when, if somebody did."""
+    """Where a policy comes from; who adopted it and when, and under which hash, if somebody did.
+
+    A version that knows more members decides by the document with these filled in, which has another hash.
+    """
 
     source: Source
     adopted_at: str | None = None
     adopted_by: str | None = None
+    adopted: str | None = None
 
 
 DEFAULT: Final = Origin("default")
@@ -76,7 +81,7 @@ class PolicyInForce:
         adoption = await self._store.adopted()
         if adoption is None:
             return
-        if (adoption.policy_hash, adoption.adopted_at) != (self.hash, self.origin.adopted_at):
+        if (adoption.policy_hash, adoption.adopted_at) != (self.origin.adopted, self.origin.adopted_at):
             self._adopt(adoption, _read(adoption))
 
     async def follow(self, every: float = FOLLOW_SECONDS) -> None:
@@ -93,7 +98,8 @@ class PolicyInForce:
                     unreadable = error.message
 
     def _adopt(self, adoption: Adoption, policy: Policy) -> None:
-        self.adopt(policy, Origin("adopted", adoption.adopted_at, adoption.adopted_by))
+        origin = Origin("adopted", adoption.adopted_at, adoption.adopted_by, adoption.policy_hash)
+        self.adopt(policy, origin)
         log.info("policy %s, adopted by %s, is in force", adoption.policy_hash, adoption.adopted_by)
 
 
@@ -104,6 +110,6 @@ def _read(adoption: Adoption) -> Policy:
         raise BeliefdError(
             Code.STORAGE_UNAVAILABLE, f"the adopted policy cannot be read: {error.message}"
         ) from None
-    if policy_hash(policy) != adoption.policy_hash:
+    if hashlib.sha256(adoption.document).hexdigest() != adoption.policy_hash:
         raise BeliefdError(Code.STORAGE_UNAVAILABLE, "the adopted policy is not the one its hash names")
     return policy

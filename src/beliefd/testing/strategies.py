@@ -5,6 +5,8 @@ For tests of stores, adapters and replays. Needs `hypothesis`, which beliefd its
 
 from typing import Any
 
+from msgspec import UNSET
+
 from beliefd.kernel.beliefs.commands import (
     DeclareConclusion,
     DeclareSession,
@@ -19,7 +21,8 @@ from beliefd.kernel.beliefs.commands import (
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.commands import Command
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.policy import Policy, TerminationPolicy
+from beliefd.kernel.labels import ATTESTED, WITNESSED
+from beliefd.kernel.policy import BeliefPolicy, EliminationPolicy, Policy, TerminationPolicy
 from beliefd.kernel.values import Head, OntologyBundle, Principal, Role
 from beliefd.testing.world import ONTOLOGY
 
@@ -51,6 +54,11 @@ policies = st.builds(
         TerminationPolicy,
         force_roles=st.lists(roles, unique=True, max_size=3).map(tuple),
         stability_window=st.integers(0, 3),
+    ),
+    beliefs=st.builds(
+        BeliefPolicy,
+        conclusions=st.sampled_from(["survivors_only", "free"]),
+        eliminations=st.builds(EliminationPolicy, require=st.sampled_from([ATTESTED, ATTESTED, WITNESSED])),
     ),
 )
 
@@ -117,6 +125,9 @@ def merges(universe: list[str]) -> st.SearchStrategy[Merge]:
         source_id=sources,
         observation_id=ids,
         eliminated=claims(universe),
+        justification=st.just(UNSET) | small_objects,
+        actor=st.sampled_from([UNSET, "agent://a", "human://b"]),
+        label=st.sampled_from([UNSET, WITNESSED, ATTESTED]),
     )
     return st.builds(
         Merge,
@@ -127,13 +138,19 @@ def merges(universe: list[str]) -> st.SearchStrategy[Merge]:
     )
 
 
+def conclusions(universe: list[str]) -> st.SearchStrategy[str]:
+    """Ids of conclusions: free ones, hypotheses, and hypotheses after a colon."""
+    named = st.sampled_from(universe)
+    return conclusion_ids | named | named.map("cause:{}".format)
+
+
 def commands(universe: list[str]) -> st.SearchStrategy[Command]:
     """Any command that parses, whether or not it makes sense where it arrives."""
     return st.one_of(
         eliminations(universe),
         st.builds(EnterObligation, obligation_id=obligation_ids, min_total_eliminations=st.integers(0, 5)),
         st.builds(RequestExit, obligation_id=obligation_ids, context=small_objects),
-        st.builds(DeclareConclusion, conclusion_id=conclusion_ids, context=small_objects),
+        st.builds(DeclareConclusion, conclusion_id=conclusions(universe), context=small_objects),
         st.builds(RequestTermination, context=forces),
         merges(universe),
         declarations(universe),

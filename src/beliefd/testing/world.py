@@ -1,7 +1,7 @@
 """A world for tests: a steward on a fresh store, time that is moved by hand, and callers of every role."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
 import msgspec
@@ -109,7 +109,7 @@ class World(Embedded):
         policy: Policy | None = None,
         *,
         clock: Clock | None = None,
-        detector: Detector | None = quiet,
+        detector: Detector | Mapping[str, Detector] | None = quiet,
         registry: Registry | None = None,
         signer: Signer | None = None,
     ) -> None:

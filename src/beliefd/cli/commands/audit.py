@@ -11,7 +11,7 @@ from click import argument, option
 from beliefd.cli import output
 from beliefd.cli.files import read_bytes
 from beliefd.cli.ledgers import PAGE, Progress, progress, sessions_of, verify_stored
-from beliefd.cli.options import FILE, FILE_PATH, SESSION
+from beliefd.cli.options import FILE, FILE_PATH, NOTES, SESSION
 from beliefd.cli.output import Exit, Reply, console, print_json
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.errors import BeliefdError, Code, invalid
@@ -84,11 +84,11 @@ def import_(path: str) -> Question:
     return lambda calls: calls.import_ledger(data)
 
 
-@asks(audit, SESSION, FILE)
-def merge(session_id: str, path: str) -> Question:
+@asks(audit, SESSION, FILE, NOTES)
+def merge(session_id: str, path: str, notes: str | None) -> Question:
     """Merge the eliminations of a replica that worked on its own."""
     data = read_bytes(path)
-    return lambda calls: calls.merge(session_id, data)
+    return lambda calls: calls.merge(session_id, data, notes=notes)
 
 
 @audit.command()

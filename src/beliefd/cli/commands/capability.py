@@ -6,7 +6,7 @@ import click
 from click import argument, option
 
 from beliefd.cli import output
-from beliefd.cli.options import SESSION
+from beliefd.cli.options import NOTES, SESSION
 from beliefd.cli.target import Question, Target, asks, target_options
 
 CAPABILITY = argument("capability_id", metavar="CAPABILITY")
@@ -24,12 +24,13 @@ capability = click.Group("capability", help="Issue, show and revoke capabilities
 @option("--expires-in", type=click.IntRange(min=1), default=3600, show_default=True, help="Seconds.")
 @option("--parent", metavar="TOKEN", help="Restrict this token further instead of issuing a new one.")
 @option("--signed", is_flag=True, help="A token that its holders can restrict offline.")
+@NOTES
 @target_options
 def issue(
     target: Target, session_id: str, calls: int | None, expires_in: int, parent: str | None, **scope: Any
 ) -> None:
     """Issue a capability in SESSION; prints the token alone on the last line."""
-    given = {"agent_id": scope.pop("agent_id"), "signed": scope.pop("signed")}
+    given = {name: scope.pop(name) for name in ("agent_id", "signed", "notes")}
     wanted = {**{name: list(values) for name, values in scope.items()}, "budgets": {"calls": calls}}
     answer = target.ask(
         lambda asked: asked.issue_capability(
@@ -47,7 +48,7 @@ def show(session_id: str, capability_id: str) -> Question:
     return lambda calls: calls.show_capability(session_id, capability_id)
 
 
-@asks(capability, CAPABILITY)
-def revoke(capability_id: str) -> Question:
+@asks(capability, CAPABILITY, NOTES)
+def revoke(capability_id: str, notes: str | None) -> Question:
     """End a capability (as `<session>/<capability>`) and all that came out of it."""
-    return lambda calls: calls.revoke_capability(capability_id)
+    return lambda calls: calls.revoke_capability(capability_id, notes=notes)

@@ -32,7 +32,12 @@ experiment = click.Group("experiment", help="Plan experiments, run them, and rep
 
 @asks(experiment, SESSION, FILE, model_options(required=False), CONDITIONS)
 def design(
-    session_id: str, path: str, if_match: str | None, idempotency_key: str | None, **model: Any
+    session_id: str,
+    path: str,
+    if_match: str | None,
+    idempotency_key: str | None,
+    notes: str | None,
+    **model: Any,
 ) -> Question:
     """Freeze the plan in FILE (JSON or YAML; `-` is stdin).
 
@@ -44,7 +49,7 @@ def design(
     if model["model"] is not None and "claim" in given:
         given = {"spec": _chosen(given, **model)}
     return lambda calls: calls.design_experiment(
-        session_id, **given, if_match=if_match, idempotency_key=idempotency_key
+        session_id, **given, if_match=if_match, idempotency_key=idempotency_key, notes=notes
     )
 
 

@@ -10,7 +10,7 @@ from click import argument, option
 
 from beliefd.cli import output
 from beliefd.cli.files import read_list
-from beliefd.cli.options import AT, FILE, page_options, together
+from beliefd.cli.options import AT, FILE, NOTES, page_options, together
 from beliefd.cli.output import DECISION_EXITS, Exit, console, passed
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.approvals.state import ApprovalStatus
@@ -29,6 +29,7 @@ DECISION = together(
         help="Decide only if this is still what waits; shown by `show`.",
     ),
     option("--yes", is_flag=True, help="Do not show the item and ask first."),
+    NOTES,
     target_options,
 )
 POLL_SECONDS = 1.0
@@ -93,10 +94,10 @@ def defer(target: Target, **given: Any) -> None:
     _decide(target, "DEFERRED", **given)
 
 
-@asks(inbox, APPROVAL, REASON)
-def withdraw(approval_id: str, reason: str) -> Question:
+@asks(inbox, APPROVAL, REASON, NOTES)
+def withdraw(approval_id: str, **given: Any) -> Question:
     """Take back what you proposed yourself."""
-    return lambda calls: calls.withdraw_approval(approval_id, reason=reason)
+    return lambda calls: calls.withdraw_approval(approval_id, **given)
 
 
 @inbox.command()

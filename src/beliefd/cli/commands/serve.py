@@ -9,7 +9,7 @@ import click
 from click import option
 
 from beliefd.cli import server
-from beliefd.cli.options import JUDGES, POLICY, setting
+from beliefd.cli.options import DETECTORS, JUDGES, POLICY, setting
 from beliefd.cli.output import errors_exit
 from beliefd.cli.target import prepare_data, store_name, store_options
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     "Run experiments on this Ray cluster instead; `local` starts one here.",
     metavar="ADDRESS",
 )
+@DETECTORS
 @JUDGES
 def serve(  # noqa: PLR0913, PLR0917 - one argument per option
     port: int,
@@ -50,6 +51,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
     modules: tuple[str, ...],
     workers: int,
     ray: str | None,
+    detector: tuple[str, ...],
     **judges: Any,
 ) -> None:
     """Run the server until it is told to stop."""
@@ -63,6 +65,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
             signing_key=data / server.SIGNING_KEY,
             workers=workers,
             ray=ray,
+            detectors=detector,
             judges=judges,
         )
         listener = server.bind(host, port)

@@ -7,12 +7,22 @@ import click
 from click import argument, option
 
 from beliefd.cli.files import read_value
-from beliefd.cli.options import AT, CONDITIONS, CONTEXT, KEY, SESSION, json_object, page_options
+from beliefd.cli.options import AT, CONDITIONS, CONTEXT, KEY, NOTES, SESSION, json_object, page_options
 from beliefd.cli.output import passed
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 
 OBLIGATION = argument("obligation_id", metavar="OBLIGATION")
+
+
+def citation(value: Any) -> dict[str, str]:
+    """An option that names a recorded thing, as in `call=call-1`; which kinds there are is checked later."""
+    kind, equals, name = str(value).partition("=")
+    if not (kind and equals and name):
+        raise click.BadParameter("write KIND=ID, for example `observation=obs-1`")
+    return {kind: name}
+
+
 session = click.Group("session", help="Open sessions, eliminate hypotheses, conclude, and ask why.")
 
 
@@ -27,10 +37,15 @@ session = click.Group("session", help="Open sessions, eliminate hypotheses, conc
     option("--ignore-unknown", is_flag=True, help="Undeclared ids in eliminations are ignored, not refused."),
     option("--metadata", type=json_object, default={}, metavar="JSON", help="Stored with the session."),
     KEY,
+    NOTES,
     create=True,
 )
 def declare(
-    hypotheses: tuple[str, ...], path: str | None, idempotency_key: str | None, **ontology: Any
+    hypotheses: tuple[str, ...],
+    path: str | None,
+    idempotency_key: str | None,
+    notes: str | None,
+    **ontology: Any,
 ) -> Question:
     """Open a session over HYPOTHESES, or over what a file or stdin says."""
     from beliefd.kernel.beliefs.commands import DeclareSession
@@ -51,6 +66,7 @@ def declare(
         options=options,
         metadata=command.metadata,
         idempotency_key=idempotency_key,
+        notes=notes,
     )
 
 
@@ -70,14 +86,25 @@ def declare(
     ),
     option("--because", metavar="TEXT", help="The reason, in words."),
     option("--justification", type=json_object, default={}, metavar="JSON", help="The reason, as an object."),
+    option(
+        "--cites",
+        type=citation,
+        multiple=True,
+        metavar="KIND=ID",
+        help="What it rests on: `call=ID`, `observation=ID` or `run=ID` of this session.",
+    ),
     CONDITIONS,
 )
 def eliminate(
-    session_id: str, because: str | None, justification: dict[str, Any], **observed: Any
+    session_id: str,
+    because: str | None,
+    justification: dict[str, Any],
+    cites: tuple[dict[str, str], ...],
+    **observed: Any,
 ) -> Question:
     """Rule out HYPOTHESES that an observation contradicts."""
     reasons = justification if because is None else {**justification, "because": because}
-    return lambda calls: calls.eliminate(session_id, justification=reasons, **observed)
+    return lambda calls: calls.eliminate(session_id, justification=reasons, cites=cites or None, **observed)
 
 
 @asks(
@@ -144,7 +171,7 @@ def list_(**asked: Any) -> Question:
 
 @asks(session, SESSION, argument("hypothesis"))
 def why(session_id: str, hypothesis: str) -> Question:
-    """Show which observations spoke against HYPOTHESIS."""
+    """Show which observations spoke against HYPOTHESIS, and what else was tried on it."""
     return lambda calls: calls.why(session_id, hypothesis)
 
 
@@ -152,12 +179,24 @@ def why(session_id: str, hypothesis: str) -> Question:
     session,
     SESSION,
     option(
-        "--without", required=True, multiple=True, metavar="SOURCE", help="Leave out what this source said."
+        "--without", "without_source_ids", multiple=True, metavar="SOURCE", help="Leave out what it said."
     ),
+    option(
+        "--without-principal",
+        "without_principals",
+        multiple=True,
+        metavar="PRINCIPAL",
+        help="Leave out what whoever has this id said, under any source.",
+    ),
+    option("--without-attested", is_flag=True, help="Leave out all that nobody else has witnessed."),
 )
-def counterfactual(session_id: str, without: tuple[str, ...]) -> Question:
-    """Show what would survive had some sources never spoken."""
-    return lambda calls: calls.counterfactual(session_id, without_source_ids=without)
+def counterfactual(session_id: str, **without: Any) -> Question:
+    """Show what would survive had some sources or principals never spoken."""
+    if not any(without.values()):
+        raise click.UsageError(
+            "say what to leave out: `--without`, `--without-principal`, `--without-attested`"
+        )
+    return lambda calls: calls.counterfactual(session_id, **without)
 
 
 @session.command()

@@ -36,4 +36,5 @@ def event(entry: dict[str, Any]) -> Text:
         (f"{visible(str(entry['verb'])):<20} ", "bold"),
         f"{visible(str(entry['actor']['id']))}  ",
         event_words()[delta["kind"]](entry["payload"], delta),
+        *([(f"  notes: {visible(entry['notes'])}", "dim")] if entry.get("notes") is not None else []),
     )

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, bar, first_names, json_text, page, view
+from beliefd.cli.views.observations import LABEL_STYLE
 from beliefd.protocol.beliefs import (
     BeliefSnapshot,
     BrokenLedger,
@@ -16,12 +17,19 @@ from beliefd.protocol.beliefs import (
     Declared,
     Eliminated,
     Recorded,
+    RestsOn,
     Ruled,
     SessionPage,
 )
-from beliefd.protocol.ledger import Counterfactual, Why
+from beliefd.protocol.ledger import Counterfactual, Tried, TriedKind, Why
 
 SHOWN_NAMES = 120
+TRIED: dict[TriedKind, str] = {
+    "elimination_refused": "refused   ",
+    "prediction": "predicted ",
+    "experiment": "tested    ",
+    "claim": "claimed   ",
+}
 STATUS_STYLE = {"open": "cyan", "singleton": "green", "exhausted": "bold red", "terminated": "dim"}
 
 
@@ -44,6 +52,8 @@ def snapshot(answer: BeliefSnapshot) -> RenderableType:
     hidden = answer.n_survivors - min(len(answer.survivors), SHOWN_NAMES)
     if hidden > 0:
         lines.append(Text(f"and {hidden} more; `--json` lists them", "dim"))
+    if answer.rests_on.witnessed or answer.rests_on.attested:
+        lines.append(rests(answer.rests_on))
     for item in answer.obligations:
         done = min(item.eliminations_since_entry, item.min_total_eliminations)
         state = ("active", "yellow") if item.active else ("released", "green")
@@ -60,6 +70,16 @@ def snapshot(answer: BeliefSnapshot) -> RenderableType:
         again = f" ({times} times)" if times > 1 else ""
         lines.append(Text.assemble(("conclusion ", "dim"), (visible(name), "green"), again))
     return Group(*lines)
+
+
+def rests(on: RestsOn) -> Text:
+    """What the eliminations of a session rest on."""
+    return Text.assemble(
+        ("eliminations ", "dim"),
+        (f"{on.witnessed} witnessed", LABEL_STYLE["witnessed"] if on.witnessed else "dim"),
+        ", ",
+        (f"{on.attested} attested", LABEL_STYLE["attested"] if on.attested else "dim"),
+    )
 
 
 @view.register
@@ -119,14 +139,27 @@ def why(answer: Why) -> RenderableType:
                 (f"  #{item.seq:<5}", "dim"),
                 ("fell to   " if item.applied else "also said ", "red" if item.applied else "dim"),
                 (visible(item.source_id), "bold"),
-                f" on {visible(item.observation_id)}",
+                f" on {visible(item.observation_id)}, ",
+                (item.label, LABEL_STYLE[item.label]),
+                (f", by {visible(item.actor)}" if item.actor else "", "dim"),
                 (f"  merged from {item.merged_from}" if item.merged_from else "", "dim"),
                 (f"  {_because(item.justification)}" if item.justification else ""),
             )
         )
+        lines += [Text(f"        cites {' '.join(map(visible, cited.named))}", "dim") for cited in item.cites]
     if not answer.events:
         lines.append(Text("  nobody has spoken against it", "dim"))
-    return Group(*lines)
+    return Group(*lines, *map(_tried, answer.tried))
+
+
+def _tried(item: Tried) -> Text:
+    return Text.assemble(
+        (f"  #{item.seq:<5}", "dim"),
+        (f"{TRIED[item.kind]} ", "cyan"),
+        (visible(item.id), "bold"),
+        (f" by {visible(item.actor)}", "dim"),
+        f": {visible(item.came_to)}",
+    )
 
 
 @view.register
@@ -134,7 +167,7 @@ def counterfactual(answer: Counterfactual) -> RenderableType:
     lines: list[RenderableType] = [
         Text.assemble(
             "without ",
-            (first_names(answer.without_source_ids), "bold"),
+            (_left_out(answer), "bold"),
             f": {answer.n_survivors} left, ",
             (answer.status, STATUS_STYLE[answer.status]),
         ),
@@ -146,7 +179,15 @@ def counterfactual(answer: Counterfactual) -> RenderableType:
         lines.append(Text.assemble("conclusion ", (visible(item.conclusion_id), "bold"), " ", rests, counts))
         for source, names in item.sole_sources.items():
             lines.append(Text(f"  only {visible(source)} spoke against {first_names(names)}", "dim"))
+        for principal, names in item.sole_principals.items():
+            lines.append(Text(f"  nobody but {visible(principal)} said so of {first_names(names)}", "dim"))
     return Group(*lines)
+
+
+def _left_out(answer: Counterfactual) -> str:
+    names = first_names([*answer.without_source_ids, *answer.without_principals])
+    told = [*([names] if names else []), *(["attested eliminations"] if answer.without_attested else [])]
+    return " and ".join(told) or "nothing"
 
 
 def _because(justification: dict[str, Any]) -> str:
@@ -161,7 +202,8 @@ def _fell(eliminated: list[str]) -> Text:
 
 def _eliminated(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
     source = f"  {visible(payload['source_id'])} on {visible(payload['observation_id'])}"
-    return _fell(delta["eliminated"]).append(source, "dim")
+    label = f", {delta['label']}" if "label" in delta else ""
+    return _fell(delta["eliminated"]).append(f"{source}{label}", "dim")
 
 
 def _ruled(_: dict[str, Any], delta: dict[str, Any]) -> Text:

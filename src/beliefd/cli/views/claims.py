@@ -46,9 +46,8 @@ def bundle(answer: JudgedBundle) -> RenderableType:
             f"  {visible(answer.reason)}  ",
             ("bundle ", "dim"),
             visible(answer.id),
-            ("  by ", "dim"),
-            visible(_speaker(answer)),
         ),
+        Text(f"  proposed by {visible(_speaker(answer))}", "dim"),
         *correction_lines(answer.corrects),
         *(claim_view(one, answer) for one in answer.claims),
         gate_table(answer.gates),
@@ -145,6 +144,8 @@ def claim_lines(claim: Claim, raised: Sequence[RaisedTier], standing: ClaimStand
         *([] if claim.action is UNSET else [Text(f"    decides {_action_words(claim.action)}", "dim")]),
         *certainty_lines(claim.uncertainty, known.measured or None),
     ]
+    if claim.about is not UNSET:
+        lines.append(Text(f"    about {' '.join(map(visible, claim.about.named))}", "dim"))
     for pointer, found in zip_longest(claim.evidence_pointers, known.evidence):
         state = ("", "") if found is None else (f" {found.state}", STATE_STYLE[found.state])
         why = "" if found is None or not found.by else f": {visible(found.by)}"

@@ -20,6 +20,7 @@ from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.measurements.state import words_digest
 from beliefd.kernel.state import Session
+from beliefd.kernel.subjects import undeclared
 
 
 def decide(
@@ -95,6 +96,8 @@ def overrides(approval: Approval, chain: ChainResult) -> tuple[GateOverride, ...
 def _modified(
     session: Session, approval: Approval, command: DecideApproval, facts: Facts
 ) -> ApprovalDecided | Refused:
+    if (problem := undeclared(session, command.claims)) is not None:
+        return problem
     edited = filled(edited_bundle(waiting_bundle(approval), command.claims), facts.event_id, facts.now)
     problem = (
         unknown_action(session, edited, facts)

@@ -1,10 +1,15 @@
 """What can be asked of a session's beliefs: the verbs of the belief server (belief-server 2.1)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from beliefd.kernel.labels import Label
 from beliefd.kernel.values import Count, Head, Id, Object, OntologyBundle, Value
+
+MAX_CITED: Final = 16
+"""So many recorded things one elimination may rest on."""
 
 
 class SessionOptions(Value, frozen=True):
@@ -22,13 +27,38 @@ class DeclareSession(Value, frozen=True, tag_field="verb", tag="DECLARE_SESSION"
     metadata: Object = {}
 
 
+class Citation(Value, frozen=True):
+    """What an elimination rests on, of the same session: a call, an observation or a run, by its id."""
+
+    call: Id | UnsetType = UNSET
+    observation: Id | UnsetType = UNSET
+    run: Id | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if sum(getattr(self, name) is not UNSET for name in self.__struct_fields__) != 1:
+            raise ValueError("give exactly one of `call`, `observation` and `run`")
+
+    @property
+    def named(self) -> tuple[str, str]:
+        """What kind of thing it is, and its id."""
+        found = ((kind, getattr(self, kind)) for kind in self.__struct_fields__)
+        return next((kind, name) for kind, name in found if name is not UNSET)
+
+
+Cites = Annotated[tuple[Citation, ...], msgspec.Meta(min_length=1, max_length=MAX_CITED)]
+
+
 class Eliminate(Value, frozen=True, tag_field="verb", tag="ELIMINATE"):
-    """Claim that an observation is inconsistent with some hypotheses."""
+    """Claim that an observation is inconsistent with some hypotheses.
+
+    `cites` names what it rests on in this session. Without it, an elimination is the word of who sends it.
+    """
 
     source_id: Id
     observation_id: Id
     eliminated: tuple[Id, ...]
     justification: Object
+    cites: Cites | UnsetType = UNSET
 
 
 class EnterObligation(Value, frozen=True, tag_field="verb", tag="ENTER_OBLIGATION"):
@@ -59,12 +89,15 @@ class RequestTermination(Value, frozen=True, tag_field="verb", tag="REQUEST_TERM
 
 
 class ReplicaElimination(Value, frozen=True):
-    """One elimination that a replica recorded while it was apart."""
+    """One elimination that a replica recorded while it was apart: who made it, why, and what label it has."""
 
     event_id: Id
     source_id: Id
     observation_id: Id
     eliminated: tuple[Id, ...]
+    justification: Object | UnsetType = UNSET
+    actor: Id | UnsetType = UNSET
+    label: Label | UnsetType = UNSET
 
 
 class Merge(Value, frozen=True, tag_field="verb", tag="MERGE"):

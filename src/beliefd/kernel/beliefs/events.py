@@ -1,6 +1,9 @@
 """What can happen to a session's beliefs."""
 
+from msgspec import UNSET, UnsetType
+
 from beliefd.kernel.event import EventBase
+from beliefd.kernel.labels import Label
 
 
 class Declared(EventBase, frozen=True, tag="declared"):
@@ -8,9 +11,13 @@ class Declared(EventBase, frozen=True, tag="declared"):
 
 
 class Eliminated(EventBase, frozen=True, tag="eliminated", gc=False):
-    """`eliminated` left the survivors; `ignored` were no longer (or never) among them."""
+    """`eliminated` left the survivors; `ignored` were no longer (or never) among them.
+
+    `label` is there if something was cited; without it, the elimination is attested.
+    """
 
     ignored: tuple[str, ...] = ()
+    label: Label | UnsetType = UNSET
 
 
 class ObligationEntered(EventBase, frozen=True, tag="obligation_entered"):
@@ -36,9 +43,13 @@ class TerminationRuled(EventBase, frozen=True, tag="termination_ruled"):
 
 
 class Merged(EventBase, frozen=True, tag="merged"):
-    """A replica's eliminations were taken over; `eliminated` are those that were new here."""
+    """A replica's eliminations were taken over; `eliminated` are those that were new here.
+
+    `witnessed` are those of them that fell by a witnessed elimination, if there are any.
+    """
 
     ignored: tuple[str, ...] = ()
+    witnessed: tuple[str, ...] | UnsetType = UNSET
 
 
 BeliefEvent = (

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.events import (
@@ -13,12 +14,20 @@ from beliefd.kernel.beliefs.events import (
     TerminationRuled,
 )
 from beliefd.kernel.beliefs.state import Obligation
+from beliefd.kernel.labels import WITNESSED
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Folds
 
 
 def eliminated(session: Session, event: Eliminated | Merged) -> Session:
-    return replace(session, beliefs=session.beliefs.without(event.eliminated))
+    return replace(session, beliefs=session.beliefs.without(event.eliminated, witnessed_in(event)))
+
+
+def witnessed_in(event: Eliminated | Merged) -> int:
+    """How many of the hypotheses that fell by an event fell by a witnessed elimination."""
+    if isinstance(event, Eliminated):
+        return len(event.eliminated) if event.label == WITNESSED else 0
+    return 0 if event.witnessed is UNSET else len(event.witnessed)
 
 
 def obligation_entered(session: Session, event: ObligationEntered) -> Session:

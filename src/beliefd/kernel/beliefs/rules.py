@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec import UNSET
+
 from beliefd.kernel.beliefs.commands import (
     DeclareConclusion,
     Eliminate,
@@ -19,29 +21,47 @@ from beliefd.kernel.beliefs.events import (
     ObligationEntered,
     TerminationRuled,
 )
+from beliefd.kernel.beliefs.survivors import Universe
+from beliefd.kernel.citing import label_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.labels import WITNESSED
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Rules
+from beliefd.kernel.values import shown
 
 NAMED_IDS = 20
 """How many offending ids an error spells out; the rest are counted."""
 
 
-def eliminate(session: Session, command: Eliminate, _: Facts) -> Eliminated | Refused:
+def eliminate(session: Session, command: Eliminate, facts: Facts) -> Eliminated | Refused:
     applied, fallen, unknown = session.beliefs.survivors.split(command.eliminated)
     if unknown and session.options.unknown_hypotheses == "reject":
         return _unknown_ids(unknown)
-    return Eliminated(eliminated=tuple(applied), ignored=_ignored(fallen, unknown))
+    label = UNSET if command.cites is UNSET else label_of(session, command.cites, facts)
+    if isinstance(label, Refused):
+        return label
+    if facts.policy.beliefs.eliminations.require == WITNESSED and label != WITNESSED:
+        return _attested(facts)
+    return Eliminated(eliminated=tuple(applied), ignored=_ignored(fallen, unknown), label=label)
 
 
-def merge(session: Session, command: Merge, _: Facts) -> Merged | Refused:
-    """INVARIANT: a merge is a union of eliminations, so neither order nor repetition matters."""
-    applied, fallen, unknown = session.beliefs.survivors.split(
-        name for elimination in command.eliminations for name in elimination.eliminated
+def merge(session: Session, command: Merge, facts: Facts) -> Merged | Refused:
+    """INVARIANT: a merge is a union of eliminations, so neither order nor repetition matters.
+
+    What policy takes from nobody here, it does not take from a replica either: that is ignored.
+    """
+    named = {name for one in command.eliminations for name in one.eliminated}
+    seen = {name for one in command.eliminations if one.label == WITNESSED for name in one.eliminated}
+    admitted = seen if facts.policy.beliefs.eliminations.require == WITNESSED else named
+    applied, fallen, unknown = session.beliefs.survivors.split(admitted)
+    witnessed = tuple(name for name in applied if name in seen)
+    return Merged(
+        eliminated=tuple(applied),
+        ignored=_ignored(fallen, [*unknown, *(named - admitted)]),
+        witnessed=witnessed or UNSET,
     )
-    return Merged(eliminated=tuple(applied), ignored=_ignored(fallen, unknown))
 
 
 def enter_obligation(session: Session, command: EnterObligation, _: Facts) -> ObligationEntered | Refused:
@@ -82,10 +102,30 @@ def request_exit(session: Session, command: RequestExit, _: Facts) -> ExitRuled 
     )
 
 
-def declare_conclusion(session: Session, command: DeclareConclusion, _: Facts) -> ConclusionRuled:
-    active = session.beliefs.active_obligation_id
-    reason = "no obligation is active" if active is None else f"obligation `{active}` has no approved exit"
-    return ConclusionRuled(conclusion_id=command.conclusion_id, accepted=active is None, reason=reason)
+def declare_conclusion(session: Session, command: DeclareConclusion, facts: Facts) -> ConclusionRuled:
+    accepted, reason = _may_conclude(session, command.conclusion_id, facts)
+    return ConclusionRuled(conclusion_id=command.conclusion_id, accepted=accepted, reason=reason)
+
+
+def _may_conclude(session: Session, conclusion_id: str, facts: Facts) -> tuple[bool, str]:
+    if (active := session.beliefs.active_obligation_id) is not None:
+        return False, f"obligation `{active}` has no approved exit"
+    if facts.policy.beliefs.conclusions == "survivors_only":
+        # INVARIANT: what was ruled out is not concluded.
+        named = hypothesis_in(conclusion_id, session.beliefs.survivors.universe)
+        if named is not None and named not in session.beliefs.survivors:
+            return False, f"hypothesis `{shown(named)}` was eliminated; `why` says by what"
+    return True, "no obligation is active"
+
+
+def hypothesis_in(conclusion_id: str, universe: Universe) -> str | None:
+    """The hypothesis that a conclusion names, as a whole or after a colon; None if it names none."""
+    rest = conclusion_id
+    while universe.position(rest) is None:
+        _, colon, rest = rest.partition(":")
+        if not colon:
+            return None
+    return rest
 
 
 def request_termination(session: Session, command: RequestTermination, facts: Facts) -> TerminationRuled:
@@ -135,6 +175,15 @@ def _pending_approval(session: Session) -> str | None:
 
 def _ignored(fallen: list[str], unknown: list[str]) -> tuple[str, ...]:
     return tuple(sorted(fallen + unknown)) if unknown else tuple(fallen)
+
+
+def _attested(facts: Facts) -> Refused:
+    text = (
+        "policy takes witnessed eliminations only, and nobody but "
+        f"`{facts.principal.id}` vouches for this one; name a call, an observation or a run in `cites` "
+        "that somebody else has witnessed"
+    )
+    return refused(Code.NOT_WARRANTED, text, "$.cites")
 
 
 def _unknown_ids(unknown: list[str]) -> Refused:

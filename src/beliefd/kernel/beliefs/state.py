@@ -21,10 +21,14 @@ class Obligation(Struct, frozen=True):
 
 
 class Beliefs(Part, frozen=True):
-    """The beliefs of a session. Obligations stand in the order in which they were entered."""
+    """The beliefs of a session. Obligations stand in the order in which they were entered.
+
+    `witnessed` is how many of the `eliminations` were witnessed; the others are attested.
+    """
 
     survivors: Survivors
     eliminations: int = 0
+    witnessed: int = 0
     obligations: InOrder[Obligation] = {}
     conclusions: dict[str, int] = {}
     last_conclusion: str | None = None
@@ -46,9 +50,13 @@ class Beliefs(Part, frozen=True):
             return None
         return next((oid for oid in reversed(self.obligations) if self.obligations[oid].active), None)
 
-    def without(self, gone: Sequence[str]) -> "Beliefs":
+    def without(self, gone: Sequence[str], witnessed: int = 0) -> "Beliefs":
+        """The same after an elimination; so many of those that are gone fell by a witnessed one."""
         if not gone:
             return self
         return replace(
-            self, survivors=self.survivors.without(gone), eliminations=self.eliminations + len(gone)
+            self,
+            survivors=self.survivors.without(gone),
+            eliminations=self.eliminations + len(gone),
+            witnessed=self.witnessed + witnessed,
         )

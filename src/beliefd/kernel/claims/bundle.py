@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from beliefd.kernel.canonical_structs import digest_of
+from beliefd.kernel.claims.about import About
 from beliefd.kernel.claims.endings import Corrects
 from beliefd.kernel.values import (
     ClaimType,
@@ -103,6 +104,7 @@ class Claim(Value, frozen=True):
     evidence_pointers: Annotated[tuple[EvidencePointer, ...], msgspec.Meta(max_length=MAX_POINTERS)] = ()
     if_wrong_cost: Note = ""
     action: DecidedAction | msgspec.UnsetType = msgspec.UNSET
+    about: About | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         refuse_idle_action(self.claim_type, self.action)

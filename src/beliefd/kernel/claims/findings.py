@@ -30,10 +30,11 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match.
 
     `others` is there if more than one detector was asked: what those after the first found. `brought` says
-    who stored that content. `echoes` are the cited calls whose results say little that nobody had put into a
-    call of the session. `measured` is what came of the raw answers that came with claims, by the claim's id.
+    who stored that content. `seen` are the cited calls whose results say what no caller of the session had
+    put in. `measured` is what came of the raw answers that came with claims, by the claim's id.
     `tools` are the tiers, as registered, of the tools that claims name; one that is not there is not known.
-    Entries without it are older than the rules about origins and actions, and are judged without them.
+    Entries without it are older than the rules about origins, actions and evidence, and are judged without
+    them. `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each.
     `rejected` is what people rejected in other sessions, by the digest of the words. Entries without it are
     older than the rule that a gate which people overrode did not pass. `corrected` is the published bundle
     that this one corrects.
@@ -43,11 +44,12 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     others: tuple[Threat, ...] | UnsetType = UNSET
     content: dict[str, Literal["match", "mismatch"]] = {}
     brought: dict[str, tuple[Bringer, ...]] | UnsetType = UNSET
-    echoes: tuple[str, ...] | UnsetType = UNSET
+    seen: tuple[str, ...] | UnsetType = UNSET
     recent: int = 0
     origin: str | None = None
     measured: dict[str, MeasurementFindings] | UnsetType = UNSET
     tools: dict[str, TierName] | UnsetType = UNSET
+    fallen: dict[str, str] | UnsetType = UNSET
     rejected: dict[str, RejectedBefore] | UnsetType = UNSET
     corrected: PublishedBundle | UnsetType = UNSET
 

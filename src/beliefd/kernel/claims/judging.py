@@ -18,6 +18,7 @@ from beliefd.kernel.claims.tiers import ClaimTiers, effective_tiers
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.measurements.state import Measurements
 from beliefd.kernel.state import Session
+from beliefd.kernel.subjects import subjects
 from beliefd.kernel.values import Principal, Tier, later
 
 # A steward that found nothing out has not looked: the adversarial gate then asks a person.
@@ -42,12 +43,23 @@ def gate_input(
     grant: str | None = None,
     measurements: Measurements | None = None,
 ) -> GateInput:
-    """What the gates may know. `measurements` are those of the session, unless there is none."""
+    """What the gates may know. `measurements` are those of the session, unless there is none.
+
+    An entry from before it was looked up what claims rest on is decided again without that.
+    """
     findings = findings_of(facts)
-    standing = standings(bundle, session, findings, proposers, measurements)
-    tiers = tiers_under(facts, bundle, principal.id)
-    before = rejected_before(bundle, session, findings)
-    return GateInput(bundle, principal, facts.policy, findings, facts.now, grant, standing, tiers, before)
+    return GateInput(
+        bundle,
+        principal,
+        facts.policy,
+        findings,
+        facts.now,
+        grant,
+        None if findings.tools is UNSET else standings(bundle, session, findings, proposers, measurements),
+        tiers_under(facts, bundle, principal.id),
+        {} if session is None else subjects(session, bundle.claims, findings.fallen or {}),
+        rejected_before(bundle, session, findings),
+    )
 
 
 class Answered(Struct, frozen=True):

@@ -57,7 +57,7 @@ def _recorded(
     if source.startswith(CALL):
         call = session.substrate.calls.get(source.removeprefix(CALL))
         if call is not None and call.status == "ok" and call.result_hash == sha256:
-            if call.call_id in (findings.echoes or ()):
+            if call.call_id not in (findings.seen or ()):
                 return _attested(f"the result of `{shown(call.tool_id)}` repeats what callers put in")
             return PointerStanding(state="witnessed", by=f"the server saw `{shown(call.tool_id)}` answer it")
     if source.startswith(EVIDENCE):

@@ -18,13 +18,15 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
+from beliefd.kernel.subjects import undeclared
 from beliefd.kernel.tables import Rules
 
 
 def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> BundleGated | Refused:
     bundle, receipts = with_receipts(filled(command.bundle, facts.event_id, facts.now), command, facts)
     session = with_new(session, receipts)
-    if (problem := unsaid(bundle.claims, session.measurements)) is not None:
+    problem = undeclared(session, bundle.claims) or unsaid(bundle.claims, session.measurements)
+    if problem is not None:
         return problem
     known = session.claims.bundles.get(bundle.id or "")
     superseded: str | None = None

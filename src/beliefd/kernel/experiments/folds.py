@@ -56,7 +56,7 @@ def evidence_linked(session: Session, event: EvidenceLinked) -> Session:
     return replace(
         session,
         experiments=held,
-        beliefs=session.beliefs.without(event.eliminated),
+        beliefs=session.beliefs.without(event.eliminated, len(event.eliminated) if one.witnessed else 0),
         intents=session.intents.changed_by((), event.propositions),
     )
 

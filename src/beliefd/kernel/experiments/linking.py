@@ -9,7 +9,7 @@ from beliefd.kernel.experiments.events import EvidenceLinked
 from beliefd.kernel.experiments.state import Evidence, Experiment
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.warrant import Warrant, counted, fallen, warrant_of
-from beliefd.kernel.labels import vouched_by
+from beliefd.kernel.labels import WITNESSED, vouched_by
 from beliefd.kernel.policy import FirewallPolicy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import PEOPLE
@@ -50,6 +50,8 @@ def _linked(session: Session, linked: Evidence, facts: Facts) -> EvidenceLinked:
     named = _named(session, linked)
     counts = any(piece.evidence_id == linked.evidence_id for piece in pieces)
     withheld = _withheld(linked, counts, found, policy) if named else ""
+    if named and not linked.witnessed and facts.policy.beliefs.eliminations.require == WITNESSED:
+        withheld = withheld or "its data are attested, and policy takes witnessed eliminations only"
     doomed = [] if withheld else named
     return EvidenceLinked(
         evidence=linked,

@@ -104,12 +104,12 @@ def _observed(
 
 def repeats(args: Any, values: tuple[float, ...]) -> bool:
     """Does a result only say back what callers put into calls?"""
-    known = _numbers(args)
+    known = numbers_in(args)
     different = set(values)
     return len(different & known) > MOST_REPEATED * len(different)
 
 
-def _numbers(value: Any) -> set[float]:
+def numbers_in(value: Any) -> set[float]:
     """All numbers in a JSON value, those in its texts too."""
     if isinstance(value, bool) or value is None:
         return set()
@@ -118,7 +118,7 @@ def _numbers(value: Any) -> set[float]:
     if isinstance(value, str):
         return {float(found.replace("_", "")) for found in NUMBER.findall(value)}
     items = [*value.keys(), *value.values()] if isinstance(value, dict) else value
-    return set().union(*map(_numbers, items))
+    return set().union(*map(numbers_in, items))
 
 
 RULES: Final[Rules] = {Observe: observe}

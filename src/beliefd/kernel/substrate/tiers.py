@@ -10,7 +10,7 @@ from beliefd.kernel.substrate.constraints import Constraint, Failure, Judgement,
 from beliefd.kernel.substrate.tools import CallFinding
 from beliefd.kernel.values import Principal, Tier, TierName
 
-PERSON: Final = "approvals.tools_without_person"
+PERSON: Final = "tools_without_person"
 """The field of the policy that stands in the way, named like a constraint."""
 
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, TypeGuard
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.state import BundleSubject, CallSubject
+from beliefd.kernel.beliefs.commands import Eliminate
 from beliefd.kernel.claims.bundle import CALL, ClaimBundle, edited_bundle
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.claims.endings import PublishedBundle, RetractionFindings
@@ -32,16 +33,15 @@ from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
+from beliefd.kernel.subjects import fallen_subjects
 from beliefd.kernel.substrate.commands import Propose, Remember
-from beliefd.kernel.substrate.echo import echoes
-from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal, TierName
 from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.lookups import confirmation_among
-from beliefd.steward.entries import entry_of
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
+from beliefd.steward.facts.citing import citation_findings, cites_calls, eliminated_by, seen_calls
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
@@ -61,6 +61,18 @@ EXAMINED = (
     Measure,
     DesignExperiment,
     StartRun,
+)
+Examined = (
+    SubmitClaims
+    | RetractClaims
+    | DecideApproval
+    | Propose
+    | Remember
+    | Observe
+    | Measure
+    | DesignExperiment
+    | StartRun
+    | Eliminate
 )
 MOST_TRIES: Final = 10_000
 """Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
@@ -88,6 +100,11 @@ class _Designed(Struct):
 
 
 _DESIGNED: Final = msgspec.json.Decoder(_Designed)
+
+
+def is_examined(command: object) -> TypeGuard[Examined]:
+    """Must something be looked up before this can be decided?"""
+    return isinstance(command, EXAMINED) or cites_calls(command)
 
 
 class Attachments(Struct, frozen=True):
@@ -118,18 +135,10 @@ class FactFinder:
         self._detectors = ThreatFinder(detector)
         self._spoken: dict[str, deque[float]] = {}
 
-    async def findings(
+    async def findings(  # noqa: PLR0911 - one way out per kind of command
         self,
         session: Session | None,
-        command: SubmitClaims
-        | RetractClaims
-        | DecideApproval
-        | Propose
-        | Remember
-        | Observe
-        | Measure
-        | DesignExperiment
-        | StartRun,
+        command: Examined,
         principal: Principal,
         policy: Policy,
         recent: int,
@@ -155,6 +164,8 @@ class FactFinder:
             return proposal_findings(session, command.candidates, attachments.proofs, policy, self._registry)
         if isinstance(command, Remember):
             return await self._confirmation(session, command)
+        if isinstance(command, Eliminate):
+            return await citation_findings(self._store, session, command)
         if isinstance(command, Observe):
             return await observation_findings(self._store, session, command)
         if isinstance(command, Measure):
@@ -243,10 +254,11 @@ class FactFinder:
             others=tuple(others) or UNSET,
             content=content,
             brought=await self._brought(content) if content else UNSET,
-            echoes=UNSET if session is None else await self._echoes(bundle, session),
+            seen=UNSET if session is None else await self._seen(bundle, session),
             recent=recent,
             origin=origin,
             tools=tools,
+            fallen=UNSET if session is None else await self._fallen(bundle, session),
             rejected=await rejected_elsewhere(self._store, bundle, session),
             corrected=await self._corrected(bundle, session, unwritten),
         )
@@ -257,6 +269,10 @@ class FactFinder:
         if bundle.corrects is UNSET or session is None:
             return UNSET
         return await published(self._store, session, bundle.corrects.bundle_id, unwritten)
+
+    async def _fallen(self, bundle: ClaimBundle, session: Session) -> dict[str, str] | UnsetType:
+        names = fallen_subjects(session, bundle.claims)
+        return await eliminated_by(self._store, session.session_id, names) if names else UNSET
 
     def _tool_tiers(self, bundle: ClaimBundle) -> dict[str, TierName]:
         """What the tools that claims decide to call say of themselves, as far as they are registered."""
@@ -277,27 +293,15 @@ class FactFinder:
                 found[name] = "match" if await sha256_of(content) == name else "mismatch"
         return found
 
-    async def _echoes(self, bundle: ClaimBundle, session: Session) -> tuple[str, ...] | UnsetType:
-        """Of the calls that are cited, those whose results repeat what was put into calls."""
-        cited = {
+    async def _seen(self, bundle: ClaimBundle, session: Session) -> tuple[str, ...] | UnsetType:
+        """Of the calls that claims cite, those that the server is a witness of."""
+        cited = [
             pointer.source.removeprefix(CALL)
             for claim in bundle.claims
             for pointer in claim.evidence_pointers
             if pointer.source.startswith(CALL)
-        }
-        calls = session.substrate.calls
-        ended = {name: calls[name].outcome for name in cited if name in calls}
-        if not any(ended.values()):
-            return UNSET
-        args = [one.args for one in calls.values()]
-        found = []
-        for name, event_id in sorted(ended.items()):
-            if event_id is not None:
-                event = (await entry_of(self._store, session.session_id, event_id)).delta
-                assert isinstance(event, OutcomeRecorded)  # noqa: S101 - the state names the event that made it
-                if await asyncio.to_thread(echoes, event.result, args):
-                    found.append(name)
-        return tuple(found)
+        ]
+        return await seen_calls(self._store, session, cited) if cited else UNSET
 
     async def _brought(self, content: Iterable[str]) -> dict[str, tuple[Bringer, ...]]:
         return {name: tuple(await self._store.bringers(name)) for name in content}

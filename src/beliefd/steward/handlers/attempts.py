@@ -52,5 +52,5 @@ async def _recorded(name: str, call: Call, error: BeliefdError, submit: Submit) 
         path=path_to_record(str((error.details or {}).get("path", "$"))),
         body_hash=digest(as_recorded(call.body)),
     )
-    outcome = await submit(call.session_id, attempt, call.principal, key=call.key)
+    outcome = await submit(call.session_id, attempt, call.principal, key=call.key, notes=call.notes)
     return outcome.head.event_id

@@ -1,18 +1,15 @@
-"""Handlers of sessions: declaring them, the verbs on them, one by one or many at once, and their state."""
+"""Handlers of sessions: declaring them, the verbs on them, and their state."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
-from io import BytesIO
-from itertools import islice
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.beliefs import events
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import VERB_OF, Command
-from beliefd.kernel.errors import BeliefdError, invalid
+from beliefd.kernel.labels import ATTESTED
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import (
     BeliefSnapshot,
@@ -27,11 +24,11 @@ from beliefd.protocol.beliefs import (
 )
 from beliefd.protocol.operation import Answer
 from beliefd.protocol.operations import BY_NAME, Operation
-from beliefd.protocol.wire import bind, convert, parse_object
+from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.shared import cut, view_of
 from beliefd.steward.offload import HEAVY_ITEMS, offload
-from beliefd.steward.write.positions import Positions, existing_head
+from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, raise_if_refused
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
@@ -47,13 +44,6 @@ def is_verb(operation: Operation) -> bool:
 
 
 VERBS: Final = {name: operation for name, operation in BY_NAME.items() if is_verb(operation)}
-KINDS: Final = {str(one.body.__struct_config__.tag): one.body for one in VERBS.values()}
-"""Their commands, by the `verb` that a line of a batch names."""
-WINDOW: Final = 512
-"""So many lines are submitted before the first of them is answered: they share their commits."""
-PARSE_IN_THREAD: Final = 256 * 1024
-CHUNK: Final = 64 * 1024
-_Queued = BeliefdError | Awaitable[Outcome]
 _ELIMINATING: Final = (events.Eliminated, events.Merged)
 _RULING: Final = (events.ExitRuled, events.TerminationRuled)
 
@@ -67,7 +57,7 @@ class BeliefHandlers(Struct, frozen=True):
 
     async def declare_session(self, call: Call) -> Answer:
         command = await _converted(call.body, DeclareSession)
-        return answer_to(await self.declare(command, call.principal, key=call.key))
+        return answer_to(await self.declare(command, call.principal, key=call.key, notes=call.notes))
 
     async def list_sessions(self, call: Call) -> SessionPage:
         cursor, limit = call.query["cursor"], call.query["limit"]
@@ -90,10 +80,15 @@ class BeliefHandlers(Struct, frozen=True):
         return snapshot_of(position.session, position.head, limit, after)
 
 
-def submit_verb(submit: Submit, operation: Operation, call: Call) -> "asyncio.Future[Outcome]":
+def submit_verb(operation: Operation, submit: Submit, call: Call) -> "asyncio.Future[Outcome]":
     """One of `VERBS`: its command is in its session's queue when this returns."""
-    command = convert(bind(call.body, call.path), operation.body)
-    return submit(call.session_id, command, call.principal, if_match=call.if_match, key=call.key)
+    return _submitted(submit, convert(bind(call.body, call.path), operation.body), call)
+
+
+def _submitted(submit: Submit, command: Command, call: Call) -> "asyncio.Future[Outcome]":
+    return submit(
+        call.session_id, command, call.principal, if_match=call.if_match, key=call.key, notes=call.notes
+    )
 
 
 def verb_handlers(submit: Submit) -> dict[str, Callable[[Call], Awaitable[Answer]]]:
@@ -103,8 +98,7 @@ def verb_handlers(submit: Submit) -> dict[str, Callable[[Call], Awaitable[Answer
 def _verb_handler(submit: Submit, kind: Any) -> Callable[[Call], Awaitable[Answer]]:
     async def handle(call: Call) -> Answer:
         command = await _converted(bind(call.body, call.path), kind)
-        queued = submit(call.session_id, command, call.principal, if_match=call.if_match, key=call.key)
-        return answer_to(await queued)
+        return answer_to(await _submitted(submit, command, call))
 
     return handle
 
@@ -127,6 +121,7 @@ def answer_to(outcome: Outcome) -> Answer:
             ignored_eliminated=list(event.ignored),
             snapshot=snapshot,
             audit_event_id=event_id,
+            label=None if isinstance(event, events.Merged) else event.label or ATTESTED,
         )
     if isinstance(event, _RULING):
         return Ruled(approved=event.approved, reason=event.reason, snapshot=snapshot, audit_event_id=event_id)
@@ -137,84 +132,3 @@ def answer_to(outcome: Outcome) -> Answer:
     if isinstance(event, events.Declared):
         return Declared(session_id=outcome.session.session_id, snapshot=snapshot, audit_event_id=event_id)
     return Recorded(snapshot=snapshot, audit_event_id=event_id)
-
-
-class BatchHandlers(Struct, frozen=True):
-    """Many verbs, decided in order."""
-
-    store: Store
-    submit: Submit
-
-    async def batch(self, call: Call) -> AsyncGenerator[bytes, None]:
-        """Decide the lines in order and answer them in order, many per chunk.
-
-        A line that cannot be read answers with its error; the others are not held up by it. If the caller
-        goes away, the lines that were submitted are carried out and the rest is not: always a prefix.
-        """
-        session_id = call.session_id
-        await existing_head(self.store, session_id)
-        for window in _windows(call.body):
-            large = sum(len(line) for _, line in window) > PARSE_IN_THREAD
-            queued: list[_Queued] = [
-                one if isinstance(one, BeliefdError) else self.submit(session_id, one, call.principal)
-                for one in await offload(large, _read, window, session_id)
-            ]
-            try:
-                async for chunk in _answers(queued):
-                    yield chunk
-            finally:
-                _forget(queued)
-
-
-def _windows(body: bytes) -> Iterator[list[tuple[int, bytes]]]:
-    """The lines that say something, with their numbers, so many at a time."""
-    numbered = ((number, line) for number, line in enumerate(BytesIO(body), 1) if line.strip())
-    while window := list(islice(numbered, WINDOW)):
-        yield window
-
-
-def _read(window: list[tuple[int, bytes]], session_id: str) -> list[Command | BeliefdError]:
-    read: list[Command | BeliefdError] = []
-    for number, line in window:
-        try:
-            read.append(_command(line, session_id))
-        except BeliefdError as error:
-            read.append(BeliefdError(error.code, error.message, {**(error.details or {}), "line": number}))
-    return read
-
-
-def _command(line: bytes, session_id: str) -> Command:
-    value = parse_object(line)
-    verb = value.get("verb")
-    kind = KINDS.get(verb) if isinstance(verb, str) else None
-    if kind is None:
-        known = ", ".join(f"`{name}`" for name in KINDS)
-        raise invalid(f"a line needs `verb`, one of {known}", "$.verb")
-    command: Command = convert(bind(value, {"session_id": session_id}), kind)
-    return command
-
-
-async def _answers(queued: list[_Queued]) -> AsyncIterator[bytes]:
-    chunk = bytearray()
-    for item in queued:
-        chunk += msgspec.json.encode(await _answer(item)) + b"\n"
-        if len(chunk) > CHUNK:
-            yield bytes(chunk)
-            chunk.clear()
-    yield bytes(chunk)
-
-
-async def _answer(item: _Queued) -> Any:
-    if isinstance(item, BeliefdError):
-        return item.body
-    try:
-        return answer_to(await item)
-    except BeliefdError as error:
-        return error.body
-
-
-def _forget(queued: list[_Queued]) -> None:
-    """Nobody is left to hear these answers; without this, asyncio would complain about each."""
-    for item in queued:
-        if isinstance(item, asyncio.Future):
-            item.add_done_callback(lambda done: done.cancelled() or done.exception())

@@ -1,5 +1,6 @@
 """Handlers of claims."""
 
+import asyncio
 import re
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from beliefd.kernel.doors import speculation_in
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.measurements.state import Measurements
+from beliefd.kernel.values import Principal
 from beliefd.ledger.replay import Position
 from beliefd.protocol.afterwards import progress_of
 from beliefd.protocol.claims import BundlePage, JudgedBundle, RetractedClaims, SubmittedBundle, judged
@@ -36,7 +38,8 @@ from beliefd.steward.handlers.shared import page, view_of
 from beliefd.steward.offload import offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
-from beliefd.steward.write.submitting import Submit, submit_for
+from beliefd.steward.write.submitting import Submit, expected, submit_for, submit_on_behalf
+from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 
 ORIGIN: Final = frozenset({"origin_agent", "origin-agent"})
@@ -51,11 +54,10 @@ def read_bundle(body: Any) -> ClaimBundle:
         return convert(snake_body(body), ClaimBundle)
 
 
-def submission_of(call: Call) -> SubmitClaims:
+def submission_of(body: Any, principal: Principal) -> SubmitClaims:
     """What was submitted. Who does not say on whose behalf speaks for itself."""
-    body = call.body
     if isinstance(body, dict) and not ORIGIN & body.keys():
-        body = {**body, "origin_agent": call.principal.id}
+        body = {**body, "origin_agent": principal.id}
     return read_submission(body)
 
 
@@ -86,6 +88,16 @@ def snake_body(body: Any) -> Any:
         raise invalid("given in both snake_case and kebab-case; keep one", spelt_twice(body)) from None
 
 
+def submit_bundle(submit: Submit, call: Call) -> "asyncio.Future[Outcome]":
+    """The bundle is in its session's queue when this returns."""
+    return submit_on_behalf(call, submit, call.session_id, submission_of(call.body, call.principal))
+
+
+def judgement_of(outcome: Outcome) -> JudgedBundle:
+    event = expected(outcome, BundleGated)
+    return judged(event.gated, outcome.head.event_id, event.proposer, outcome.session.claims)
+
+
 class ClaimHandlers(Struct, frozen=True):
     """Claims, judged and kept."""
 
@@ -94,9 +106,7 @@ class ClaimHandlers(Struct, frozen=True):
     submit: Submit
 
     async def submit_claims(self, call: Call) -> JudgedBundle:
-        command = submission_of(call)
-        outcome, event = await submit_for(call, self.submit, call.session_id, command, BundleGated)
-        return judged(event.gated, outcome.head.event_id, event.proposer, outcome.session.claims)
+        return judgement_of(await submit_bundle(self.submit, call))
 
     async def retract_claims(self, call: Call) -> RetractedClaims:
         command = convert(bind(snake_body(call.body), call.path), RetractClaims)
@@ -164,7 +174,8 @@ class ClaimCheckHandlers(Struct, frozen=True):
 
     async def check_claims(self, call: Call) -> JudgedBundle:
         """Run the gates as a submission would, and write nothing."""
-        command, principal, policy = submission_of(call), call.principal, self.in_force.policy
+        principal, policy = call.principal, self.in_force.policy
+        command = submission_of(call.body, principal)
         if (problem := await offload(is_long(command.bundle), speculation_in, command)) is not None:
             raise BeliefdError(problem.code, problem.message, problem.details)
         recent = self.finder.count(command, principal, policy)  # a try costs as much as a submission

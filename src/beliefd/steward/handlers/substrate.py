@@ -2,13 +2,14 @@
 
 import hashlib
 import secrets
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.approvals.resting import doubt_about
 from beliefd.kernel.errors import Code, invalid
-from beliefd.kernel.policy import Policy
+from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
@@ -51,6 +52,7 @@ from beliefd.steward.handlers.shared import as_recorded, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
+from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry
@@ -97,7 +99,7 @@ class StateHandlers(Struct, frozen=True):
         document = await self.store.policy(name)
         if document is None:
             raise LedgerBroken(position.head.seq, position.head.event_id, f"policy `{name}` is not known")
-        return msgspec.json.decode(document, type=Policy), name
+        return recorded(msgspec.json.decode(document)), name
 
 
 class ProposalHandlers(Struct, frozen=True):
@@ -109,40 +111,9 @@ class ProposalHandlers(Struct, frozen=True):
     tools: ToolCalls
 
     async def propose(self, call: Call) -> ProposalAnswer:
-        asked = convert(bind(as_recorded(call.body), call.path), ProposalRequest)
-        candidates: list[Candidate] = []
-        proofs: list[Proof | None] = []
-        for candidate in asked.candidates:
-            if isinstance(candidate, CallRequest):
-                capability_id, narrowed, proof = presented(candidate.capability_token, self.signer)
-                proofs.append(proof)
-                candidates.append(
-                    CallCandidate(
-                        tool_id=candidate.tool_id,
-                        args=candidate.args,
-                        capability_id=capability_id,
-                        idempotency_key=candidate.idempotency_key,
-                        narrowed=narrowed,
-                    )
-                )
-            else:
-                proofs.append(None)
-                candidates.append(candidate)
-        command = Propose(
-            provenance=asked.provenance,
-            candidates=tuple(candidates),
-            state_snapshot_id=asked.state_snapshot_id,
-        )
-        outcome, event = await submit_for(
-            call, self.submit, call.session_id, command, Arbitrated, tuple(proofs)
-        )
-        recorded = await self.tools.run_scheduled_calls(outcome, event.results)
-        return view_of(
-            ProposalAnswer,
-            outcome.session.substrate,
-            results=list(map(candidate_answer, event.results, recorded)),
-            audit_event_id=outcome.head.event_id,
-        )
+        command, proofs = read_proposal(bind(call.body, call.path), self.signer)
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, Arbitrated, proofs)
+        return await answer_proposal(outcome, event, self.tools)
 
     async def list_tools(self, _: Call) -> ToolList:
         policy = self.tools.in_force.policy
@@ -152,6 +123,44 @@ class ProposalHandlers(Struct, frozen=True):
                 for tool in self.registry.all()
             ]
         )
+
+
+def read_proposal(body: Any, signer: Signer | None) -> tuple[Propose, tuple[Proof | None, ...]]:
+    """A proposal from parsed JSON, and apart from it what proves the tokens in it."""
+    asked = convert(as_recorded(body), ProposalRequest)
+    candidates: list[Candidate] = []
+    proofs: list[Proof | None] = []
+    for candidate in asked.candidates:
+        if isinstance(candidate, CallRequest):
+            capability_id, narrowed, proof = presented(candidate.capability_token, signer)
+            proofs.append(proof)
+            candidates.append(
+                CallCandidate(
+                    tool_id=candidate.tool_id,
+                    args=candidate.args,
+                    capability_id=capability_id,
+                    idempotency_key=candidate.idempotency_key,
+                    narrowed=narrowed,
+                )
+            )
+        else:
+            proofs.append(None)
+            candidates.append(candidate)
+    command = Propose(
+        provenance=asked.provenance, candidates=tuple(candidates), state_snapshot_id=asked.state_snapshot_id
+    )
+    return command, tuple(proofs)
+
+
+async def answer_proposal(outcome: Outcome, event: Arbitrated, tools: ToolCalls) -> ProposalAnswer:
+    """Run the calls that were allowed, and say what came of each candidate."""
+    recorded = await tools.run_scheduled_calls(outcome, event.results)
+    return view_of(
+        ProposalAnswer,
+        outcome.session.substrate,
+        results=list(map(candidate_answer, event.results, recorded)),
+        audit_event_id=outcome.head.event_id,
+    )
 
 
 def candidate_answer(result: CandidateResult, recorded: OutcomeRecorded | None) -> CandidateAnswer:

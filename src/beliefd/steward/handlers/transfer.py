@@ -5,12 +5,14 @@ from collections.abc import AsyncGenerator, Iterable
 from io import BytesIO
 from itertools import islice
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from beliefd.kernel.beliefs.commands import Eliminate, Merge, ReplicaElimination
+from beliefd.kernel.beliefs.events import Eliminated, Merged
+from beliefd.kernel.canonical import MAX_DEPTH
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.event import Refused
 from beliefd.kernel.experiments.events import EvidenceLinked
+from beliefd.kernel.values import Object, nested_deeper
 from beliefd.ledger.chain import genesis_hash
 from beliefd.ledger.envelope import command_of, read
 from beliefd.ledger.replay import Position
@@ -23,6 +25,7 @@ from beliefd.steward.call import Call
 from beliefd.steward.failures import too_many_writers
 from beliefd.steward.handlers.beliefs import answer_to
 from beliefd.steward.handlers.ledger import policy_documents
+from beliefd.steward.handlers.testimony import grounds
 from beliefd.steward.projections import all_projected
 from beliefd.steward.write.positions import Positions, existing_head
 from beliefd.steward.write.submitting import Submit
@@ -31,6 +34,8 @@ from beliefd.stores.base import INBOX, Append, HeadMoved, Store
 MERGE_ATTEMPTS = 50
 EXPORT_CHUNK = 256
 """Lines that travel together."""
+DEEPEST = MAX_DEPTH - 4
+"""So deep a justification may be nested, to stand in an elimination of a merge."""
 
 
 class TransferHandlers(Struct, frozen=True):
@@ -101,7 +106,9 @@ class TransferHandlers(Struct, frozen=True):
                 eliminations=eliminations,
             )
             try:
-                merged = await self.submit(session_id, command, call.principal, if_match=own.head.event_id)
+                merged = await self.submit(
+                    session_id, command, call.principal, if_match=own.head.event_id, notes=call.notes
+                )
             except BeliefdError as error:
                 if error.code is not Code.CONFLICT:
                     raise
@@ -133,24 +140,33 @@ def _eliminations(exported: Exported) -> list[ReplicaElimination]:
     found: dict[str, ReplicaElimination] = {}
     for sealed in exported.entries:
         entry = read(sealed.record)
-        command = command_of(entry)
-        if isinstance(entry.delta, Refused):
-            continue
-        if isinstance(command, Eliminate):
+        command, event = command_of(entry), entry.delta
+        if isinstance(event, Eliminated) and isinstance(command, Eliminate):
             found[entry.event_id] = ReplicaElimination(
                 event_id=entry.event_id,
                 source_id=command.source_id,
                 observation_id=command.observation_id,
                 eliminated=command.eliminated,
+                justification=_justification(command.justification),
+                actor=entry.actor.id,
+                label=event.label,
             )
-        elif isinstance(entry.delta, EvidenceLinked) and entry.delta.eliminated:
+        elif isinstance(event, EvidenceLinked) and event.eliminated:
             found[entry.event_id] = ReplicaElimination(
                 event_id=entry.event_id,
-                source_id=entry.delta.evidence.execution_id,
-                observation_id=entry.delta.evidence.evidence_id,
-                eliminated=entry.delta.eliminated,
+                source_id=event.evidence.execution_id,
+                observation_id=event.evidence.evidence_id,
+                eliminated=event.eliminated,
+                justification=grounds(event.evidence),
+                actor=entry.actor.id,
+                label=event.evidence.label,
             )
-        elif isinstance(command, Merge):
+        elif isinstance(event, Merged) and isinstance(command, Merge):
             for item in command.eliminations:
                 found.setdefault(item.event_id, item)
     return list(found.values())
+
+
+def _justification(given: Object) -> Object | UnsetType:
+    """As it was given. In a merge it stands deeper; what is nested too deep to be recorded is left out."""
+    return UNSET if nested_deeper(given, DEEPEST) else given

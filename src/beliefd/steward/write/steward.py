@@ -49,14 +49,22 @@ class Steward:
         *,
         if_match: str | None = None,
         key: str | None = None,
+        notes: str | None = None,
         attachments: Attachments = NO_ATTACHMENTS,
     ) -> "asyncio.Future[Outcome]":
         """Queue a command; commands submitted in order are decided in order."""
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self.queues.add(QueuedCommand(session_id, command, principal, if_match, key, attachments, done))
+        self.queues.add(
+            QueuedCommand(session_id, command, principal, if_match, key, notes, attachments, done)
+        )
         return done
 
     async def declare(
-        self, command: DeclareSession, principal: Principal, *, key: str | None = None
+        self,
+        command: DeclareSession,
+        principal: Principal,
+        *,
+        key: str | None = None,
+        notes: str | None = None,
     ) -> Outcome:
-        return await self.submit(self.environment.new_id(), command, principal, key=key)
+        return await self.submit(self.environment.new_id(), command, principal, key=key, notes=notes)

@@ -27,6 +27,7 @@ class Submit(Protocol):
         *,
         if_match: str | None = None,
         key: str | None = None,
+        notes: str | None = None,
         attachments: Attachments = NO_ATTACHMENTS,
     ) -> "asyncio.Future[Outcome]": ...
 
@@ -41,17 +42,30 @@ async def submit_for(
     drawn: Drawn | None = None,
 ) -> tuple[Outcome, E]:
     """Submit what a caller asks for; a `kind` of event comes of it, or the error that a refusal names."""
-    outcome = await submit(
+    attached = Attachments(call.origin, proofs, drawn)
+    outcome = await submit_on_behalf(call, submit, session_id, command, attached)
+    return outcome, expected(outcome, kind)
+
+
+def submit_on_behalf(
+    call: Call, submit: Submit, session_id: str, command: Command, attached: Attachments | None = None
+) -> "asyncio.Future[Outcome]":
+    return submit(
         session_id,
         command,
         call.principal,
         if_match=call.if_match,
         key=call.key,
-        attachments=Attachments(call.origin, proofs, drawn),
+        notes=call.notes,
+        attachments=attached or Attachments(call.origin),
     )
+
+
+def expected(outcome: Outcome, kind: type[E]) -> E:
+    """The event that a command leads to unless it is refused."""
     raise_if_refused(outcome)
     assert isinstance(outcome.event, kind)  # noqa: S101 - what is not refused is what the command leads to
-    return outcome, outcome.event
+    return outcome.event
 
 
 def raise_if_refused(outcome: Outcome) -> None:

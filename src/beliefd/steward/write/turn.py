@@ -27,7 +27,7 @@ from beliefd.ledger.envelope import LedgerBroken, Sealed, head_of, payload_of, r
 from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash_due
 from beliefd.steward.environment import Environment
-from beliefd.steward.facts.finder import EXAMINED, Attachments, FactFinder, content_looked_at
+from beliefd.steward.facts.finder import Attachments, FactFinder, content_looked_at, is_examined
 from beliefd.steward.facts.threats import is_long
 from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.policies import PolicyInForce
@@ -80,6 +80,7 @@ class QueuedCommand(Struct):
     principal: Principal
     if_match: str | None
     key: str | None
+    notes: str | None
     attachments: Attachments
     done: "asyncio.Future[Outcome]"
     recent: int | None = None
@@ -88,7 +89,8 @@ class QueuedCommand(Struct):
     def request_hash(self) -> str:
         # A declaration has no session yet: its id is new on every try and must not tell tries apart.
         scope = None if isinstance(self.command, DeclareSession) else self.session_id
-        return digest({"session": scope, "verb": verb_of(self.command), "payload": payload_of(self.command)})
+        asked = {"session": scope, "verb": verb_of(self.command), "payload": payload_of(self.command)}
+        return digest(asked if self.notes is None else {**asked, "notes": self.notes})
 
     @property
     def is_plain(self) -> bool:
@@ -96,7 +98,7 @@ class QueuedCommand(Struct):
         return (
             self.key is None
             and self.if_match in ANY_HEAD
-            and not isinstance(self.command, EXAMINED)
+            and not is_examined(self.command)
             and not is_heavy(self.command)
         )
 
@@ -146,7 +148,7 @@ class Turn:
 
     async def _findings(self, call: QueuedCommand) -> Findings | None:
         finder, policy, command = self._ports.finder, self._ports.in_force.policy, call.command
-        if not isinstance(command, EXAMINED):
+        if not is_examined(command):
             return None
         if call.recent is None:  # a call that is decided again has still been made once
             call.recent = finder.count(command, call.principal, policy)
@@ -201,6 +203,7 @@ class Turn:
             policy=in_force.policy,
             policy_hash=in_force.hash,
             findings=findings,
+            notes=call.notes,
         )
         self.policies[facts.policy_hash] = facts.policy
         event = decide(before, command, facts)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import orjson
+
 from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.sql.database import Database, Steps
 from beliefd.stores.sqlite.file import OpenedFiles
@@ -51,7 +53,10 @@ class SqliteDatabase(Database):
         return await asyncio.to_thread(self._alone, lambda connection: _taken(connection, steps))
 
     def _list(self, texts: Collection[str]) -> str:
-        return json.dumps(list(texts))
+        try:
+            return orjson.dumps(list(texts)).decode()
+        except TypeError:  # half a surrogate pair, which names nothing; escaped, it can be asked for
+            return json.dumps(list(texts))
 
     def _alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """A rare write outside the ledger, on a connection of its own."""

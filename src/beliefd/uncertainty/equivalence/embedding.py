@@ -64,6 +64,10 @@ class EmbeddingJudge:
         for text in texts:
             self._seen.move_to_end(text)
 
+    def vectors(self, texts: Sequence[str]) -> Floats:
+        """The vector of each text; nothing is kept."""
+        return self._vectors(texts)
+
     def _vectors(self, texts: Sequence[str]) -> Floats:
         """The mean over an answer's tokens, at length one."""
         hidden, mask = self._model.run(texts)

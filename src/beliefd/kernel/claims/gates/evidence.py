@@ -1,9 +1,10 @@
 """Evidence gate: facts need sources that are good enough, fresh enough, and hash to what they say."""
 
-from collections.abc import Iterator
+from functools import partial
 from typing import get_args
 
 from beliefd.kernel.claims.bundle import Claim, EvidencePointer
+from beliefd.kernel.claims.gates.about import about
 from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, Seen, passes, says
 from beliefd.kernel.claims.standing import ClaimStanding, PointerStanding
 from beliefd.kernel.policy import EvidencePolicy, EvidenceState
@@ -24,18 +25,16 @@ Weakness = tuple[str, Seen, Seen]
 
 def evidence(given: GateInput) -> list[GateResult]:
     now = seconds(given.now)
-    found = [
-        result
-        for claim in given.bundle.claims
-        for result in _judge(claim, given, given.standings.get(claim.id or "", _NONE), now)
-    ]
-    best = (
+    found = [result for claim in given.bundle.claims for result in _judge(claim, given, now)] + about(given)
+    if found:
+        return found
+    best = [
         max(pointer.source_confidence for pointer in claim.evidence_pointers)
         for claim in given.bundle.claims
         if _held_to_standard(claim)
-    )
-    limit = given.policy.evidence.min_confidence
-    return found or passes(GATE, "evidence meets the standard", limit, min(best, default=None))
+    ]
+    reason = "evidence meets the standard" if best else "no claim here has to have evidence"
+    return passes(GATE, reason, given.policy.evidence.min_confidence, min(best, default=None))
 
 
 def validate_fact(claim: Claim, min_confidence: float = 0.60) -> bool:
@@ -50,10 +49,8 @@ def _held_to_standard(claim: Claim) -> bool:
     return claim.claim_type != "DECISION" and bool(claim.evidence_pointers)
 
 
-def _judge(claim: Claim, given: GateInput, standing: ClaimStanding, now: float) -> list[GateResult]:
-    def say(outcome: GateOutcome, reason: str, limit: Seen, observed: Seen) -> GateResult:
-        return says(GATE, outcome, reason, limit, observed, claim)
-
+def _judge(claim: Claim, given: GateInput, now: float) -> list[GateResult]:
+    say = partial(_say, claim)
     pointers, policy = claim.evidence_pointers, given.policy.evidence
     for pointer in pointers if given.findings.content else ():
         if given.findings.content.get(pointer.evidence_hash.lower()) == "mismatch":
@@ -64,19 +61,25 @@ def _judge(claim: Claim, given: GateInput, standing: ClaimStanding, now: float) 
     odd = [pointer for pointer in pointers if len(pointer.evidence_hash) != SHA256_DIGITS]
     if odd and policy.hash == "strict":
         return [say("REFUSE", "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash))]
-    tier = given.tiers.of(claim).name
-    required = policy.required(claim.claim_type, tier)
     weakness = _weakness(pointers, policy, now) if _held_to_standard(claim) else None
-    weakness = weakness or _unknown(claim, standing, tier, policy, now)
-    told = [say("DEFER", *weakness)] if weakness is not None else []
-    return [*told, *(say("EXPLAIN", *one) for one in _caveats(claim, standing, required))]
+    if given.standings is None:
+        return [] if weakness is None else [say("DEFER", *weakness)]
+    standing, tier = given.standings.get(claim.id or "", _NONE), given.tiers.of(claim).name
+    required = policy.required(claim.claim_type, tier)
+    weakness = weakness or _unknown(claim, standing, required, policy, now)
+    told = [] if weakness is None else [say("DEFER", *weakness)]
+    caveat = _caveat(claim, standing)
+    return told if caveat is None else [*told, say("EXPLAIN", caveat, required, "attested")]
+
+
+def _say(claim: Claim, outcome: GateOutcome, reason: str, limit: Seen, observed: Seen) -> GateResult:
+    return says(GATE, outcome, reason, limit, observed, claim)
 
 
 def _unknown(
-    claim: Claim, standing: ClaimStanding, tier: str, policy: EvidencePolicy, now: float
+    claim: Claim, standing: ClaimStanding, required: EvidenceState, policy: EvidencePolicy, now: float
 ) -> Weakness | None:
     """Why no good source is known well enough, if policy asks for more than that somebody says so."""
-    required = policy.required(claim.claim_type, tier)
     if required == "attested":
         return None
     pairs = zip(claim.evidence_pointers, standing.evidence, strict=True)
@@ -84,18 +87,19 @@ def _unknown(
     best = max(states, key=STATES.index, default="none")
     if best in STATES and STATES.index(best) >= STATES.index(required):
         return None
-    kind = f"a {claim.claim_type} of tier {tier}"
-    return f"{kind} needs evidence that is {required} here; the best of it is {best}", required, best
+    needs = f"needs evidence that is {required} here; the best of it is {best}"
+    return f"a {claim.claim_type} {needs}", required, best
 
 
-def _caveats(claim: Claim, standing: ClaimStanding, required: EvidenceState) -> Iterator[Weakness]:
+def _caveat(claim: Claim, standing: ClaimStanding) -> str | None:
     """What must be said along with a claim: which of its evidence nobody here has seen."""
     states = zip(claim.evidence_pointers, standing.evidence, strict=True)
     unseen = [(pointer, known) for pointer, known in states if known.state == "attested"]
-    if unseen:
-        names = ", ".join(f"`{pointer.source[:SHOWN]}`{_why(known)}" for pointer, known in unseen[:NAMED])
-        more = f" and {len(unseen) - NAMED} more" if len(unseen) > NAMED else ""
-        yield f"evidence is attested only: {names}{more}", required, "attested"
+    if not unseen:
+        return None
+    names = ", ".join(f"`{pointer.source[:SHOWN]}`{_why(known)}" for pointer, known in unseen[:NAMED])
+    more = f" and {len(unseen) - NAMED} more" if len(unseen) > NAMED else ""
+    return f"evidence is attested only: {names}{more}"
 
 
 def _why(known: PointerStanding) -> str:
@@ -104,6 +108,13 @@ def _why(known: PointerStanding) -> str:
 
 def _weakness(pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now: float) -> Weakness | None:
     """Why none of the sources will do, under which limit, and what came closest to it."""
+    for pointer in pointers:  # one that will do is enough, and mostly the first is one
+        if pointer.source_confidence >= policy.min_confidence:
+            age = round(now - seconds(pointer.retrieved_at), 3)
+            if age >= -CLOCK_SKEW_SECONDS and (
+                policy.max_age_seconds is None or age <= policy.max_age_seconds
+            ):
+                return None
     good = [pointer for pointer in pointers if pointer.source_confidence >= policy.min_confidence]
     if not good:
         best = max(pointer.source_confidence for pointer in pointers)
@@ -111,8 +122,6 @@ def _weakness(pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now
     # Evidence from the future was not retrieved; a few minutes are clocks that disagree.
     ages = [round(now - seconds(pointer.retrieved_at), 3) for pointer in good]
     past = [age for age in ages if age >= -CLOCK_SKEW_SECONDS]
-    if not past:
+    if policy.max_age_seconds is None or not past:
         return "good sources come from the future only", CLOCK_SKEW_SECONDS, -max(ages)
-    if policy.max_age_seconds is not None and min(past) > policy.max_age_seconds:
-        return "no good source is recent enough", policy.max_age_seconds, min(past)
-    return None
+    return "no good source is recent enough", policy.max_age_seconds, min(past)

@@ -1,4 +1,4 @@
-"""Human gate: some tiers are never decided by machines, and neither is a decision about nobody knows what."""
+"""Human gate: machines never decide some tiers, nor a decision that does not say what it decides."""
 
 from msgspec import UNSET
 

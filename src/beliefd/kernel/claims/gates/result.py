@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from beliefd.kernel.claims.about import Subject
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, Severity
 from beliefd.kernel.claims.findings import ClaimFindings, RejectedBefore
 from beliefd.kernel.claims.standing import Standings
@@ -18,8 +19,9 @@ Seen = float | str | None
 class GateInput(Struct, frozen=True):
     """Everything a gate may know. `granted` is the standing grant that covers the bundle, if any.
 
-    `known_tiers` are the tiers of its claims, where they have been worked out already. `rejected` are the
-    claims whose words a person rejected before.
+    `known_tiers` are the tiers of its claims, where they have been worked out already. `about` says how that
+    stands which a claim is about, by the claim's id. `rejected` are the claims
+    whose words a person rejected before.
     """
 
     bundle: ClaimBundle
@@ -28,8 +30,9 @@ class GateInput(Struct, frozen=True):
     findings: ClaimFindings
     now: str
     granted: str | None = None
-    standings: Standings = {}
+    standings: Standings | None = {}
     known_tiers: ClaimTiers | None = None
+    about: dict[str, Subject] = {}
     rejected: dict[str, RejectedBefore] = {}
 
     @property

@@ -27,7 +27,7 @@ def uncertainty(given: GateInput) -> list[GateResult]:
 
 
 def _measured(claim: Claim, given: GateInput) -> MeasuredStanding | None:
-    return given.standings.get(claim.id or "", _NONE).measured or None
+    return (given.standings or {}).get(claim.id or "", _NONE).measured or None
 
 
 def _highest(claim: Claim, measured: MeasuredStanding | None) -> float:

@@ -1,0 +1,33 @@
+"""Operations that are one command to one session: what they submit, and what their outcome is answered with.
+
+A transport that can wait for an outcome itself needs no task to carry such an operation out.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from msgspec import Struct
+
+from beliefd.protocol.claims import ClaimRows
+from beliefd.protocol.operation import Answer
+from beliefd.steward.call import Call
+from beliefd.steward.handlers.beliefs import VERBS, answer_to, submit_verb
+from beliefd.steward.handlers.claims import judgement_of, submit_bundle
+from beliefd.steward.write.submitting import Submit
+from beliefd.steward.write.turn import Outcome
+
+
+class ShortWay(Struct, frozen=True):
+    """`begin` has put the command into its session's queue when it returns."""
+
+    begin: "Callable[[Submit, Call], asyncio.Future[Outcome]]"
+    answer: Callable[[Outcome], Answer]
+
+
+SHORT_WAYS: Final = {
+    **{name: ShortWay(partial(submit_verb, operation), answer_to) for name, operation in VERBS.items()},
+    ClaimRows.submit_claims.name: ShortWay(submit_bundle, judgement_of),
+}
+"""By the name of their operation."""

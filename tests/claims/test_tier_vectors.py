@@ -1,0 +1,96 @@
+"""The stories of tiers and of who speaks, through library, HTTP and command line: all three tell the same."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beliefd.protocol.operations import BY_NAME
+from tests.cli.runner import beliefd
+from tests.conformance.command_line import COMMANDS, SAYINGS
+from tests.conformance.surfaces import Http, Library, Server
+from tests.conformance.vectors import STEP_MEMBERS, Step, answered, load_all, run
+
+STORIES = load_all("tiers")
+
+
+class CommandLine:
+    """Each step as a person would type it; policies, bundles and proposals are files."""
+
+    def __init__(self, server: Server, directory: Path) -> None:
+        self._server = server
+        self._file = directory / "given.json"
+
+    def call(self, step: Step) -> tuple[int | None, Any]:
+        command, words, options = self._said(step)
+        options += ["--json", "--url", self._server.url, "--token", self._server.token(step)]
+        result = beliefd(*command.split(), *options, "--", *words)
+        return None, answered(step.op, result.stdout_bytes)
+
+    def _said(self, step: Step) -> tuple[str, list[str], list[str]]:
+        args = dict(step.args)
+        if step.op in COMMANDS:
+            options, words = SAYINGS[step.op](args)
+            return COMMANDS[step.op], words, options
+        match step.op:
+            case "adopt_policy":
+                return "policy adopt", [self._written(args)], []
+            case "submit_claims":
+                return "claim submit", [args.pop("session_id"), self._written(args)], []
+            case "show_claims":
+                return "claim show", [args["session_id"], args["bundle_id"]], []
+            case "propose":
+                return "state propose", [args.pop("session_id"), self._written(args["candidates"])], []
+            case "issue_capability":
+                options = ["--agent", args["agent_id"]]
+                options += [word for tool in args["scope"]["tools"] for word in ("--tool", tool)]
+                return "capability issue", [args["session_id"]], options
+            case "list_approvals":
+                return "inbox list", [], ["--status", args.get("status", "pending")]
+            case "show_approval":
+                return "inbox show", [args["approval_id"]], []
+        assert step.op == "decide_approval"
+        assert args["decision"] == "APPROVED"
+        options = ["--hash", args["content_hash"], "--reason", args["reason"]]
+        return "inbox approve", [args["approval_id"]], options
+
+    def _written(self, given: Any) -> str:
+        self._file.write_text(json.dumps(given))
+        return str(self._file)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    opened = Server(tmp_path / "a")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_library_conforms(name: str) -> None:
+    library = Library()
+    try:
+        run(STORIES[name], {"a": library})
+    finally:
+        library.close()
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_server_conforms(name: str, server: Server) -> None:
+    run(STORIES[name], {"a": Http(server)})
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_command_line_conforms(name: str, server: Server, tmp_path: Path) -> None:
+    run(STORIES[name], {"a": CommandLine(server, tmp_path)})
+
+
+def test_stories_say_what_they_are() -> None:
+    for name, story in STORIES.items():
+        assert story.keys() == {"name", "about", "given", "steps"}
+        assert story["name"] == name
+        for step in story["steps"]:
+            assert {"op", "args", "status", "expect"} <= step.keys() <= STEP_MEMBERS
+            assert step["op"] in BY_NAME
