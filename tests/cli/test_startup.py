@@ -24,7 +24,7 @@ EXPECTED = {
         "declare", "eliminate", "show", "obligation", "exit", "conclude", "terminate", "list", "why",
         "counterfactual", "watch",
     },
-    "claim": {"submit", "check", "show"},
+    "claim": {"submit", "check", "show", "detectors"},
     "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "watch"},
     "policy": {"adopt", "check", "explain", "show", "test"},
     "state": {"show", "propose"},
