@@ -16,6 +16,7 @@ from tests.cli.runner import beliefd, finished
 HEAVY = ("rich", "httpx", "uvicorn", "starlette", "uvloop", "asyncpg", "yaml")
 EXPECTED = {
     "demo": set(),
+    "measurement": {"list", "make", "show"},
     "observation": {"list", "show", "take"},
     "serve": set(),
     "doctor": set(),
