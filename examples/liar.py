@@ -255,9 +255,7 @@ def main() -> int:
         published = [one for one in world.liar.list_claims(world.session).claims if one.decision == "PUBLISH"]
         found = [problem for bundle in published for problem in unmarked(bundle)]
         verified = world.ann.verify(world.session)
-        print(
-            f"{len(LIES)} stories told, {len(published)} bundles published, {len(found)} things in them unmarked"
-        )
+        print(f"{len(LIES)} stories told, {len(published)} published, {len(found)} things in them unmarked")
         print(f"verified {verified.checked} events: {'ok' if verified.ok else 'BROKEN'}")
         for problem in found:
             print(f"! {problem}")
