@@ -26,6 +26,7 @@ EXPECTED = {
         "counterfactual", "watch",
     },
     "claim": {"submit", "check", "show", "detectors"},
+    "content": {"put", "get", "show", "collect"},
     "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "watch"},
     "policy": {"adopt", "check", "explain", "show", "test"},
     "state": {"show", "propose"},
