@@ -93,6 +93,13 @@ def test_bytes_and_refusals_are_those_of_the_json_value(value: Kind) -> None:
     assert outcome(lambda: canonical_of(value)) == outcome(lambda: canonical(msgspec.to_builtins(value)))
 
 
+@pytest.mark.parametrize("place", ["by_name", "said"])
+def test_keys_are_ordered_by_their_utf16_units(place: str) -> None:
+    fields = {"by_name": {}, place: {"\uffff": 0.5, "\U0001f600": 0.25}}
+    value = Kind("z", Inner(0.5), (), None, 1, **fields)
+    assert canonical_of(value) == rfc8785.dumps(msgspec.to_builtins(value))
+
+
 @settings(max_examples=400)
 @given(any_of(Command) | any_of(Event))
 def test_commands_and_events_have_the_bytes_of_the_reference(value: Struct) -> None:
