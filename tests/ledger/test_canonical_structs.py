@@ -123,6 +123,11 @@ def test_an_envelope_has_the_bytes_of_the_whole(event: Kind, command: Kind) -> N
     assert found == outcome(lambda: canonical(whole))
 
 
+def test_an_integer_past_the_bounds_is_refused_in_what_is_our_own_too() -> None:
+    with pytest.raises(NotCanonical, match="past 2"):
+        canonical_envelope({"payload": {"n": 2**53}}, {})
+
+
 class Tree(Struct, frozen=True):
     branches: "tuple[Branch, ...]" = ()
 

@@ -19,7 +19,7 @@ import orjson
 from msgspec import UNSET, Struct, inspect
 from msgspec.structs import force_setattr
 
-from beliefd.kernel.canonical import MAX_DEPTH, MAX_SAFE_INTEGER, canonical, is_plain_float
+from beliefd.kernel.canonical import MAX_DEPTH, MAX_SAFE_INTEGER, OPTIONS, canonical, is_plain_float
 
 DEEPEST: Final = MAX_DEPTH // 2
 """Types alone do not nest so deep: past this, the walk over values counts exactly."""
@@ -58,11 +58,11 @@ def digest_of(value: Any) -> str:
 def canonical_envelope(own: dict[str, Any], foreign: Mapping[str, Any]) -> bytes:
     """The RFC 8785 bytes of an object of our own making, whose `foreign` members can hold anything.
 
-    What is in `own` beside them holds texts and small integers only, and needs no look.
+    What is in `own` beside them is plain, and needs no look but for the size of integers.
     """
     try:
         written = {name: orjson.Fragment(_written(value, 1)) for name, value in foreign.items()}
-        return orjson.dumps({**own, **written}, option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps({**own, **written}, option=OPTIONS)
     except IN_DOUBT:
         return canonical({**own, **{name: _as_json(value) for name, value in foreign.items()}})
 
