@@ -27,10 +27,18 @@ def run(name: str, *arguments: str, stdin: str | None = None) -> "subprocess.Com
 def test_every_example_is_tested_here() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         "firewall.py",
+        "liar.py",
         "replay_demo.py",
         "sre_incident.py",
         "twenty_questions.py",
     }
+
+
+def test_nothing_that_a_liar_gets_out_is_unmarked() -> None:
+    ran = run("liar.py")
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
+    assert "0 things in them unmarked" in ran.stdout
+    assert "\n! " not in ran.stdout
 
 
 def test_replaying_the_log_gives_the_snapshot_back() -> None:

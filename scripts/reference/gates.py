@@ -136,7 +136,8 @@ def evidence_cases() -> Cases:
     yield f"best source at {limit}", fact(pointer(source_confidence=limit))
     mismatch = {"content": {SHA256: "mismatch"}}
     yield "stored content does not hash to `evidence_hash`", fact(pointer(), findings=mismatch)
-    unknown, own = {"content": {}}, {"brought": {SHA256: (Bringer(id=SPEAKER.id, role=Role.AGENT, at=NOW),)}}
+    unknown: dict[str, Any] = {"content": {}}
+    own = {"brought": {SHA256: (Bringer(id=SPEAKER.id, role=Role.AGENT, at=NOW),)}}
     yield "a READ_ONLY FACT whose evidence nobody here has seen", fact(pointer(), findings=unknown)
     yield "the same with bytes that only the proposer brought", fact(pointer(), findings=own)
     higher = {"claim_type": "FACT", "evidence_pointers": (pointer(),), "risk_tier": "WRITE_LIMITED"}

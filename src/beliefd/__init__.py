@@ -12,6 +12,7 @@ __all__ = [
     "ClaimBundle",
     "Client",
     "Code",
+    "DecidedAction",
     "EvidencePointer",
     "Uncertainty",
     "__version__",
@@ -22,12 +23,18 @@ __all__ = [
 if TYPE_CHECKING:
     from beliefd.client import AsyncClient, Client
     from beliefd.embedded import open, open_async
-    from beliefd.kernel.claims.bundle import Claim, ClaimBundle, EvidencePointer, Uncertainty
+    from beliefd.kernel.claims.bundle import Claim, ClaimBundle, DecidedAction, EvidencePointer, Uncertainty
 
 _LAZY = {
     "beliefd.client": ("AsyncClient", "Client"),
     "beliefd.embedded": ("open", "open_async"),
-    "beliefd.kernel.claims.bundle": ("Claim", "ClaimBundle", "EvidencePointer", "Uncertainty"),
+    "beliefd.kernel.claims.bundle": (
+        "Claim",
+        "ClaimBundle",
+        "DecidedAction",
+        "EvidencePointer",
+        "Uncertainty",
+    ),
 }
 
 

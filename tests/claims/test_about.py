@@ -15,7 +15,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.subjects import subjects
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.testing.world import ONTOLOGY, World, refused
-from tests.claims.support import bundle, claim
+from tests.claims.support import bundle, claim, stored
 from tests.firewall.lab import Lab
 
 GONE = {"hypothesis": "gone"}
@@ -24,7 +24,7 @@ GONE = {"hypothesis": "gone"}
 @pytest.fixture
 def house() -> Iterator[World]:
     with World() as opened:
-        yield opened
+        yield stored(opened)
 
 
 def opened(house: World, *hypotheses: str) -> str:
@@ -55,7 +55,9 @@ def test_a_fact_about_what_fell_is_refused_and_the_event_is_named(house: World, 
     if kind == "FACT":
         assert (answer.decision, answer.reason) == ("REFUSE", f"evidence gate: {told}")
     else:
-        assert (answer.decision, answer.caveats) == ("PUBLISH", [f"c1: {told}"])
+        # A DECISION that names no action waits for a person, whatever it is about.
+        expected = "PUBLISH" if kind == "INFERENCE" else "ESCALATE"
+        assert (answer.decision, answer.caveats) == (expected, [f"c1: {told}"])
     house.check(session)
 
 

@@ -16,6 +16,7 @@ from tests.cli.runner import beliefd, finished
 HEAVY = ("rich", "httpx", "uvicorn", "starlette", "uvloop", "asyncpg", "yaml")
 EXPECTED = {
     "demo": set(),
+    "measurement": {"list", "make", "show"},
     "observation": {"list", "show", "take"},
     "serve": set(),
     "doctor": set(),
@@ -24,7 +25,8 @@ EXPECTED = {
         "declare", "eliminate", "show", "obligation", "exit", "conclude", "terminate", "list", "why",
         "counterfactual", "watch",
     },
-    "claim": {"submit", "check", "show"},
+    "claim": {"submit", "check", "show", "detectors"},
+    "content": {"put", "get", "show", "collect"},
     "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "watch"},
     "policy": {"adopt", "check", "explain", "show", "test"},
     "state": {"show", "propose"},

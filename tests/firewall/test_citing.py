@@ -15,6 +15,7 @@ from beliefd.kernel.events import Event
 from beliefd.kernel.experiments.events import EvidenceLinked
 from beliefd.kernel.policy import AttestedPolicy, BeliefPolicy, EliminationPolicy, FirewallPolicy, Policy
 from beliefd.kernel.values import Principal
+from beliefd.ledger.replay import fold
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
 from beliefd.testing.world import AGENT, ANN, BOB, ENCODER, OTHER_AGENT, World, refused
 from tests.conformance.node import verify_with_node
@@ -58,6 +59,9 @@ def test_an_observation_is_a_witness_for_all_but_who_brought_it(
     name = lab.observed(1, brought=brought)
     assert label_of(lab.ask(eliminating(Citation(observation=name)), who)) == label
     assert lab.state.beliefs.witnessed == (label == "witnessed")
+    folded = fold(lab.entries)
+    assert folded is not None
+    assert folded.session.beliefs.witnessed == lab.state.beliefs.witnessed
 
 
 def test_a_run_has_the_label_of_its_data_and_none_for_who_brought_them() -> None:
@@ -74,11 +78,9 @@ def test_a_run_has_the_label_of_its_data_and_none_for_who_brought_them() -> None
         assert label_of(lab.ask(eliminating(Citation(run=run)), who)) == label, (who.id, run == seen)
 
 
-KINDS = ("call", "observation", "run")
-
-
 @pytest.mark.parametrize(
-    ("kind", "code"), zip(KINDS, ("NOT_FOUND", "OBSERVATION_NOT_FOUND", "RUN_NOT_FOUND"), strict=True)
+    ("kind", "code"),
+    [("call", "NOT_FOUND"), ("observation", "OBSERVATION_NOT_FOUND"), ("run", "RUN_NOT_FOUND")],
 )
 def test_what_is_not_there_cannot_be_cited(kind: str, code: str) -> None:
     lab = Lab()
@@ -133,6 +135,12 @@ def test_a_result_that_says_back_what_agents_put_in_is_attested(house: World, sa
     called(house, session_id, "keep", **said)
     assert citing(agent, session_id, called(house, session_id, "kept")).label == "attested"
     house.check(session_id)
+
+
+def test_numbers_that_agents_put_in_are_no_better_for_a_note_beside_them(house: World) -> None:
+    agent, session_id = opened(house)
+    dressed = called(house, session_id, "dressed", waits=[1.5, 2.5, 3.5])
+    assert citing(agent, session_id, dressed).label == "attested"
 
 
 def test_a_call_without_a_result_cannot_be_cited(house: World) -> None:

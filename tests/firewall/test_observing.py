@@ -40,6 +40,10 @@ def tools() -> Registry:
     def kept(**_: Any) -> dict[str, Any]:
         return notes
 
+    @registry.tool("dressed", schema=ANYTHING)
+    def dressed(**said: Any) -> dict[str, Any]:
+        return {**said, "note": "as measured"}
+
     @registry.tool("noisy", schema=ANYTHING)
     def noisy(number: int) -> dict[str, Any]:
         return {"waits": [value + number / 100 for value in WAITS]}

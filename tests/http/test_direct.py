@@ -7,6 +7,8 @@ import httpx
 import pytest
 
 from beliefd.protocol.claims import BUNDLE
+from beliefd.steward.handlers.beliefs import VERBS
+from beliefd.steward.handlers.short_ways import SHORT_WAYS
 from tests.http.calls import ELIMINATE, declare
 from tests.http.conftest import Tokens
 from tests.http.raw import Raw, connected
@@ -120,3 +122,7 @@ def test_a_caller_that_leaves_at_once_has_still_said_it(server: ServerProcess, h
         if http.get(f"/v1/sessions/{session_id}").json()["seq"] == 2:
             return
     pytest.fail("the elimination was lost with its caller")
+
+
+def test_claims_are_among_what_is_answered_directly() -> None:
+    assert {"submit_claims", *VERBS} == set(SHORT_WAYS)

@@ -93,6 +93,13 @@ def test_bytes_and_refusals_are_those_of_the_json_value(value: Kind) -> None:
     assert outcome(lambda: canonical_of(value)) == outcome(lambda: canonical(msgspec.to_builtins(value)))
 
 
+@pytest.mark.parametrize("place", ["by_name", "said"])
+def test_keys_are_ordered_by_their_utf16_units(place: str) -> None:
+    fields: dict[str, Any] = {"by_name": {}, place: {"\uffff": 0.5, "\U0001f600": 0.25}}
+    value = Kind("z", Inner(0.5), (), None, 1, **fields)
+    assert canonical_of(value) == rfc8785.dumps(msgspec.to_builtins(value))
+
+
 @settings(max_examples=400)
 @given(any_of(Command) | any_of(Event))
 def test_commands_and_events_have_the_bytes_of_the_reference(value: Struct) -> None:
@@ -114,6 +121,29 @@ def test_an_envelope_has_the_bytes_of_the_whole(event: Kind, command: Kind) -> N
     foreign = {"delta": event, "payload": Untagged(command)}
     found = outcome(lambda: canonical_envelope({"a": "b", "seq": 3}, foreign))
     assert found == outcome(lambda: canonical(whole))
+
+
+def test_an_integer_past_the_bounds_is_refused_in_what_is_our_own_too() -> None:
+    with pytest.raises(NotCanonical, match="past 2"):
+        canonical_envelope({"payload": {"n": 2**53}}, {})
+
+
+class Tree(Struct, frozen=True):
+    branches: "tuple[Branch, ...]" = ()
+
+
+class Branch(Struct, frozen=True, omit_defaults=True):
+    trees: tuple[Tree, ...] = ()
+    length: float = 0.5
+
+
+@pytest.mark.parametrize(
+    "value", [Tree((Branch((Tree((Branch(length=2.0),)),)),)), Branch(length=3.0), Branch()]
+)
+def test_types_within_each_other_and_fields_that_are_left_out(value: Struct) -> None:
+    assert canonical_of(value) == rfc8785.dumps(msgspec.to_builtins(value))
+    whole = rfc8785.dumps({"payload": msgspec.to_builtins(value)})
+    assert canonical_envelope({}, {"payload": Untagged(value)}) == whole
 
 
 @pytest.mark.parametrize("levels", [MAX_DEPTH // 2, MAX_DEPTH - 2, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1])

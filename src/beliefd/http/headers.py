@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.values import MAX_NOTES
 
 HEEDED: Final = {
     name.lower().encode(): name
@@ -49,6 +50,18 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers:
             # Which of the two counts is not defined, and a proxy may choose the other one.
             raise invalid(f"header {known} is given twice", known)
     return headers
+
+
+_MORE: Final = "%[89AB][0-9A-F]"
+_ENCODED: Final = (
+    "%[0-7][0-9A-F]",
+    f"%(C[2-9A-F]|D[0-9A-F]){_MORE}",
+    f"%(E0%[AB][0-9A-F]|E[1-9A-CEF]{_MORE}|ED%[89][0-9A-F]){_MORE}",
+    f"%(F0%[9AB][0-9A-F]|F[1-3]{_MORE}|F4%8[0-9A-F]){_MORE}{_MORE}",
+)
+_CHARACTER: Final = f"([!-$&-~]|{'|'.join(_ENCODED)})"
+NOTES_PATTERN: Final = f"^{_CHARACTER}(( |{_CHARACTER}){{0,{MAX_NOTES - 2}}}{_CHARACTER})?$"
+"""One to so many characters of UTF-8, of which all but printable ASCII is percent-encoded."""
 
 
 def notes_in(headers: Headers) -> str | None:

@@ -9,6 +9,7 @@ from msgspec.structs import fields
 
 from beliefd import __version__
 from beliefd.http.errors import STATUS
+from beliefd.http.headers import NOTES_PATTERN
 from beliefd.kernel.errors import Code, ErrorShape
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import MAX_NOTES, Id
@@ -60,7 +61,7 @@ AUDIT_NOTES: Final = _header(
     "Audit-Notes",
     f"Stands in the record of the event, for people: 1 to {MAX_NOTES} characters of UTF-8, in which any byte"
     " may be percent-encoded, and `%` must be",
-    TEXT,
+    {"type": "string", "pattern": NOTES_PATTERN},
 )
 LAST_EVENT_ID: Final = _header(
     "Last-Event-ID",
@@ -166,7 +167,12 @@ def _operation(operation: Operation, refs: dict[Any, Json], schemas: Json, respo
 
 def _parameters(operation: Operation) -> list[Json]:
     found: list[Json] = [
-        {"name": name, "in": "path", "required": True, "schema": msgspec.json.schema(Id)}
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": msgspec.json.schema(operation.path_kinds.get(name, Id)),
+        }
         for name in operation.path_names
     ]
     found += [_query_parameter(parameter) for parameter in operation.query]

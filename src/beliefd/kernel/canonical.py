@@ -13,7 +13,7 @@ import rfc8785
 
 MAX_DEPTH: Final = 64
 MAX_SAFE_INTEGER: Final = 2**53 - 1
-_OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
 
 
 class NotCanonical(ValueError):
@@ -32,7 +32,7 @@ def canonical(value: Any) -> bytes:
     written = value if plain else _with_integers(value, 0)
     if plain or is_plain(written):
         try:
-            return orjson.dumps(written, option=_OPTIONS)
+            return orjson.dumps(written, option=OPTIONS)
         except TypeError:  # a lone surrogate or an integer past 2^53: the walk below says where
             pass
     _refuse_what_has_none(value, "$", 0)

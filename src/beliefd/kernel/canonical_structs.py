@@ -19,7 +19,7 @@ import orjson
 from msgspec import UNSET, Struct, inspect
 from msgspec.structs import force_setattr
 
-from beliefd.kernel.canonical import MAX_DEPTH, MAX_SAFE_INTEGER, canonical, is_plain_float
+from beliefd.kernel.canonical import MAX_DEPTH, MAX_SAFE_INTEGER, OPTIONS, canonical, is_plain_float
 
 DEEPEST: Final = MAX_DEPTH // 2
 """Types alone do not nest so deep: past this, the walk over values counts exactly."""
@@ -58,11 +58,11 @@ def digest_of(value: Any) -> str:
 def canonical_envelope(own: dict[str, Any], foreign: Mapping[str, Any]) -> bytes:
     """The RFC 8785 bytes of an object of our own making, whose `foreign` members can hold anything.
 
-    What is in `own` beside them holds texts and small integers only, and needs no look.
+    What is in `own` beside them is plain, and needs no look but for the size of integers.
     """
     try:
         written = {name: orjson.Fragment(_written(value, 1)) for name, value in foreign.items()}
-        return orjson.dumps({**own, **written}, option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps({**own, **written}, option=OPTIONS)
     except IN_DOUBT:
         return canonical({**own, **{name: _as_json(value) for name, value in foreign.items()}})
 
@@ -79,6 +79,8 @@ def _as_written(value: Any, depth: int) -> Any:
 
 def _fields(value: Struct) -> dict[str, Any]:
     kind = type(value)
+    if kind.__struct_config__.omit_defaults:
+        raise _InDoubt  # not all of its fields are written
     names = zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True)
     return {name: held for name, field in names if (held := getattr(value, field)) is not UNSET}
 
@@ -109,9 +111,10 @@ def _is_settled(value: Struct, depth: int) -> bool:
 
 
 @cache
-def _paths(kind: type[Struct]) -> tuple[tuple[Step, ...], ...]:
+def _paths(kind: type[Struct], within: frozenset[type[Struct]] = frozenset()) -> tuple[tuple[Step, ...], ...]:
     """The ways to all that is in doubt within a Struct: over fields that always hold one Struct, or many."""
     found: list[tuple[Step, ...]] = []
+    within |= {kind}
     optional = {one.name for one in msgspec.structs.fields(kind) if one.default is UNSET}
     for name, info in _doubtful(kind):
         if name in optional:  # types do not tell that it may be missing, so what it holds is looked at
@@ -120,10 +123,10 @@ def _paths(kind: type[Struct]) -> tuple[tuple[Step, ...], ...]:
         many = isinstance(info, _SEQUENCES)
         step = _each_in(name) if many else _field(name)
         inner = _only_struct(info.item_type if isinstance(info, _SEQUENCES) else info)
-        if inner is None or inner is kind:
+        if inner is None or inner in within:
             found.append((step,))
         else:
-            found += [(step, *rest) for rest in _paths(inner)]
+            found += [(step, *rest) for rest in _paths(inner, within)]
     return tuple(found)
 
 

@@ -1,12 +1,16 @@
 """Content: the bytes that evidence points to, kept under their SHA-256."""
 
-from typing import Final
+from typing import Annotated, Final
+
+from msgspec import Meta
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
 from beliefd.protocol.operation import Answer, Operation, Vocabulary, reads
 
 CONTENT: Final = "/v1/content/{sha256}"
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-fA-F]{64}$", min_length=64, max_length=64)]
+NAMED: Final = {"sha256": Sha256}
 
 
 class StoredContent(Answer, frozen=True):
@@ -50,11 +54,13 @@ class ContentRows(Vocabulary):
         bytes,
         "Content, byte for byte, hashed again on its way out; a file to keep, never a page to show",
         media="application/octet-stream",
+        path_kinds=NAMED,
         errors=(Code.CONTENT_NOT_FOUND, Code.CONTENT_DAMAGED),
     )
     show_content = reads(
         f"{CONTENT}/about",
         ContentView,
         "How large content is, and who brought it when",
+        path_kinds=NAMED,
         errors=(Code.CONTENT_NOT_FOUND,),
     )

@@ -69,9 +69,10 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     `body` is a command or a question; None means that there is no JSON body, but perhaps `content`: what the
     bytes of a body are that has no type. `stream` says what an answer consists of that comes bit by bit; it
     is empty if the answer is one JSON document. If `slashed`, the last value in the path may hold slashes
-    that are not escaped, because nothing but a fixed ending can follow it. With `notes`, the caller's notes
-    are recorded with the command that comes of it. `errors` are those that only some operations know; bad
-    input, missing rights and a broken store are everybody's.
+    that are not escaped, because nothing but a fixed ending can follow it; `path_kinds` are the types of
+    values in the path that are no ordinary ids. With `notes`, the caller's notes are recorded with the command
+    that comes of it. `errors` are those that only some operations know; bad input, missing rights and a
+    broken store are everybody's.
     """
 
     method: str
@@ -84,6 +85,7 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     writes: bool = True
     status: int = 200
     query: tuple[Parameter, ...] = ()
+    path_kinds: dict[str, Any] = {}
     slashed: bool = False
     if_match: bool = False
     idempotency_key: bool = False

@@ -73,7 +73,10 @@ class StateAnswer(Answer, frozen=True):
 
 
 class CandidateAnswer(Answer, frozen=True):
-    """The verdict on one candidate. `result` is what an allowed call returned."""
+    """The verdict on one candidate. `result` is what an allowed call returned.
+
+    A claim cites it as `call://<call_id>` with `result_hash`.
+    """
 
     verdict: Verdict
     reason_code: str
@@ -83,6 +86,7 @@ class CandidateAnswer(Answer, frozen=True):
     status: str | None = None
     error: str = ""
     call_id: str | None = None
+    result_hash: str | None = None
     approval_id: str | None = None
     content_hash: str | None = None
 

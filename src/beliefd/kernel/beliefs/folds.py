@@ -19,7 +19,12 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Folds
 
 
-def eliminated(session: Session, event: Eliminated | Merged) -> Session:
+def eliminated(session: Session, event: Eliminated) -> Session:
+    witnessed = 0 if event.label is UNSET else witnessed_in(event)
+    return replace(session, beliefs=session.beliefs.without(event.eliminated, witnessed))
+
+
+def merged(session: Session, event: Merged) -> Session:
     return replace(session, beliefs=session.beliefs.without(event.eliminated, witnessed_in(event)))
 
 
@@ -65,7 +70,7 @@ def termination_ruled(session: Session, event: TerminationRuled) -> Session:
 
 FOLDS: Final[Folds] = {
     Eliminated: eliminated,
-    Merged: eliminated,
+    Merged: merged,
     ObligationEntered: obligation_entered,
     ExitRuled: exit_ruled,
     ConclusionRuled: conclusion_ruled,

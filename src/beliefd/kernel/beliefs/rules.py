@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.beliefs.commands import (
     DeclareConclusion,
@@ -26,7 +26,7 @@ from beliefd.kernel.citing import label_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.labels import WITNESSED
+from beliefd.kernel.labels import WITNESSED, Label
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Rules
 from beliefd.kernel.values import shown
@@ -39,9 +39,12 @@ def eliminate(session: Session, command: Eliminate, facts: Facts) -> Eliminated 
     applied, fallen, unknown = session.beliefs.survivors.split(command.eliminated)
     if unknown and session.options.unknown_hypotheses == "reject":
         return _unknown_ids(unknown)
-    label = UNSET if command.cites is UNSET else label_of(session, command.cites, facts)
-    if isinstance(label, Refused):
-        return label
+    label: Label | UnsetType = UNSET
+    if command.cites is not UNSET:
+        found = label_of(session, command.cites, facts)
+        if isinstance(found, Refused):
+            return found
+        label = found
     if facts.policy.beliefs.eliminations.require == WITNESSED and label != WITNESSED:
         return _attested(facts)
     return Eliminated(eliminated=tuple(applied), ignored=_ignored(fallen, unknown), label=label)

@@ -3,6 +3,7 @@
 from typing import Final
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from beliefd.kernel.approvals.eligibility import covering_grant
 from beliefd.kernel.claims.actions import unknown_action
@@ -11,7 +12,7 @@ from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.claims.ending import cannot_correct, retract_claims, with_correction
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.claims.gates import run_gates
-from beliefd.kernel.claims.judging import gate_input, gated, tiers_under
+from beliefd.kernel.claims.judging import gate_input, gated
 from beliefd.kernel.claims.measured import with_new, with_receipts
 from beliefd.kernel.claims.resolving import unsaid
 from beliefd.kernel.errors import Code
@@ -42,10 +43,10 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
     )
     if problem is not None:
         return problem
-    tiers = tiers_under(facts, bundle, facts.principal.id)
-    grant = covering_grant(session, {tier.name for tier in tiers.by_claim.values()}, facts)
     proposers = (facts.principal.id,)
-    given = gate_input(bundle, session, facts.principal, facts, proposers, grant)
+    asked = gate_input(bundle, session, facts.principal, facts, proposers)
+    grant = covering_grant(session, {tier.name for tier in asked.tiers.by_claim.values()}, facts)
+    given = replace(asked, granted=grant)
     judged = gated(run_gates(given), given, facts, proposers, facts.principal)
     judged = with_correction(session, judged, facts, facts.principal.id)
     used = grant if grant is not None and judged.bundle.decision == "PUBLISH" else None

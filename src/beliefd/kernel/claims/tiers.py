@@ -4,6 +4,7 @@ INVARIANT: nothing lowers a tier. What is not known is taken for as dangerous as
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -14,6 +15,8 @@ from beliefd.kernel.scan.whole_words import first_said, phrases, whole_words
 from beliefd.kernel.values import Tier, TierName, Value
 
 ToolTiers = Mapping[str, TierName]
+BY_NAME: Final = {tier.name: tier for tier in Tier}
+"""Faster to look up than the enumeration itself."""
 
 
 class RaisedTier(Value, frozen=True):
@@ -51,9 +54,13 @@ def effective_tiers(bundle: ClaimBundle, proposer: str, policy: Policy, tools: T
     found: dict[str, Tier] = {}
     raised: list[RaisedTier] = []
     speakers = (proposer, bundle.origin_agent)
-    reads = any(rule.words for rule in policy.tiers.raise_)
+    rules = policy.tiers.raise_
+    reads = any(rule.words for rule in rules)
     for place, claim in enumerate(bundle.claims, 1):
-        name, declared = claim_id(claim, place), Tier[claim.risk_tier]
+        name, declared = claim_id(claim, place), BY_NAME[claim.risk_tier]
+        if not rules and claim.action is UNSET:  # most claims: nothing has a say but they themselves
+            found[name] = declared
+            continue
         words = whole_words(claim.statement) if reads else []
         demands = [*_by_action(claim, policy, tools), *_by_policy(claim, speakers, words, policy)]
         tier, reason = max(demands, key=lambda demand: demand[0], default=(declared, ""))
@@ -66,7 +73,9 @@ def effective_tiers(bundle: ClaimBundle, proposer: str, policy: Policy, tools: T
 def tiers_of(bundle: ClaimBundle, raised: Raised) -> ClaimTiers:
     """The tiers of a bundle that was judged, as they were recorded with it."""
     known = () if raised is UNSET else raised
-    by_claim = {claim_id(claim, place): Tier[claim.risk_tier] for place, claim in enumerate(bundle.claims, 1)}
+    by_claim = {
+        claim_id(claim, place): BY_NAME[claim.risk_tier] for place, claim in enumerate(bundle.claims, 1)
+    }
     return ClaimTiers({**by_claim, **{one.claim_id: Tier[one.tier] for one in known}}, known)
 
 

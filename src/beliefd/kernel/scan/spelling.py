@@ -48,7 +48,7 @@ _FOLD: Final = _Fold()
 
 def plain(text: str) -> str | None:
     """The text in lower-case ASCII with its `\\u` escapes resolved; None if they are wrapped too often."""
-    if "\\u" in text:
+    if "\\" in text and "\\u" in text:  # one character is looked for many times faster than two
         for _ in range(MAX_ENCODINGS):
             told = [_ESCAPE.subn(_resolved, piece) for piece in _pieces(text)]
             text = "".join([piece for piece, _ in told])

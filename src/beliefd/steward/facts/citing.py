@@ -16,11 +16,9 @@ from beliefd.ledger.envelope import Entry, read, read_links
 from beliefd.stores.base import Store
 
 
-def cites_calls(command: object) -> bool:
-    """Is it an elimination about which something must be looked up?"""
-    if type(command) is not Eliminate or command.cites is UNSET:
-        return False
-    return any(one.call is not UNSET for one in command.cites)
+def cites_calls(command: Eliminate) -> bool:
+    """Must something be looked up about it?"""
+    return command.cites is not UNSET and any(one.call is not UNSET for one in command.cites)
 
 
 async def citation_findings(store: Store, session: Session, command: Eliminate) -> CitationFindings:

@@ -3,11 +3,12 @@
 import re
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.labels import Bringer
-from beliefd.protocol.content import BroughtBy, ContentView, StoredContent
+from beliefd.protocol.content import BroughtBy, ContentView, Sha256, StoredContent
 from beliefd.protocol.operation import File
 from beliefd.steward.call import Call
 from beliefd.steward.environment import Environment
@@ -18,7 +19,6 @@ from beliefd.steward.offload import offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.stores.base import Quota, QuotaExceeded, Store
 
-_SHA256: Final = re.compile("[0-9a-f]{64}")
 _NO_TEXT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters but for tab and newline; a carriage return may overwrite what was read before it."""
 
@@ -76,10 +76,10 @@ def is_text(content: bytes) -> bool:
 
 
 def _named(call: Call) -> str:
-    name = call.path["sha256"].lower()
-    if not _SHA256.fullmatch(name):
-        raise invalid("content is named by its SHA-256, 64 hex digits", "sha256")
-    return name
+    try:
+        return msgspec.convert(call.path["sha256"], Sha256).lower()
+    except msgspec.ValidationError:
+        raise invalid("content is named by its SHA-256, 64 hex digits", "sha256") from None
 
 
 def _too_much(error: QuotaExceeded, call: Call) -> BeliefdError:

@@ -174,6 +174,7 @@ def candidate_answer(result: CandidateResult, recorded: OutcomeRecorded | None) 
         status=None if call_id is None else ("scheduled" if recorded is None else recorded.call.status),
         error="" if recorded is None else recorded.error,
         call_id=call_id,
+        result_hash=None if recorded is None else recorded.call.result_hash,
         approval_id=None if result.approval is None else result.approval.approval_id,
         content_hash=None if result.approval is None else result.approval.content_hash,
     )
