@@ -76,8 +76,8 @@ def test_bounds_in_the_document_are_the_bounds_of_the_server(
     if "enum" in schema:
         inside, outside = schema["enum"], ["", schema["enum"][0].upper()]
     elif schema["type"] == "integer":
-        # The first event is there and the last is not; of bundles, approvals and calibration sets there is none.
-        first = [] if operation.path_names[-1] in ("bundle_id", "approval_id") else [schema["minimum"]]
+        # The first event is there and the last is not. There are no bundles, approvals or calibration sets.
+        first = [] if {"bundle_id", "approval_id"} & {*operation.path_names} else [schema["minimum"]]
         there = {"at": first, "version": []}
         inside = there.get(parameter.name, [schema["minimum"], schema["maximum"]])
         outside = [schema["minimum"] - 1, schema["maximum"] + 1]
@@ -93,7 +93,8 @@ def test_bounds_in_the_document_are_the_bounds_of_the_server(
 
 
 SPEAKERS = {
-    "submit_claims": Role.ADMIN,  # an agent's tier is too low for the DELETE in the example
+    "submit_claims": Role.ADMIN,
+    "retract_claims": Role.ADMIN,  # an agent's tier is too low for the DELETE in the example
     "decide_approval": Role.APPROVER,
     "withdraw_approval": Role.ADMIN,
     "give_grant": Role.APPROVER,
@@ -121,6 +122,7 @@ STORY = [
     "withdraw_approval",
     "give_grant",
     "adopt_policy",
+    "measure",
     "measure_semantic_entropy",
     "measure_model_disagreement",
     "measure_confidence",

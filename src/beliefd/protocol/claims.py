@@ -249,7 +249,7 @@ class ClaimRows(Vocabulary):
         "Take back claims that were published",
         errors=(Code.BUNDLE_NOT_FOUND, Code.NOT_FOUND),
         example={
-            "bundle_id": "b-17",
+            "bundle_id": "<id of a published bundle>",
             "claim_ids": ["claim-1"],
             "reason": "the count was of the wrong database",
         },
