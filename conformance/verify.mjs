@@ -14,7 +14,7 @@ const MAX_DEPTH = 64;
 const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
-  "bundles", "approvals", "grants", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
+  "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
   "insufficient",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated",
@@ -192,8 +192,12 @@ export const stateHash = (session) => {
     conclusion_streak: session.streak,
     terminated: session.terminated,
     bundles: session.bundles,
+    endings: session.endings,
+    ended: session.ended,
+    steps: session.steps,
     approvals: session.approvals,
     grants: session.grants,
+    rejected_words: session.rejectedWords,
     trail: session.trail,
     sparse: session.sparse,
     state_version: session.stateVersion,
@@ -238,8 +242,12 @@ const begin = (id, payload) => ({
   streak: 0,
   terminated: false,
   bundles: new Map(),
+  endings: new Map(),
+  ended: new Map(),
+  steps: new Map(),
   approvals: new Map(),
   grants: new Map(),
+  rejectedWords: new Map(),
   trail: [],
   sparse: new Map(),
   stateVersion: 0,
@@ -285,6 +293,7 @@ const closedApproval = (approval, status, successor, by) => {
   for (const name of CONTENT) if (subject.has(name)) subject.set(name, null);
   const closed = new Map(approval).set("status", status).set("subject", subject);
   closed.delete("standings");
+  closed.delete("words");
   return closed.set("successor", successor).set("decided_by", by);
 };
 const keepReceipts = (session, receipts) => {
@@ -296,11 +305,21 @@ const keepReceipts = (session, receipts) => {
 };
 const keepBundle = (session, id, eventId, decision, approvalId) =>
   session.bundles.set(id, record({ approval_id: approvalId, decision, event_id: eventId }));
+// A line feed stands in no id, so that a bundle and a claim never share a key.
+const keepEnded = (session, ended, eventId) => {
+  const id = ended.get("bundle_id");
+  known(session.bundles, id);
+  session.endings.set(eventId, ended);
+  session.ended.set(id, eventId);
+  for (const name of ended.get("claim_ids")) session.ended.set(`${id}\n${name}`, eventId);
+  if (ended.has("correction")) session.steps.set(ended.get("correction"), ended.get("step"));
+};
 const keepGated = (session, gated, eventId) => {
   const approval = gated.get("approval");
   if (approval) keepApproval(session, approval);
   const bundle = gated.get("bundle");
   keepBundle(session, bundle.get("id"), eventId, bundle.get("decision"), approval?.get("approval_id") ?? null);
+  if (gated.has("ended")) keepEnded(session, gated.get("ended"), eventId);
 };
 const keepGrant = (session, delta) => session.grants.set(delta.get("grant").get("grant_id"), delta.get("grant"));
 
@@ -410,6 +429,9 @@ const FOLDS = {
     const [approval, replaced] = [delta.get("approval"), delta.get("replaced")];
     keepApproval(session, approval);
     if (delta.get("opened")) keepApproval(session, delta.get("opened"));
+    if (approval.get("status") === "rejected") {
+      for (const words of approval.get("words") ?? []) session.rejectedWords.set(words, approval.get("approval_id"));
+    }
     keepIntents(session, delta.get("intents") ?? [], delta.get("propositions") ?? []);
     if (delta.get("result")) return keepResults(session, [delta.get("result")], delta);
     if (replaced) {
@@ -418,6 +440,7 @@ const FOLDS = {
     }
     if (delta.get("gated")) keepGated(session, delta.get("gated"), delta.get("event_id"));
   },
+  claims_retracted: (session, delta) => keepEnded(session, delta.get("ended"), delta.get("event_id")),
   approval_closed(session, delta) {
     keepApproval(session, delta.get("approval"));
     keepIntents(session, delta.get("intents") ?? []);

@@ -51,6 +51,7 @@ def test_a_story_leaves_the_whole_way_from_idea_to_status_in_the_graph() -> None
         say.EXPERIMENT: 1,
         say.RUN: 1,
         say.TESTED_DATA: 2,
+        say.REJECTED_WORDS: 0,
         say.VALIDATION_EVIDENCE: 1,
         say.NEGATIVE_EVIDENCE: 0,
         say.INTENT: 2,

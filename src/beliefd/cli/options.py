@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar, get_args
 import click
 from click import argument, option
 
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.values import JudgeName
 
@@ -61,6 +62,9 @@ CONDITIONS = together(
     option("--if-match", metavar="EVENT", help="Only if this is still the newest event."), KEY, NOTES
 )
 """Under the names that the client's methods give them."""
+AT = option(
+    "--at", type=click.IntRange(1, MAX_SAFE_INTEGER), metavar="SEQ", help="As it was right after an event."
+)
 OF_SESSION = together(
     SESSION,
     option("--claim", "claim_id", metavar="ID", help="Only those of this claim."),

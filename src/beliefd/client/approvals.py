@@ -25,9 +25,9 @@ class ApprovalCalls:
         return Request(ApprovalRows.list_approvals, query=query(status=status, cursor=cursor, limit=limit))
 
     @Method
-    def show_approval(self, approval_id: str) -> Request[ApprovalCard]:
-        """One item of the inbox, with all that is needed to decide."""
-        return Request(ApprovalRows.show_approval, {"approval_id": approval_id})
+    def show_approval(self, approval_id: str, *, at: int | None = None) -> Request[ApprovalCard]:
+        """One item of the inbox, with all that is needed to decide; now, or right after event `at`."""
+        return Request(ApprovalRows.show_approval, {"approval_id": approval_id}, query(at=at))
 
     @Method
     def decide_approval(

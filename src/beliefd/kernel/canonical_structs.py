@@ -115,7 +115,11 @@ def _paths(kind: type[Struct], within: frozenset[type[Struct]] = frozenset()) ->
     """The ways to all that is in doubt within a Struct: over fields that always hold one Struct, or many."""
     found: list[tuple[Step, ...]] = []
     within |= {kind}
+    optional = {one.name for one in msgspec.structs.fields(kind) if one.default is UNSET}
     for name, info in _doubtful(kind):
+        if name in optional:  # types do not tell that it may be missing, so what it holds is looked at
+            found.append((_field(name),))
+            continue
         many = isinstance(info, _SEQUENCES)
         step = _each_in(name) if many else _field(name)
         inner = _only_struct(info.item_type if isinstance(info, _SEQUENCES) else info)

@@ -19,7 +19,7 @@ from beliefd.kernel.beliefs.commands import (
     Merge,
     RequestTermination,
 )
-from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused, refused_by
@@ -95,6 +95,7 @@ JUDGED: Final[dict[type, Part]] = {
     # Not why: a person may say that something rests on an idea, and that this is the reason.
     DecideApproval: lambda command: {"claims": msgspec.to_builtins(command.claims)},
     WithdrawApproval: _nothing,
+    RetractClaims: _nothing,
     Propose: _proposal,
     Remember: _memory,
     StageIntent: _change,

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from beliefd.kernel.beliefs.findings import CitationFindings
+from beliefd.kernel.claims.endings import RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.measurements.findings import MeasurementFindings
@@ -13,6 +14,7 @@ from beliefd.kernel.values import Principal
 
 Findings = (
     ClaimFindings
+    | RetractionFindings
     | ProposalFindings
     | MemoryFindings
     | ObservationFindings

@@ -13,6 +13,8 @@ EXPERIMENT: Final = "experiment"
 RUN: Final = "run"
 TESTED_DATA: Final = "tested-data"
 """How often a principal tested anything on a body of data, so that every try counts in every session."""
+REJECTED_WORDS: Final = "rejected-words"
+"""What a person rejected, so that whoever decides in another session learns of it."""
 VALIDATION_EVIDENCE: Final = "validation-evidence"
 NEGATIVE_EVIDENCE: Final = "negative-evidence"
 INTENT: Final = "intent"
@@ -29,6 +31,7 @@ KINDS: Final = (
     EXPERIMENT,
     RUN,
     TESTED_DATA,
+    REJECTED_WORDS,
     *EVIDENCE_KINDS,
     INTENT,
     *SPECULATIVE_KINDS,

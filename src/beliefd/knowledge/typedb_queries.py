@@ -50,6 +50,7 @@ COLUMNS: Final[dict[str, tuple[Column, ...]]] = {
     ),
     say.RUN: (),
     say.TESTED_DATA: (),
+    say.REJECTED_WORDS: (),
     say.VALIDATION_EVIDENCE: _EVIDENCE,
     say.NEGATIVE_EVIDENCE: _EVIDENCE,
     say.INTENT: (Column("intent-type", "string", ("change", "type")),),

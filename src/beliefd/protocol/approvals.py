@@ -13,7 +13,7 @@ from beliefd.kernel.approvals.state import (
     IntentSubject,
     Subject,
 )
-from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, HumanApproval
+from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, GateOverride, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.claims.tiers import Raised, RaisedTier, riskiest
@@ -23,11 +23,12 @@ from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.intents.state import Change, EpistemicStatus
 from beliefd.kernel.labels import Label
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
+from beliefd.protocol.afterwards import Correction, EndedClaim, Progress
 from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.intents import IntentView
 from beliefd.protocol.measurements import MeasurementView
-from beliefd.protocol.operation import PAGE, SESSION, Answer, Parameter, Vocabulary, reads, writes
+from beliefd.protocol.operation import AT, PAGE, SESSION, Answer, Parameter, Vocabulary, reads, writes
 from beliefd.protocol.substrate import CandidateAnswer
 
 APPROVAL: Final = "/v1/approvals/{approval_id}"
@@ -102,6 +103,8 @@ class ApprovalCard(Answer, frozen=True):
     The `subject` keeps its content when the item is decided. A bundle has the `title` and the `tier` of its
     riskiest claim; `raised` are the claims whose tier is higher than their `risk_tier`, `standings` is what
     claims rest on. `proposer` is the principal that proposed it, `proposers` are also those who edited it.
+    `progress` says who has agreed while it waits, `overridden` which gates people let it pass. `ended` are
+    claims of a published bundle that do not stand any more, `corrects` is what a bundle puts right.
     `measurements` with their raw answers, and `proposition`, if a status would change, are there if the item
     was asked for by itself.
     """
@@ -132,6 +135,10 @@ class ApprovalCard(Answer, frozen=True):
     overdue: bool
     successor: str | None
     audit_head_event_id: str
+    progress: Progress | None = None
+    overridden: list[GateOverride] = []
+    ended: dict[str, EndedClaim] = {}
+    corrects: Correction | None = None
     proposition: StatusCard | None = None
 
     @property
@@ -204,7 +211,9 @@ class ApprovalRows(Vocabulary):
             Parameter(name="status", kind=ApprovalStatus, default="pending", summary="Only what is this"),
         ),
     )
-    show_approval = reads(APPROVAL, ApprovalCard, "One item of the inbox", errors=(Code.APPROVAL_NOT_FOUND,))
+    show_approval = reads(
+        APPROVAL, ApprovalCard, "One item of the inbox", query=(AT,), errors=(Code.APPROVAL_NOT_FOUND,)
+    )
     decide_approval = writes(
         f"{APPROVAL}/decision",
         commands.DecideApproval,

@@ -7,13 +7,13 @@ from msgspec import Meta
 
 from beliefd.kernel.beliefs import commands
 from beliefd.kernel.beliefs.state import Beliefs, Status
-from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import Label
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Head, Id, Object, OntologyBundle
 from beliefd.protocol.operation import (
+    AT,
     LINES,
     MIB,
     PAGE,
@@ -201,11 +201,7 @@ class BeliefRows(Vocabulary):
         BeliefSnapshot,
         "The state now, or at a past event",
         query=(
-            Parameter(
-                name="at",
-                kind=Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)],
-                summary="The state right after the event with this `seq`; the newest when left out",
-            ),
+            AT,
             Parameter(name="survivors_after", kind=Id, summary="`survivors_next` of the page before"),
             Parameter(
                 name="survivors_limit",

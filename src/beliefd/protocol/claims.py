@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from beliefd.kernel.claims import commands
 from beliefd.kernel.claims.about import About
 from beliefd.kernel.claims.bundle import (
     MAX_CLAIMS,
@@ -21,13 +22,23 @@ from beliefd.kernel.claims.bundle import (
     claim_id,
     refuse_idle_action,
 )
+from beliefd.kernel.claims.endings import Corrects
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import Standings
+from beliefd.kernel.claims.state import Claims
 from beliefd.kernel.claims.tiers import RaisedTier, tiers_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import ClaimType, Id, Method, Note, Text, TierName, Timestamp, Unit, Value
-from beliefd.protocol.operation import PAGE, SESSION, Answer, Vocabulary, asks, reads, writes
+from beliefd.protocol.afterwards import (
+    Correction,
+    EndedClaim,
+    Progress,
+    correction_of,
+    ended_claims,
+    progress_of,
+)
+from beliefd.protocol.operation import AT, PAGE, SESSION, Answer, Vocabulary, asks, reads, writes
 
 MAX_SAMPLED: Final = 2_000
 FROM_SAMPLES: Final = ("semantic_entropy", "model_disagreement")
@@ -98,9 +109,11 @@ class SubmittedClaim(Value, frozen=True):
 
 
 class SubmittedBundle(Value, frozen=True):
-    """What an agent says in one step. `decision` and all below it are filled in by the server alone.
+    """What an agent says in one step.
 
-    `origin_agent` is who submits it, and may be left out; another one takes a relay in the policy.
+    `origin_agent` is who submits it, and may be left out; another one takes a relay in the policy. `corrects`
+    names a published bundle that this one puts right. `decision`, `reason`, `required_approvals` and
+    `audit_trail` are filled in by the server alone.
     """
 
     claims: Annotated[tuple[SubmittedClaim, ...], msgspec.Meta(min_length=1, max_length=MAX_CLAIMS)]
@@ -111,6 +124,7 @@ class SubmittedBundle(Value, frozen=True):
     reason: Note = ""
     required_approvals: tuple[str, ...] = ()
     audit_trail: AuditTrail = AuditTrail()
+    corrects: Corrects | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if sum(len(one.uncertainty.samples or ()) for one in self.claims) > MAX_SAMPLED:
@@ -136,7 +150,8 @@ class JudgedBundle(Answer, frozen=True):
     `proposer` is the principal that submitted it. `tier` is the highest that counts, `raised` are the claims
     whose tier is higher than their `risk_tier`, each with the reason. `standings` is what each claim rests
     on, by its id: how far its evidence is known here, and what was measured of its words. A claim that names
-    no evidence and was not measured has none.
+    no evidence and was not measured has none. `ended` are the claims that were retracted or corrected since,
+    by their ids. `corrects` is what the bundle itself puts right. `progress` is there while it waits.
     """
 
     id: str
@@ -156,6 +171,9 @@ class JudgedBundle(Answer, frozen=True):
     content_hash: str
     approval_id: str | None
     audit_event_id: str | None
+    ended: dict[str, EndedClaim] = {}
+    corrects: Correction | None = None
+    progress: Progress | None = None
 
 
 class BundlePage(Answer, frozen=True):
@@ -163,8 +181,22 @@ class BundlePage(Answer, frozen=True):
     next: str | None
 
 
-def judged(gated: Gated, event_id: str | None, proposer: str) -> JudgedBundle:
-    bundle = gated.bundle
+class RetractedClaims(Answer, frozen=True):
+    """What was taken back: the claims that ended by this, how many of the bundle stand, and the bundle."""
+
+    bundle_id: str
+    claim_ids: list[str]
+    standing: int
+    by: str
+    at: str
+    reason: str
+    bundle: JudgedBundle
+    audit_event_id: str
+
+
+def judged(gated: Gated, event_id: str | None, proposer: str, claims: Claims | None = None) -> JudgedBundle:
+    """`claims` are those of the session, as far as there is one: they say what became of the bundle since."""
+    bundle, claims = gated.bundle, claims or Claims()
     tiers = tiers_of(bundle, gated.raised)
     waits = gated.approval is not None and gated.approval.status == "pending"
     return JudgedBundle(
@@ -185,6 +217,9 @@ def judged(gated: Gated, event_id: str | None, proposer: str) -> JudgedBundle:
         content_hash=gated.content_hash,
         approval_id=gated.approval.approval_id if waits and gated.approval is not None else None,
         audit_event_id=event_id,
+        ended=ended_claims(claims, bundle),
+        corrects=correction_of(claims, bundle),
+        progress=progress_of(gated.approval),
     )
 
 
@@ -198,13 +233,23 @@ class ClaimRows(Vocabulary):
         "Put a bundle of claims before the five gates",
         example=BUNDLE,
     )
-    list_claims = reads(f"{SESSION}/claims", BundlePage, "The bundles of a session, by id", query=PAGE)
+    list_claims = reads(f"{SESSION}/claims", BundlePage, "The bundles of a session, by id", query=(AT, *PAGE))
     show_claims = reads(
         f"{SESSION}/claims/{{bundle_id}}",
         JudgedBundle,
         "One bundle as it was last judged",
+        query=(AT,),
         slashed=True,
         errors=(Code.BUNDLE_NOT_FOUND,),
+    )
+    retract_claims = writes(
+        f"{SESSION}/claims/{{bundle_id}}/retract",
+        commands.RetractClaims,
+        RetractedClaims,
+        "Take back claims that were published",
+        slashed=True,
+        errors=(Code.BUNDLE_NOT_FOUND, Code.NOT_FOUND),
+        example={"claim_ids": ["claim-1"], "reason": "the count was of the wrong database"},
     )
     check_claims = asks(
         "/v1/claims/check",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Generic
 from msgspec import Meta, Struct
 from msgspec.structs import force_setattr
 
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Role
@@ -54,6 +55,11 @@ PAGE: Final = (
         name="limit", kind=Annotated[int, Meta(ge=1, le=500)], default=50, summary="How many items per page"
     ),
 )
+AT: Final = Parameter(
+    name="at",
+    kind=Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)],
+    summary="As it was right after the event with this `seq`; the newest when left out",
+)
 ABOUT_CLAIM: Final = Parameter(name="claim_id", kind=Id, summary="Only what is about this claim")
 
 
@@ -64,8 +70,8 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     bytes of a body are that has no type. `stream` says what an answer consists of that comes bit by bit; it
     is empty if the answer is one JSON document. If `slashed`, the last value in the path may hold slashes
     that are not escaped, because nothing but a fixed ending can follow it; `path_kinds` are the types of
-    values in the path that are no ordinary ids. With `notes`, the caller's notes are recorded with the command
-    that comes of it. `errors` are those that only some operations know; bad input, missing rights and a
+    values in the path that are no ordinary ids. With `notes`, the caller's notes are recorded with the
+    command that comes of it. `errors` are those that only some operations know; bad input, missing rights and a
     broken store are everybody's.
     """
 

@@ -137,7 +137,9 @@ class IssuedCapability(Answer, frozen=True):
 class MemoryView(Answer, frozen=True):
     """`confirmed_by` is `witness` where an event of this ledger confirms it, which `witness` tells about.
 
-    It is `sources` where nothing does but the sources that its author named: nobody here has seen those.
+    It is `sources` where nothing does but the sources that its author named: nobody here has seen those. If
+    claims that a person approved and that bear witness have ended since, `doubt` says so, and it is due for
+    review.
     """
 
     entry: MemoryEntry
@@ -147,6 +149,7 @@ class MemoryView(Answer, frozen=True):
     review_due: bool
     confirmed_by: Confirmation | None = None
     witness: Witness | None = None
+    doubt: str = ""
 
 
 class MemoryPage(Answer, frozen=True):

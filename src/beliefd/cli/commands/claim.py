@@ -7,7 +7,7 @@ import click
 from click import argument, option
 
 from beliefd.cli.files import read_object
-from beliefd.cli.options import CONDITIONS, DETECTORS, FILE, POLICY, SESSION
+from beliefd.cli.options import AT, CONDITIONS, DETECTORS, FILE, POLICY, SESSION
 from beliefd.cli.output import DECISION_EXITS, Reply, replies
 from beliefd.cli.target import Question, asks
 from beliefd.kernel.errors import invalid
@@ -74,12 +74,25 @@ def check(
     return Reply(answer, exit=DECISION_EXITS[answer.decision])
 
 
-@asks(claim, SESSION, argument("bundle_id", metavar="[BUNDLE]", required=False))
-def show(session_id: str, bundle_id: str | None) -> Question:
-    """One bundle as it was last judged, or all of a session."""
+@asks(claim, SESSION, argument("bundle_id", metavar="[BUNDLE]", required=False), AT)
+def show(session_id: str, bundle_id: str | None, at: int | None) -> Question:
+    """One bundle as it was last judged and what became of it, or all of a session."""
     if bundle_id is None:
-        return lambda calls: calls.list_claims(session_id)
-    return lambda calls: calls.show_claims(session_id, bundle_id)
+        return lambda calls: calls.list_claims(session_id, at=at)
+    return lambda calls: calls.show_claims(session_id, bundle_id, at=at)
+
+
+@asks(
+    claim,
+    SESSION,
+    argument("bundle_id", metavar="BUNDLE"),
+    option("--claim", "claim_ids", multiple=True, metavar="ID", help="Only this one; may be repeated."),
+    option("--reason", required=True, metavar="TEXT", help="Shown with the claims from then on."),
+    CONDITIONS,
+)
+def retract(session_id: str, bundle_id: str, **said: Any) -> Question:
+    """Take back what was published. To correct it, submit a bundle that says what it `corrects`."""
+    return lambda calls: calls.retract_claims(session_id, bundle_id, **said)
 
 
 @replies(

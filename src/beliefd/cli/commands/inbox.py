@@ -10,7 +10,7 @@ from click import argument, option
 
 from beliefd.cli import output
 from beliefd.cli.files import read_list
-from beliefd.cli.options import FILE, NOTES, page_options, together
+from beliefd.cli.options import AT, FILE, NOTES, page_options, together
 from beliefd.cli.output import DECISION_EXITS, Exit, console, passed
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.approvals.state import ApprovalStatus
@@ -46,10 +46,10 @@ def list_(**asked: Any) -> Question:
     return lambda calls: calls.list_approvals(**asked)
 
 
-@asks(inbox, APPROVAL)
-def show(approval_id: str) -> Question:
+@asks(inbox, APPROVAL, AT)
+def show(approval_id: str, at: int | None) -> Question:
     """One item with all that is needed to decide it."""
-    return lambda calls: calls.show_approval(approval_id)
+    return lambda calls: calls.show_approval(approval_id, at=at)
 
 
 @inbox.command()

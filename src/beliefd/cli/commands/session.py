@@ -7,7 +7,7 @@ import click
 from click import argument, option
 
 from beliefd.cli.files import read_value
-from beliefd.cli.options import CONDITIONS, CONTEXT, KEY, NOTES, SESSION, json_object, page_options
+from beliefd.cli.options import AT, CONDITIONS, CONTEXT, KEY, NOTES, SESSION, json_object, page_options
 from beliefd.cli.output import passed
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
@@ -110,12 +110,7 @@ def eliminate(
 @asks(
     session,
     SESSION,
-    option(
-        "--at",
-        type=click.IntRange(1, MAX_SAFE_INTEGER),
-        metavar="SEQ",
-        help="As it was right after an event.",
-    ),
+    AT,
     option(
         "--limit", "survivors_limit", type=click.IntRange(0, 100_000), help="List at most so many survivors."
     ),

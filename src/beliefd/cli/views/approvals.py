@@ -6,7 +6,16 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from beliefd.cli.output import visible
-from beliefd.cli.views.claims import approver_words, claim_lines, decision_words, gate_table
+from beliefd.cli.views.claims import (
+    approver_words,
+    claim_view,
+    correction_lines,
+    decision_words,
+    gate_table,
+    judged_words,
+    override_lines,
+    progress_lines,
+)
 from beliefd.cli.views.drawing import EventWords, json_text, names, page, view
 from beliefd.cli.views.experiments import OUTCOME_STYLE, prediction_words
 from beliefd.cli.views.measurements import measurement_lines
@@ -42,6 +51,8 @@ def row(card: ApprovalCard) -> Text:
         first[:80],
         (f"  by {visible(card.proposer)}", "dim"),
         (f"  {visible(card.reason)}", "dim"),
+        *((f"  {visible(line.plain)}", "yellow") for line in progress_lines(card.progress)),
+        (f"  {len(card.ended)} of {len(card.claims)} ended" if card.ended else "", "bold red"),
     )
 
 
@@ -56,9 +67,11 @@ def card(answer: ApprovalCard) -> RenderableType:
         *(line for one in answer.measurements for line in measurement_lines(one)),
         *([] if answer.proposition is None else [view(answer.proposition)]),
         gate_table(answer.gates),
+        *override_lines(answer.overridden),
         Text(f"proposed by {names(answer.proposers)}, open until {answer.expires_at}"),
     ]
     lines += approver_words(answer.approvals)
+    lines += progress_lines(answer.progress)
     if answer.allowed_decisions:
         able, verdicts = names(answer.required_approvals), ", ".join(answer.allowed_decisions)
         lines.append(Text(f"may be decided by {able}: {verdicts}"))
@@ -136,8 +149,8 @@ def _content(answer: ApprovalCard) -> list[RenderableType]:
     """All of what waits."""
     subject = answer.subject
     if isinstance(subject, BundleSubject | InformationSubject):
-        known = answer.standings
-        return [claim_lines(claim, answer.raised, known.get(claim.id or "")) for claim in answer.claims]
+        claims = [claim_view(claim, answer) for claim in answer.claims]
+        return [*correction_lines(answer.corrects), *claims]
     label = LABELS[type(subject)]
     lines: list[RenderableType] = [Text(f"  {label} {about(subject, answer.title)}", "bold")]
     change = subject.change if isinstance(subject, IntentSubject) else None
@@ -176,8 +189,7 @@ def decided(answer: DecidedApproval) -> RenderableType:
     if answer.bundle is None and answer.status == "rejected":
         return head
     if answer.bundle is None:
-        missing = answer.approval.required - len(answer.approval.approvals)
-        return Group(head, Text(f"{missing} more must approve", "yellow"))
+        return Group(head, *progress_lines(answer.approval.progress))
     return Group(head, view(answer.bundle))
 
 
@@ -185,7 +197,9 @@ def _decided(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     said = Text(f"{delta['decision']} {delta['approval_id']}  ", "bold")
     if delta.get("result") is not None:
         return said.append_text(verdict_words(delta["result"], "the call,"))
-    return said.append_text(_came_of_it(delta, (delta.get("gated") or {}).get("bundle")))
+    if delta.get("gated") is not None:
+        return said.append_text(judged_words(delta["gated"]))
+    return said.append_text(_came_of_it(delta, None))
 
 
 def _closed(_: dict[str, Any], delta: dict[str, Any]) -> Text:

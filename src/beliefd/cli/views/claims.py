@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 from rich.console import Group, RenderableType
@@ -12,11 +12,15 @@ from rich.text import Text
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, names, page, view
 from beliefd.cli.views.observations import LABEL_STYLE
-from beliefd.kernel.claims.bundle import Claim, DecidedAction, HumanApproval, Uncertainty
+from beliefd.kernel.claims.bundle import Claim, DecidedAction, GateOverride, HumanApproval, Uncertainty
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding
 from beliefd.kernel.claims.tiers import RaisedTier
-from beliefd.protocol.claims import BundlePage, JudgedBundle
+from beliefd.protocol.afterwards import Correction, Progress
+from beliefd.protocol.claims import BundlePage, JudgedBundle, RetractedClaims
+
+if TYPE_CHECKING:
+    from beliefd.protocol.approvals import ApprovalCard
 
 DECISION_STYLE = {
     "PUBLISH": "bold green",
@@ -44,15 +48,24 @@ def bundle(answer: JudgedBundle) -> RenderableType:
             visible(answer.id),
         ),
         Text(f"  proposed by {visible(_speaker(answer))}", "dim"),
-        *(claim_lines(one, answer.raised, answer.standings.get(one.id or "")) for one in answer.claims),
+        *correction_lines(answer.corrects),
+        *(claim_view(one, answer) for one in answer.claims),
         gate_table(answer.gates),
+        *override_lines(answer.audit_trail.gates_overridden or ()),
     ]
     lines += [Text.assemble(("caveat ", "cyan"), visible(text)) for text in answer.caveats]
     lines += approver_words(answer.audit_trail.human_approvals)
     if answer.approval_id is not None:
         who = names(answer.required_approvals)
         lines.append(Text.assemble(("waits for ", "yellow"), who, ("  approval ", "dim"), answer.approval_id))
+    lines += progress_lines(answer.progress)
     return Group(*lines)
+
+
+@view.register
+def retracted(answer: RetractedClaims) -> RenderableType:
+    said = f"{len(answer.claim_ids)} retracted, {answer.standing} still stand  {visible(answer.reason)}"
+    return Group(Text(said, "bold red"), view(answer.bundle))
 
 
 @view.register
@@ -64,16 +77,58 @@ def bundles(found: BundlePage) -> RenderableType:
             (f"{item.tier}  ", "yellow"),
             (f"by {visible(_speaker(item))}  ", "dim"),
             (visible(item.reason), "dim"),
+            *_in_brief(item),
         )
         for item in found.claims
     ]
     return page(lines, found.next, "no claims")
 
 
+def _in_brief(item: JudgedBundle) -> list[tuple[str, str]]:
+    """What became of a bundle, on its line of a list."""
+    parts: list[tuple[str, str]] = []
+    if item.corrects is not None:
+        parts.append((f"  corrects {visible(item.corrects.bundle_id)}", "cyan"))
+    if item.ended:
+        kinds = sorted({one.how for one in item.ended.values()})
+        parts.append((f"  {len(item.ended)} of {len(item.claims)} {' or '.join(kinds)}", "bold red"))
+    if item.progress is not None and item.progress.given:
+        parts.append((f"  {visible(item.progress.text)}", "yellow"))
+    return parts
+
+
 def _speaker(answer: JudgedBundle) -> str:
     """Who submitted it, and for whom if that is somebody else."""
     origin, proposer = answer.origin_agent, answer.proposer
     return proposer if origin == proposer else f"{proposer} for {origin}"
+
+
+def claim_view(claim: Claim, answer: "JudgedBundle | ApprovalCard") -> RenderableType:
+    """A claim with what it rests on, and how it ended if it did."""
+    name = claim.id or ""
+    lines = [claim_lines(claim, answer.raised, answer.standings.get(name))]
+    if (one := answer.ended.get(name)) is not None:
+        lines.append(Text(f"    {visible(one.text)}", "bold red"))
+    return Group(*lines)
+
+
+def correction_lines(one: Correction | None) -> list[Text]:
+    if one is None:
+        return []
+    what = f"claim {visible(one.claim_id)} of " if one.claim_id else ""
+    said = Text.assemble(("  corrects ", "cyan"), f"{what}{visible(one.bundle_id)}")
+    return [said if one.ended is None else said.append(f", {visible(one.ended.text)}", "dim")]
+
+
+def override_lines(found: Sequence[GateOverride]) -> list[Text]:
+    return [Text(f"  {one.gate} overridden by {names(one.by)}", "bold yellow") for one in found]
+
+
+def progress_lines(progress: Progress | None) -> list[Text]:
+    """Told only where it says something: one person who has not spoken yet is what waiting means."""
+    if progress is None or (progress.required == 1 and not progress.given):
+        return []
+    return [Text(visible(progress.text), "yellow")]
 
 
 def claim_lines(claim: Claim, raised: Sequence[RaisedTier], standing: ClaimStanding | None) -> RenderableType:
@@ -150,4 +205,23 @@ def decision_words(bundle: dict[str, Any]) -> Text:
     return Text.assemble((bundle["decision"], style), reason)
 
 
-EVENTS: dict[str, EventWords] = {"bundle_gated": lambda _, delta: decision_words(delta["gated"]["bundle"])}
+def judged_words(gated: dict[str, Any]) -> Text:
+    """What was decided of a bundle, and what it puts right."""
+    said = decision_words(gated["bundle"])
+    ended = gated.get("ended")
+    return said if ended is None else said.append(f"  corrects {_named(ended)}", "cyan")
+
+
+def _named(ended: dict[str, Any]) -> str:
+    return f"{names(ended['claim_ids'])} of {visible(ended['bundle_id'])}"
+
+
+def _retracted(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+    ended = delta["ended"]
+    return Text.assemble(("retracted ", "bold red"), _named(ended), (f": {visible(ended['reason'])}", "dim"))
+
+
+EVENTS: dict[str, EventWords] = {
+    "bundle_gated": lambda _, delta: judged_words(delta["gated"]),
+    "claims_retracted": _retracted,
+}

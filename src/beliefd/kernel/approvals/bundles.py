@@ -8,12 +8,13 @@ from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationSubject
 from beliefd.kernel.approvals.words import agreed, decided, heard, not_offered, proposers_of_edit
 from beliefd.kernel.claims.actions import unknown_action
-from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, filled
+from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, GateOverride, edited_bundle, filled
+from beliefd.kernel.claims.ending import cannot_correct, with_correction
 from beliefd.kernel.claims.events import Gated
-from beliefd.kernel.claims.gates import ChainResult, run_gates
+from beliefd.kernel.claims.gates import GATES, ChainResult, run_gates
 from beliefd.kernel.claims.gates.result import says
 from beliefd.kernel.claims.gates.uncertainty import GATE as UNCERTAINTY
-from beliefd.kernel.claims.judging import gate_input, gated
+from beliefd.kernel.claims.judging import Answered, gate_input, gated
 from beliefd.kernel.claims.resolving import unsaid
 from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
@@ -64,23 +65,32 @@ def _rejected(approval: Approval, command: DecideApproval, facts: Facts) -> Appr
     return replace(decided(command, facts, closed), gated=judged)
 
 
-def _resumed(session: Session, approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided:
+def _resumed(
+    session: Session, approval: Approval, command: DecideApproval, facts: Facts
+) -> ApprovalDecided | Refused:
     """Run the chain again on the same content under today's policy and findings, with the person's word."""
     bundle = waiting_bundle(approval)
-    answered = frozenset({*approval.approved_gates, approval.gate, "human"})
+    # What it corrects may have ended since: then there is nothing to publish, and it can still be rejected.
+    if (problem := cannot_correct(session, bundle, facts, approval.proposer)) is not None:
+        return problem
+    gates = frozenset({*approval.approved_gates, approval.gate, "human"})
     given = gate_input(bundle, session, approval.proposer, facts, approval.proposers)
-    judged = gated(
-        run_gates(given, answered),
-        given,
-        facts,
-        approval.proposers,
-        approval.proposer,
-        (*approval.earlier, *approval.approvals),
-        answered,
-    )
+    chain = run_gates(given, gates)
+    answered = Answered((*approval.earlier, *approval.approvals), gates, overrides(approval, chain))
+    judged = gated(chain, given, facts, approval.proposers, approval.proposer, answered)
+    judged = with_correction(session, judged, facts, approval.proposer.id)
     successor = None if judged.approval is None else judged.approval.approval_id
     closed = approval.closed("approved", successor, facts.principal.id)
     return replace(decided(command, facts, closed), gated=judged)
+
+
+def overrides(approval: Approval, chain: ChainResult) -> tuple[GateOverride, ...]:
+    """The gates that were overridden, each with those who said yes to the item that it had opened."""
+    said_yes = {one.gate: one.by for one in approval.overridden or ()}
+    said_yes[approval.gate] = tuple(word.approver for word in approval.approvals)
+    # Items that are older than this list do not say who answered which gate: all that said yes before.
+    before = tuple(dict.fromkeys(word.approver for word in approval.earlier if word.decision == "APPROVED"))
+    return tuple(GateOverride(gate=gate, by=said_yes.get(gate, before)) for gate in chain.overridden)
 
 
 def _modified(
@@ -88,12 +98,12 @@ def _modified(
 ) -> ApprovalDecided | Refused:
     if (problem := undeclared(session, command.claims)) is not None:
         return problem
-    edited = filled(
-        ClaimBundle(origin_agent=waiting_bundle(approval).origin_agent, claims=command.claims),
-        facts.event_id,
-        facts.now,
+    edited = filled(edited_bundle(waiting_bundle(approval), command.claims), facts.event_id, facts.now)
+    problem = (
+        unknown_action(session, edited, facts)
+        or unsaid(edited.claims, session.measurements)
+        or cannot_correct(session, edited, facts, approval.proposer)
     )
-    problem = unknown_action(session, edited, facts) or unsaid(edited.claims, session.measurements)
     if problem is not None:
         return problem
     proposers = proposers_of_edit(approval, facts)
@@ -150,10 +160,13 @@ def _still_waiting(approval: Approval, why: str) -> ClaimBundle:
 
 
 def _audit_trail(approval: Approval) -> AuditTrail:
-    """All gates that were asked let it pass, but for the last one."""
-    asked = dict.fromkeys(result.gate for result in approval.results)
+    """All gates before the one that stopped it let it pass, but for those that people overrode."""
+    names = list(GATES)
+    overridden = {one.gate for one in approval.overridden or ()}
+    before = names[: names.index(approval.gate)]
     return AuditTrail(
-        gates_passed=tuple(gate for gate in asked if gate != approval.gate),
+        gates_passed=tuple(gate for gate in before if gate not in overridden),
         gates_failed=(approval.gate,),
         human_approvals=(*approval.earlier, *approval.approvals),
+        gates_overridden=approval.overridden,
     )

@@ -15,6 +15,7 @@ from beliefd.kernel.tables import Folds
 
 def approval_decided(session: Session, event: ApprovalDecided) -> Session:
     approvals = session.approvals.with_approval(event.approval).with_approval(event.opened)
+    approvals = approvals.with_rejected(event.approval)
     intents = session.intents.changed_by(event.intents, event.propositions)
     session = replace(session, approvals=approvals, intents=intents)
     if event.result is not None:

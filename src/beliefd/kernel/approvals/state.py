@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from beliefd.kernel.claims.bundle import ClaimBundle, HumanApproval
+from beliefd.kernel.claims.bundle import ClaimBundle, GateOverride, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.claims.tiers import Raised
@@ -83,7 +83,8 @@ class Approval(Value, frozen=True, kw_only=True):
 
     The subject keeps its content while the item is open: exactly that is judged again. `approvals` are the
     words on this item, `earlier` those on the items that led to it: the one of another gate, or the one
-    that timed out before this was `escalated`.
+    that timed out before this was `escalated`. `overridden` are the gates that people have let it pass by
+    those. `words` are the digests of what its claims say, kept if it is rejected.
     """
 
     approval_id: str
@@ -105,6 +106,8 @@ class Approval(Value, frozen=True, kw_only=True):
     approvals: tuple[HumanApproval, ...] = ()
     earlier: tuple[HumanApproval, ...] = ()
     approved_gates: tuple[str, ...] = ()
+    overridden: tuple[GateOverride, ...] | msgspec.UnsetType = msgspec.UNSET
+    words: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     overdue: bool = False
     escalated: bool = False
     decided_by: str | None = None
@@ -123,6 +126,7 @@ class Approval(Value, frozen=True, kw_only=True):
             successor=successor,
             decided_by=by,
             standings=msgspec.UNSET,
+            words=self.words if status == "rejected" else msgspec.UNSET,
         )
 
     @property
@@ -156,15 +160,28 @@ class Grant(Value, frozen=True):
 
 
 class Approvals(Part, frozen=True):
-    """What waits or waited in a session, and the standing grants."""
+    """What waits or waited in a session, and the standing grants.
+
+    `rejected_words` names, by the digest of what was said, the last item in which a person rejected it.
+    """
 
     by_id: Growing[Approval] = msgspec.field(default=EMPTY, name="approvals")
     grants: Growing[Grant] = EMPTY
+    rejected_words: Growing[str] = EMPTY
 
     def with_approval(self, approval: Approval | None) -> "Approvals":
         if approval is None:
             return self
         return replace(self, by_id=self.by_id.insert(approval.approval_id, approval))
+
+    def with_rejected(self, approval: Approval) -> "Approvals":
+        """What was said in an item that a person rejected is remembered."""
+        if approval.status != "rejected" or approval.words is UNSET:
+            return self
+        rejected = self.rejected_words
+        for words in approval.words:
+            rejected = rejected.insert(words, approval.approval_id)
+        return replace(self, rejected_words=rejected)
 
     def with_grant(self, grant: Grant) -> "Approvals":
         return replace(self, grants=self.grants.insert(grant.grant_id, grant))

@@ -7,6 +7,7 @@ import msgspec
 
 from beliefd.kernel.canonical_structs import digest_of
 from beliefd.kernel.claims.about import About
+from beliefd.kernel.claims.endings import Corrects
 from beliefd.kernel.values import (
     ClaimType,
     Digest,
@@ -123,14 +124,27 @@ class HumanApproval(Value, frozen=True):
     reason: Note = ""
 
 
+class GateOverride(Value, frozen=True):
+    """A gate that asked for a person because it would not let a bundle pass, and the people who did."""
+
+    gate: str
+    by: tuple[str, ...] = ()
+
+
 class AuditTrail(Value, frozen=True):
+    """What gates and people said. An overridden gate is in neither of the first two lists."""
+
     gates_passed: tuple[str, ...] = ()
     gates_failed: tuple[str, ...] = ()
     human_approvals: tuple[HumanApproval, ...] = ()
+    gates_overridden: tuple[GateOverride, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class ClaimBundle(Value, frozen=True):
-    """What an agent says in one step. `decision` and all below it are filled in by the server alone."""
+    """What an agent says in one step. `corrects` names what was published before and this puts right.
+
+    `decision`, `reason`, `required_approvals` and `audit_trail` are filled in by the server alone.
+    """
 
     origin_agent: Id
     claims: Annotated[tuple[Claim, ...], msgspec.Meta(min_length=1, max_length=MAX_CLAIMS)]
@@ -140,6 +154,7 @@ class ClaimBundle(Value, frozen=True):
     reason: Note = ""
     required_approvals: tuple[str, ...] = ()
     audit_trail: AuditTrail = AuditTrail()
+    corrects: Corrects | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if self.timestamp is not None:
@@ -171,8 +186,17 @@ def filled(bundle: ClaimBundle, new_id: str, now: str) -> ClaimBundle:
         for place, claim in enumerate(bundle.claims, 1)
     )
     return ClaimBundle(
-        origin_agent=bundle.origin_agent, claims=claims, id=bundle_id, timestamp=bundle.timestamp or now
+        origin_agent=bundle.origin_agent,
+        claims=claims,
+        id=bundle_id,
+        timestamp=bundle.timestamp or now,
+        corrects=bundle.corrects,
     )
+
+
+def edited_bundle(bundle: ClaimBundle, claims: tuple[Claim, ...]) -> ClaimBundle:
+    """A new bundle with other claims by the same agent; the edit of a correction corrects the same."""
+    return ClaimBundle(origin_agent=bundle.origin_agent, claims=claims, corrects=bundle.corrects)
 
 
 class Content(msgspec.Struct, frozen=True):
@@ -182,10 +206,13 @@ class Content(msgspec.Struct, frozen=True):
     id: str | None
     origin_agent: str
     timestamp: str | None
+    corrects: Corrects | msgspec.UnsetType = msgspec.UNSET
 
 
 def content_hash(bundle: ClaimBundle) -> str:
-    return digest_of(Content(bundle.claims, bundle.id, bundle.origin_agent, bundle.timestamp))
+    return digest_of(
+        Content(bundle.claims, bundle.id, bundle.origin_agent, bundle.timestamp, bundle.corrects)
+    )
 
 
 class SpeltTwice(ValueError):

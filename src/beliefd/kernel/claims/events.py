@@ -4,6 +4,7 @@ from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.claims.endings import Ended
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.claims.tiers import Raised
@@ -16,7 +17,8 @@ class Gated(Value, frozen=True):
     """A bundle's way through the gates: how far it came, what must be said with it, and who is asked.
 
     `standings` is what its claims rest on, as far as that is known here. `raised` are the claims whose tier
-    is higher than declared; the others have the tier that they declare.
+    is higher than declared; the others have the tier that they declare. `ended` is what it corrects, if it
+    is published.
     """
 
     bundle: ClaimBundle
@@ -26,6 +28,7 @@ class Gated(Value, frozen=True):
     approval: Approval | None = None
     standings: Standings | UnsetType = UNSET
     raised: Raised = UNSET
+    ended: Ended | UnsetType = UNSET
 
 
 class BundleGated(EventBase, frozen=True, tag="bundle_gated"):
@@ -42,4 +45,11 @@ class BundleGated(EventBase, frozen=True, tag="bundle_gated"):
     receipts: tuple[Measurement, ...] | UnsetType = UNSET
 
 
-ClaimEvent = BundleGated
+class ClaimsRetracted(EventBase, frozen=True, tag="claims_retracted"):
+    """Claims that were published do not stand any more. They stay in the ledger, shown as retracted."""
+
+    event_id: str
+    ended: Ended
+
+
+ClaimEvent = BundleGated | ClaimsRetracted

@@ -4,10 +4,26 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
+from beliefd.kernel.claims.endings import PublishedBundle
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.measurements.findings import MeasurementFindings
 from beliefd.kernel.values import TierName, Value
+
+
+class RejectedBefore(Value, frozen=True, omit_defaults=True):
+    """Who rejected the same words, when and why; `session_id` is there if that was in another session."""
+
+    by: str
+    at: str
+    reason: str = ""
+    session_id: str = ""
+
+    @property
+    def told(self) -> str:
+        where = f" in session `{self.session_id}`" if self.session_id else ""
+        why = f": {self.reason}" if self.reason else ""
+        return f"the same words were rejected by {self.by} on {self.at}{where}{why}"
 
 
 class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
@@ -19,6 +35,9 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     `tools` are the tiers, as registered, of the tools that claims name; one that is not there is not known.
     Entries without it are older than the rules about origins, actions and evidence, and are judged without
     them. `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each.
+    `rejected` is what people rejected in other sessions, by the digest of the words. Entries without it are
+    older than the rule that a gate which people overrode did not pass. `corrected` is the published bundle
+    that this one corrects.
     """
 
     threat: Threat
@@ -31,6 +50,8 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     measured: dict[str, MeasurementFindings] | UnsetType = UNSET
     tools: dict[str, TierName] | UnsetType = UNSET
     fallen: dict[str, str] | UnsetType = UNSET
+    rejected: dict[str, RejectedBefore] | UnsetType = UNSET
+    corrected: PublishedBundle | UnsetType = UNSET
 
     @property
     def threats(self) -> tuple[Threat, ...]:

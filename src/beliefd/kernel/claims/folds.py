@@ -2,10 +2,11 @@
 
 from typing import Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.state import Approval, Approvals, Grant
-from beliefd.kernel.claims.events import BundleGated, Gated
+from beliefd.kernel.claims.events import BundleGated, ClaimsRetracted, Gated
 from beliefd.kernel.claims.measured import with_new
 from beliefd.kernel.claims.state import BundleState
 from beliefd.kernel.claims.tiers import tiers_of
@@ -39,11 +40,16 @@ def with_gated(session: Session, gated: Gated, event_id: str) -> Session:
     """The session with a bundle as the gates left it, and with the approval that it waits for."""
     approval_id = None if gated.approval is None else gated.approval.approval_id
     state = BundleState(event_id, gated.bundle.decision, approval_id)
-    return replace(
-        session,
-        claims=session.claims.with_bundle(gated.bundle.id or "", state),
-        approvals=session.approvals.with_approval(gated.approval),
-    )
+    claims = session.claims.with_bundle(gated.bundle.id or "", state)
+    if gated.ended is not UNSET:
+        claims = claims.with_ended(gated.ended, event_id)
+    return replace(session, claims=claims, approvals=session.approvals.with_approval(gated.approval))
 
 
-FOLDS: Final[Folds] = {BundleGated: bundle_gated}
+def claims_retracted(session: Session, event: ClaimsRetracted) -> Session:
+    # An event that no rule makes is not folded: replay takes a `KeyError` for a ledger that is broken.
+    session.claims.bundles[event.ended.bundle_id]
+    return replace(session, claims=session.claims.with_ended(event.ended, event.event_id))
+
+
+FOLDS: Final[Folds] = {BundleGated: bundle_gated, ClaimsRetracted: claims_retracted}

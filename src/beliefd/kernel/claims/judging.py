@@ -1,14 +1,17 @@
 """Judging a bundle: its way through the gates, put into the words of the contract, and whom it calls."""
 
-from msgspec import UNSET
+from typing import Final
+
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationSubject
-from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, HumanApproval, content_hash
+from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, GateOverride, HumanApproval, content_hash
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import ChainResult, GateInput
+from beliefd.kernel.claims.rejected import rejected_before, words_of
 from beliefd.kernel.claims.resolving import standings
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.claims.tiers import ClaimTiers, effective_tiers
@@ -19,7 +22,7 @@ from beliefd.kernel.subjects import subjects
 from beliefd.kernel.values import Principal, Tier, later
 
 # A steward that found nothing out has not looked: the adversarial gate then asks a person.
-_NOT_LOOKED = ClaimFindings(threat=Threat(detector="none", failed="no detector ran"), tools={})
+_NOT_LOOKED = ClaimFindings(threat=Threat(detector="none", failed="no detector ran"), tools={}, rejected={})
 
 
 def findings_of(facts: Facts) -> ClaimFindings:
@@ -55,7 +58,19 @@ def gate_input(
         None if findings.tools is UNSET else standings(bundle, session, findings, proposers, measurements),
         tiers_under(facts, bundle, principal.id),
         {} if session is None else subjects(session, bundle.claims, findings.fallen or {}),
+        rejected_before(bundle, session, findings),
     )
+
+
+class Answered(Struct, frozen=True):
+    """What people have said to a bundle so far, which gates that answers, and which of them it overrides."""
+
+    words: tuple[HumanApproval, ...] = ()
+    gates: frozenset[str] = frozenset()
+    overridden: tuple[GateOverride, ...] = ()
+
+
+NOBODY_YET: Final = Answered()
 
 
 def gated(
@@ -64,8 +79,7 @@ def gated(
     facts: Facts,
     proposers: tuple[str, ...],
     proposer: Principal,
-    words: tuple[HumanApproval, ...] = (),
-    answered: frozenset[str] = frozenset(),
+    answered: Answered = NOBODY_YET,
 ) -> Gated:
     """The bundle with what the server has to say about it, and the approval it opens, if any."""
     bundle, tiers = given.bundle, given.tiers
@@ -77,10 +91,15 @@ def gated(
         decision=chain.decision,
         reason=chain.reason,
         required_approvals=required_approvals(rule) if waits else (),
-        audit_trail=AuditTrail(gates_passed=chain.passed, gates_failed=chain.failed, human_approvals=words),
+        audit_trail=AuditTrail(
+            gates_passed=chain.passed,
+            gates_failed=chain.failed,
+            human_approvals=answered.words,
+            gates_overridden=answered.overridden or UNSET,
+        ),
     )
     binding = content_hash(bundle)
-    informs = chain.decision == "PUBLISH" and not words and tier is Tier.MODIFY
+    informs = chain.decision == "PUBLISH" and not answered.words and tier is Tier.MODIFY
     approval = None
     if waits or informs:
         approval = Approval(
@@ -102,8 +121,10 @@ def gated(
             opened_at=facts.now,
             expires_at=later(facts.now, facts.policy.approvals.expires_seconds),
             status="information" if informs else "pending",
-            earlier=words,
-            approved_gates=tuple(sorted(answered)),
+            earlier=answered.words,
+            approved_gates=tuple(sorted(answered.gates)),
+            overridden=answered.overridden or UNSET,
+            words=UNSET if informs else words_of(bundle, given.findings),
         )
     return Gated(
         bundle=judged,

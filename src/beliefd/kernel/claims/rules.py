@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.eligibility import covering_grant
 from beliefd.kernel.claims.actions import unknown_action
 from beliefd.kernel.claims.bundle import filled
-from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
+from beliefd.kernel.claims.ending import cannot_correct, retract_claims, with_correction
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.claims.gates import run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
@@ -37,13 +38,17 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
         if facts.principal.id not in open_approval.proposers:
             return refused(Code.CONFLICT, f"bundle `{bundle.id}` belongs to somebody else", "$.id")
         superseded = open_approval.approval_id
-    if (problem := unknown_action(session, bundle, facts)) is not None:
+    problem = unknown_action(session, bundle, facts) or cannot_correct(
+        session, bundle, facts, facts.principal
+    )
+    if problem is not None:
         return problem
     proposers = (facts.principal.id,)
     asked = gate_input(bundle, session, facts.principal, facts, proposers)
     grant = covering_grant(session, {tier.name for tier in asked.tiers.by_claim.values()}, facts)
     given = replace(asked, granted=grant)
     judged = gated(run_gates(given), given, facts, proposers, facts.principal)
+    judged = with_correction(session, judged, facts, facts.principal.id)
     used = grant if grant is not None and judged.bundle.decision == "PUBLISH" else None
     return BundleGated(
         event_id=facts.event_id,
@@ -55,4 +60,4 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
     )
 
 
-RULES: Final[Rules] = {SubmitClaims: submit_claims}
+RULES: Final[Rules] = {SubmitClaims: submit_claims, RetractClaims: retract_claims}

@@ -4,6 +4,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from beliefd.kernel.approvals.resting import doubt_about
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused, refused_by
@@ -29,7 +30,8 @@ def remember(session: Session, command: Remember, facts: Facts) -> Remembered | 
     entry = command.entry
     witness = facts.findings.witness if isinstance(facts.findings, MemoryFindings) else None
     confirmed_by = confirmation(entry, witness, facts.policy.memory)
-    if (problem := _not_as_it_says(entry, witness, confirmed_by)) is not None:
+    problem = _not_as_it_says(entry, witness, confirmed_by) or _of_what_ended(session, witness)
+    if problem is not None:
         return problem
     before = session.substrate.memory.get(entry.memory_id)
     value_hash = digest(entry.value)
@@ -74,6 +76,13 @@ def _not_as_it_says(
         text = "derived entries need `source_chunk_ids` and the transform's `provenance`"
         return refused(Code.INVALID_REQUEST, text, "$.provenance")
     return None
+
+
+def _of_what_ended(session: Session, witness: Witness | None) -> Refused | None:
+    doubt = doubt_about(session, witness)
+    if doubt is None or doubt.stands:
+        return None
+    return refused(Code.CONFLICT, doubt.text, "$.confirmed_by_event_id")
 
 
 def confirmation(entry: MemoryEntry, witness: Witness | None, policy: MemoryPolicy) -> Confirmation | None:

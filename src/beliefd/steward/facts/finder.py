@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, TypeGuard
 
 import msgspec
@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.state import BundleSubject, CallSubject
 from beliefd.kernel.beliefs.commands import Eliminate
-from beliefd.kernel.claims.bundle import CALL, ClaimBundle
-from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.claims.bundle import CALL, ClaimBundle, edited_bundle
+from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
+from beliefd.kernel.claims.endings import PublishedBundle, RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.claims.tiers import effective_tiers
@@ -37,21 +38,33 @@ from beliefd.kernel.substrate.commands import Propose, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal, TierName
 from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
-from beliefd.ledger.envelope import read
+from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
 from beliefd.steward.facts.citing import citation_findings, cites_calls, eliminated_by, seen_calls
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
+from beliefd.steward.facts.published import published, rejected_elsewhere
 from beliefd.steward.facts.threats import NOBODY, OVER_THE_RATE, Detector, ThreatFinder, texts_of
 from beliefd.stores.base import Store
 from beliefd.tools.registry import Registry
 from beliefd.uncertainty.sampling import Drawn
 
-EXAMINED = (SubmitClaims, DecideApproval, Propose, Remember, Observe, Measure, DesignExperiment, StartRun)
+EXAMINED = (
+    SubmitClaims,
+    RetractClaims,
+    DecideApproval,
+    Propose,
+    Remember,
+    Observe,
+    Measure,
+    DesignExperiment,
+    StartRun,
+)
 Examined = (
     SubmitClaims
+    | RetractClaims
     | DecideApproval
     | Propose
     | Remember
@@ -131,15 +144,23 @@ class FactFinder:
         policy: Policy,
         recent: int,
         attachments: "Attachments",
+        unwritten: Sequence[Sealed] = (),
     ) -> Findings | None:
-        """Facts for a command that needs some; None where there is nothing to find out."""
+        """Facts for a command that needs some; None where there is nothing to find out.
+
+        `unwritten` are the events that lead to this state of the session and are not in the store yet.
+        """
         if isinstance(command, SubmitClaims):
             found = await self.examine(
-                command.bundle, session, principal.id, policy, recent, attachments.origin
+                command.bundle, session, principal.id, policy, recent, attachments.origin, unwritten
             )
             return await self.meter.with_measured(found, command)
         if session is None:
             return None
+        if isinstance(command, RetractClaims):
+            return RetractionFindings(
+                published=await published(self._store, session, command.bundle_id, unwritten)
+            )
         if isinstance(command, Propose):
             return proposal_findings(session, command.candidates, attachments.proofs, policy, self._registry)
         if isinstance(command, Remember):
@@ -150,14 +171,19 @@ class FactFinder:
             return await observation_findings(self._store, session, command)
         if isinstance(command, Measure):
             return await self.meter.findings(command, attachments.drawn)
+        if isinstance(command, DesignExperiment | StartRun):
+            return await self._experiment(session, command, principal.id)
+        return await self._for_decision(session, command, policy, unwritten)
+
+    async def _experiment(
+        self, session: Session, command: DesignExperiment | StartRun, who: str
+    ) -> ExperimentFindings | None:
         if isinstance(command, DesignExperiment):
             installed = await asyncio.to_thread(_installed, command.spec.template)
-            return await self._with_tries(installed, session, command.spec, principal.id)
-        if isinstance(command, StartRun):
-            experiment = session.experiments.by_id.get(command.experiment_id)
-            name = "" if experiment is None else experiment.template.partition("@")[0]
-            return await asyncio.to_thread(_installed, name)
-        return await self._for_decision(session, command, policy)
+            return await self._with_tries(installed, session, command.spec, who)
+        experiment = session.experiments.by_id.get(command.experiment_id)
+        name = "" if experiment is None else experiment.template.partition("@")[0]
+        return await asyncio.to_thread(_installed, name)
 
     async def _confirmation(self, session: Session, command: Remember) -> MemoryFindings | None:
         event_id = command.entry.confirmed_by_event_id
@@ -189,7 +215,7 @@ class FactFinder:
         return replace(found, tries_elsewhere=max(tries.values(), default=0), attempts_elsewhere=attempts)
 
     async def _for_decision(
-        self, session: Session, command: DecideApproval, policy: Policy
+        self, session: Session, command: DecideApproval, policy: Policy, unwritten: Sequence[Sealed]
     ) -> Findings | None:
         """Everything is looked at again before a person's yes takes effect."""
         approval = session.approvals.by_id.get(command.approval_id)
@@ -202,8 +228,8 @@ class FactFinder:
             return None
         bundle = subject.bundle
         if command.decision == "MODIFIED":
-            bundle = ClaimBundle(origin_agent=bundle.origin_agent, claims=command.claims or bundle.claims)
-        return await self.examine(bundle, session, approval.proposer.id, policy)
+            bundle = edited_bundle(bundle, command.claims or bundle.claims)
+        return await self.examine(bundle, session, approval.proposer.id, policy, unwritten=unwritten)
 
     async def examine(
         self,
@@ -213,6 +239,7 @@ class FactFinder:
         policy: Policy,
         recent: int = 0,
         origin: str | None = None,
+        unwritten: Sequence[Sealed] = (),
     ) -> ClaimFindings:
         trail = () if session is None else session.claims.recent_tiers
         tiers = [tier for who, tier in trail if who == principal_id][-TRAIL:]
@@ -233,7 +260,16 @@ class FactFinder:
             origin=origin,
             tools=tools,
             fallen=UNSET if session is None else await self._fallen(bundle, session),
+            rejected=await rejected_elsewhere(self._store, bundle, session),
+            corrected=await self._corrected(bundle, session, unwritten),
         )
+
+    async def _corrected(
+        self, bundle: ClaimBundle, session: Session | None, unwritten: Sequence[Sealed]
+    ) -> PublishedBundle | UnsetType:
+        if bundle.corrects is UNSET or session is None:
+            return UNSET
+        return await published(self._store, session, bundle.corrects.bundle_id, unwritten)
 
     async def _fallen(self, bundle: ClaimBundle, session: Session) -> dict[str, str] | UnsetType:
         names = fallen_subjects(session, bundle.claims)

@@ -9,8 +9,10 @@ from beliefd.kernel.approvals.opening import opened_by
 from beliefd.kernel.approvals.state import (
     OPEN,
     Approval,
+    BundleSubject,
     CallSubject,
     DeltaSubject,
+    InformationSubject,
     IntentSubject,
     Subject,
 )
@@ -20,6 +22,7 @@ from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.state import Session
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
+from beliefd.protocol.afterwards import correction_of, ended_claims, overridden_in, progress_of
 from beliefd.protocol.approvals import (
     ApprovalCard,
     DecidedApproval,
@@ -81,8 +84,11 @@ class ApprovalHandlers(Struct, frozen=True):
         return Inbox(approvals=cards, next=after, broken=list(broken.values()))
 
     async def show_approval(self, call: Call) -> ApprovalCard:
-        position = await self._holding(call.path["approval_id"])
-        return await self._card(position, call.path["approval_id"])
+        name, at = call.path["approval_id"], call.query["at"]
+        position = await self._holding(name, at)
+        if name not in position.session.approvals.by_id:
+            raise not_found(Code.APPROVAL_NOT_FOUND, "approval", name, f" at event {at}: it was opened later")
+        return await self._card(position, name)
 
     async def decide_approval(self, call: Call) -> DecidedApproval:
         position = await self._holding(call.path["approval_id"])
@@ -96,7 +102,11 @@ class ApprovalHandlers(Struct, frozen=True):
         results = () if event.result is None else (event.result,)
         recorded = await self.tools.run_scheduled_calls(outcome, results)
         proposer = event.approval.proposer.id
-        resumed = None if event.gated is None else judged(event.gated, outcome.head.event_id, proposer)
+        resumed = (
+            None
+            if event.gated is None
+            else judged(event.gated, outcome.head.event_id, proposer, outcome.session.claims)
+        )
         after = Position(outcome.session, outcome.head)
         return DecidedApproval(
             approval_id=event.approval_id,
@@ -132,18 +142,19 @@ class ApprovalHandlers(Struct, frozen=True):
         outcome, _ = await submit_for(call, self.submit, session_id, command, ApprovalClosed)
         return await self._card(Position(outcome.session, outcome.head), command.approval_id)
 
-    async def _holding(self, approval_id: str) -> Position:
-        """The session that an approval belongs to."""
+    async def _holding(self, approval_id: str, at: int | None = None) -> Position:
+        """The session that an approval belongs to, now or right after event `at`."""
         row = await self.store.inbox_row(approval_id)
         if row is None or row.status in (RUNNING, DONE):
             raise not_found(Code.APPROVAL_NOT_FOUND, "approval", approval_id)
-        return await self.positions.existing(row.session_id)
+        return await self.positions.as_of(row.session_id, at)
 
     async def _card(self, position: Position, approval_id: str, *, listed: bool = False) -> ApprovalCard:
         """One item. In a list it comes without what takes long to draw."""
         session = position.session
         approval: Approval = session.approvals.by_id[approval_id]
         subject = await self._subject(session.session_id, approval)
+        bundle = subject.bundle if isinstance(subject, BundleSubject | InformationSubject) else None
         return view_of(
             ApprovalCard,
             approval,
@@ -162,6 +173,10 @@ class ApprovalHandlers(Struct, frozen=True):
             approvals=[*approval.earlier, *approval.approvals],
             on_approval=_on_approval(approval),
             audit_head_event_id=position.head.event_id,
+            progress=progress_of(approval),
+            overridden=overridden_in(approval),
+            ended={} if bundle is None else ended_claims(session.claims, bundle),
+            corrects=None if bundle is None else correction_of(session.claims, bundle),
             proposition=None if listed else await self._proposition(session, approval),
         )
 

@@ -9,7 +9,6 @@ from msgspec import Struct
 from beliefd.kernel.beliefs import events
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import VERB_OF, Command
-from beliefd.kernel.errors import invalid
 from beliefd.kernel.labels import ATTESTED
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import (
@@ -76,12 +75,7 @@ class BeliefHandlers(Struct, frozen=True):
         return SessionPage(sessions=snapshots, next=after, broken=broken)
 
     async def query_belief(self, call: Call) -> BeliefSnapshot:
-        position = await self.positions.existing(call.session_id)
-        at = call.query["at"]
-        if at is not None and at != position.head.seq:
-            if not 1 <= at <= position.head.seq:
-                raise invalid(f"`at` must be between 1 and {position.head.seq}", "at")
-            position = await self.positions.at(call.session_id, at) or position
+        position = await self.positions.as_of(call.session_id, call.query["at"])
         limit, after = call.query["survivors_limit"], call.query["survivors_after"]
         return snapshot_of(position.session, position.head, limit, after)
 

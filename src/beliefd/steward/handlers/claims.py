@@ -12,8 +12,9 @@ from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.claims.actions import unknown_action
 from beliefd.kernel.claims.bundle import ClaimBundle, SpeltTwice, filled, snake_keys, spelt_twice
-from beliefd.kernel.claims.commands import SubmitClaims
-from beliefd.kernel.claims.events import BundleGated, Gated
+from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
+from beliefd.kernel.claims.ending import cannot_correct
+from beliefd.kernel.claims.events import BundleGated, ClaimsRetracted, Gated
 from beliefd.kernel.claims.gates import caveats, run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
 from beliefd.kernel.claims.measured import with_receipts
@@ -24,19 +25,20 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.measurements.state import Measurements
 from beliefd.kernel.values import Principal
 from beliefd.ledger.replay import Position
-from beliefd.protocol.claims import BundlePage, JudgedBundle, SubmittedBundle, judged
-from beliefd.protocol.wire import convert
+from beliefd.protocol.afterwards import progress_of
+from beliefd.protocol.claims import BundlePage, JudgedBundle, RetractedClaims, SubmittedBundle, judged
+from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.facts.threats import is_long
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import page
+from beliefd.steward.handlers.shared import page, view_of
 from beliefd.steward.offload import offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
-from beliefd.steward.write.submitting import Submit, expected, submit_on_behalf
+from beliefd.steward.write.submitting import Submit, expected, submit_for, submit_on_behalf
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 
@@ -93,7 +95,7 @@ def submit_bundle(submit: Submit, call: Call) -> "asyncio.Future[Outcome]":
 
 def judgement_of(outcome: Outcome) -> JudgedBundle:
     event = expected(outcome, BundleGated)
-    return judged(event.gated, outcome.head.event_id, event.proposer)
+    return judged(event.gated, outcome.head.event_id, event.proposer, outcome.session.claims)
 
 
 class ClaimHandlers(Struct, frozen=True):
@@ -106,25 +108,40 @@ class ClaimHandlers(Struct, frozen=True):
     async def submit_claims(self, call: Call) -> JudgedBundle:
         return judgement_of(await submit_bundle(self.submit, call))
 
+    async def retract_claims(self, call: Call) -> RetractedClaims:
+        command = convert(bind(snake_body(call.body), call.path), RetractClaims)
+        outcome, event = await submit_for(call, self.submit, call.session_id, command, ClaimsRetracted)
+        bundle = await self._bundle(Position(outcome.session, outcome.head), command.bundle_id)
+        return view_of(
+            RetractedClaims,
+            event.ended,
+            claim_ids=list(event.ended.claim_ids),
+            bundle=bundle,
+            audit_event_id=outcome.head.event_id,
+        )
+
     async def list_claims(self, call: Call) -> BundlePage:
-        position = await self.positions.existing(call.session_id)
+        position = await self.positions.as_of(call.session_id, call.query["at"])
         names, after = page(position.session.claims.bundles, call, str)
         return BundlePage(claims=[await self._bundle(position, name) for name in names], next=after)
 
     async def show_claims(self, call: Call) -> JudgedBundle:
-        position = await self.positions.existing(call.session_id)
-        return await self._bundle(position, call.path["bundle_id"])
+        position = await self.positions.as_of(call.session_id, call.query["at"])
+        return await self._bundle(position, call.path["bundle_id"], _when(call))
 
-    async def _bundle(self, position: Position, bundle_id: str) -> JudgedBundle:
-        """A bundle as the event that last judged it holds it."""
-        state = position.session.claims.bundles.get(bundle_id)
+    async def _bundle(self, position: Position, bundle_id: str, when: str = "") -> JudgedBundle:
+        """A bundle as the event that last judged it holds it, and what became of it since."""
+        claims = position.session.claims
+        state = claims.bundles.get(bundle_id)
         if state is None:
-            raise not_found(Code.BUNDLE_NOT_FOUND, "bundle", bundle_id)
+            raise not_found(Code.BUNDLE_NOT_FOUND, "bundle", bundle_id, when)
         judgement, proposer = await self._judgement(position.session.session_id, state.event_id, bundle_id)
         approval = position.session.approvals.by_id.get(state.approval_id) if state.approval_id else None
-        answer = judged(judgement, state.event_id, proposer)
+        answer = judged(judgement, state.event_id, proposer, claims)
         waits = approval is not None and approval.status == "pending"
-        return replace(answer, approval_id=state.approval_id if waits else None)
+        return replace(
+            answer, approval_id=state.approval_id if waits else None, progress=progress_of(approval)
+        )
 
     async def _judgement(self, session_id: str, event_id: str, bundle_id: str) -> tuple[Gated, str]:
         """How a bundle was last judged, and which principal had submitted it."""
@@ -141,6 +158,11 @@ class ClaimHandlers(Struct, frozen=True):
             bundle = event.bundle
         assert bundle is not None  # noqa: S101
         return _closed_bundle(event.approval, bundle), proposer
+
+
+def _when(call: Call) -> str:
+    """What an answer adds that knows of nothing at a past event."""
+    return "" if call.query["at"] is None else f" at event {call.query['at']}"
 
 
 class ClaimCheckHandlers(Struct, frozen=True):
@@ -169,7 +191,11 @@ class ClaimCheckHandlers(Struct, frozen=True):
         )
         complete, receipts = with_receipts(filled(command.bundle, facts.event_id, facts.now), command, facts)
         measurements = Measurements().with_receipts(receipts)
-        refusal = unknown_action(None, complete, facts) or unsaid(complete.claims, measurements)
+        refusal = (
+            unknown_action(None, complete, facts)
+            or unsaid(complete.claims, measurements)
+            or cannot_correct(None, complete, facts, principal)
+        )
         if refusal is not None:
             raise BeliefdError(refusal.code, refusal.message, refusal.details)
         given = gate_input(complete, None, principal, facts, (principal.id,), measurements=measurements)

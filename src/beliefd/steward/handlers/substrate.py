@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from beliefd.kernel.approvals.resting import doubt_about
 from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.policy import Policy, recorded
+from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
 from beliefd.kernel.substrate.events import (
@@ -251,22 +253,24 @@ class MemoryHandlers(Struct, frozen=True):
     async def remember(self, call: Call) -> MemoryAnswer:
         command = Remember(entry=convert(bind(as_recorded(call.body), call.path), MemoryEntry))
         outcome, _ = await submit_for(call, self.submit, call.session_id, command, Remembered)
-        state = outcome.session.substrate.memory[command.entry.memory_id]
-        view = _memory(state, self.environment.now())
+        view = _memory(outcome.session, command.entry.memory_id, self.environment.now())
         return MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
 
     async def list_memory(self, call: Call) -> MemoryPage:
         """What has not expired; entries leave the view, never the ledger."""
         session = (await self.positions.existing(call.session_id)).session
         now = self.environment.now()
-        views = [_memory(session.substrate.memory[name], now) for name in sorted(session.substrate.memory)]
+        views = [_memory(session, name, now) for name in sorted(session.substrate.memory)]
         live = [view for view in views if view.expires_at is None or seconds(view.expires_at) > seconds(now)]
         if call.query["show"] == "review":
             live = [view for view in live if view.review_due]
         return MemoryPage(entries=live)
 
 
-def _memory(state: MemoryState, now: str) -> MemoryView:
+def _memory(session: Session, memory_id: str, now: str) -> MemoryView:
+    state: MemoryState = session.substrate.memory[memory_id]
     review_at = state.entry.review_at
     is_over = review_at is not None and seconds(review_at) <= seconds(now)
-    return view_of(MemoryView, state, review_due=is_over or state.entry.conflict_state != "none")
+    doubt = doubt_about(session, state.witness)
+    due = is_over or state.entry.conflict_state != "none" or doubt is not None
+    return view_of(MemoryView, state, review_due=due, doubt="" if doubt is None else doubt.text)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.canonical import canonical
+from beliefd.kernel.claims.rejected import RejectedWords, all_rejected
 from beliefd.kernel.events import Event
 from beliefd.kernel.experiments.events import EvidenceLinked, ExperimentDesigned, RunRecorded, RunStarted
 from beliefd.kernel.experiments.state import Evidence, Experiment, Run, TestedData, tries_key
@@ -21,7 +22,15 @@ from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import NOTHING, GraphRows, LinkRow, NodeRow, merged
 
 Artifact = (
-    Proposition | Experiment | Run | TestedData | Evidence | Intent | SpeculativeHypothesis | SpeculativeClaim
+    Proposition
+    | Experiment
+    | Run
+    | TestedData
+    | RejectedWords
+    | Evidence
+    | Intent
+    | SpeculativeHypothesis
+    | SpeculativeClaim
 )
 TOUCHING: Final = frozenset(
     {
@@ -92,6 +101,8 @@ def _touched(event: Event, session: Session) -> Iterator[Artifact]:
     elif isinstance(event, ApprovalDecided | ApprovalClosed):
         yield from event.propositions if isinstance(event, ApprovalDecided) else ()
         yield from event.intents
+        if isinstance(event, ApprovalDecided) and event.approval.status == "rejected":
+            yield from all_rejected(session, event.approval.words or ())
 
 
 def _grounded(session: Session) -> Iterator[Artifact]:
@@ -101,6 +112,7 @@ def _grounded(session: Session) -> Iterator[Artifact]:
     yield from session.experiments.evidence.values()
     yield from _tested(session, session.experiments.tries)
     yield from session.intents.by_id.values()
+    yield from all_rejected(session)
 
 
 def _tested(session: Session, keys: Iterable[str]) -> Iterator[TestedData]:
@@ -119,7 +131,7 @@ def _claims_of(one: Artifact) -> set[str | None]:
         return {one.change.claim_id, one.change.new_claim_id}
     if isinstance(one, Proposition):
         return {one.claim_id, one.forked_from}
-    return set() if isinstance(one, Run | TestedData) else {one.claim_id}
+    return set() if isinstance(one, Run | TestedData | RejectedWords) else {one.claim_id}
 
 
 def _rows(session: Session, one: Artifact) -> GraphRows:
@@ -146,6 +158,8 @@ def _found_by(session: Session, one: Artifact) -> tuple[str, str, str, str]:
         return (say.RUN, one.run_id, claim_id, one.status)
     if isinstance(one, TestedData):
         return (say.TESTED_DATA, one.key, one.key, str(one.tries))
+    if isinstance(one, RejectedWords):
+        return (say.REJECTED_WORDS, one.words, one.words, "rejected")
     if isinstance(one, Evidence):
         return (one.kind, one.evidence_id, one.claim_id, one.role or UNLINKED)
     if isinstance(one, Intent):
@@ -172,7 +186,7 @@ def _links(session: Session, one: Artifact) -> Iterable[LinkRow]:
         yield from here.to_propositions(
             say.EXPERIMENT_TESTS_PROPOSITION, say.EXPERIMENT, one.experiment_id, one.claim_id
         )
-    elif isinstance(one, TestedData):
+    elif isinstance(one, TestedData | RejectedWords):
         return
     elif isinstance(one, Run):
         yield here.link(say.RUN_OF_EXPERIMENT, say.RUN, one.run_id, one.experiment_id)

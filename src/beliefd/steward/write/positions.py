@@ -9,7 +9,7 @@ import msgspec
 
 from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.canonical import digest
-from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Head
@@ -110,6 +110,15 @@ class Positions:
         after = 0 if start is None else start.head.seq
         entries = await self._store.entries(session_id, after, seq - after)
         return await offload(is_heavy(entries), fold, entries, start)
+
+    async def as_of(self, session_id: str, at: int | None) -> Position:
+        """The newest position; or the one right after event `at`, which must have happened."""
+        position = await self.existing(session_id)
+        if at is None or at == position.head.seq:
+            return position
+        if not 1 <= at <= position.head.seq:
+            raise invalid(f"`at` must be between 1 and {position.head.seq}", "at")
+        return await self.at(session_id, at) or position
 
     async def existing(self, session_id: str) -> Position:
         position = await self.fresh(session_id)

@@ -153,7 +153,13 @@ class Turn:
         if call.recent is None:  # a call that is decided again has still been made once
             call.recent = finder.count(command, call.principal, policy)
         found = await finder.findings(
-            self.session, command, call.principal, policy, call.recent, call.attachments
+            self.session,
+            command,
+            call.principal,
+            policy,
+            call.recent,
+            call.attachments,
+            self.entries,
         )
         # INVARIANT: content that was looked at is still there when what rests on it is written. If it was
         # removed meanwhile, it is looked for again.

@@ -7,11 +7,14 @@ stop it and call a person, REFUSE stops it for good.
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import UNSET
+
 from beliefd.kernel.claims.bundle import Decision, Severity
 from beliefd.kernel.claims.gates.adversarial import adversarial
 from beliefd.kernel.claims.gates.evidence import evidence
+from beliefd.kernel.claims.gates.human import GATE as HUMAN
 from beliefd.kernel.claims.gates.human import human
-from beliefd.kernel.claims.gates.result import ChainResult, GateInput, GateResult, caveats
+from beliefd.kernel.claims.gates.result import ChainResult, GateInput, GateResult, caveats, says
 from beliefd.kernel.claims.gates.security import security
 from beliefd.kernel.claims.gates.uncertainty import uncertainty
 
@@ -41,28 +44,51 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
     """
     results: list[GateResult] = []
     passed: list[str] = []
+    overridden: list[str] = []
     for name, gate in GATES.items():
         found = gate(given)
         worst = max(found, key=lambda result: Severity[result.outcome])
         severity = Severity[worst.outcome]
         results += found
-        overridden = name in approved and severity in (Severity.DEFER, Severity.ESCALATE)
-        if severity >= Severity.DEFER and not overridden:
+        answered = name in approved and severity in (Severity.DEFER, Severity.ESCALATE)
+        if severity >= Severity.DEFER and not answered:
             return ChainResult(
-                results=tuple(results),
+                results=(*results, *_rejected_before(given)),
                 passed=tuple(passed),
                 stopped_by=name,
                 decision=_DECISIONS[severity],
                 reason=f"{name} gate: {worst.reason}",
+                overridden=tuple(overridden),
             )
-        passed.append(name)
+        (overridden if answered and _overrides(name, given) else passed).append(name)
+    results += _rejected_before(given)
     return ChainResult(
         results=tuple(results),
         passed=tuple(passed),
         stopped_by=None,
         decision="PUBLISH",
-        reason="all gates passed" + (", with caveats" if caveats(tuple(results), True) else ""),
+        reason=_published(overridden) + (", with caveats" if caveats(tuple(results), True) else ""),
+        overridden=tuple(overridden),
     )
+
+
+def _overrides(name: str, given: GateInput) -> bool:
+    """A person is all that the human gate asks for: with one it passes. Any other gate is overridden."""
+    return name != HUMAN and given.findings.rejected is not UNSET
+
+
+def _published(overridden: list[str]) -> str:
+    return f"a person let it pass the {', '.join(overridden)} gate" if overridden else "all gates passed"
+
+
+def _rejected_before(given: GateInput) -> list[GateResult]:
+    """What the human gate has to say of words that a person rejected; told wherever the chain ends."""
+    if not given.rejected:
+        return []
+    claims = {claim.id: claim for claim in given.bundle.claims}
+    return [
+        says(HUMAN, "EXPLAIN", one.told, None, one.at, claims[name]) for name, one in given.rejected.items()
+    ]
 
 
 __all__ = ["GATES", "ChainResult", "GateInput", "GateResult", "caveats", "run_gates"]

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from beliefd.kernel.claims.about import Subject
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, Severity
-from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.findings import ClaimFindings, RejectedBefore
 from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.claims.tiers import ClaimTiers, effective_tiers
 from beliefd.kernel.policy import Policy
@@ -20,7 +20,8 @@ class GateInput(Struct, frozen=True):
     """Everything a gate may know. `granted` is the standing grant that covers the bundle, if any.
 
     `known_tiers` are the tiers of its claims, where they have been worked out already. `about` says how that
-    stands which a claim is about, by the claim's id.
+    stands which a claim is about, by the claim's id. `rejected` are the claims
+    whose words a person rejected before.
     """
 
     bundle: ClaimBundle
@@ -32,6 +33,7 @@ class GateInput(Struct, frozen=True):
     standings: Standings | None = {}
     known_tiers: ClaimTiers | None = None
     about: dict[str, Subject] = {}
+    rejected: dict[str, RejectedBefore] = {}
 
     @property
     def tiers(self) -> ClaimTiers:
@@ -61,13 +63,14 @@ def says(
 
 
 class ChainResult(Struct, frozen=True):
-    """How far a bundle came."""
+    """How far a bundle came. `overridden` are gates that would have stopped it; people let it pass."""
 
     results: tuple[GateResult, ...]
     passed: tuple[str, ...]
     stopped_by: str | None
     decision: Decision
     reason: str
+    overridden: tuple[str, ...] = ()
 
     @property
     def failed(self) -> tuple[str, ...]:

@@ -1,0 +1,54 @@
+"""What the ledger says of bundles that were published, and of words that were rejected elsewhere."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from beliefd.kernel.approvals.publishing import published_by
+from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.claims.endings import PublishedBundle
+from beliefd.kernel.claims.findings import RejectedBefore
+from beliefd.kernel.claims.rejected import RejectedWords
+from beliefd.kernel.events import Event
+from beliefd.kernel.measurements.state import words_digest
+from beliefd.kernel.state import Session
+from beliefd.knowledge.schema import REJECTED_WORDS
+from beliefd.ledger.envelope import Sealed, read
+from beliefd.steward.entries import entry_of
+from beliefd.stores.base import Store
+
+MOST_REJECTIONS: Final = 1_000
+_REJECTED: Final = msgspec.json.Decoder(RejectedWords)
+
+
+async def published(
+    store: Store, session: Session, bundle_id: str, unwritten: Sequence[Sealed]
+) -> PublishedBundle | UnsetType:
+    """A published bundle, from the event that the state names. It may be decided and not written yet."""
+    state = session.claims.bundles.get(bundle_id)
+    if state is None or state.decision != "PUBLISH":
+        return UNSET
+    here = next((one for one in unwritten if one.event_id == state.event_id), None)
+    event: Event = (
+        read(here.record).delta
+        if here is not None
+        else (await entry_of(store, session.session_id, state.event_id)).delta
+    )
+    return published_by(event, bundle_id) or UNSET
+
+
+async def rejected_elsewhere(
+    store: Store, bundle: ClaimBundle, session: Session | None
+) -> dict[str, RejectedBefore]:
+    """The last time that people rejected the same words in another session, by the digest of the words."""
+    words = sorted({words_digest(claim.statement) for claim in bundle.claims})
+    found: dict[str, RejectedBefore] = {}
+    for row in await store.nodes(REJECTED_WORDS, words, MOST_REJECTIONS):
+        if session is not None and row.session_id == session.session_id:
+            continue
+        one = msgspec.structs.replace(_REJECTED.decode(row.document).rejection, session_id=row.session_id)
+        if row.id not in found or found[row.id].at < one.at:
+            found[row.id] = one
+    return found
