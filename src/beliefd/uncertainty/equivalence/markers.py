@@ -1,0 +1,51 @@
+"""How much, how sure and when: small words that change what a statement claims.
+
+Each family maps its words to a marker in capitals, which no word of an answer can be.
+"""
+
+from typing import Final
+
+
+def _markers(table: dict[str, str]) -> dict[str, str]:
+    return {word: marker for marker, words in table.items() for word in words.split()}
+
+
+QUANTIFIERS: Final = _markers(
+    {
+        "ALL": "all every each everyone everybody everything everywhere entire entirely whole wholly always "
+               "invariably constantly throughout fully completely totally",
+        "MOST": "most mostly usually generally largely mainly typically normally majority chiefly",
+        "MANY": "many often frequently numerous lots plenty much regularly repeatedly widespread countless",
+        "SOME": "some several sometimes occasionally various certain",
+        "PART": "partly partially part",
+        "FEW": "few rarely seldom minority infrequently",
+        "ONLY": "only solely exclusively",
+        "EXCEPT": "except excluding excepting",
+        "ALMOST": "almost nearly virtually practically",
+    }
+)  # fmt: skip
+QUIET: Final = frozenset({"ALL", "SOME"})
+"""`All tests passed` and `the tests passed` may be one statement, and so may `some users` and `users`."""
+
+MODALS: Final = _markers(
+    {
+        "MUST": "must mandatory compulsory obligatory required necessary shall needs",
+        "SHOULD": "should ought recommended advisable please",
+        "OPTIONAL": "optional voluntary",
+        "MAY": "may allowed permitted",
+        "POSSIBLE": "might possibly perhaps maybe possible potentially unsure unclear uncertain depends could "
+                    "conceivably arguably allegedly reportedly apparently seemingly",
+        "PROBABLE": "probably likely presumably suspected supposedly",
+        "CAN": "can able capable",
+        "WOULD": "would",
+    }
+)  # fmt: skip
+LOOSE: Final = frozenset({"CAN"})
+"""`It can reduce pain` and `it reduces pain` may be one statement."""
+DOUBT: Final = frozenset({"POSSIBLE", "PROBABLE"})
+
+FUTURE: Final = frozenset("will tomorrow soon upcoming FUTURE".split())
+PAST: Final = frozenset("has have had was were did yesterday already ago".split())
+
+COMPARED: Final = {"LEAST": "≥", "MOST_OF": "≤", "ABOVE": ">", "BELOW": "<"}
+"""Markers before a number, and how they are told from the bare number."""

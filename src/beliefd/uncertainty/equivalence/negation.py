@@ -1,0 +1,57 @@
+"""What turns a statement into its opposite."""
+
+from typing import Final
+
+FREE: Final = frozenset(
+    "not never without hardly barely scarcely lack lacks lacked lacking nor sans".split()
+)
+"""They turn round what comes behind them in the clause."""
+WHOLE: Final = frozenset("no none nobody nothing nowhere neither nought zilch".split())
+"""They turn round the clause, wherever in it they stand: `no data was lost` is `data was not lost`."""
+
+UNITS: Final = {
+    form: base
+    for base, forms in {
+        "pass": "fail fails failed failing",
+        "true": "false untrue",
+        "correct": "wrong incorrect mistaken erroneous",
+        "open": "closed shut",
+        "alive": "dead deceased",
+        "present": "absent missing",
+        "online": "offline",
+        "safe": "dangerous hazardous",
+        "work": "broken malfunctions malfunctioned malfunctioning",
+        "guilty": "innocent",
+    }.items()
+    for form in forms.split()
+}
+"""Words that are another word with a `not` in them."""
+_NO_PREFIX: Final = (
+    "under", "uni", "unt", "uncle", "unless", "unanim", "until", "ungu", "unct", "undul",
+)  # fmt: skip
+PREFIXES: Final = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis", "dys", "counter", "anti", "a")
+
+
+def positive(word: str) -> str | None:
+    """The word without the `not` that is in it: safe for unsafe. None for a word that has none.
+
+    `un` and `non` are cut from any word; other prefixes only mean `not` beside the word that they stand
+    before (`opposed`), because no rule tells `invalid` from `invoice`.
+    """
+    if word in UNITS:
+        return UNITS[word]
+    if word.startswith("un") and len(word) > 5 and not word.startswith(_NO_PREFIX):
+        return word[2:]
+    if word.startswith("non") and len(word) > 6:
+        return word[3:].lstrip("-")
+    return None
+
+
+def opposed(stem: str, others: frozenset[str]) -> str | None:
+    """The one of `others` that differs from a stem by a prefix that means `not`: valid, invalid."""
+    for prefix in PREFIXES:
+        if prefix + stem in others:
+            return prefix + stem
+        if stem.startswith(prefix) and stem[len(prefix) :] in others:
+            return stem[len(prefix) :]
+    return None

@@ -1,0 +1,141 @@
+"""Who does what to whom, and what comes first: the order of an answer's words, freed from the grammar around it.
+
+`b was hit by a` is read as `a hit b`, `before b, a` as `a before b`, `a after b` as `b before a`,
+`a because b` as `b cause a`, and `a's b` as `b a`. What is then still the other way round was said the other way round.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from beliefd.uncertainty.equivalence import negation, words
+from beliefd.uncertainty.equivalence.reading import Item, Reading
+
+_LEADING: Final = frozenset("before after because if when since unless until while".split())
+_STARTERS: Final = frozenset(
+    "the a an he she it they we i you this that no nobody nothing none all every each there his her its".split()
+)
+_PARTS: Final = frozenset({",", "and", "but", "or", "then", "before", "cause", "INSTEAD", "if", "when", "while"})
+_JOINS: Final = frozenset({",", "and", "or"})
+Order = tuple[tuple[object, bool], ...]
+"""Words in their order, each with whether it is the middle of a list."""
+
+
+@lru_cache(16_384)
+def order(reading: Reading) -> Order:
+    found: list[tuple[object, bool]] = []
+    seen: set[object] = set()
+    for sentence in _split(reading.items, ".;"):
+        turned = _active(_in_time(_fronted(_owned(sentence))))
+        for place, item in enumerate(turned):
+            key = _key(item)
+            if key is not None and key not in seen:
+                seen.add(key)
+                found.append((key, _is_listed(turned, place)))
+    return tuple(found)
+
+
+def reversed_in(one: Order, other: Order, renamed: Mapping[object, object]) -> bool:
+    """Whether three words stand the other way round: `a hit b` and `b hit a`. The middle is no list's."""
+    places = {renamed.get(key, key): place for place, (key, _) in enumerate(other)}
+    shared = [(places[key], listed) for key, listed in one if key in places]
+    least = [0] * len(shared)
+    lowest = len(other)
+    for at in range(len(shared) - 1, -1, -1):
+        least[at] = lowest
+        lowest = min(lowest, shared[at][0])
+    highest = -1
+    for at, (place, listed) in enumerate(shared):
+        if highest > place > least[at] and not listed:
+            return True
+        highest = max(highest, place)
+    return False
+
+
+def _key(item: Item) -> object | None:
+    if isinstance(item, tuple):
+        return item
+    if item in words.WHO:
+        return words.WHO[item]
+    if item in words.PIVOTS:
+        return item.upper()
+    if item in words.STOP or item in _JOINS or item in negation.FREE or item in negation.WHOLE or item == "'s":
+        return None
+    return words.stem(negation.positive(item) or item)
+
+
+def _is_listed(items: Sequence[Item], place: int) -> bool:
+    before = next((item for item in reversed(items[max(0, place - 2) : place]) if item not in words.ARTICLES), ",")
+    behind = next((item for item in items[place + 1 : place + 3] if item not in words.ARTICLES), ",")
+    return before in _JOINS and behind in _JOINS
+
+
+def _split(items: Iterable[Item], ends: str) -> list[list[Item]]:
+    found: list[list[Item]] = [[]]
+    for item in items:
+        if isinstance(item, str) and item in ends and item:
+            found.append([])
+        else:
+            found[-1].append(item)
+    return [part for part in found if part]
+
+
+def _owned(items: list[Item]) -> list[Item]:
+    """`France's capital` as `capital France`."""
+    if "'s" not in items:
+        return items
+    found = list(items)
+    for place, item in enumerate(found[:-1]):
+        if item == "'s" and place:
+            found[place - 1], found[place + 1] = found[place + 1], found[place - 1]
+    return found
+
+
+def _fronted(items: list[Item]) -> list[Item]:
+    """`before b, a` as `a before b`. Without a comma the next article or pronoun begins the main clause."""
+    if not items or items[0] not in _LEADING:
+        return items
+    if "," in items:
+        at = items.index(",")
+        return [*items[at + 1 :], *items[:at]]
+    for at in range(3, len(items)):
+        if items[at] in _STARTERS:
+            return [*items[at:], *items[:at]]
+    return items
+
+
+def _in_time(items: list[Item]) -> list[Item]:
+    for word, instead in (("after", "before"), ("because", "cause")):
+        if word in items[1:]:
+            at = items.index(word, 1)
+            return [*items[at + 1 :], instead, *items[:at]]
+    return items
+
+
+def _active(items: list[Item]) -> list[Item]:
+    """`x is reduced by y` in the order of `y reduces x`, in each part of a sentence."""
+    if "by" not in items:
+        return items
+    found: list[Item] = []
+    start = 0
+    for place in range(len(items) + 1):
+        if place == len(items) or items[place] in _PARTS:
+            found += _active_part(items[start:place])
+            found += items[place : place + 1]
+            start = place + 1
+    return found
+
+
+def _active_part(items: list[Item]) -> list[Item]:
+    if "by" not in items:
+        return items
+    at = items.index("by")
+    if at + 1 >= len(items) or isinstance(items[at + 1], tuple) or at == 0:
+        return items
+    be = next((place for place in range(at - 1, -1, -1) if items[place] in words.BE), None)
+    if be is not None:
+        return [*items[at + 1 :], *items[be + 1 : at], *items[:be]]
+    verb = items[at - 1]
+    if isinstance(verb, str) and (verb.endswith(("ed", "en")) or verb in words.PAST_FORMS):
+        return [*items[at + 1 :], verb, *items[: at - 1]]
+    return items

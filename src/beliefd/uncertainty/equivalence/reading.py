@@ -1,0 +1,316 @@
+"""What is seen in an answer: its clauses with their polarity, amounts, names, and the words that mark a claim."""
+
+from functools import lru_cache
+from typing import Final
+
+from msgspec import Struct
+
+from beliefd.uncertainty.equivalence import markers, negation, words
+from beliefd.uncertainty.equivalence.phrases import PHRASES
+from beliefd.uncertainty.equivalence.quantities import COUNTING, NUMBER, Counter, Quantity
+from beliefd.uncertainty.equivalence.tokens import Token, tokens
+
+SHORT: Final = 4
+"""So many content words make a short answer, in which every word counts."""
+MAX_LENGTH: Final = 20_000
+MAX_CLAUSES: Final = 200
+"""Beyond either bound an answer is not read: it means the same as its own wording, and nothing else."""
+Item = str | Quantity
+_PUNCTUATION: Final = frozenset(",.;")
+_JOINS: Final = frozenset({"and", "or", ","})
+_VERBISH: Final = words.VERB_FORMS | words.PAST_FORMS | {"not", "never"}
+_NOTHING: Final[frozenset[str]] = frozenset()
+
+
+class Clause(Struct, frozen=True):
+    """Content words of a clause and whether it is denied. `targets` stand right behind a `not`."""
+
+    content: frozenset[str]
+    denied: bool
+    targets: frozenset[str]
+    behind: frozenset[str]
+    """Content behind the first word that denies."""
+
+
+class Reading(Struct, frozen=True):
+    """What the judges see in an answer."""
+
+    plain: str
+    items: tuple[Item, ...] = ()
+    stance: str | None = None
+    clauses: tuple[Clause, ...] = ()
+    quantifiers: frozenset[str] = _NOTHING
+    modals: frozenset[str] = _NOTHING
+    tense: str | None = None
+    ongoing: frozenset[str] = _NOTHING
+    particles: frozenset[str] = _NOTHING
+    amounts: frozenset[Quantity] = frozenset()
+    stems: tuple[str, ...] = ()
+    content: frozenset[str] = _NOTHING
+    names: frozenset[str] = _NOTHING
+    exact: frozenset[str] = _NOTHING
+    initials: str = ""
+    is_sentence: bool = False
+    is_list: bool = False
+    is_unread: bool = False
+
+
+@lru_cache(16_384)
+def read(text: str) -> Reading:
+    if len(text) > MAX_LENGTH:
+        return _unread(text)
+    found = tokens(text)
+    _letters(found)
+    texts = [token.text for token in found]
+    plain = " ".join(one for one in texts if one not in words.ARTICLES and one not in _PUNCTUATION)
+    if plain in words.NON_ANSWERS:
+        return Reading("<no answer>", stance="none")
+    stance = _stance(texts)
+    if stance is not None:
+        texts = texts[1:]
+    items = _counted(_rewritten(texts))
+    seen = _Seen()
+    for place, item in enumerate(items):
+        seen.take(items, place, item)
+    seen.close()
+    if len(seen.clauses) > MAX_CLAUSES:
+        return _unread(text)
+    return _reading(plain, stance, found, texts, items, seen)
+
+
+def _unread(text: str) -> Reading:
+    return Reading(" ".join(text.casefold().split()), is_unread=True)
+
+
+def _letters(found: list[Token]) -> None:
+    """Single capitals are names where there are two of them: in `A causes B` the A is no article."""
+    alone = [place for place, token in enumerate(found) if token.capital and len(token.text) == 1]
+    if len({found[place].text for place in alone} - {"i"}) > 1:
+        for place in alone:
+            if found[place].text != "i":
+                found[place] = Token(f"{found[place].text}°", True, True)
+    for place in range(len(found) - 1):
+        if found[place].text in ("version", "release") and NUMBER.match(found[place + 1].text):
+            found[place + 1] = Token("v" + found[place + 1].text, True, True)
+
+
+def _stance(texts: list[str]) -> str | None:
+    """yes or no, where the answer opens with it and goes on after a stop."""
+    if not texts or (len(texts) > 1 and texts[1] not in _PUNCTUATION):
+        return None
+    if texts[0] in words.YES:
+        return "yes"
+    return "no" if texts[0] in words.NO else None
+
+
+def _rewritten(texts: list[str]) -> list[str]:
+    """Phrases become what they mean."""
+    if PHRASES.keys().isdisjoint(texts):
+        return texts
+    found: list[str] = []
+    place = 0
+    while place < len(texts):
+        for left, right in PHRASES.get(texts[place], ()):
+            size = _matches(left, texts, place)
+            if size and not (left == ("used", "to") and found and found[-1] in words.BE):
+                found += right
+                place += size
+                break
+        else:
+            found.append(texts[place])
+            place += 1
+    return found
+
+
+def _matches(left: tuple[str, ...], texts: list[str], place: int) -> int:
+    """How many tokens a phrase takes from here, 0 if it does not stand here. `#` and `.` are not taken."""
+    for offset, wanted in enumerate(left):
+        at = place + offset
+        given = texts[at] if at < len(texts) else "."
+        if wanted == "#":
+            return offset if given[0].isdigit() or given in COUNTING else 0
+        if wanted == "." and offset:
+            return offset if given in words.BOUNDARIES else 0
+        if given != wanted or at >= len(texts):
+            return 0
+    return len(left)
+
+
+def _counted(texts: list[str]) -> list[Item]:
+    """The tokens with numbers and their units in one piece."""
+    if COUNTING.isdisjoint(texts) and not any(text[0].isdigit() or text[0] in "-+" for text in texts):
+        return list(texts)
+    counter = Counter(texts)
+    found: list[Item] = []
+    place = 0
+    while place < len(texts):
+        quantity = counter.at(place)
+        if quantity is None:
+            found.append(texts[place])
+            place += 1
+        else:
+            found.append(quantity[0])
+            place = quantity[1]
+    return found
+
+
+class _Seen:
+    """Collects what a reading needs while the items pass once, clause by clause."""
+
+    def __init__(self) -> None:
+        self.clauses: list[Clause] = []
+        self.stems: list[str] = []
+        self.amounts: list[Quantity] = []
+        self.marks: set[str] = set()
+        self.ongoing: set[str] = set()
+        self.tense: str | None = None
+        self._open()
+
+    def _open(self) -> None:
+        self._content: list[str] = []
+        self._targets: list[str] = []
+        self._behind: list[str] = []
+        self._denials = 0
+        self._pending: str | None = None
+        self._since = 0
+        self._has_verb = False
+        self._quantified: str | None = None
+
+    def take(self, items: list[Item], place: int, item: Item) -> None:
+        if isinstance(item, tuple):
+            self.amounts.append(item)
+            self._add(f"{item[0]}#{item[1]}")
+        elif item in words.BOUNDARIES:
+            if self._ends(items, place, item):
+                self.close()
+        elif item in negation.WHOLE or item in negation.FREE:
+            self._deny(item)
+        elif (marker := _MARKERS.get(item)) is not None:
+            self.marks.add(marker)
+            if marker in _SCALE:
+                self._quantified = marker
+        else:
+            self._word(items, place, item)
+
+    def _word(self, items: list[Item], place: int, item: str) -> None:
+        if item in _VERBISH or item.endswith("ed"):
+            self._has_verb = True
+            if item in markers.PAST or item in words.PAST_FORMS or item.endswith("ed"):
+                self.tense = self.tense or "past"
+        if item in markers.FUTURE:
+            self.tense = "future"
+        if item in words.STOP or item == "'s":
+            return
+        base = negation.positive(item)
+        if base is not None:
+            self._deny(None)
+            self._content.append(stem := words.stem(base))
+            self._targets.append(stem)
+            self._behind.append(stem)
+            self.stems.append(stem)
+            return
+        stem = words.stem(item)
+        if item.endswith("ing") and _is_present(items, place):
+            self.ongoing.add(stem)
+        self._add(stem)
+        self.stems.append(stem)
+
+    def _add(self, stem: str) -> None:
+        self._since += 1
+        if self._pending == "free" and self._since == 1:
+            self._targets.append(stem)
+        if self._denials:
+            self._behind.append(stem)
+        self._content.append(stem)
+
+    def _deny(self, word: str | None) -> None:
+        """INVARIANT: a denial of a denial is none: not unsafe, never fails to, no test failed."""
+        if word == "nor" and self._denials:
+            return
+        near = (self._pending == "free" and not self._since) or (self._pending == "whole" and self._since < 3)
+        if near:
+            self._denials -= 1
+            self._pending = None
+            return
+        self._denials += 1
+        if word is not None:
+            self._pending = "whole" if word in negation.WHOLE else "free"
+            self._since = 0
+
+    def _ends(self, items: list[Item], place: int, item: str) -> bool:
+        """A comma, `and` and `or` only part clauses, not the members of a list."""
+        if item not in _JOINS:
+            return True
+        if item == "," and place + 1 < len(items) and items[place + 1] in ("not", "never"):
+            return True
+        if not self._has_verb:
+            return False
+        for then in items[place + 1 : place + 40]:
+            if isinstance(then, tuple):
+                continue
+            if then in words.BOUNDARIES and then not in _JOINS:
+                return False
+            if then in _VERBISH or then in negation.WHOLE or then.endswith("ed"):
+                return True
+        return False
+
+    def close(self) -> None:
+        denied = self._denials > 0
+        if denied and self._quantified is not None:
+            # Some did not is not all did; all did not is none did.
+            self.marks.discard(self._quantified)
+            if self._quantified != "ALL":
+                self.marks.add("NOTALL")
+                denied = False
+        if self._content or denied:
+            content, behind = frozenset(self._content), frozenset(self._behind)
+            self.clauses.append(Clause(content, denied, frozenset(self._targets), behind))
+        self._open()
+
+
+_SCALE: Final = frozenset({"ALL", "SOME", "PART"})
+_MARKERS: Final = {
+    **markers.QUANTIFIERS,
+    **markers.MODALS,
+    **{marker: marker for marker in ("NOTALL", "PART", "POSSIBLE", "OPTIONAL", "UP", "ON")},
+}
+
+
+def _is_present(items: list[Item], place: int) -> bool:
+    for before in (place - 1, place - 2):
+        if before >= 0 and items[before] in ("is", "are", "am"):
+            return True
+    return False
+
+
+def _reading(
+    plain: str, stance: str | None, found: list[Token], texts: list[str], items: list[Item], seen: _Seen
+) -> Reading:
+    content = frozenset(seen.stems)
+    pointing = len(texts) > 1 and texts[0] in words.PRONOUNS and texts[1] in words.BE
+    is_sentence = (not pointing and not words.VERB_FORMS.isdisjoint(texts)) or len(seen.stems) > SHORT
+    exact = frozenset(words.stem(token.text) for token in found if token.exact)
+    capitals = frozenset(words.stem(token.text) for token in found if token.capital)
+    modals = seen.marks & _MODALS
+    return Reading(
+        plain=plain,
+        items=tuple(items),
+        stance=stance,
+        clauses=tuple(seen.clauses),
+        quantifiers=frozenset(seen.marks - modals),
+        modals=frozenset(modals),
+        tense=seen.tense,
+        ongoing=frozenset(seen.ongoing),
+        particles=frozenset(words.PARTICLES[text] for text in words.PARTICLES.keys() & texts),
+        amounts=frozenset(seen.amounts),
+        stems=tuple(seen.stems),
+        content=content,
+        names=capitals & content if is_sentence else content,
+        exact=exact,
+        initials="".join(token.text[0] for token in found if token.capital),
+        is_sentence=is_sentence,
+        is_list=not is_sentence and ("and" in texts or "or" in texts or "," in texts[:-1]),
+    )
+
+
+_MODALS: Final = frozenset(markers.MODALS.values()) | {"OPTIONAL"}

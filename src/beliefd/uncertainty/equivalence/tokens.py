@@ -1,0 +1,168 @@
+"""An answer as a list of tokens, read once and chunk by chunk: words, numbers, units, identifiers, punctuation.
+
+A chunk is what stands between two spaces. What it becomes depends on nothing else, so it is remembered.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from beliefd.uncertainty.equivalence.numbers import SUFFIXES
+from beliefd.uncertainty.equivalence.quantities import CLOCK, NUMBER
+from beliefd.uncertainty.equivalence.units import CELSIUS, FAHRENHEIT, UNITS
+from beliefd.uncertainty.equivalence.words import PRONOUNS
+
+MONTHS: Final = (
+    "january february march april maymonth june july august september october november december".split()
+)
+COMPARISONS: Final = {">": "ABOVE", "<": "BELOW", "≥": "LEAST", "≤": "MOST_OF", ">=": "LEAST", "<=": "MOST_OF"}
+_CURRENCIES: Final = "$€£¥₹"
+_WHOLE: Final[dict[str, tuple[str, ...]]] = {
+    "cannot": ("can", "not"), "cant": ("can", "not"), "wont": ("will", "not"), "dont": ("do", "not"),
+    "didnt": ("did", "not"), "isnt": ("is", "not"), "doesnt": ("does", "not"), "wasnt": ("was", "not"),
+    "o'clock": (), "&": ("and",), "=": ("is",), "≠": ("is", "not"), "-": (",",), "–": (",",), "—": (",",),
+    "nobody's": ("nobody", "'s"), "noon": ("12:00",), "midnight": ("0:00",), "vs": ("against",),
+    "can't": ("can", "not"), "won't": ("will", "not"), "shan't": ("shall", "not"), "ain't": ("is", "not"),
+}  # fmt: skip
+_ENDINGS: Final = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am", "'d": "would"}
+_EDGES = re.compile(r"^([(\[{\"'“”‘«*`]*)(.*?)([.,;:!?)\]}\"'“”’»*`…]*)$", re.DOTALL)
+_ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:t.*)?$")
+_COUNTED = re.compile(r"([-−+]?\d[\d,]*(?:\.\d+)?)(°?[^\W\d_]+|[%‰°])$")
+_RANGE = re.compile(r"(\d[\d,]*(?:\.\d+)?)[-–](\d[\d,]*(?:\.\d+)?)(°?[^\W\d_]+|%)?$")
+_FRACTION = re.compile(r"(\d{1,2})/(\d{1,3})$")
+_JOINED = re.compile(r"(\d[\d,.]*)[-–]([^\W\d_]+(?:-[^\W\d_]+)*)$")
+_VERSION = re.compile(r"v(\d+(?:\.\d+)*)$")
+_RATE = re.compile(r"(.*[^\W\d_])/(s|sec|second|min|minute|h|hr|hour|day|month|year)$")
+_LETTERS = re.compile(r"[^\W_]+")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?$")
+
+
+class Token(NamedTuple):
+    text: str
+    capital: bool = False
+    exact: bool = False
+    """An identifier, a host, a path, a version: every character counts."""
+
+
+def tokens(text: str) -> list[Token]:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).replace("’", "'").replace("⁄", "/")
+    found: list[Token] = []
+    for chunk in text.split():
+        found += _chunk(chunk)
+    return found
+
+
+@lru_cache(16_384)
+def _chunk(chunk: str) -> tuple[Token, ...]:
+    for sign, marker in COMPARISONS.items():
+        if chunk.startswith(sign) and not chunk.startswith(sign + "="):
+            return (Token(marker), *_chunk(chunk[len(sign) :])) if chunk != sign else (Token(marker),)
+    before, core, behind = _edges(chunk)
+    found = [Token(",")] if "(" in before or "[" in before else []
+    if core:
+        found += _core(core)
+    if behind:
+        end = "." if "." in behind or "!" in behind or "?" in behind else ","
+        found.append(Token(end))
+    return tuple(found)
+
+
+def _edges(chunk: str) -> tuple[str, str, str]:
+    if chunk.casefold() in _WHOLE:
+        return "", chunk, ""
+    if _INITIALS.match(chunk):
+        return "", chunk.replace(".", ""), ""
+    parts = _EDGES.match(chunk)
+    assert parts is not None, "the expression takes any text"
+    behind = parts[3]
+    if set(behind) <= set("'\"*`”’»"):
+        behind = ""
+    return parts[1], parts[2], behind
+
+
+def _core(core: str) -> list[Token]:
+    low = core.casefold()
+    if not low.isascii():
+        low = "".join(c for c in unicodedata.normalize("NFKD", low) if not unicodedata.combining(c))
+    capital = core[0].isupper()
+    if low in _WHOLE:
+        return [Token(word) for word in _WHOLE[low]]
+    if any(character.isdigit() for character in core):
+        return _numeric(core, low.replace("−", "-"), capital)
+    if low.isalpha():
+        return [Token("maymonth" if core == "May" else low, capital)]
+    if "'" in low:
+        return _contracted(low, capital)
+    if "-" in low and all(part.isalpha() for part in low.split("-")):
+        return [Token(part, capital) for part in low.split("-")]
+    return _others(core, low, capital)
+
+
+def _contracted(low: str, capital: bool) -> list[Token]:
+    if low.endswith("n't"):
+        return [Token(low[:-3], capital), Token("not")]
+    base, _, ending = low.partition("'")
+    if ending in ("s", "") and base:
+        return [Token(base, capital), Token("is" if base in PRONOUNS else "'s")]
+    if "'" + ending in _ENDINGS:
+        return [Token(base, capital), Token(_ENDINGS["'" + ending])]
+    return [Token(low.replace("'", ""), capital)]
+
+
+def _numeric(core: str, low: str, capital: bool) -> list[Token]:
+    if NUMBER.match(low) or CLOCK.match(low):
+        return [Token(low)]
+    if (date := _ISO_DATE.match(low)) and 1 <= int(date[2]) <= 12:
+        return [Token(str(int(date[3]))), Token(MONTHS[int(date[2]) - 1], True), Token(date[1])]
+    if low[0] in _CURRENCIES:
+        return [*_numeric_rest(core[1:], low[1:]), Token(low[0])]
+    if low[-1] in _CURRENCIES:
+        return [*_numeric_rest(core[:-1], low[:-1]), Token(low[-1])]
+    if low[0] == "~":
+        return _core(core[1:]) if len(core) > 1 else []
+    if found := _RANGE.match(low):
+        return [Token(found[1]), Token("to"), Token(found[2]), *([Token(found[3])] if found[3] else [])]
+    if (found := _FRACTION.match(low)) and 0 < int(found[1]) < int(found[2]):
+        return [Token(f"{100 * int(found[1]) / int(found[2]):.10f}"), Token("%")]
+    if found := _RATE.match(low):
+        unit = {"s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour"}.get(found[2], found[2])
+        return [*_core(core[: len(found[1])]), Token("per"), Token(unit)]
+    if found := _JOINED.match(low):
+        return [Token(found[1]), *(Token(part) for part in found[2].split("-"))]
+    if found := _VERSION.match(low):
+        return [Token(found[1] if found[1].count(".") > 1 else "v" + found[1], True, True)]
+    return _numeric_rest(core, low)
+
+
+def _numeric_rest(core: str, low: str) -> list[Token]:
+    """`10km`, `5M`, `3rd`; whatever else has a digit in it is an identifier."""
+    if NUMBER.match(low):
+        return [Token(low)]
+    found = _COUNTED.match(low)
+    if found is None:
+        return [Token(low, True, True)]
+    unit = found[2]
+    if unit in ("st", "nd", "rd", "th"):
+        return [Token(found[1])]
+    if core.endswith("M") and unit == "m":
+        unit = "million"
+    known = unit in UNITS or unit in SUFFIXES or unit in CELSIUS or unit in FAHRENHEIT
+    if known or unit in ("million", "°", "x", "am", "pm", "fold"):
+        return [Token(found[1]), Token(unit)]
+    return [Token(low, True, True)]
+
+
+def _others(core: str, low: str, capital: bool) -> list[Token]:
+    if low in UNITS or low in CELSIUS or low in FAHRENHEIT or (len(low) == 1 and low in "%°" + _CURRENCIES):
+        return [Token(low)]
+    if found := _RATE.match(low):
+        return [*_core(core[: len(found[1])]), Token("per"), Token({"s": "second", "h": "hour"}.get(found[2], found[2]))]
+    if low.count("/") == 1 and low.replace("/", "").isalpha():
+        one, other = low.split("/")
+        if one and other:
+            return [Token(one, capital), Token("or"), Token(other, capital)]
+    if any(mark in low for mark in "/@\\_:") or ("." in low and " " not in low and not low.endswith(".")):
+        return [Token(low, True, True)]
+    return [Token(part, capital) for part in _LETTERS.findall(low)]
