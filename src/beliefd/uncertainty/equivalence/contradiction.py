@@ -4,20 +4,22 @@ The check is symmetric and reads each answer once. It knows polarity, opposites,
 modality, tense, names and who does what to whom. What it lets pass may still differ; that is for the judge.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from beliefd.uncertainty.equivalence import negation, words
-from beliefd.uncertainty.equivalence.markers import DOUBT, LOOSE, QUIET
+from beliefd.uncertainty.equivalence.markers import DOUBT, LOOSE, MODES, QUIET
 from beliefd.uncertainty.equivalence.order import order, reversed_in
 from beliefd.uncertainty.equivalence.port import Pair
+from beliefd.uncertainty.equivalence.quantities import Quantity
 from beliefd.uncertainty.equivalence.reading import Clause, Reading, read
 
 ALIKE: Final = 0.5
 """From this share of common words on two clauses, or two answers, are about one thing."""
-SAME_WORDS: Final = 0.6
-"""From this share of all words on it matters in which order they stand."""
+SWAPPED: Final = 0.15
+"""Up to this share of other words it matters in which order the common ones stand."""
 _WEAK: Final = frozenset({"MAY", "POSSIBLE"})
+_RELATIVES: Final = frozenset({"who", "which", "that", "whose", "whom", "where"})
 _NONE: Final[frozenset[str]] = frozenset()
 
 
@@ -43,12 +45,12 @@ def contradict(one: Reading, other: Reading) -> bool:
         return True
     if _stances(one, other) or _amounts(one, other) or _entities(one, other):
         return True
-    opposites = _Opposites(one, other)
-    if opposites.contrary or _polarities(one.clauses, other.clauses, opposites):
+    opposites = Opposites(one, other)
+    if opposites.contrary or _polarities(one, other, opposites):
         return True
-    if _about_one_thing(one, other) and (_claims(one, other) or _times(one, other) or _joins(one, other)):
+    if any(_claims(mine, theirs) or _times(mine, theirs) for mine, theirs in _aligned(one, other)):
         return True
-    return not opposites.converse and _turned_round(one, other, opposites)
+    return _joins(one, other) or (not opposites.converse and _turned_round(one, other, opposites))
 
 
 def _stances(one: Reading, other: Reading) -> bool:
@@ -61,7 +63,7 @@ def _stances(one: Reading, other: Reading) -> bool:
 
 def _stance(reading: Reading) -> str | None:
     if reading.stance is None and not reading.content and not reading.amounts:
-        if reading.modals & DOUBT:
+        if any(clause.marks & DOUBT for clause in reading.clauses):
             return "maybe"
         if any(clause.denied for clause in reading.clauses):
             return "no"
@@ -70,23 +72,29 @@ def _stance(reading: Reading) -> str | None:
 
 def _amounts(one: Reading, other: Reading) -> bool:
     """INVARIANT: a number is never a detail; it may be left out, but not be another."""
-    return bool(one.amounts - other.amounts and other.amounts - one.amounts)
+    mine, theirs = _counts(one, other), _counts(other, one)
+    return bool(mine - theirs and theirs - mine)
+
+
+def _counts(one: Reading, other: Reading) -> frozenset[Quantity]:
+    """`Both engines` counts two where the other answer counts something."""
+    if other.amounts and any("BOTH" in clause.marks for clause in one.clauses):
+        return one.amounts | {("", 2.0)}
+    return one.amounts
 
 
 def _entities(one: Reading, other: Reading) -> bool:
     if one.exact - other.content and other.exact - one.content:
         return True
-    if not (one.is_sentence and other.is_sentence):
-        return False
     return bool(_strangers(one, other) and _strangers(other, one))
 
 
 def _strangers(one: Reading, other: Reading) -> bool:
     """Whether a name of one answer is nowhere in the other, not even as its initials."""
-    return any(name not in other.initials for name in one.names - other.content)
+    return any(name not in other.initials for name in one.proper - other.content)
 
 
-class _Opposites:
+class Opposites:
     """Words of one answer whose opposite stands in the other."""
 
     def __init__(self, one: Reading, other: Reading) -> None:
@@ -112,13 +120,16 @@ class _Opposites:
         renamed: dict[object, object] = {twin: word for twin in twins}
         if twins and reversed_in(order(one), order(other), renamed):
             self.converse = True
+            self.renamed |= renamed
         elif against & words.CONTRARIES.get(word, _NONE):
             self.contrary = True
 
 
-def _polarities(one: Sequence[Clause], other: Sequence[Clause], opposites: _Opposites) -> bool:
-    theirs = [_renamed(clause, opposites.renamed) for clause in other]
-    return _denied(one, theirs) or _denied(theirs, one)
+def _polarities(one: Reading, other: Reading, opposites: Opposites) -> bool:
+    turned = {} if opposites.converse else opposites.renamed
+    theirs = [_renamed(clause, turned) for clause in other.clauses]
+    close = _alike(one.content, other.content)
+    return _denied(one.clauses, theirs, close) or _denied(theirs, one.clauses, close)
 
 
 def _renamed(clause: Clause, renamed: dict[object, object]) -> Clause:
@@ -127,21 +138,33 @@ def _renamed(clause: Clause, renamed: dict[object, object]) -> Clause:
         return clause
     content = clause.content - turned | {str(renamed[word]) for word in turned}
     denied = clause.denied != (len(turned) % 2 == 1)
-    return Clause(content, denied, _NONE, content if denied else _NONE)
+    return Clause(content, denied, behind=content if denied else _NONE)
 
 
-def _denied(one: Sequence[Clause], other: Sequence[Clause]) -> bool:
-    """Whether a clause is denied in one answer and said in the other, or denied and not even mentioned."""
+def _denied(one: Sequence[Clause], other: Sequence[Clause], close: bool) -> bool:
+    """Whether a clause is denied in one answer and said in the other.
+
+    If the answers are close to each other, also whether it is denied in one and not mentioned in the other.
+    """
     for clause in one:
         found = max(other, key=lambda their: _shared(clause, their), default=None)
         if found is None or (clause.content and _shared(clause, found)[0] < ALIKE):
-            if clause.denied:
+            if clause.denied and close:
                 return True
         elif clause.denied != found.denied:
-            return True
+            if _is_meant(clause, found):
+                return True
         elif clause.denied and clause.targets & found.content - found.behind:
             return True
     return False
+
+
+def _is_meant(one: Clause, other: Clause) -> bool:
+    """A bare answer inside a longer clause is only denied if the denial is about it."""
+    small, large = (one, other) if len(one.content) < len(other.content) else (other, one)
+    if small.denied or len(small.content) * 2 >= len(large.content):
+        return True
+    return not small.content.isdisjoint(large.struck)
 
 
 def _shared(one: Clause, other: Clause) -> tuple[float, int]:
@@ -149,32 +172,54 @@ def _shared(one: Clause, other: Clause) -> tuple[float, int]:
     return common / max(1, min(len(one.content), len(other.content))), common
 
 
-def _about_one_thing(one: Reading, other: Reading) -> bool:
-    size = min(len(one.content), len(other.content))
-    return len(one.content & other.content) >= ALIKE * size
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= ALIKE * max(len(one), len(other))
 
 
-def _claims(one: Reading, other: Reading) -> bool:
+def _aligned(one: Reading, other: Reading) -> Iterator[tuple[Clause, Clause]]:
+    """What is to be compared: answers as a whole if they are close, else clauses that are."""
+    if _alike(one.content, other.content):
+        yield _whole(one), _whole(other)
+        return
+    for clause in one.clauses:
+        for their in other.clauses:
+            if clause.content and _alike(clause.content, their.content):
+                yield clause, their
+
+
+def _whole(reading: Reading) -> Clause:
+    if len(reading.clauses) == 1:
+        return reading.clauses[0]
+    tenses = {clause.tense for clause in reading.clauses}
+    return Clause(
+        content=reading.content,
+        marks=_NONE.union(*(clause.marks for clause in reading.clauses)),
+        tense=next((tense for tense in ("future", "past") if tense in tenses), None),
+        ongoing=_NONE.union(*(clause.ongoing for clause in reading.clauses)),
+    )
+
+
+def _claims(one: Clause, other: Clause) -> bool:
     """How much and how sure."""
-    mine, theirs = one.quantifiers - other.quantifiers, other.quantifiers - one.quantifiers
+    mine, theirs = (one.marks - other.marks) - MODES, (other.marks - one.marks) - MODES
     if (mine and theirs) or (mine | theirs) - QUIET:
         return True
-    sure, unsure = one.modals - LOOSE, other.modals - LOOSE
+    sure, unsure = (one.marks & MODES) - LOOSE, (other.marks & MODES) - LOOSE
     if sure - _WEAK != unsure - _WEAK:
         return True
     if bool(sure & _WEAK) == bool(unsure & _WEAK):
         return False
-    return not (LOOSE & (one.modals if unsure & _WEAK else other.modals))
+    return not (LOOSE & (one.marks if unsure & _WEAK else other.marks))
 
 
-def _times(one: Reading, other: Reading) -> bool:
+def _times(one: Clause, other: Clause) -> bool:
     """What will be has not been, and what is still going on is not over."""
     if {one.tense, other.tense} == {"past", "future"}:
         return True
     return _goes_on(one, other) or _goes_on(other, one)
 
 
-def _goes_on(one: Reading, other: Reading) -> bool:
+def _goes_on(one: Clause, other: Clause) -> bool:
     return other.tense == "past" and bool(one.ongoing & other.content - other.ongoing)
 
 
@@ -186,10 +231,15 @@ def _joins(one: Reading, other: Reading) -> bool:
     return mine != theirs and ("and" in one.items) != ("and" in other.items)
 
 
-def _turned_round(one: Reading, other: Reading, opposites: _Opposites) -> bool:
-    common, total = len(one.content & other.content), len(one.content | other.content)
-    if not total or common < SAME_WORDS * total:
+def _turned_round(one: Reading, other: Reading, opposites: Opposites) -> bool:
+    # Without the renamed words, which both answers have.
+    apart = len(one.content ^ other.content) - 2 * len(opposites.renamed)
+    if apart > 1 and apart > SWAPPED * len(one.content | other.content):
         return False
     if not words.SYMMETRIC.isdisjoint(one.items) and not words.SYMMETRIC.isdisjoint(other.items):
         return False
-    return reversed_in(order(one), order(other), opposites.renamed)
+    if _RELATIVES.isdisjoint(one.items) != _RELATIVES.isdisjoint(other.items):
+        return False
+    return all(
+        reversed_in(order(one, equated), order(other, equated), opposites.renamed) for equated in (False, True)
+    )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from beliefd.uncertainty.equivalence import words
-from beliefd.uncertainty.equivalence.contradiction import contradict
+from beliefd.uncertainty.equivalence.contradiction import Opposites, contradict
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.equivalence.reading import SHORT, Reading, read
 
@@ -53,7 +53,7 @@ def agreement(a: str, b: str) -> float:
         return 0.0
     size = min(len(one.content) + len(one.amounts), len(other.content) + len(other.amounts))
     if not size:
-        return float(one.stance == other.stance and one.content == other.content)
+        return float(one.stance is not None and one.stance == other.stance)
     shared = len(one.content & other.content) + len(one.amounts & other.amounts)
     return shared / size
 
@@ -68,7 +68,9 @@ def clash_of(one: Reading, other: Reading) -> bool:
 
 
 def _says(one: Reading, other: Reading) -> bool:
-    missing = other.content - one.content
+    renamed = Opposites(one, other).renamed
+    theirs = frozenset(str(renamed.get(word, word)) for word in other.content)
+    missing = theirs - one.content
     if not missing:
         return True
     if not one.is_sentence and not one.is_list and _is_focus(one.stems, other):
@@ -76,9 +78,9 @@ def _says(one: Reading, other: Reading) -> bool:
     if len(one.content) <= SHORT and not one.is_sentence:
         return False
     # A word in the place of another is no detail: both answers have one that the other lacks.
-    if missing & other.names or one.content - other.content:
+    if missing & other.names or one.content - theirs:
         return False
-    return len(one.content & other.content) / len(other.content) >= COVERAGE
+    return len(one.content & theirs) / len(theirs) >= COVERAGE
 
 
 def _is_focus(bare: tuple[str, ...], other: Reading) -> bool:

@@ -14,17 +14,20 @@ QUANTIFIERS: Final = _markers(
     {
         "ALL": "all every each everyone everybody everything everywhere entire entirely whole wholly always "
                "invariably constantly throughout fully completely totally",
-        "MOST": "most mostly usually generally largely mainly typically normally majority chiefly",
-        "MANY": "many often frequently numerous lots plenty much regularly repeatedly widespread countless",
+        "MOST": "most majority",
+        "BOTH": "both",
+        "USUALLY": "mostly usually generally largely mainly typically normally chiefly commonly predominantly",
+        "MANY": "many numerous lots plenty much countless",
+        "OFTEN": "often frequently regularly repeatedly",
         "SOME": "some several sometimes occasionally various certain",
-        "PART": "partly partially part",
+        "PART": "partly partially",
         "FEW": "few rarely seldom minority infrequently",
         "ONLY": "only solely exclusively",
         "EXCEPT": "except excluding excepting",
         "ALMOST": "almost nearly virtually practically",
     }
 )  # fmt: skip
-QUIET: Final = frozenset({"ALL", "SOME"})
+QUIET: Final = frozenset({"ALL", "SOME", "USUALLY", "OFTEN", "BOTH"})
 """`All tests passed` and `the tests passed` may be one statement, and so may `some users` and `users`."""
 
 MODALS: Final = _markers(
@@ -37,14 +40,15 @@ MODALS: Final = _markers(
                     "conceivably arguably allegedly reportedly apparently seemingly",
         "PROBABLE": "probably likely presumably suspected supposedly",
         "CAN": "can able capable",
-        "WOULD": "would",
+        "WOULD": "WOULD",
     }
 )  # fmt: skip
+MODES: Final = frozenset(MODALS.values())
 LOOSE: Final = frozenset({"CAN"})
 """`It can reduce pain` and `it reduces pain` may be one statement."""
 DOUBT: Final = frozenset({"POSSIBLE", "PROBABLE"})
 
-FUTURE: Final = frozenset("will tomorrow soon upcoming FUTURE".split())
+FUTURE: Final = frozenset("will would tomorrow soon upcoming FUTURE".split())
 PAST: Final = frozenset("has have had was were did yesterday already ago".split())
 
 COMPARED: Final = {"LEAST": "≥", "MOST_OF": "≤", "ABOVE": ">", "BELOW": "<"}

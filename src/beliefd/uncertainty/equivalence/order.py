@@ -22,11 +22,13 @@ Order = tuple[tuple[object, bool], ...]
 
 
 @lru_cache(16_384)
-def order(reading: Reading) -> Order:
+def order(reading: Reading, equated: bool = False) -> Order:
+    """`equated`: with the two sides of an `is` in one order."""
     found: list[tuple[object, bool]] = []
     seen: set[object] = set()
     for sentence in _split(reading.items, ".;"):
         turned = _active(_in_time(_fronted(_owned(sentence))))
+        turned = _equated(turned) if equated else turned
         for place, item in enumerate(turned):
             key = _key(item)
             if key is not None and key not in seen:
@@ -110,6 +112,24 @@ def _in_time(items: list[Item]) -> list[Item]:
             at = items.index(word, 1)
             return [*items[at + 1 :], instead, *items[:at]]
     return items
+
+
+def _equated(items: list[Item]) -> list[Item]:
+    """`a is b` and `b is a` in one order, where no word between them says which is which."""
+    at = next((place for place, item in enumerate(items) if item in words.BE), None)
+    if at is None or at + 2 > len(items) or "than" in items:
+        return items
+    then = items[at + 1]
+    if then not in words.ARTICLES and not (isinstance(then, str) and _is_noun(then)):
+        return items
+    left, right = items[:at], items[at + 1 :]
+    first = [next((str(key) for item in side if (key := _key(item)) is not None), "") for side in (left, right)]
+    return [*left, items[at], *right] if first[0] <= first[1] else [*right, items[at], *left]
+
+
+def _is_noun(word: str) -> bool:
+    """Rough: what is neither a participle nor a small word."""
+    return not (word in words.STOP or word in words.PAST_FORMS or word in negation.FREE or word.endswith(("ed", "ing", "en")))
 
 
 def _active(items: list[Item]) -> list[Item]:

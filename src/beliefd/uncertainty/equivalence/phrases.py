@@ -42,6 +42,9 @@ refusing to = not
 unable to = not
 could not = can not
 the most = 
+the only = 
+would have = WOULD
+would have been = WOULD
 free of = not
 free from = not
 used to = not
@@ -99,6 +102,9 @@ prohibited from = not may
 banned from = not may
 barred from = not may
 it is possible that = possibly
+unlikely = not likely
+improbable = not likely
+unnecessary = OPTIONAL
 it is likely that = probably
 it is probable that = probably
 it is certain that =
@@ -176,14 +182,16 @@ almost everyone = most
 almost everybody = most
 vast majority of = most
 majority of = most
-most of the time = most
+most of the time = usually
+more often than not = usually
+as a rule = usually
 every time = always
 all the time = always
 at all times = always
 each time = always
 in every case = always
 in all cases = always
-in most cases = most
+in most cases = usually
 in some cases = sometimes
 at times = sometimes
 from time to time = sometimes
@@ -233,7 +241,7 @@ not both = NOTALL
 not most = few
 some of the = PART
 some of = PART
-part of the = PART
+only part of = PART
 parts of = PART
 only some = PART
 only some of = PART
@@ -320,12 +328,12 @@ rolled out = deployed
 roll out = deploy
 rolled back = reverted
 roll back = revert
-switched on = on
-turned on = on
-powered on = on
-switched off = off
-turned off = off
-powered off = off
+switched on = ON
+turned on = ON
+powered on = ON
+switched off = not ON
+turned off = not ON
+powered off = not ON
 shut down = stopped
 shuts down = stop
 took place = happened
@@ -393,7 +401,8 @@ def _by_first(table: str) -> dict[str, list[Phrase]]:
     found: dict[str, list[Phrase]] = {}
     for row in table.strip().splitlines():
         left, right = (tuple(side.split()) for side in row.split("="))
-        found.setdefault(left[0], []).append((left, right))
+        kept = tuple(word for word in right if word not in "#.")
+        found.setdefault(left[0], []).append((left, kept))
     for rows in found.values():
         rows.sort(key=lambda row: -len(row[0]))
     return found

@@ -20,6 +20,8 @@ Quantity = tuple[str, float]
 """A dimension (with a comparison before it: `≥time`) and a value in it."""
 NUMBER: Final = re.compile(r"[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?$")
 CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d)?$")
+ORDINAL: Final = "#"
+"""Before the digits of `18th`: what is counted behind it is no unit."""
 _ARTICLES: Final = ("a", "an")
 _HALF_DAYS: Final = {"am": 0, "pm": 12}
 COUNTING: Final = WORDS.keys() | SCALES.keys() | FRACTIONS.keys() | TIMES.keys() | WHOLE | COMPARED.keys()
@@ -29,6 +31,8 @@ def number(token: str) -> float | None:
     """The value of a token that is a number, in digits or as a word."""
     if token in WORDS:
         return WORDS[token]
+    if token[:1] == ORDINAL:
+        return float(token[1:].replace(",", ""))
     if NUMBER.match(token):
         return float(token.replace(",", "").replace("−", "-"))
     return None
@@ -97,10 +101,12 @@ class Counter:
                 return ("", _tidy(value * SCALES[self._at(behind)])), behind + 1
             if self._at(behind) not in UNITS:
                 return ("share", _tidy(value)), behind
-        return self._with_unit(value, behind, first in ORDINALS)
+        return self._with_unit(value, behind, first in ORDINALS or first[:1] == ORDINAL)
 
     def _with_unit(self, value: float, behind: int, ordinal: bool) -> tuple[Quantity, int]:
-        if self._at(behind) in ("times", "x", "fold") and not ordinal:
+        if self._at(behind) in ("times", "time") and not ordinal:
+            return ("", value), behind + 1
+        if self._at(behind) in ("x", "fold") and not ordinal:
             return ("times", value), behind + 1
         unit = self._at(behind)
         if unit in DEGREES:
@@ -146,7 +152,7 @@ class Counter:
 
     def _words(self, value: float, place: int) -> tuple[float, int]:
         then = WORDS.get(self._at(place))
-        if then is None or self._at(place) == "both":
+        if then is None:
             return value, place
         if value >= 20 and value % 10 == 0 and 0 < then < 10:
             return value + then, place + 1
@@ -158,7 +164,7 @@ class Counter:
     def _below(self, scale: float, place: int) -> tuple[float, int]:
         """What is added behind a scale: two hundred *and fifty*."""
         at = place + (self._at(place) == "and")
-        if self._at(at) not in WORDS or self._at(at) == "both":
+        if self._at(at) not in WORDS:
             return 0.0, place
         more, behind = self._words(WORDS[self._at(at)], at + 1)
         while self._at(behind) in SCALES and more * SCALES[self._at(behind)] < scale:

@@ -19,6 +19,9 @@ Item = str | Quantity
 _PUNCTUATION: Final = frozenset(",.;")
 _JOINS: Final = frozenset({"and", "or", ","})
 _VERBISH: Final = words.VERB_FORMS | words.PAST_FORMS | {"not", "never"}
+
+
+
 _NOTHING: Final[frozenset[str]] = frozenset()
 
 
@@ -26,10 +29,16 @@ class Clause(Struct, frozen=True):
     """Content words of a clause and whether it is denied. `targets` stand right behind a `not`."""
 
     content: frozenset[str]
-    denied: bool
-    targets: frozenset[str]
-    behind: frozenset[str]
+    denied: bool = False
+    targets: frozenset[str] = _NOTHING
+    struck: frozenset[str] = _NOTHING
+    """Content right behind any word that denies."""
+    behind: frozenset[str] = _NOTHING
     """Content behind the first word that denies."""
+    marks: frozenset[str] = _NOTHING
+    """How much and how sure: markers of quantifiers and modality."""
+    tense: str | None = None
+    ongoing: frozenset[str] = _NOTHING
 
 
 class Reading(Struct, frozen=True):
@@ -39,15 +48,13 @@ class Reading(Struct, frozen=True):
     items: tuple[Item, ...] = ()
     stance: str | None = None
     clauses: tuple[Clause, ...] = ()
-    quantifiers: frozenset[str] = _NOTHING
-    modals: frozenset[str] = _NOTHING
-    tense: str | None = None
-    ongoing: frozenset[str] = _NOTHING
     particles: frozenset[str] = _NOTHING
     amounts: frozenset[Quantity] = frozenset()
     stems: tuple[str, ...] = ()
     content: frozenset[str] = _NOTHING
     names: frozenset[str] = _NOTHING
+    proper: frozenset[str] = _NOTHING
+    """Names that a capital shows: inside a sentence, or where a verb follows."""
     exact: frozenset[str] = _NOTHING
     initials: str = ""
     is_sentence: bool = False
@@ -138,7 +145,7 @@ def _matches(left: tuple[str, ...], texts: list[str], place: int) -> int:
 
 def _counted(texts: list[str]) -> list[Item]:
     """The tokens with numbers and their units in one piece."""
-    if COUNTING.isdisjoint(texts) and not any(text[0].isdigit() or text[0] in "-+" for text in texts):
+    if COUNTING.isdisjoint(texts) and not any(text[0].isdigit() or text[0] in "-+#" for text in texts):
         return list(texts)
     counter = Counter(texts)
     found: list[Item] = []
@@ -161,15 +168,17 @@ class _Seen:
         self.clauses: list[Clause] = []
         self.stems: list[str] = []
         self.amounts: list[Quantity] = []
-        self.marks: set[str] = set()
-        self.ongoing: set[str] = set()
-        self.tense: str | None = None
+        self.has_verb = False
         self._open()
 
     def _open(self) -> None:
         self._content: list[str] = []
         self._targets: list[str] = []
         self._behind: list[str] = []
+        self._struck: list[str] = []
+        self._marks: set[str] = set()
+        self._ongoing: set[str] = set()
+        self._tense: str | None = None
         self._denials = 0
         self._pending: str | None = None
         self._since = 0
@@ -185,8 +194,8 @@ class _Seen:
                 self.close()
         elif item in negation.WHOLE or item in negation.FREE:
             self._deny(item)
-        elif (marker := _MARKERS.get(item)) is not None:
-            self.marks.add(marker)
+        elif (marker := _MARKERS.get(item)) is not None and not _is_superlative(items, place):
+            self._marks.add(marker)
             if marker in _SCALE:
                 self._quantified = marker
         else:
@@ -194,31 +203,37 @@ class _Seen:
 
     def _word(self, items: list[Item], place: int, item: str) -> None:
         if item in _VERBISH or item.endswith("ed"):
-            self._has_verb = True
+            self._has_verb = self.has_verb = True
             if item in markers.PAST or item in words.PAST_FORMS or item.endswith("ed"):
-                self.tense = self.tense or "past"
+                self._tense = self._tense or "past"
         if item in markers.FUTURE:
-            self.tense = "future"
+            self._tense = "future"
         if item in words.STOP or item == "'s":
             return
         base = negation.positive(item)
         if base is not None:
             self._deny(None)
+            if base in _MARKERS:
+                self._marks.add(_MARKERS[base])
+                return
             self._content.append(stem := words.stem(base))
             self._targets.append(stem)
             self._behind.append(stem)
+            self._struck.append(stem)
             self.stems.append(stem)
             return
         stem = words.stem(item)
         if item.endswith("ing") and _is_present(items, place):
-            self.ongoing.add(stem)
+            self._ongoing.add(stem)
         self._add(stem)
         self.stems.append(stem)
 
     def _add(self, stem: str) -> None:
         self._since += 1
-        if self._pending == "free" and self._since == 1:
-            self._targets.append(stem)
+        if self._pending is not None and self._since == 1:
+            self._struck.append(stem)
+            if self._pending == "free":
+                self._targets.append(stem)
         if self._denials:
             self._behind.append(stem)
         self._content.append(stem)
@@ -258,14 +273,25 @@ class _Seen:
         denied = self._denials > 0
         if denied and self._quantified is not None:
             # Some did not is not all did; all did not is none did.
-            self.marks.discard(self._quantified)
+            self._marks.discard(self._quantified)
             if self._quantified != "ALL":
-                self.marks.add("NOTALL")
+                self._marks.add("NOTALL")
                 denied = False
-        if self._content or denied:
-            content, behind = frozenset(self._content), frozenset(self._behind)
-            self.clauses.append(Clause(content, denied, frozenset(self._targets), behind))
+        if self._content or self._marks or denied:
+            self.clauses.append(self._clause(denied))
         self._open()
+
+    def _clause(self, denied: bool) -> Clause:
+        return Clause(
+            content=frozenset(self._content),
+            denied=denied,
+            targets=frozenset(self._targets),
+            struck=frozenset(self._struck),
+            behind=frozenset(self._behind),
+            marks=frozenset(self._marks),
+            tense=self._tense,
+            ongoing=frozenset(self._ongoing),
+        )
 
 
 _SCALE: Final = frozenset({"ALL", "SOME", "PART"})
@@ -274,6 +300,17 @@ _MARKERS: Final = {
     **markers.MODALS,
     **{marker: marker for marker in ("NOTALL", "PART", "POSSIBLE", "OPTIONAL", "UP", "ON")},
 }
+
+
+def _is_superlative(items: list[Item], place: int) -> bool:
+    """`Brazil's most widely spoken language`, and not `most users`."""
+    if items[place] != "most" or place + 1 >= len(items):
+        return False
+    then = items[place + 1]
+    return items[place - 1 : place] == ["'s"] or (isinstance(then, str) and then.endswith(_ADJECTIVES))
+
+
+_ADJECTIVES: Final = ("ly", "ous", "ful", "ive", "ant", "ent", "able", "ible", "ed", "ic", "ar", "ing")
 
 
 def _is_present(items: list[Item], place: int) -> bool:
@@ -291,20 +328,16 @@ def _reading(
     is_sentence = (not pointing and not words.VERB_FORMS.isdisjoint(texts)) or len(seen.stems) > SHORT
     exact = frozenset(words.stem(token.text) for token in found if token.exact)
     capitals = frozenset(words.stem(token.text) for token in found if token.capital)
-    modals = seen.marks & _MODALS
     return Reading(
         plain=plain,
         items=tuple(items),
         stance=stance,
         clauses=tuple(seen.clauses),
-        quantifiers=frozenset(seen.marks - modals),
-        modals=frozenset(modals),
-        tense=seen.tense,
-        ongoing=frozenset(seen.ongoing),
-        particles=frozenset(words.PARTICLES[text] for text in words.PARTICLES.keys() & texts),
+        particles=frozenset(words.PARTICLES[text] for text in words.PARTICLES.keys() & set(items)),
         amounts=frozenset(seen.amounts),
         stems=tuple(seen.stems),
         content=content,
+        proper=(capitals if is_sentence or seen.has_verb else _inner(found)) & content,
         names=capitals & content if is_sentence else content,
         exact=exact,
         initials="".join(token.text[0] for token in found if token.capital),
@@ -313,4 +346,5 @@ def _reading(
     )
 
 
-_MODALS: Final = frozenset(markers.MODALS.values()) | {"OPTIONAL"}
+def _inner(found: list[Token]) -> frozenset[str]:
+    return frozenset(words.stem(token.text) for token in found[1:] if token.capital)

@@ -15,7 +15,7 @@ quick fast rapid swift speedy
 slow sluggish
 film movie
 car automobile vehicle
-doctor physician
+doctor physician dr
 child kid
 usa us america
 uk britain
@@ -58,7 +58,6 @@ share stock
 error mistake
 bug defect flaw
 crash collapse
-house home
 happen occur
 notice spot
 check verify inspect examine

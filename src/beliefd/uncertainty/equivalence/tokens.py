@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from beliefd.uncertainty.equivalence.numbers import SUFFIXES
-from beliefd.uncertainty.equivalence.quantities import CLOCK, NUMBER
+from beliefd.uncertainty.equivalence.quantities import CLOCK, NUMBER, ORDINAL
 from beliefd.uncertainty.equivalence.units import CELSIUS, FAHRENHEIT, UNITS
 from beliefd.uncertainty.equivalence.words import PRONOUNS
 
@@ -18,6 +18,7 @@ MONTHS: Final = (
 )
 COMPARISONS: Final = {">": "ABOVE", "<": "BELOW", "≥": "LEAST", "≤": "MOST_OF", ">=": "LEAST", "<=": "MOST_OF"}
 _CURRENCIES: Final = "$€£¥₹"
+_SIGNS: Final = str.maketrans({"’": "'", "‘": "'", "′": "'", "⁄": "/"})
 _WHOLE: Final[dict[str, tuple[str, ...]]] = {
     "cannot": ("can", "not"), "cant": ("can", "not"), "wont": ("will", "not"), "dont": ("do", "not"),
     "didnt": ("did", "not"), "isnt": ("is", "not"), "doesnt": ("does", "not"), "wasnt": ("was", "not"),
@@ -26,14 +27,17 @@ _WHOLE: Final[dict[str, tuple[str, ...]]] = {
     "can't": ("can", "not"), "won't": ("will", "not"), "shan't": ("shall", "not"), "ain't": ("is", "not"),
 }  # fmt: skip
 _ENDINGS: Final = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am", "'d": "would"}
-_EDGES = re.compile(r"^([(\[{\"'“”‘«*`]*)(.*?)([.,;:!?)\]}\"'“”’»*`…]*)$", re.DOTALL)
+_EDGES = re.compile(r"^([(\[{\"'“”‘«*`_]*)(.*?)([.,;:!?)\]}\"'“”’»*`…_]*)$", re.DOTALL)
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:t.*)?$")
 _COUNTED = re.compile(r"([-−+]?\d[\d,]*(?:\.\d+)?)(°?[^\W\d_]+|[%‰°])$")
 _RANGE = re.compile(r"(\d[\d,]*(?:\.\d+)?)[-–](\d[\d,]*(?:\.\d+)?)(°?[^\W\d_]+|%)?$")
 _FRACTION = re.compile(r"(\d{1,2})/(\d{1,3})$")
 _JOINED = re.compile(r"(\d[\d,.]*)[-–]([^\W\d_]+(?:-[^\W\d_]+)*)$")
+_DECADE = re.compile(r"(\d{2,4})'?s$")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)*)$")
 _RATE = re.compile(r"(.*[^\W\d_])/(s|sec|second|min|minute|h|hr|hour|day|month|year)$")
+_NUMERO = re.compile(r"(?:\b[Nn]os?\.|(?<=\S )No) (?=\d)")
+_SPACED = re.compile(r"\b[A-Z]\.?(?:\s?[A-Z]\b\.?)+(?=\s+[A-Z])")
 _LETTERS = re.compile(r"[^\W_]+")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?$")
 
@@ -47,7 +51,13 @@ class Token(NamedTuple):
 
 def tokens(text: str) -> list[Token]:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).replace("’", "'").replace("⁄", "/")
+        text = unicodedata.normalize("NFKC", text).translate(_SIGNS)
+        text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
+    if "(" in text:
+        text = text.replace("(", " (").replace(")", ") ")
+    if ". " in text:
+        text = _NUMERO.sub("", text)
+    text = _SPACED.sub(lambda run: "".join(filter(str.isalpha, run[0])), text)
     found: list[Token] = []
     for chunk in text.split():
         found += _chunk(chunk)
@@ -60,11 +70,11 @@ def _chunk(chunk: str) -> tuple[Token, ...]:
         if chunk.startswith(sign) and not chunk.startswith(sign + "="):
             return (Token(marker), *_chunk(chunk[len(sign) :])) if chunk != sign else (Token(marker),)
     before, core, behind = _edges(chunk)
-    found = [Token(",")] if "(" in before or "[" in before else []
+    found = [Token(";")] if "(" in before or "[" in before else []
     if core:
         found += _core(core)
     if behind:
-        end = "." if "." in behind or "!" in behind or "?" in behind else ","
+        end = "." if not {".", "!", "?"}.isdisjoint(behind) else "," if behind[-1] == "," else ";"
         found.append(Token(end))
     return tuple(found)
 
@@ -116,6 +126,8 @@ def _numeric(core: str, low: str, capital: bool) -> list[Token]:
         return [Token(low)]
     if (date := _ISO_DATE.match(low)) and 1 <= int(date[2]) <= 12:
         return [Token(str(int(date[3]))), Token(MONTHS[int(date[2]) - 1], True), Token(date[1])]
+    if decade := _DECADE.match(low):
+        return [Token(f"{decade[1]}s", True, True)]
     if low[0] in _CURRENCIES:
         return [*_numeric_rest(core[1:], low[1:]), Token(low[0])]
     if low[-1] in _CURRENCIES:
@@ -145,7 +157,7 @@ def _numeric_rest(core: str, low: str) -> list[Token]:
         return [Token(low, True, True)]
     unit = found[2]
     if unit in ("st", "nd", "rd", "th"):
-        return [Token(found[1])]
+        return [Token(ORDINAL + found[1])]
     if core.endswith("M") and unit == "m":
         unit = "million"
     known = unit in UNITS or unit in SUFFIXES or unit in CELSIUS or unit in FAHRENHEIT
@@ -159,10 +171,11 @@ def _others(core: str, low: str, capital: bool) -> list[Token]:
         return [Token(low)]
     if found := _RATE.match(low):
         return [*_core(core[: len(found[1])]), Token("per"), Token({"s": "second", "h": "hour"}.get(found[2], found[2]))]
-    if low.count("/") == 1 and low.replace("/", "").isalpha():
-        one, other = low.split("/")
-        if one and other:
-            return [Token(one, capital), Token("or"), Token(other, capital)]
+    if "/" in low and all(part.isalpha() for part in low.split("/")):
+        first, *parts = low.split("/")
+        return [Token(first, capital), *(token for part in parts for token in (Token("or"), Token(part, capital)))]
+    if _INITIALS.match(low):
+        return [Token(low.replace(".", ""), capital)]
     if any(mark in low for mark in "/@\\_:") or ("." in low and " " not in low and not low.endswith(".")):
         return [Token(low, True, True)]
     return [Token(part, capital) for part in _LETTERS.findall(low)]

@@ -21,8 +21,8 @@ STOP: Final = ARTICLES | _set(
     "although though however whereas both either whether up down out off again still already yet even too "
     "any something somebody someone somewhere itself himself herself themselves one ones well now please "
     "approximately roughly circa around became become becomes got gets getting remains remain remained "
-    "version release corp inc ltd dr mr mrs ms prof person people thing things definitely certainly surely "
-    "indeed actually simply currently presently per such only"
+    "version release corp inc ltd mr mrs ms definitely certainly surely "
+    "indeed actually simply currently presently such only FUTURE WOULD"
 )
 BE: Final = _set("is are was were be been am being")
 PRONOUNS: Final = _set("it this that he she they there what who here")
@@ -148,6 +148,6 @@ CONTRARIES: Final = _opposites(antonyms.CONTRARIES, antonyms.EXCLUSIVE)
 OPPOSED: Final = CONTRARIES.keys() | COMPLEMENTS.keys() | CONVERSES.keys()
 PARTICLES: Final = {
     word: stem(word)
-    for word in "from until in out over under above below during up down for against this next last".split()
+    for word in "from until in out over under above below during before after while up down for against this next last".split()
 }
 """Small words that say nothing alone, and are opposites all the same."""
