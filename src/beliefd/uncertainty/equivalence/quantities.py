@@ -20,6 +20,8 @@ Quantity = tuple[str, float]
 """A dimension (with a comparison before it: `≥time`) and a value in it."""
 NUMBER: Final = re.compile(r"[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?$")
 CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d)?$")
+FRACTION: Final = "="
+"""Before the value of `2/3`."""
 ORDINAL: Final = "#"
 """Before the digits of `18th`: what is counted behind it is no unit."""
 _ARTICLES: Final = ("a", "an")
@@ -57,7 +59,7 @@ class Counter:
             return ("times", TIMES[token]), place + 1
         if token in _ARTICLES:
             return self._article(place)
-        if token in ("per", "each", "every") and self._at(place + 1) in WHOLE:
+        if token == "per" and self._at(place + 1) in WHOLE:
             dimension, factor = UNITS[self._at(place + 1)]
             return (f"per {dimension}", factor), place + 2
         return self._clock(place) or self._counted(place)
@@ -94,7 +96,7 @@ class Counter:
         if self._at(behind) == "and" and self._at(behind + 1) == "a" and self._at(behind + 2) in FRACTIONS:
             value, behind = value + FRACTIONS[self._at(behind + 2)], behind + 3
         first = self._at(place)
-        if first in FRACTIONS or self._at(behind - 1) in FRACTIONS:
+        if first in FRACTIONS or first[:1] == FRACTION or self._at(behind - 1) in FRACTIONS:
             if self._at(behind) in _ARTICLES and (self._at(behind + 1) in UNITS or self._at(behind + 1) in SCALES):
                 behind += 1
             if self._at(behind) in SCALES:
@@ -134,6 +136,8 @@ class Counter:
         token = self._at(place)
         if token in FRACTIONS:
             return FRACTIONS[token], place + 1
+        if token[:1] == FRACTION:
+            return float(token[1:]), place + 1
         value = SCALES[token] if token in SCALES else number(token)
         if value is None:
             return None, place

@@ -18,7 +18,7 @@ MAX_CLAUSES: Final = 200
 Item = str | Quantity
 _PUNCTUATION: Final = frozenset(",.;")
 _JOINS: Final = frozenset({"and", "or", ","})
-_VERBISH: Final = words.VERB_FORMS | words.PAST_FORMS | {"not", "never"}
+_VERBISH: Final = words.VERB_FORMS | words.PAST_FORMS | {"not", "never", "must", "may", "might", "should", "could"}
 
 
 
@@ -145,7 +145,7 @@ def _matches(left: tuple[str, ...], texts: list[str], place: int) -> int:
 
 def _counted(texts: list[str]) -> list[Item]:
     """The tokens with numbers and their units in one piece."""
-    if COUNTING.isdisjoint(texts) and not any(text[0].isdigit() or text[0] in "-+#" for text in texts):
+    if COUNTING.isdisjoint(texts) and not any(text[0].isdigit() or text[0] in "-+#=" for text in texts):
         return list(texts)
     counter = Counter(texts)
     found: list[Item] = []

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from beliefd.uncertainty.equivalence.numbers import SUFFIXES
-from beliefd.uncertainty.equivalence.quantities import CLOCK, NUMBER, ORDINAL
+from beliefd.uncertainty.equivalence.quantities import CLOCK, FRACTION, NUMBER, ORDINAL
 from beliefd.uncertainty.equivalence.units import CELSIUS, FAHRENHEIT, UNITS
-from beliefd.uncertainty.equivalence.words import PRONOUNS
+from beliefd.uncertainty.equivalence.words import WITH_IS
 
 MONTHS: Final = (
     "january february march april maymonth june july august september october november december".split()
@@ -115,7 +115,7 @@ def _contracted(low: str, capital: bool) -> list[Token]:
         return [Token(low[:-3], capital), Token("not")]
     base, _, ending = low.partition("'")
     if ending in ("s", "") and base:
-        return [Token(base, capital), Token("is" if base in PRONOUNS else "'s")]
+        return [Token(base, capital), Token("is" if base in WITH_IS else "'s")]
     if "'" + ending in _ENDINGS:
         return [Token(base, capital), Token(_ENDINGS["'" + ending])]
     return [Token(low.replace("'", ""), capital)]
@@ -137,7 +137,7 @@ def _numeric(core: str, low: str, capital: bool) -> list[Token]:
     if found := _RANGE.match(low):
         return [Token(found[1]), Token("to"), Token(found[2]), *([Token(found[3])] if found[3] else [])]
     if (found := _FRACTION.match(low)) and 0 < int(found[1]) < int(found[2]):
-        return [Token(f"{100 * int(found[1]) / int(found[2]):.10f}"), Token("%")]
+        return [Token(f"{FRACTION}{int(found[1]) / int(found[2]):.10f}")]
     if found := _RATE.match(low):
         unit = {"s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour"}.get(found[2], found[2])
         return [*_core(core[: len(found[1])]), Token("per"), Token(unit)]
@@ -171,6 +171,8 @@ def _others(core: str, low: str, capital: bool) -> list[Token]:
         return [Token(low)]
     if found := _RATE.match(low):
         return [*_core(core[: len(found[1])]), Token("per"), Token({"s": "second", "h": "hour"}.get(found[2], found[2]))]
+    if low[-1] == "/" and low[:-1].isalpha():
+        return [Token(low[:-1], capital), Token("or")]
     if "/" in low and all(part.isalpha() for part in low.split("/")):
         first, *parts = low.split("/")
         return [Token(first, capital), *(token for part in parts for token in (Token("or"), Token(part, capital)))]

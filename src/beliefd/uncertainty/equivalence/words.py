@@ -25,10 +25,10 @@ STOP: Final = ARTICLES | _set(
     "indeed actually simply currently presently such only FUTURE WOULD"
 )
 BE: Final = _set("is are was were be been am being")
-PRONOUNS: Final = _set("it this that he she they there what who here")
+PRONOUNS: Final = _set("it this that he she they")
+WITH_IS: Final = PRONOUNS | _set("there here what who where how")
 VERB_FORMS: Final = BE | _set(
-    "has have had does do did will can became becomes made makes won wrote invented born died must may might "
-    "should could"
+    "has have had does do did will can became becomes made makes won wrote invented born died"
 )
 YES: Final = _set("yes yeah yep correct true indeed right affirmative agreed")
 NO: Final = _set("no nope false incorrect wrong negative disagreed")
