@@ -9,6 +9,7 @@ from typing import Final
 
 from beliefd.uncertainty.equivalence import words
 from beliefd.uncertainty.equivalence.contradiction import Opposites, contradict
+from beliefd.uncertainty.equivalence.order import order
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.equivalence.reading import SHORT, Reading, read
 
@@ -49,7 +50,7 @@ def agreement(a: str, b: str) -> float:
     one, other = read(a), read(b)
     if one.plain == other.plain:
         return 1.0
-    if clash_of(one, other):
+    if contradict(one, other) or _other_names(one, other):
         return 0.0
     size = min(len(one.content) + len(one.amounts), len(other.content) + len(other.amounts))
     if not size:
@@ -60,11 +61,32 @@ def agreement(a: str, b: str) -> float:
 
 def clash(a: str, b: str) -> bool:
     """Whether words alone keep two answers apart: a contradiction, or two bare answers with other words."""
-    return clash_of(read(a), read(b))
+    one, other = read(a), read(b)
+    if contradict(one, other) or _lists_more(one, other) or _lists_more(other, one):
+        return True
+    return (_is_bare(one) or _is_bare(other)) and _other_names(one, other)
 
 
-def clash_of(one: Reading, other: Reading) -> bool:
-    return contradict(one, other) or bool(one.names - other.content and other.names - one.content)
+def _other_names(one: Reading, other: Reading) -> bool:
+    return bool(one.names - other.content and other.names - one.content)
+
+
+def _is_bare(reading: Reading) -> bool:
+    """A name or a word and no sentence: every word of it counts."""
+    return not reading.is_sentence and (len(reading.content) < 3 or reading.content <= reading.proper)
+
+
+def _lists_more(one: Reading, other: Reading) -> bool:
+    """`Alice and Bob signed` says more than `Alice signed`."""
+    if not other.content < one.content or "and" in other.items or "or" in other.items:
+        return False
+    more = one.content - other.content
+    for place, item in enumerate(one.items):
+        if item in ("and", "or"):
+            beside = [words.stem(str(near)) for near in one.items[max(0, place - 2) : place + 3]]
+            if not more.isdisjoint(beside) and not other.content.isdisjoint(beside):
+                return True
+    return False
 
 
 def _says(one: Reading, other: Reading) -> bool:
@@ -78,9 +100,13 @@ def _says(one: Reading, other: Reading) -> bool:
     if len(one.content) <= SHORT and not one.is_sentence:
         return False
     # A word in the place of another is no detail: both answers have one that the other lacks.
-    if missing & other.names or one.content - theirs:
+    if _lists_more(other, one) or missing & other.names or one.content - theirs:
         return False
     return len(one.content & theirs) / len(theirs) >= COVERAGE
+
+
+def _holds(stems: tuple[str, ...], bare: tuple[str, ...]) -> bool:
+    return any(stems[at : at + len(bare)] == bare for at in range(len(stems)))
 
 
 def _is_focus(bare: tuple[str, ...], other: Reading) -> bool:
@@ -88,7 +114,8 @@ def _is_focus(bare: tuple[str, ...], other: Reading) -> bool:
     if other.is_list:
         return False
     if other.is_sentence:
-        return any(other.stems[at : at + len(bare)] == bare for at in range(len(other.stems)))
+        active = tuple(str(word) for word, _ in order(other) if word in other.content)
+        return _holds(other.stems, bare) or _holds(active, bare)
     longer = other.stems
     return (
         len(longer) <= SHORT

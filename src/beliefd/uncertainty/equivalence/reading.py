@@ -8,6 +8,7 @@ from msgspec import Struct
 from beliefd.uncertainty.equivalence import markers, negation, words
 from beliefd.uncertainty.equivalence.phrases import PHRASES
 from beliefd.uncertainty.equivalence.quantities import COUNTING, NUMBER, Counter, Quantity
+from beliefd.uncertainty.equivalence.synonyms import SAME
 from beliefd.uncertainty.equivalence.tokens import Token, tokens
 
 SHORT: Final = 4
@@ -337,7 +338,7 @@ def _reading(
         amounts=frozenset(seen.amounts),
         stems=tuple(seen.stems),
         content=content,
-        proper=(capitals if is_sentence or seen.has_verb else _inner(found)) & content,
+        proper=_proper(found, is_sentence or seen.has_verb) & content,
         names=capitals & content if is_sentence else content,
         exact=exact,
         initials="".join(token.text[0] for token in found if token.capital),
@@ -346,5 +347,22 @@ def _reading(
     )
 
 
-def _inner(found: list[Token]) -> frozenset[str]:
-    return frozenset(words.stem(token.text) for token in found[1:] if token.capital)
+def _proper(found: list[Token], has_verb: bool) -> frozenset[str]:
+    """The first word of a sentence has a capital anyway; it may be a name if it does not look like a noun."""
+    return frozenset(
+        words.stem(token.text)
+        for place, token in enumerate(found)
+        if token.capital and (_is_inside(found, place) or (has_verb and not _is_common(token.text)))
+    )
+
+
+def _is_inside(found: list[Token], place: int) -> bool:
+    return place > 0 and found[place - 1].text not in _PUNCTUATION
+
+
+def _is_common(word: str) -> bool:
+    plural = word.endswith("s") and not word.endswith("ss") and len(word) > 4
+    return plural or word.endswith(_NOUNS) or word in SAME
+
+
+_NOUNS: Final = ("tion", "ment", "ness", "ity", "ing", "ency", "ancy", "ism", "age", "ance", "ence", "ware")
