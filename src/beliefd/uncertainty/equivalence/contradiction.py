@@ -72,11 +72,11 @@ def _stance(reading: Reading) -> str | None:
 
 def _amounts(one: Reading, other: Reading) -> bool:
     """INVARIANT: a number is never a detail; it may be left out, but not be another."""
-    mine, theirs = _counts(one, other), _counts(other, one)
+    mine, theirs = counts(one, other), counts(other, one)
     return bool(mine - theirs and theirs - mine)
 
 
-def _counts(one: Reading, other: Reading) -> frozenset[Quantity]:
+def counts(one: Reading, other: Reading) -> frozenset[Quantity]:
     """`Both engines` counts two where the other answer counts something."""
     if other.amounts and any("BOTH" in clause.marks for clause in one.clauses):
         return one.amounts | {("", 2.0)}

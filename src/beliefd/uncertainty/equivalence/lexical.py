@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from beliefd.uncertainty.equivalence import words
-from beliefd.uncertainty.equivalence.contradiction import Opposites, contradict
+from beliefd.uncertainty.equivalence.contradiction import Opposites, contradict, counts
 from beliefd.uncertainty.equivalence.order import order
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.equivalence.reading import SHORT, Reading, read
@@ -35,7 +35,7 @@ def entails(a: str, b: str) -> bool:
     if contradict(one, other):
         return False
     # INVARIANT: what b counts, a must count too; a number is never a detail.
-    if not other.amounts <= one.amounts:
+    if not other.amounts <= counts(one, other):
         return False
     if not one.content or not other.content:
         return not one.content and not other.content and bool(one.amounts or one.stance)

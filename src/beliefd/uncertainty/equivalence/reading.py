@@ -70,7 +70,7 @@ def read(text: str) -> Reading:
     found = tokens(text)
     _letters(found)
     texts = [token.text for token in found]
-    plain = " ".join(one for one in texts if one not in words.ARTICLES and one not in _PUNCTUATION)
+    plain = _plain(texts) or text.strip()
     if plain in words.NON_ANSWERS:
         return Reading("<no answer>", stance="none")
     stance = _stance(texts)
@@ -84,6 +84,12 @@ def read(text: str) -> Reading:
     if len(seen.clauses) > MAX_CLAUSES:
         return _unread(text)
     return _reading(plain, stance, found, texts, items, seen)
+
+
+def _plain(texts: list[str]) -> str:
+    """An answer without case, punctuation and articles, unless there is nothing else in it."""
+    said = [text for text in texts if text not in _PUNCTUATION]
+    return " ".join(text for text in said if text not in words.ARTICLES) or " ".join(said)
 
 
 def _unread(text: str) -> Reading:
