@@ -27,7 +27,7 @@ QUANTIFIERS: Final = _markers(
         "ALMOST": "almost nearly virtually practically",
     }
 )  # fmt: skip
-QUIET: Final = frozenset({"ALL", "SOME", "USUALLY", "OFTEN", "BOTH"})
+QUIET: Final = frozenset({"ALL", "SOME", "USUALLY", "OFTEN", "BOTH", "SHARE", "NONE"})
 """`All tests passed` and `the tests passed` may be one statement, and so may `some users` and `users`."""
 
 MODALS: Final = _markers(

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from beliefd.uncertainty.equivalence.synonyms import SAME
+
 FREE: Final = frozenset(
     "not never without hardly barely scarcely lack lacks lacked lacking nor sans".split()
 )
@@ -29,21 +31,27 @@ UNITS: Final = {
 _NO_PREFIX: Final = (
     "under", "uni", "unt", "uncle", "unless", "unanim", "until", "ungu", "unct", "undul",
 )  # fmt: skip
+_MORE: Final = ("in", "im", "il", "ir", "dis")
+_NOT_THESE: Final = frozenset("close able place port part cover charge play form side stance".split())
 PREFIXES: Final = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis", "dys", "counter", "anti", "a")
 
 
 def positive(word: str) -> str | None:
     """The word without the `not` that is in it: safe for unsafe. None for a word that has none.
 
-    `un` and `non` are cut from any word; other prefixes only mean `not` beside the word that they stand
-    before (`opposed`), because no rule tells `invalid` from `invoice`.
+    `un` and `non` are cut from any word, other prefixes from words that are known. From others they are cut
+    only beside the word that they stand before (`opposed`): no rule tells `invalid` from `invoice`.
     """
     if word in UNITS:
         return UNITS[word]
     if word.startswith("un") and len(word) > 5 and not word.startswith(_NO_PREFIX):
         return word[2:]
-    if word.startswith("non") and len(word) > 6:
+    if word.startswith("non") and len(word) > 5:
         return word[3:].lstrip("-")
+    for prefix in _MORE:
+        base = word[len(prefix) :]
+        if word.startswith(prefix) and base in SAME and base not in _NOT_THESE and word not in SAME:
+            return base
     return None
 
 

@@ -25,6 +25,7 @@ FRACTION: Final = "="
 ORDINAL: Final = "#"
 """Before the digits of `18th`: what is counted behind it is no unit."""
 _ARTICLES: Final = ("a", "an")
+BE: Final = frozenset({"is", "was", "are", "were", "for", "in", "of", "by", "to"})
 _HALF_DAYS: Final = {"am": 0, "pm": 12}
 COUNTING: Final = WORDS.keys() | SCALES.keys() | FRACTIONS.keys() | TIMES.keys() | WHOLE | COMPARED.keys()
 
@@ -85,9 +86,17 @@ class Counter:
         if then not in WHOLE or then in ("mile", "stone", "pound", "foot"):
             return None
         dimension, factor = UNITS[then]
+        if self._is_rate(place):
+            return (f"per {dimension}", factor), place + 2
         if self._at(place + 2) == "and" and self._at(place + 3) == "a" and self._at(place + 4) == "half":
             return (dimension, _tidy(1.5 * factor)), place + 5
         return (dimension, factor), place + 2
+
+    def _is_rate(self, place: int) -> bool:
+        """`10 requests a second`: a number, what is counted, and a unit."""
+        if place < 2 or self._at(place - 1) in BE:
+            return False
+        return any(self._number(before)[0] is not None for before in (place - 2, place - 3) if before >= 0)
 
     def _counted(self, place: int) -> tuple[Quantity, int] | None:
         value, behind = self._number(place)

@@ -194,8 +194,7 @@ class _Seen:
 
     def take(self, items: list[Item], place: int, item: Item) -> None:
         if isinstance(item, tuple):
-            self.amounts.append(item)
-            self._add(f"{item[0]}#{item[1]}")
+            self._amount(items, place, item)
         elif item in words.BOUNDARIES:
             if self._ends(items, place, item):
                 self.close()
@@ -207,6 +206,16 @@ class _Seen:
                 self._quantified = marker
         else:
             self._word(items, place, item)
+
+    def _amount(self, items: list[Item], place: int, item: Quantity) -> None:
+        then = items[place + 1] if place + 1 < len(items) else "."
+        if item == ("", 0.0) and isinstance(then, str) and then not in words.BOUNDARIES:
+            self._deny("no")  # zero errors are no errors
+            return
+        if then == "of" and item[0] in ("", "share"):
+            self._marks.add("SHARE")
+        self.amounts.append(item)
+        self._add(f"{item[0]}#{item[1]}")
 
     def _word(self, items: list[Item], place: int, item: str) -> None:
         if item in _VERBISH or item.endswith("ed"):
@@ -222,6 +231,7 @@ class _Seen:
             self._deny(None)
             if base in _MARKERS:
                 self._marks.add(_MARKERS[base])
+            if base in _MARKERS or base in words.STOP:
                 return
             self._content.append(stem := words.stem(base))
             self._targets.append(stem)
@@ -253,8 +263,11 @@ class _Seen:
         if near:
             self._denials -= 1
             self._pending = None
+            self._marks.discard("NONE")
             return
         self._denials += 1
+        if word in negation.WHOLE:
+            self._marks.add("NONE")
         if word is not None:
             self._pending = "whole" if word in negation.WHOLE else "free"
             self._since = 0
@@ -281,9 +294,8 @@ class _Seen:
         if denied and self._quantified is not None:
             # Some did not is not all did; all did not is none did.
             self._marks.discard(self._quantified)
-            if self._quantified != "ALL":
-                self._marks.add("NOTALL")
-                denied = False
+            self._marks.add("NONE" if self._quantified == "ALL" else "NOTALL")
+            denied = self._quantified == "ALL"
         if self._content or self._marks or denied:
             self.clauses.append(self._clause(denied))
         self._open()
@@ -301,6 +313,8 @@ class _Seen:
         )
 
 
+_FIRST: Final = frozenset({"first"})
+"""A number among the items, and yet the opposite of `last`."""
 _SCALE: Final = frozenset({"ALL", "SOME", "PART"})
 _MARKERS: Final = {
     **markers.QUANTIFIERS,
@@ -340,7 +354,7 @@ def _reading(
         items=tuple(items),
         stance=stance,
         clauses=tuple(seen.clauses),
-        particles=frozenset(words.PARTICLES[text] for text in words.PARTICLES.keys() & set(items)),
+        particles=frozenset(words.PARTICLES[text] for text in words.PARTICLES.keys() & {*items, *_FIRST.intersection(texts)}),
         amounts=frozenset(seen.amounts),
         stems=tuple(seen.stems),
         content=content,

@@ -175,7 +175,6 @@ rob steal
 customer client
 invoice bill
 fire blaze
-delay postpone
 panel committee
 advise counsel
 vulnerability weakness
@@ -508,6 +507,12 @@ throttle limit
 exfiltrate steal
 plaintext cleartext
 main principal chief
+deliberately intentionally purposely knowingly
+deliberate intentional
+accidentally inadvertently
+accidental inadvertent
+late delayed overdue tardy
+secret confidential
 server host
 dismiss sack
 """

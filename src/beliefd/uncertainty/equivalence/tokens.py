@@ -106,7 +106,10 @@ def _core(core: str) -> list[Token]:
     if "'" in low:
         return _contracted(low, capital)
     if "-" in low and all(part.isalpha() for part in low.split("-")):
-        return [Token(part, capital) for part in low.split("-")]
+        parts = low.split("-")
+        if parts[0] == "non" and len(parts) > 1:
+            parts[:2] = ["non" + parts[1]]
+        return [Token(part, capital) for part in parts]
     return _others(core, low, capital)
 
 

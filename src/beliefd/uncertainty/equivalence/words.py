@@ -90,7 +90,11 @@ passes passing; miss missed; press pressed pressing; discuss discussed; cross cr
 processed processing; bless blessed; dismiss dismissed; confess confessed; witness witnesses; stress stressed;
 use used using uses; cause caused causing causes; close closed closing; lose losing; rise rising; raise raised
 raising; purchase purchased; release released; increase increased increasing; decrease decreased decreasing;
-see seeing; be being; agree agreed agreeing; free freed; see sees; flee fled; die dies; tie tied; live lived living;
+uphold upheld; withhold withheld; withdraw withdrew withdrawn; overtake overtook overtaken; undergo underwent
+undergone; mislead misled; overthrow overthrew; undo undid undone; swear swore sworn; shoot shot; sting stung; spread
+spread; split split; spring sprang; slide slid; creep crept; bind bound; bend bent; bet bet; burst burst; cling clung;
+forbid forbade forbidden; forgive forgave forgiven; lay laid; light lit; quit quit; set set; shine shone; shed shed;
+spin spun; sweep swept; weep wept; exceed exceeded;see seeing; be being; agree agreed agreeing; free freed; see sees; flee fled; die dies; tie tied; live lived living;
 """
 _IRREGULAR: Final[dict[str, str]] = {}
 for _row in _FORMS.replace("\n", " ").split(";"):
@@ -113,6 +117,8 @@ def stem(word: str) -> str:
     base = _IRREGULAR.get(word)
     if base is not None:
         return SAME_STEMS.get(base) or SAME_STEMS.get(_cut(base), _cut(base))
+    if word not in SAME_STEMS and word.endswith(("er", "est")):
+        word = _positive(word)
     cut = _cut(word)
     return SAME_STEMS.get(word) or SAME_STEMS.get(cut, cut)
 
@@ -125,11 +131,26 @@ def _cut(word: str) -> str:
     return word
 
 
+def _positive(word: str) -> str:
+    """heavier and heaviest as heavy, where the plain form is known."""
+    if word in _KNOWN:
+        return word
+    base = word[:-2] if word.endswith("er") else word[:-3]
+    found = (base, base + "e", base[:-1] + "y", base[:-1])
+    return next((one for one in found if one in _KNOWN and len(one) > 2), word)
+
+
 def _undoubled(cut: str, ending: str) -> str:
     doubled = ending in ("ing", "ings", "ed") and cut[-1] == cut[-2:-1] and cut[-1] not in "ls"
     return cut[:-1] if doubled else cut
 
 
+_KNOWN: Final = frozenset(
+    word
+    for table in (antonyms.COMPLEMENTS, antonyms.CONTRARIES, antonyms.CONVERSES, antonyms.EXCLUSIVE)
+    for row in table
+    for word in row.split()
+)
 SAME_STEMS: Final = {form: _cut(head) for word, head in SAME.items() for form in (word, _cut(word))}
 
 
@@ -148,6 +169,6 @@ CONTRARIES: Final = _opposites(antonyms.CONTRARIES, antonyms.EXCLUSIVE)
 OPPOSED: Final = CONTRARIES.keys() | COMPLEMENTS.keys() | CONVERSES.keys()
 PARTICLES: Final = {
     word: stem(word)
-    for word in "from until in out over under above below during before after while up down for against this next last".split()
+    for word in "from until in out over under above below during before after while up down for against this next last first final".split()
 }
 """Small words that say nothing alone, and are opposites all the same."""
