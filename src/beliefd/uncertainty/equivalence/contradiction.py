@@ -9,7 +9,7 @@ from typing import Final
 
 from beliefd.uncertainty.equivalence import negation, words
 from beliefd.uncertainty.equivalence.markers import DOUBT, LOOSE, MODES, QUIET
-from beliefd.uncertainty.equivalence.order import order, reversed_in
+from beliefd.uncertainty.equivalence.order import inverted, order, reversed_in
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.equivalence.quantities import Quantity
 from beliefd.uncertainty.equivalence.reading import Clause, Reading, read
@@ -98,7 +98,8 @@ class Opposites:
     """Words of one answer whose opposite stands in the other."""
 
     def __init__(self, one: Reading, other: Reading) -> None:
-        only_one, only_other = one.content - other.content, other.content - one.content
+        mine, theirs = one.content | one.particles, other.content | other.particles
+        only_one, only_other = mine - theirs, theirs - mine
         self.renamed: dict[object, object] = {}
         self.converse = self.contrary = False
         for word in only_one:
@@ -110,8 +111,7 @@ class Opposites:
                 against := words.CONVERSES.get(word, _NONE) & only_other
             ):
                 self._contrary(one, other, word, against)
-        for small in one.particles - other.particles:
-            if words.CONTRARIES.get(small, _NONE) & (other.particles - one.particles):
+            elif negation.facing(word, only_other):
                 self.contrary = True
 
     def _contrary(self, one: Reading, other: Reading, word: str, against: frozenset[str]) -> None:
@@ -154,7 +154,7 @@ def _denied(one: Sequence[Clause], other: Sequence[Clause], close: bool) -> bool
         elif clause.denied != found.denied:
             if _is_meant(clause, found):
                 return True
-        elif clause.denied and clause.targets & found.content - found.behind:
+        elif clause.denied and found.targets and clause.targets & found.content - found.behind:
             return True
     return False
 
@@ -240,6 +240,9 @@ def _turned_round(one: Reading, other: Reading, opposites: Opposites) -> bool:
         return False
     if _RELATIVES.isdisjoint(one.items) != _RELATIVES.isdisjoint(other.items):
         return False
+    if one.content == other.content and not _RELATIVES.isdisjoint(one.items) and "by" not in (*one.items, *other.items):
+        # The dog that bit the boy, the dog that the boy bit: one change of places is enough.
+        return inverted(order(one), order(other)) and inverted(order(one, True), order(other, True))
     return all(
         reversed_in(order(one, equated), order(other, equated), opposites.renamed) for equated in (False, True)
     )

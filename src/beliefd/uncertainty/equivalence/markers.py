@@ -32,10 +32,10 @@ QUIET: Final = frozenset({"ALL", "SOME", "USUALLY", "OFTEN", "BOTH", "SHARE", "N
 
 MODALS: Final = _markers(
     {
-        "MUST": "must mandatory compulsory obligatory required necessary shall needs",
+        "MUST": "must mandatory compulsory obligatory necessary shall",
         "SHOULD": "should ought recommended advisable please",
         "OPTIONAL": "optional voluntary",
-        "MAY": "may allowed permitted",
+        "MAY": "may",
         "POSSIBLE": "might possibly perhaps maybe possible potentially unsure unclear uncertain depends could "
                     "conceivably arguably allegedly reportedly apparently seemingly",
         "PROBABLE": "probably likely presumably suspected supposedly",

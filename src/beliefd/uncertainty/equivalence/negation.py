@@ -55,6 +55,23 @@ def positive(word: str) -> str | None:
     return None
 
 
+_FACING: Final = (
+    ("over", "under"), ("out", "under"), ("up", "down"), ("in", "out"), ("in", "ex"), ("pre", "post"),
+    ("hyper", "hypo"), ("macro", "micro"), ("super", "sub"), ("pro", "anti"), ("inter", "intra"), ("em", "im"),
+    ("tachy", "brady"), ("en", "dis"), ("max", "min"), ("for", "back"), ("hetero", "homo"), ("mono", "poly"),
+)  # fmt: skip
+
+
+def facing(stem: str, others: frozenset[str]) -> bool:
+    """Whether one of `others` has the opposite prefix: overvalued, undervalued."""
+    for pair in _FACING:
+        for one, other in (pair, pair[::-1]):
+            rest = stem[len(one) :]
+            if stem.startswith(one) and len(rest) > 2 and other + rest in others:
+                return True
+    return False
+
+
 def opposed(stem: str, others: frozenset[str]) -> str | None:
     """The one of `others` that differs from a stem by a prefix that means `not`: valid, invalid."""
     for prefix in PREFIXES:

@@ -54,6 +54,13 @@ def reversed_in(one: Order, other: Order, renamed: Mapping[object, object]) -> b
     return False
 
 
+def inverted(one: Order, other: Order) -> bool:
+    """Whether any two words have changed places."""
+    places = {key: place for place, (key, _) in enumerate(other)}
+    shared = [places[key] for key, _ in one if key in places]
+    return shared != sorted(shared)
+
+
 def _key(item: Item) -> object | None:
     if isinstance(item, tuple):
         return item

@@ -129,6 +129,8 @@ class Counter:
         if unit not in UNITS or ordinal:
             return ("", value), behind
         dimension, factor = UNITS[unit]
+        if self._at(behind + 1) in SCALES:  # $2 million
+            return (dimension, _tidy(value * factor * SCALES[self._at(behind + 1)])), behind + 2
         return self._joined((dimension, _tidy(value * factor)), factor, behind + 1)
 
     def _joined(self, found: Quantity, factor: float, behind: int) -> tuple[Quantity, int]:

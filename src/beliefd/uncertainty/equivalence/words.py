@@ -17,7 +17,7 @@ STOP: Final = ARTICLES | _set(
     "these those there is are was were be been being am do does did done has have had will would can shall "
     "and or but so than then also very just about really quite rather which who whom whose what when where "
     "i we you our your my me us answer called known named located think believe say says said until during "
-    "before after because while over under above below between through against within if unless since "
+    "before after because while over under above below between through against within anything anybody anyone anywhere if unless since "
     "although though however whereas both either whether up down out off again still already yet even too "
     "any something somebody someone somewhere itself himself herself themselves one ones well now please "
     "approximately roughly circa around became become becomes got gets getting remains remain remained "
@@ -46,7 +46,10 @@ PIVOTS: Final = _set(
     "beside then INSTEAD"
 )
 """Between two things they say which is which: `from a to b`."""
-WHO: Final = {"he": "HE", "him": "HE", "his": "HE", "she": "SHE", "her": "SHE", "hers": "SHE"}
+WHO: Final = {
+    "he": "HE", "him": "HE", "his": "HE", "she": "SHE", "her": "SHE", "hers": "SHE", "i": "I", "me": "I",
+    "we": "WE", "us": "WE", "they": "THEY", "them": "THEY",
+}  # fmt: skip
 """Pronouns count where it matters who did what."""
 BOUNDARIES: Final = _set(
     ", . ; but although though while whereas however because if unless when before after since until then "
@@ -169,6 +172,6 @@ CONTRARIES: Final = _opposites(antonyms.CONTRARIES, antonyms.EXCLUSIVE)
 OPPOSED: Final = CONTRARIES.keys() | COMPLEMENTS.keys() | CONVERSES.keys()
 PARTICLES: Final = {
     word: stem(word)
-    for word in "from until in out over under above below during before after while up down for against this next last first final".split()
+    for word in "from until in out over under above below during before after while within up down for against this next last first final".split()
 }
 """Small words that say nothing alone, and are opposites all the same."""
