@@ -5,6 +5,7 @@ modality, tense, names and who does what to whom. What it lets pass may still di
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from beliefd.uncertainty.equivalence import negation, words
@@ -24,6 +25,12 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 def contradicts(a: str, b: str) -> bool:
+    """INVARIANT: symmetric; each pair is compared once, whichever way it is asked."""
+    return _contradicts(a, b) if a < b else _contradicts(b, a)
+
+
+@lru_cache(16_384)
+def _contradicts(a: str, b: str) -> bool:
     return contradict(read(a), read(b))
 
 
@@ -118,7 +125,7 @@ class Opposites:
         """Ann is taller than Ben, Ben is shorter than Ann: told from the other end, and no contradiction."""
         twins = against & words.CONVERSES.get(word, _NONE)
         renamed: dict[object, object] = {twin: word for twin in twins}
-        if twins and reversed_in(order(one), order(other), renamed):
+        if twins and reversed_in(order(one.items), order(other.items), renamed):
             self.converse = True
             self.renamed |= renamed
         elif against & words.CONTRARIES.get(word, _NONE):
@@ -242,7 +249,7 @@ def _turned_round(one: Reading, other: Reading, opposites: Opposites) -> bool:
         return False
     if one.content == other.content and not _RELATIVES.isdisjoint(one.items) and "by" not in (*one.items, *other.items):
         # The dog that bit the boy, the dog that the boy bit: one change of places is enough.
-        return inverted(order(one), order(other)) and inverted(order(one, True), order(other, True))
+        return inverted(order(one.items), order(other.items)) and inverted(order(one.items, True), order(other.items, True))
     return all(
-        reversed_in(order(one, equated), order(other, equated), opposites.renamed) for equated in (False, True)
+        reversed_in(order(one.items, equated), order(other.items, equated), opposites.renamed) for equated in (False, True)
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from beliefd.uncertainty.equivalence import words
-from beliefd.uncertainty.equivalence.contradiction import Opposites, contradict, counts
+from beliefd.uncertainty.equivalence.contradiction import Opposites, contradicts, counts
 from beliefd.uncertainty.equivalence.order import order
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.equivalence.reading import SHORT, Reading, read
@@ -32,7 +32,7 @@ def entails(a: str, b: str) -> bool:
     one, other = read(a), read(b)
     if one.plain == other.plain:
         return True
-    if contradict(one, other):
+    if contradicts(a, b):
         return False
     # INVARIANT: what b counts, a must count too; a number is never a detail.
     if not other.amounts <= counts(one, other):
@@ -50,7 +50,7 @@ def agreement(a: str, b: str) -> float:
     one, other = read(a), read(b)
     if one.plain == other.plain:
         return 1.0
-    if contradict(one, other) or _other_names(one, other):
+    if contradicts(a, b) or _other_names(one, other):
         return 0.0
     size = min(len(one.content) + len(one.amounts), len(other.content) + len(other.amounts))
     if not size:
@@ -62,7 +62,7 @@ def agreement(a: str, b: str) -> float:
 def clash(a: str, b: str) -> bool:
     """Whether words alone keep two answers apart: a contradiction, or two bare answers with other words."""
     one, other = read(a), read(b)
-    if contradict(one, other) or _lists_more(one, other) or _lists_more(other, one):
+    if contradicts(a, b) or _lists_more(one, other) or _lists_more(other, one):
         return True
     return (_is_bare(one) or _is_bare(other)) and _other_names(one, other)
 
@@ -114,7 +114,7 @@ def _is_focus(bare: tuple[str, ...], other: Reading) -> bool:
     if other.is_list:
         return False
     if other.is_sentence:
-        active = tuple(str(word) for word, _ in order(other) if word in other.content)
+        active = tuple(str(word) for word, _ in order(other.items) if word in other.content)
         return _holds(other.stems, bare) or _holds(active, bare)
     longer = other.stems
     return (

@@ -1,5 +1,6 @@
 """What turns a statement into its opposite."""
 
+from functools import lru_cache
 from typing import Final
 
 from beliefd.uncertainty.equivalence.synonyms import SAME
@@ -36,6 +37,7 @@ _NOT_THESE: Final = frozenset("close able place port part cover charge play form
 PREFIXES: Final = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis", "dys", "counter", "anti", "a")
 
 
+@lru_cache(16_384)
 def positive(word: str) -> str | None:
     """The word without the `not` that is in it: safe for unsafe. None for a word that has none.
 
@@ -64,19 +66,25 @@ _FACING: Final = (
 
 def facing(stem: str, others: frozenset[str]) -> bool:
     """Whether one of `others` has the opposite prefix: overvalued, undervalued."""
-    for pair in _FACING:
-        for one, other in (pair, pair[::-1]):
-            rest = stem[len(one) :]
-            if stem.startswith(one) and len(rest) > 2 and other + rest in others:
-                return True
-    return False
+    return not others.isdisjoint(_opposite_forms(stem))
+
+
+@lru_cache(16_384)
+def _opposite_forms(stem: str) -> tuple[str, ...]:
+    return tuple(
+        other + stem[len(one) :]
+        for pair in _FACING
+        for one, other in (pair, pair[::-1])
+        if stem.startswith(one) and len(stem) - len(one) > 2
+    )
 
 
 def opposed(stem: str, others: frozenset[str]) -> str | None:
     """The one of `others` that differs from a stem by a prefix that means `not`: valid, invalid."""
-    for prefix in PREFIXES:
-        if prefix + stem in others:
-            return prefix + stem
-        if stem.startswith(prefix) and stem[len(prefix) :] in others:
-            return stem[len(prefix) :]
-    return None
+    return next((form for form in _denying_forms(stem) if form in others), None)
+
+
+@lru_cache(16_384)
+def _denying_forms(stem: str) -> tuple[str, ...]:
+    cut = (stem[len(prefix) :] for prefix in PREFIXES if stem.startswith(prefix))
+    return (*(prefix + stem for prefix in PREFIXES), *(rest for rest in cut if len(rest) > 2))

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from beliefd.uncertainty.equivalence import negation, words
-from beliefd.uncertainty.equivalence.reading import Item, Reading
+from beliefd.uncertainty.equivalence.reading import Item
 
 _LEADING: Final = frozenset("before after because if when since unless until while".split())
 _STARTERS: Final = frozenset(
@@ -22,11 +22,11 @@ Order = tuple[tuple[object, bool], ...]
 
 
 @lru_cache(16_384)
-def order(reading: Reading, equated: bool = False) -> Order:
+def order(items: tuple[Item, ...], equated: bool = False) -> Order:
     """`equated`: with the two sides of an `is` in one order."""
     found: list[tuple[object, bool]] = []
     seen: set[object] = set()
-    for sentence in _split(reading.items, ".;"):
+    for sentence in _split(items, ".;"):
         turned = _active(_in_time(_fronted(_owned(sentence))))
         turned = _equated(turned) if equated else turned
         for place, item in enumerate(turned):

@@ -437,16 +437,18 @@ per annum = per year
 Phrase = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def _by_first(table: str) -> dict[str, list[Phrase]]:
-    found: dict[str, list[Phrase]] = {}
+def _by_opening(table: str) -> dict[str, dict[str, list[Phrase]]]:
+    found: dict[str, dict[str, list[Phrase]]] = {}
     for row in table.strip().splitlines():
         left, right = (tuple(side.split()) for side in row.split("="))
         kept = tuple(word for word in right if word not in "#.")
-        found.setdefault(left[0], []).append((left, kept))
-    for rows in found.values():
-        rows.sort(key=lambda row: -len(row[0]))
+        second = left[1] if len(left) > 1 and left[1] not in "#." else ""
+        found.setdefault(left[0], {}).setdefault(second, []).append((left, kept))
+    for by_second in found.values():
+        for rows in by_second.values():
+            rows.sort(key=lambda row: -len(row[0]))
     return found
 
 
-PHRASES: Final = _by_first(_TABLE)
-"""By their first word, the longest first."""
+PHRASES: Final = _by_opening(_TABLE)
+"""By their first word and their second (empty: any), the longest first."""

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from beliefd.uncertainty.equivalence import markers, negation, words
-from beliefd.uncertainty.equivalence.phrases import PHRASES
+from beliefd.uncertainty.equivalence.phrases import PHRASES, Phrase
 from beliefd.uncertainty.equivalence.quantities import COUNTING, NUMBER, Counter, Quantity
 from beliefd.uncertainty.equivalence.synonyms import SAME
 from beliefd.uncertainty.equivalence.tokens import Token, tokens
@@ -124,7 +124,7 @@ def _rewritten(texts: list[str]) -> list[str]:
     found: list[str] = []
     place = 0
     while place < len(texts):
-        for left, right in PHRASES.get(texts[place], ()):
+        for left, right in _openings(texts, place):
             size = _matches(left, texts, place)
             if size and not (left == ("used", "to") and found and found[-1] in words.BE):
                 found += right
@@ -134,6 +134,14 @@ def _rewritten(texts: list[str]) -> list[str]:
             found.append(texts[place])
             place += 1
     return found
+
+
+def _openings(texts: list[str], place: int) -> list[Phrase]:
+    by_second = PHRASES.get(texts[place])
+    if by_second is None:
+        return []
+    then = texts[place + 1] if place + 1 < len(texts) else "."
+    return by_second.get(then, []) + by_second.get("", [])
 
 
 def _matches(left: tuple[str, ...], texts: list[str], place: int) -> int:
