@@ -1,7 +1,7 @@
 """Judges measured on labelled pairs: which differences they merge, and which paraphrases they split.
 
-The pairs are in `evaluation_pairs.json`, in twelve categories. The hash of a pair says in which half it is, so
-that no pair can change sides: rules are tuned on the development half, and the test half is for reporting.
+The pairs are in `evaluation_pairs.json`, in twelve categories. The hash of a pair says in which half it is,
+so that no pair can change sides: rules are tuned on the development half, and the test half is for reporting.
 """
 
 import hashlib

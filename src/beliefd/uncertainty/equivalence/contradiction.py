@@ -124,7 +124,7 @@ class Opposites:
     def _contrary(self, one: Reading, other: Reading, word: str, against: frozenset[str]) -> None:
         """Ann is taller than Ben, Ben is shorter than Ann: told from the other end, and no contradiction."""
         twins = against & words.CONVERSES.get(word, _NONE)
-        renamed: dict[object, object] = {twin: word for twin in twins}
+        renamed: dict[object, object] = dict.fromkeys(twins, word)
         if twins and reversed_in(order(one.items), order(other.items), renamed):
             self.converse = True
             self.renamed |= renamed
@@ -247,9 +247,16 @@ def _turned_round(one: Reading, other: Reading, opposites: Opposites) -> bool:
         return False
     if _RELATIVES.isdisjoint(one.items) != _RELATIVES.isdisjoint(other.items):
         return False
-    if one.content == other.content and not _RELATIVES.isdisjoint(one.items) and "by" not in (*one.items, *other.items):
+    if (
+        one.content == other.content
+        and not _RELATIVES.isdisjoint(one.items)
+        and "by" not in (*one.items, *other.items)
+    ):
         # The dog that bit the boy, the dog that the boy bit: one change of places is enough.
-        return inverted(order(one.items), order(other.items)) and inverted(order(one.items, True), order(other.items, True))
+        return inverted(order(one.items), order(other.items)) and inverted(
+            order(one.items, True), order(other.items, True)
+        )
     return all(
-        reversed_in(order(one.items, equated), order(other.items, equated), opposites.renamed) for equated in (False, True)
+        reversed_in(order(one.items, equated), order(other.items, equated), opposites.renamed)
+        for equated in (False, True)
     )

@@ -1,7 +1,7 @@
 """A judge without a model: the same words, in one polarity, with the same numbers, about the same names.
 
-It errs towards "different": two answers that it merges say the same thing in nearly the same words, two that it
-keeps apart may still be paraphrases.
+It errs towards "different": two answers that it merges say the same thing in nearly the same words, two that
+it keeps apart may still be paraphrases.
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from typing import Final
 
 from beliefd.uncertainty.equivalence import words
 from beliefd.uncertainty.equivalence.contradiction import Opposites, contradicts, counts
+from beliefd.uncertainty.equivalence.markers import QUIET
 from beliefd.uncertainty.equivalence.order import order
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.equivalence.reading import SHORT, Reading, read
@@ -38,8 +39,17 @@ def entails(a: str, b: str) -> bool:
     if not other.amounts <= counts(one, other):
         return False
     if not one.content or not other.content:
-        return not one.content and not other.content and bool(one.amounts or one.stance)
+        return not one.content and not other.content and _small(one) == _small(other) != _small(_SILENCE)
     return _says(one, other)
+
+
+def _small(reading: Reading) -> tuple[object, ...]:
+    """What an answer without content words says: it may be, no, never, five."""
+    marks = frozenset(mark for clause in reading.clauses for mark in clause.marks) - QUIET
+    return reading.stance, reading.amounts, marks, any(clause.denied for clause in reading.clauses)
+
+
+_SILENCE: Final = Reading("")
 
 
 def agreement(a: str, b: str) -> float:

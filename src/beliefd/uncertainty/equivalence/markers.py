@@ -5,6 +5,8 @@ Each family maps its words to a marker in capitals, which no word of an answer c
 
 from typing import Final
 
+from beliefd.uncertainty.equivalence.tables import word_set
+
 
 def _markers(table: dict[str, str]) -> dict[str, str]:
     return {word: marker for marker, words in table.items() for word in words.split()}
@@ -12,11 +14,11 @@ def _markers(table: dict[str, str]) -> dict[str, str]:
 
 QUANTIFIERS: Final = _markers(
     {
-        "ALL": "all every each everyone everybody everything everywhere entire entirely whole wholly always "
-               "invariably constantly throughout fully completely totally",
+        "ALL": "all every each everyone everybody everything everywhere entire entirely whole "
+               "wholly always invariably constantly throughout fully completely totally",
         "MOST": "most majority",
         "BOTH": "both",
-        "USUALLY": "mostly usually generally largely mainly typically normally chiefly commonly predominantly",
+        "USUALLY": "mostly usually generally largely mainly typically normally chiefly commonly",
         "MANY": "many numerous lots plenty much countless",
         "OFTEN": "often frequently regularly repeatedly",
         "SOME": "some several sometimes occasionally various certain",
@@ -36,8 +38,8 @@ MODALS: Final = _markers(
         "SHOULD": "should ought recommended advisable please",
         "OPTIONAL": "optional voluntary",
         "MAY": "may",
-        "POSSIBLE": "might possibly perhaps maybe possible potentially unsure unclear uncertain depends could "
-                    "conceivably arguably allegedly reportedly apparently seemingly",
+        "POSSIBLE": "might possibly perhaps maybe possible potentially unsure unclear uncertain could "
+                    "depends conceivably arguably allegedly reportedly apparently seemingly",
         "PROBABLE": "probably likely presumably suspected supposedly",
         "CAN": "can able capable",
         "WOULD": "WOULD",
@@ -48,8 +50,8 @@ LOOSE: Final = frozenset({"CAN"})
 """`It can reduce pain` and `it reduces pain` may be one statement."""
 DOUBT: Final = frozenset({"POSSIBLE", "PROBABLE"})
 
-FUTURE: Final = frozenset("will would tomorrow soon upcoming FUTURE".split())
-PAST: Final = frozenset("has have had was were did yesterday already ago".split())
+FUTURE: Final = frozenset(["will", "would", "tomorrow", "soon", "upcoming", "FUTURE"])
+PAST: Final = word_set("has have had was were did yesterday already ago")
 
 COMPARED: Final = {"LEAST": "≥", "MOST_OF": "≤", "ABOVE": ">", "BELOW": "<"}
 """Markers before a number, and how they are told from the bare number."""

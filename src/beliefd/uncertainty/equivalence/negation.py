@@ -4,12 +4,11 @@ from functools import lru_cache
 from typing import Final
 
 from beliefd.uncertainty.equivalence.synonyms import SAME
+from beliefd.uncertainty.equivalence.tables import word_set
 
-FREE: Final = frozenset(
-    "not never without hardly barely scarcely lack lacks lacked lacking nor sans".split()
-)
+FREE: Final = word_set("not never without hardly barely scarcely lack lacks lacked lacking nor sans")
 """They turn round what comes behind them in the clause."""
-WHOLE: Final = frozenset("no none nobody nothing nowhere neither nought zilch".split())
+WHOLE: Final = frozenset(["no", "none", "nobody", "nothing", "nowhere", "neither", "NOT_SO"])
 """They turn round the clause, wherever in it they stand: `no data was lost` is `data was not lost`."""
 
 UNITS: Final = {
@@ -25,6 +24,7 @@ UNITS: Final = {
         "safe": "dangerous hazardous",
         "work": "broken malfunctions malfunctioned malfunctioning",
         "guilty": "innocent",
+        "possible": "impossible",
     }.items()
     for form in forms.split()
 }
@@ -33,7 +33,7 @@ _NO_PREFIX: Final = (
     "under", "uni", "unt", "uncle", "unless", "unanim", "until", "ungu", "unct", "undul",
 )  # fmt: skip
 _MORE: Final = ("in", "im", "il", "ir", "dis")
-_NOT_THESE: Final = frozenset("close able place port part cover charge play form side stance".split())
+_NOT_THESE: Final = word_set("close able place port part cover charge play form side stance")
 PREFIXES: Final = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis", "dys", "counter", "anti", "a")
 
 
@@ -59,7 +59,7 @@ def positive(word: str) -> str | None:
 
 _FACING: Final = (
     ("over", "under"), ("out", "under"), ("up", "down"), ("in", "out"), ("in", "ex"), ("pre", "post"),
-    ("hyper", "hypo"), ("macro", "micro"), ("super", "sub"), ("pro", "anti"), ("inter", "intra"), ("em", "im"),
+    ("hyper", "hypo"), ("macro", "micro"), ("super", "sub"), ("pro", "anti"), ("inter", "intra"),
     ("tachy", "brady"), ("en", "dis"), ("max", "min"), ("for", "back"), ("hetero", "homo"), ("mono", "poly"),
 )  # fmt: skip
 

@@ -2,15 +2,17 @@
 
 from typing import Final
 
-_SMALL: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINALS: Final = (
-    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-).split()
+from beliefd.uncertainty.equivalence.tables import listed
+
+_SMALL: Final = listed(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_TENS: Final = listed("twenty thirty forty fifty sixty seventy eighty ninety")
+_ORDINALS: Final = listed(
+    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
+    "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+)
 
 WORDS: Final[dict[str, float]] = {
     **{word: float(value) for value, word in enumerate(_SMALL)},
@@ -31,7 +33,14 @@ FRACTIONS: Final = {
     "half": 0.5, "halves": 0.5, "quarter": 0.25, "quarters": 0.25, "thirds": 1 / 3, "fourths": 0.25,
     "fifths": 0.2, "sixths": 1 / 6, "eighths": 0.125, "tenths": 0.1, "hundredths": 0.01,
 }  # fmt: skip
-AS_SHARES: Final = {"third": 1 / 3, "fourth": 0.25, "fifth": 0.2, "sixth": 1 / 6, "eighth": 0.125, "tenth": 0.1}
+AS_SHARES: Final = {
+    "third": 1 / 3,
+    "fourth": 0.25,
+    "fifth": 0.2,
+    "sixth": 1 / 6,
+    "eighth": 0.125,
+    "tenth": 0.1,
+}
 """Ordinals that are fractions behind `a` or `one` and before `of`: `a third of the seats`."""
 TIMES: Final = {
     "double": 2.0, "doubled": 2.0, "doubles": 2.0, "doubling": 2.0,

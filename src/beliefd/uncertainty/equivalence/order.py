@@ -1,7 +1,7 @@
-"""Who does what to whom, and what comes first: the order of an answer's words, freed from the grammar around it.
+"""Who does what to whom, and what comes first: the order of an answer's words without the grammar around it.
 
 `b was hit by a` is read as `a hit b`, `before b, a` as `a before b`, `a after b` as `b before a`,
-`a because b` as `b cause a`, and `a's b` as `b a`. What is then still the other way round was said the other way round.
+`a because b` as `b cause a`, and `a's b` as `b a`. What is then still the other way round was meant so.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,14 +9,19 @@ from functools import lru_cache
 from typing import Final
 
 from beliefd.uncertainty.equivalence import negation, words
+from beliefd.uncertainty.equivalence.forms import PAST_FORMS
 from beliefd.uncertainty.equivalence.reading import Item
+from beliefd.uncertainty.equivalence.tables import word_set
 
-_LEADING: Final = frozenset("before after because if when since unless until while".split())
-_STARTERS: Final = frozenset(
-    "the a an he she it they we i you this that no nobody nothing none all every each there his her its".split()
+_LEADING: Final = word_set("before after because if when since unless until while")
+_STARTERS: Final = word_set(
+    "the a an he she it they we i you this that no nobody nothing none all every each there his her its"
 )
-_PARTS: Final = frozenset({",", "and", "but", "or", "then", "before", "cause", "INSTEAD", "if", "when", "while"})
+_PARTS: Final = frozenset(
+    {",", "and", "but", "or", "then", "before", "cause", "INSTEAD", "if", "when", "while"}
+)
 _JOINS: Final = frozenset({",", "and", "or"})
+_SIDED: Final = frozenset({"than", "before", "cause"})
 Order = tuple[tuple[object, bool], ...]
 """Words in their order, each with whether it is the middle of a list."""
 
@@ -68,13 +73,21 @@ def _key(item: Item) -> object | None:
         return words.WHO[item]
     if item in words.PIVOTS:
         return item.upper()
-    if item in words.STOP or item in _JOINS or item in negation.FREE or item in negation.WHOLE or item == "'s":
+    if (
+        item in words.STOP
+        or item in _JOINS
+        or item in negation.FREE
+        or item in negation.WHOLE
+        or item == "'s"
+    ):
         return None
     return words.stem(negation.positive(item) or item)
 
 
 def _is_listed(items: Sequence[Item], place: int) -> bool:
-    before = next((item for item in reversed(items[max(0, place - 2) : place]) if item not in words.ARTICLES), ",")
+    before = next(
+        (item for item in reversed(items[max(0, place - 2) : place]) if item not in words.ARTICLES), ","
+    )
     behind = next((item for item in items[place + 1 : place + 3] if item not in words.ARTICLES), ",")
     return before in _JOINS and behind in _JOINS
 
@@ -107,7 +120,7 @@ def _fronted(items: list[Item]) -> list[Item]:
     if "," in items:
         at = items.index(",")
         return [*items[at + 1 :], *items[:at]]
-    for at in range(3, len(items)):
+    for at in range(2, len(items)):
         if items[at] in _STARTERS:
             return [*items[at:], *items[:at]]
     return items
@@ -124,19 +137,30 @@ def _in_time(items: list[Item]) -> list[Item]:
 def _equated(items: list[Item]) -> list[Item]:
     """`a is b` and `b is a` in one order, where no word between them says which is which."""
     at = next((place for place, item in enumerate(items) if item in words.BE), None)
-    if at is None or at + 2 > len(items) or "than" in items:
+    if (
+        at is None
+        or at + 2 > len(items)
+        or not _SIDED.isdisjoint(item for item in items if isinstance(item, str))
+    ):
         return items
     then = items[at + 1]
     if then not in words.ARTICLES and not (isinstance(then, str) and _is_noun(then)):
         return items
     left, right = items[:at], items[at + 1 :]
-    first = [next((str(key) for item in side if (key := _key(item)) is not None), "") for side in (left, right)]
+    first = [
+        next((str(key) for item in side if (key := _key(item)) is not None), "") for side in (left, right)
+    ]
     return [*left, items[at], *right] if first[0] <= first[1] else [*right, items[at], *left]
 
 
 def _is_noun(word: str) -> bool:
     """Rough: what is neither a participle nor a small word."""
-    return not (word in words.STOP or word in words.PAST_FORMS or word in negation.FREE or word.endswith(("ed", "ing", "en")))
+    return not (
+        word in words.STOP
+        or word in PAST_FORMS
+        or word in negation.FREE
+        or word.endswith(("ed", "ing", "en"))
+    )
 
 
 def _active(items: list[Item]) -> list[Item]:
@@ -163,6 +187,6 @@ def _active_part(items: list[Item]) -> list[Item]:
     if be is not None:
         return [*items[at + 1 :], *items[be + 1 : at], *items[:be]]
     verb = items[at - 1]
-    if isinstance(verb, str) and (verb.endswith(("ed", "en")) or verb in words.PAST_FORMS):
+    if isinstance(verb, str) and (verb.endswith(("ed", "en")) or verb in PAST_FORMS):
         return [*items[at + 1 :], verb, *items[: at - 1]]
     return items

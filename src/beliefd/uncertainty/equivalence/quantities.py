@@ -26,6 +26,7 @@ ORDINAL: Final = "#"
 """Before the digits of `18th`: what is counted behind it is no unit."""
 _ARTICLES: Final = ("a", "an")
 BE: Final = frozenset({"is", "was", "are", "were", "for", "in", "of", "by", "to"})
+_PER: Final = frozenset({"per"})
 _HALF_DAYS: Final = {"am": 0, "pm": 12}
 COUNTING: Final = WORDS.keys() | SCALES.keys() | FRACTIONS.keys() | TIMES.keys() | WHOLE | COMPARED.keys()
 
@@ -54,13 +55,13 @@ class Counter:
         """The quantity that begins at a place, and the place behind it."""
         token = self._at(place)
         if token in COMPARED:
-            found = self.at(place + 1)
+            found = None if self._at(place + 1) in COMPARED else self.at(place + 1)
             return None if found is None else ((COMPARED[token] + found[0][0], found[0][1]), found[1])
         if token in TIMES:
             return ("times", TIMES[token]), place + 1
         if token in _ARTICLES:
             return self._article(place)
-        if token == "per" and self._at(place + 1) in WHOLE:
+        if token in _PER and self._at(place + 1) in WHOLE:
             dimension, factor = UNITS[self._at(place + 1)]
             return (f"per {dimension}", factor), place + 2
         return self._clock(place) or self._counted(place)
@@ -106,7 +107,9 @@ class Counter:
             value, behind = value + FRACTIONS[self._at(behind + 2)], behind + 3
         first = self._at(place)
         if first in FRACTIONS or first[:1] == FRACTION or self._at(behind - 1) in FRACTIONS:
-            if self._at(behind) in _ARTICLES and (self._at(behind + 1) in UNITS or self._at(behind + 1) in SCALES):
+            if self._at(behind) in _ARTICLES and (
+                self._at(behind + 1) in UNITS or self._at(behind + 1) in SCALES
+            ):
                 behind += 1
             if self._at(behind) in SCALES:
                 return ("", _tidy(value * SCALES[self._at(behind)])), behind + 1
@@ -172,8 +175,8 @@ class Counter:
         if value >= 20 and value % 10 == 0 and 0 < then < 10:
             return value + then, place + 1
         if 10 <= value < 100 and then >= 10:  # a year: nineteen eighty-four
-            more, behind = self._words(then, place + 1)
-            return value * 100 + more, behind
+            last = WORDS.get(self._at(place + 1), 0.0) if then >= 20 and then % 10 == 0 else 0.0
+            return value * 100 + then + (last if last < 10 else 0), place + (2 if 0 < last < 10 else 1)
         return value, place
 
     def _below(self, scale: float, place: int) -> tuple[float, int]:

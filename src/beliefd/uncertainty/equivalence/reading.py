@@ -1,4 +1,4 @@
-"""What is seen in an answer: its clauses with their polarity, amounts, names, and the words that mark a claim."""
+"""What is seen in an answer: clauses with their polarity, amounts, names, and the words that mark a claim."""
 
 from functools import lru_cache
 from typing import Final
@@ -6,7 +6,8 @@ from typing import Final
 from msgspec import Struct
 
 from beliefd.uncertainty.equivalence import markers, negation, words
-from beliefd.uncertainty.equivalence.phrases import PHRASES, Phrase
+from beliefd.uncertainty.equivalence.forms import PAST_FORMS
+from beliefd.uncertainty.equivalence.phrases import rewritten
 from beliefd.uncertainty.equivalence.quantities import COUNTING, NUMBER, Counter, Quantity
 from beliefd.uncertainty.equivalence.synonyms import SAME
 from beliefd.uncertainty.equivalence.tokens import Token, tokens
@@ -19,8 +20,7 @@ MAX_CLAUSES: Final = 200
 Item = str | Quantity
 _PUNCTUATION: Final = frozenset(",.;")
 _JOINS: Final = frozenset({"and", "or", ","})
-_VERBISH: Final = words.VERB_FORMS | words.PAST_FORMS | {"not", "never", "must", "may", "might", "should", "could"}
-
+_VERBISH: Final = words.VERB_FORMS | PAST_FORMS | {"not", "never", "must", "may", "might", "should", "could"}
 
 
 _NOTHING: Final[frozenset[str]] = frozenset()
@@ -76,7 +76,7 @@ def read(text: str) -> Reading:
     stance = _stance(texts)
     if stance is not None:
         texts = texts[1:]
-    items = _counted(_rewritten(texts))
+    items = _counted(rewritten(texts))
     seen = _Seen()
     for place, item in enumerate(items):
         seen.take(items, place, item)
@@ -115,47 +115,6 @@ def _stance(texts: list[str]) -> str | None:
     if texts[0] in words.YES:
         return "yes"
     return "no" if texts[0] in words.NO else None
-
-
-def _rewritten(texts: list[str]) -> list[str]:
-    """Phrases become what they mean."""
-    if PHRASES.keys().isdisjoint(texts):
-        return texts
-    found: list[str] = []
-    place = 0
-    while place < len(texts):
-        for left, right in _openings(texts, place):
-            size = _matches(left, texts, place)
-            if size and not (left == ("used", "to") and found and found[-1] in words.BE):
-                found += right
-                place += size
-                break
-        else:
-            found.append(texts[place])
-            place += 1
-    return found
-
-
-def _openings(texts: list[str], place: int) -> list[Phrase]:
-    by_second = PHRASES.get(texts[place])
-    if by_second is None:
-        return []
-    then = texts[place + 1] if place + 1 < len(texts) else "."
-    return by_second.get(then, []) + by_second.get("", [])
-
-
-def _matches(left: tuple[str, ...], texts: list[str], place: int) -> int:
-    """How many tokens a phrase takes from here, 0 if it does not stand here. `#` and `.` are not taken."""
-    for offset, wanted in enumerate(left):
-        at = place + offset
-        given = texts[at] if at < len(texts) else "."
-        if wanted == "#":
-            return offset if given[0].isdigit() or given in COUNTING else 0
-        if wanted == "." and offset:
-            return offset if given in words.BOUNDARIES else 0
-        if given != wanted or at >= len(texts):
-            return 0
-    return len(left)
 
 
 def _counted(texts: list[str]) -> list[Item]:
@@ -228,7 +187,7 @@ class _Seen:
     def _word(self, items: list[Item], place: int, item: str) -> None:
         if item in _VERBISH or item.endswith("ed"):
             self._has_verb = self.has_verb = True
-            if item in markers.PAST or item in words.PAST_FORMS or item.endswith("ed"):
+            if item in markers.PAST or item in PAST_FORMS or item.endswith("ed"):
                 self._tense = self._tense or "past"
         if item in markers.FUTURE:
             self._tense = "future"
@@ -343,10 +302,7 @@ _ADJECTIVES: Final = ("ly", "ous", "ful", "ive", "ant", "ent", "able", "ible", "
 
 
 def _is_present(items: list[Item], place: int) -> bool:
-    for before in (place - 1, place - 2):
-        if before >= 0 and items[before] in ("is", "are", "am"):
-            return True
-    return False
+    return any(before >= 0 and items[before] in ("is", "are", "am") for before in (place - 1, place - 2))
 
 
 def _reading(
@@ -362,7 +318,9 @@ def _reading(
         items=tuple(items),
         stance=stance,
         clauses=tuple(seen.clauses),
-        particles=frozenset(words.PARTICLES[text] for text in words.PARTICLES.keys() & {*items, *_FIRST.intersection(texts)}),
+        particles=frozenset(
+            words.PARTICLES[text] for text in words.PARTICLES.keys() & {*items, *_FIRST.intersection(texts)}
+        ),
         amounts=frozenset(seen.amounts),
         stems=tuple(seen.stems),
         content=content,

@@ -1,4 +1,4 @@
-"""An answer as a list of tokens, read once and chunk by chunk: words, numbers, units, identifiers, punctuation.
+"""An answer as a list of tokens, read once, chunk by chunk: words, numbers, units, names, punctuation.
 
 A chunk is what stands between two spaces. What it becomes depends on nothing else, so it is remembered.
 """
@@ -10,13 +10,21 @@ from typing import Final, NamedTuple
 
 from beliefd.uncertainty.equivalence.numbers import SUFFIXES
 from beliefd.uncertainty.equivalence.quantities import CLOCK, FRACTION, NUMBER, ORDINAL
+from beliefd.uncertainty.equivalence.tables import listed
 from beliefd.uncertainty.equivalence.units import CELSIUS, FAHRENHEIT, UNITS
 from beliefd.uncertainty.equivalence.words import WITH_IS
 
-MONTHS: Final = (
-    "january february march april maymonth june july august september october november december".split()
+MONTHS: Final = listed(
+    "january february march april maymonth june july august september october november december"
 )
-COMPARISONS: Final = {">": "ABOVE", "<": "BELOW", "≥": "LEAST", "≤": "MOST_OF", ">=": "LEAST", "<=": "MOST_OF"}
+COMPARISONS: Final = {
+    ">": "ABOVE",
+    "<": "BELOW",
+    "≥": "LEAST",
+    "≤": "MOST_OF",
+    ">=": "LEAST",
+    "<=": "MOST_OF",
+}
 _CURRENCIES: Final = "$€£¥₹"
 _SIGNS: Final = str.maketrans({"’": "'", "‘": "'", "′": "'", "⁄": "/"})
 _WHOLE: Final[dict[str, tuple[str, ...]]] = {
@@ -26,8 +34,11 @@ _WHOLE: Final[dict[str, tuple[str, ...]]] = {
     "nobody's": ("nobody", "'s"), "noon": ("12:00",), "midnight": ("0:00",), "vs": ("against",),
     "can't": ("can", "not"), "won't": ("will", "not"), "shan't": ("shall", "not"), "ain't": ("is", "not"),
 }  # fmt: skip
+_SHORT_UNITS: Final = {"s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour"}
 _ENDINGS: Final = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am", "'d": "would"}
-_EDGES = re.compile(r"^([(\[{\"'“”‘«*`_]*)(.*?)([.,;:!?)\]}\"'“”’»*`…_]*)$", re.DOTALL)
+_OPENING: Final = "([{\"'“”‘«*`_"
+_CLOSING: Final = ".,;:!?)]}\"'“”’»*`…_"
+_QUOTES: Final = frozenset("'\"*`”’»_")
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:t.*)?$")
 _COUNTED = re.compile(r"([-−+]?\d[\d,]*(?:\.\d+)?)(°?[^\W\d_]+|[%‰°])$")
 _RANGE = re.compile(r"(\d[\d,]*(?:\.\d+)?)[-–](\d[\d,]*(?:\.\d+)?)(°?[^\W\d_]+|%)?$")
@@ -39,7 +50,7 @@ _RATE = re.compile(r"(.*[^\W\d_])/(s|sec|second|min|minute|h|hr|hour|day|month|y
 _NUMERO = re.compile(r"(?:\b[Nn]os?\.|(?<=\S )No) (?=\d)")
 _SPACED = re.compile(r"\b[A-Z]\.?(?:\s?[A-Z]\b\.?)+(?=\s+[A-Z])")
 _LETTERS = re.compile(r"[^\W_]+")
-_INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?$")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]$|(?:[^\W\d_]\.){2,}$")
 
 
 class Token(NamedTuple):
@@ -84,18 +95,19 @@ def _edges(chunk: str) -> tuple[str, str, str]:
         return "", chunk, ""
     if _INITIALS.match(chunk):
         return "", chunk.replace(".", ""), ""
-    parts = _EDGES.match(chunk)
-    assert parts is not None, "the expression takes any text"
-    behind = parts[3]
-    if set(behind) <= set("'\"*`”’»"):
-        behind = ""
-    return parts[1], parts[2], behind
+    core = chunk.lstrip(_OPENING)
+    before = chunk[: len(chunk) - len(core)]
+    bare = core.rstrip(_CLOSING)
+    behind = core[len(bare) :]
+    return before, bare, "" if set(behind) <= _QUOTES else behind
 
 
 def _core(core: str) -> list[Token]:
     low = core.casefold()
     if not low.isascii():
         low = "".join(c for c in unicodedata.normalize("NFKD", low) if not unicodedata.combining(c))
+    if not low:
+        return []
     capital = core[0].isupper()
     if low in _WHOLE:
         return [Token(word) for word in _WHOLE[low]]
@@ -127,28 +139,36 @@ def _contracted(low: str, capital: bool) -> list[Token]:
 def _numeric(core: str, low: str, capital: bool) -> list[Token]:
     if NUMBER.match(low) or CLOCK.match(low):
         return [Token(low)]
-    if (date := _ISO_DATE.match(low)) and 1 <= int(date[2]) <= 12:
-        return [Token(str(int(date[3]))), Token(MONTHS[int(date[2]) - 1], True), Token(date[1])]
-    if decade := _DECADE.match(low):
-        return [Token(f"{decade[1]}s", True, True)]
-    if low[0] in _CURRENCIES:
-        return [*_numeric_rest(core[1:], low[1:]), Token(low[0])]
-    if low[-1] in _CURRENCIES:
-        return [*_numeric_rest(core[:-1], low[:-1]), Token(low[-1])]
     if low[0] == "~":
         return _core(core[1:]) if len(core) > 1 else []
+    for end in (0, -1):
+        if low[end] in _CURRENCIES:
+            rest = slice(1, None) if end == 0 else slice(None, -1)
+            return [*_numeric_rest(core[rest], low[rest]), Token(low[end])]
+    if found := _RATE.match(low):
+        return [*_core(core[: len(found[1])]), *_per(found[2])]
+    return _shaped(low) or _numeric_rest(core, low)
+
+
+def _shaped(low: str) -> list[Token]:
+    """Dates, decades, ranges, fractions, `90-minute`, versions."""
+    if (date := _ISO_DATE.match(low)) and 1 <= int(date[2]) <= 12:
+        return [Token(str(int(date[3]))), Token(MONTHS[int(date[2]) - 1], True), Token(date[1])]
+    if found := _DECADE.match(low):
+        return [Token(f"{found[1]}s", True, True)]
     if found := _RANGE.match(low):
         return [Token(found[1]), Token("to"), Token(found[2]), *([Token(found[3])] if found[3] else [])]
     if (found := _FRACTION.match(low)) and 0 < int(found[1]) < int(found[2]):
         return [Token(f"{FRACTION}{int(found[1]) / int(found[2]):.10f}")]
-    if found := _RATE.match(low):
-        unit = {"s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour"}.get(found[2], found[2])
-        return [*_core(core[: len(found[1])]), Token("per"), Token(unit)]
     if found := _JOINED.match(low):
         return [Token(found[1]), *(Token(part) for part in found[2].split("-"))]
     if found := _VERSION.match(low):
         return [Token(found[1] if found[1].count(".") > 1 else "v" + found[1], True, True)]
-    return _numeric_rest(core, low)
+    return []
+
+
+def _per(unit: str) -> list[Token]:
+    return [Token("per"), Token(_SHORT_UNITS.get(unit, unit))]
 
 
 def _numeric_rest(core: str, low: str) -> list[Token]:
@@ -173,12 +193,15 @@ def _others(core: str, low: str, capital: bool) -> list[Token]:
     if low in UNITS or low in CELSIUS or low in FAHRENHEIT or (len(low) == 1 and low in "%°" + _CURRENCIES):
         return [Token(low)]
     if found := _RATE.match(low):
-        return [*_core(core[: len(found[1])]), Token("per"), Token({"s": "second", "h": "hour"}.get(found[2], found[2]))]
+        return [*_core(core[: len(found[1])]), *_per(found[2])]
     if low[-1] == "/" and low[:-1].isalpha():
         return [Token(low[:-1], capital), Token("or")]
     if "/" in low and all(part.isalpha() for part in low.split("/")):
         first, *parts = low.split("/")
-        return [Token(first, capital), *(token for part in parts for token in (Token("or"), Token(part, capital)))]
+        return [
+            Token(first, capital),
+            *(token for part in parts for token in (Token("or"), Token(part, capital))),
+        ]
     if _INITIALS.match(low):
         return [Token(low.replace(".", ""), capital)]
     if any(mark in low for mark in "/@\\_:") or ("." in low and " " not in low and not low.endswith(".")):

@@ -14,8 +14,8 @@ _TABLE: Final = {
         "0.45359237 lb pound; 0.028349523125 oz ounce; 6.35029318 stone"
     ),
     "volume": (
-        "1 l litre liter; 0.001 ml millilitre milliliter; 0.01 cl centilitre; 100 hl; 3.785411784 gal gallon; "
-        "0.473176473 pint"
+        "1 l litre liter; 0.001 ml millilitre milliliter; 0.01 cl centilitre; 100 hl; "
+        "3.785411784 gal gallon; 0.473176473 pint"
     ),
     "time": (
         "1 s sec second; 60 min minute; 3600 h hr hour; 86400 day; 604800 week; 1209600 fortnight; "
@@ -58,6 +58,6 @@ FAHRENHEIT: Final = frozenset({"f", "°f", "fahrenheit"})
 DEGREES: Final = frozenset({"degree", "degrees", "°", "deg"})
 WHOLE: Final = frozenset(
     name for name, (dimension, _) in UNITS.items()
-    if dimension in ("time", "months", "length", "mass", "volume", "share") and len(name) > 3 and name.isalpha()
+    if dimension in ("time", "months", "length", "mass", "volume") and len(name) > 3 and name.isalpha()
 ) | {"day"}  # fmt: skip
 """Names that cannot be anything else: behind `a` or `per` they count without a number."""
