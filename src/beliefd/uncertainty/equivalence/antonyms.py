@@ -25,21 +25,21 @@ refuse; approve deny; survive die; proven unproven; manual automatic; manually a
 unknown; synchronous asynchronous;
 """)
 CONTRARIES: Final = rows("""
-increase decrease; rise fall; grow shrink; improve worsen; begin end; start stop; big small; hot cold;
-warm cool; high low; up down; left right; above below; over under; in out; inside outside; into outof;
-better worse; best worst; more less; more fewer; most least; positive negative; strong weak; strengthen
-weaken; fast slow; quick slow; early late; earlier later; north south; east west; northern southern;
-eastern western; always never; male female; man woman; boy girl; import export; buy sell; rich poor; young
-old; new old; maximum minimum; first last; first final; acid base; add remove; add subtract; insert
-delete; create delete; create destroy; upload download; push pull; send receive; give take; lend borrow;
-gain lose; loss gain; loss profit; profit deficit; surplus deficit; raise lower; ascend descend; climb
-sink; tight loose; tighten loosen; forward backward; forwards backwards; deep shallow; long short; tall
-short; wide narrow; thick thin; heavy light; dark light; dark bright; hard soft; hard easy; difficult
-easy; simple complex; simple complicated; cheap expensive; clean dirty; wet dry; full empty; sharp blunt;
-smooth rough; near far; close distant; love hate; like dislike; friend enemy; ally enemy; peace war;
-attack defend; help hinder; cause prevent; cause cure; save waste; save spend; earn spend; expand
-contract; accelerate slow; accelerate decelerate; hire fire; join leave; enter leave; enter exit; arrive
-depart; arrive leave; build destroy; build demolish; repair break; fix break; heal hurt; heal harm;
+allergic tolerate; increase decrease; rise fall; grow shrink; improve worsen; begin end; start stop; big
+small; hot cold; warm cool; high low; up down; left right; above below; over under; in out; inside
+outside; into outof; better worse; best worst; more less; more fewer; most least; positive negative;
+strong weak; strengthen weaken; fast slow; quick slow; early late; earlier later; north south; east west;
+northern southern; eastern western; always never; male female; man woman; boy girl; import export; buy
+sell; rich poor; young old; new old; maximum minimum; first last; first final; acid base; add remove; add
+subtract; insert delete; create delete; create destroy; upload download; push pull; send receive; give
+take; lend borrow; gain lose; loss gain; loss profit; profit deficit; surplus deficit; raise lower; ascend
+descend; climb sink; tight loose; tighten loosen; forward backward; forwards backwards; deep shallow; long
+short; tall short; wide narrow; thick thin; heavy light; dark light; dark bright; hard soft; hard easy;
+difficult easy; simple complex; simple complicated; cheap expensive; clean dirty; wet dry; full empty;
+sharp blunt; smooth rough; near far; close distant; love hate; like dislike; friend enemy; ally enemy;
+peace war; attack defend; help hinder; cause prevent; cause cure; save waste; save spend; earn spend;
+expand contract; accelerate slow; accelerate decelerate; hire fire; join leave; enter leave; enter exit;
+arrive depart; arrive leave; build destroy; build demolish; repair break; fix break; heal hurt; heal harm;
 benefit harm; advantage disadvantage; optimistic pessimistic; happy sad; happy unhappy; glad sorry; calm
 angry; brave afraid; brave cowardly; polite rude; generous stingy; careful careless; careful reckless;
 wise foolish; clever stupid; smart stupid; good bad; good evil; beautiful ugly; noisy quiet; loud quiet;

@@ -133,19 +133,32 @@ class Opposites:
 
 
 def _polarities(one: Reading, other: Reading, opposites: Opposites) -> bool:
-    turned = {} if opposites.converse else opposites.renamed
-    theirs = [_renamed(clause, turned) for clause in other.clauses]
-    close = _alike(one.content, other.content)
-    return _denied(one.clauses, theirs, close) or _denied(theirs, one.clauses, close)
+    mine, theirs = list(one.clauses), list(other.clauses)
+    if not opposites.converse:
+        for twin, word in opposites.renamed.items():
+            if _same_side(mine, str(word), theirs, str(twin)):
+                return True
+    close = _alike(one.content, frozenset(str(opposites.renamed.get(word, word)) for word in other.content))
+    return _denied(mine, theirs, close) or _denied(theirs, mine, close)
 
 
-def _renamed(clause: Clause, renamed: dict[object, object]) -> Clause:
-    turned = clause.content & renamed.keys()
-    if not turned:
-        return clause
-    content = clause.content - turned | {str(renamed[word]) for word in turned}
-    denied = clause.denied != (len(turned) % 2 == 1)
-    return Clause(content, denied, behind=content if denied else _NONE)
+def _same_side(mine: list[Clause], word: str, theirs: list[Clause], twin: str) -> bool:
+    """Whether two opposite words are both said or both denied. If one is denied, its denial is used up."""
+    at, there = _place(mine, word), _place(theirs, twin)
+    if at is None or there is None:
+        return False
+    denied = mine[at].denied and word in mine[at].behind
+    if denied == (theirs[there].denied and twin in theirs[there].behind):
+        return True
+    if denied:
+        mine[at] = Clause(mine[at].content)
+    content = theirs[there].content - {twin} | {word}
+    theirs[there] = Clause(content, theirs[there].denied and denied, behind=content)
+    return False
+
+
+def _place(clauses: Sequence[Clause], word: str) -> int | None:
+    return next((place for place, clause in enumerate(clauses) if word in clause.content), None)
 
 
 def _denied(one: Sequence[Clause], other: Sequence[Clause], close: bool) -> bool:

@@ -25,6 +25,7 @@ UNITS: Final = {
         "work": "broken malfunctions malfunctioned malfunctioning",
         "guilty": "innocent",
         "possible": "impossible",
+        "report": "deny denies denying",
     }.items()
     for form in forms.split()
 }
@@ -87,4 +88,6 @@ def opposed(stem: str, others: frozenset[str]) -> str | None:
 @lru_cache(16_384)
 def _denying_forms(stem: str) -> tuple[str, ...]:
     cut = (stem[len(prefix) :] for prefix in PREFIXES if stem.startswith(prefix))
-    return (*(prefix + stem for prefix in PREFIXES), *(rest for rest in cut if len(rest) > 2))
+    found = (*(prefix + stem for prefix in PREFIXES), *(rest for rest in cut if len(rest) > 2))
+    # `asleep` is not `not sleep`: a single letter means `not` before long words only, as in `asymptomatic`.
+    return tuple(form for form in found if abs(len(form) - len(stem)) > 1 or len(stem) > 6)

@@ -165,7 +165,7 @@ def _is_noun(word: str) -> bool:
 
 def _active(items: list[Item]) -> list[Item]:
     """`x is reduced by y` in the order of `y reduces x`, in each part of a sentence."""
-    if "by" not in items:
+    if not any(isinstance(item, str) and item in words.BE for item in items) and "by" not in items:
         return items
     found: list[Item] = []
     start = 0
@@ -178,15 +178,24 @@ def _active(items: list[Item]) -> list[Item]:
 
 
 def _active_part(items: list[Item]) -> list[Item]:
-    if "by" not in items:
-        return items
-    at = items.index("by")
+    at = items.index("by") if "by" in items else len(items)
+    be = next((place for place in range(min(at, len(items)) - 1, -1, -1) if items[place] in words.BE), None)
+    if at == len(items):
+        return items if be is None else _without_agent(items, be)
     if at + 1 >= len(items) or isinstance(items[at + 1], tuple) or at == 0:
         return items
-    be = next((place for place in range(at - 1, -1, -1) if items[place] in words.BE), None)
     if be is not None:
         return [*items[at + 1 :], *items[be + 1 : at], *items[:be]]
-    verb = items[at - 1]
-    if isinstance(verb, str) and (verb.endswith(("ed", "en")) or verb in PAST_FORMS):
-        return [*items[at + 1 :], verb, *items[: at - 1]]
+    if _is_participle(items[at - 1]):
+        return [*items[at + 1 :], items[at - 1], *items[: at - 1]]
     return items
+
+
+def _without_agent(items: list[Item], be: int) -> list[Item]:
+    """`pets are not allowed in hotels` as `allowed pets in hotels`."""
+    verb = next((at for at in range(be + 1, min(be + 3, len(items))) if _is_participle(items[at])), None)
+    return items if verb is None else [items[verb], *items[:be], *items[be + 1 : verb], *items[verb + 1 :]]
+
+
+def _is_participle(item: Item) -> bool:
+    return isinstance(item, str) and (item.endswith(("ed", "en")) or item in PAST_FORMS)

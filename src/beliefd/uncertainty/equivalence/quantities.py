@@ -26,6 +26,7 @@ ORDINAL: Final = "#"
 """Before the digits of `18th`: what is counted behind it is no unit."""
 _ARTICLES: Final = ("a", "an")
 BE: Final = frozenset({"is", "was", "are", "were", "for", "in", "of", "by", "to"})
+_MEASURES: Final = UNITS.keys() | SCALES.keys()
 _PER: Final = frozenset({"per"})
 _HALF_DAYS: Final = {"am": 0, "pm": 12}
 COUNTING: Final = WORDS.keys() | SCALES.keys() | FRACTIONS.keys() | TIMES.keys() | WHOLE | COMPARED.keys()
@@ -105,17 +106,21 @@ class Counter:
             return None
         if self._at(behind) == "and" and self._at(behind + 1) == "a" and self._at(behind + 2) in FRACTIONS:
             value, behind = value + FRACTIONS[self._at(behind + 2)], behind + 3
+        if self._is_part(place, behind):
+            then = behind + (self._at(behind) in _ARTICLES and self._at(behind + 1) in _MEASURES)
+            if self._at(then) in SCALES:
+                return ("", _tidy(value * SCALES[self._at(then)])), then + 1
+            if self._at(then) not in UNITS:
+                return ("share", _tidy(value)), then
+            behind = then
         first = self._at(place)
-        if first in FRACTIONS or first[:1] == FRACTION or self._at(behind - 1) in FRACTIONS:
-            if self._at(behind) in _ARTICLES and (
-                self._at(behind + 1) in UNITS or self._at(behind + 1) in SCALES
-            ):
-                behind += 1
-            if self._at(behind) in SCALES:
-                return ("", _tidy(value * SCALES[self._at(behind)])), behind + 1
-            if self._at(behind) not in UNITS:
-                return ("share", _tidy(value)), behind
         return self._with_unit(value, behind, first in ORDINALS or first[:1] == ORDINAL)
+
+    def _is_part(self, place: int, behind: int) -> bool:
+        first, last = self._at(place), self._at(behind - 1)
+        if first in FRACTIONS or last in FRACTIONS or first[:1] == FRACTION:
+            return True
+        return behind - 1 > place and last in AS_SHARES
 
     def _with_unit(self, value: float, behind: int, ordinal: bool) -> tuple[Quantity, int]:
         if self._at(behind) in ("times", "time") and not ordinal:

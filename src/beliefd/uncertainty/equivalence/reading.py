@@ -23,6 +23,7 @@ _JOINS: Final = frozenset({"and", "or", ","})
 _VERBISH: Final = words.VERB_FORMS | PAST_FORMS | {"not", "never", "must", "may", "might", "should", "could"}
 
 
+_DENIALS: Final = negation.WHOLE | {"not", "never"}
 _NOTHING: Final[frozenset[str]] = frozenset()
 
 
@@ -243,7 +244,7 @@ class _Seen:
         """A comma, `and` and `or` only part clauses, not the members of a list."""
         if item not in _JOINS:
             return True
-        if item == "," and place + 1 < len(items) and items[place + 1] in ("not", "never"):
+        if item == "," and place + 1 < len(items) and items[place + 1] in _DENIALS:
             return True
         if not self._has_verb:
             return False

@@ -32,8 +32,9 @@ YES: Final = word_set("yes yeah yep correct true indeed right affirmative agreed
 NO: Final = word_set("no nope false incorrect wrong negative disagreed")
 NON_ANSWERS: Final = frozenset(
     rows(
-        "i do not know; do not know; not sure; unknown; no idea; can not say; i not sure; i am not sure; "
-        "no answer; not known; can not answer; i have no idea; do not know answer; i do not know answer; not certain"
+        "i do not know; do not know; not sure; unknown; no idea; can not say; i not sure; "
+        "i am not sure; no answer; not known; can not answer; i have no idea; do not know answer; "
+        "i do not know answer; not certain"
     )
 )
 QUALIFIERS: Final = word_set(
@@ -77,6 +78,8 @@ def stem(word: str) -> str:
 
 
 def _cut(word: str) -> str:
+    if word.endswith("able") and len(word) > 8:
+        word = word[:-4]
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             cut = word[: -len(ending)]
@@ -124,8 +127,8 @@ PARTICLES: Final = {
     word: stem(word)
     for word in sorted(
         word_set(
-            "from until in out over under above below during before after while within up down for against this "
-            "next last first final"
+            "from until in out over under above below during before after while within up down for against "
+            "this next last first final"
         )
     )
 }
