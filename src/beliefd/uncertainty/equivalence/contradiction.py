@@ -133,12 +133,14 @@ class Opposites:
 
 
 def _polarities(one: Reading, other: Reading, opposites: Opposites) -> bool:
+    renamed = opposites.renamed
+    if not renamed or opposites.converse:
+        close = _alike(one.content, other.content)
+        return _denied(one.clauses, other.clauses, close) or _denied(other.clauses, one.clauses, close)
     mine, theirs = list(one.clauses), list(other.clauses)
-    if not opposites.converse:
-        for twin, word in opposites.renamed.items():
-            if _same_side(mine, str(word), theirs, str(twin)):
-                return True
-    close = _alike(one.content, frozenset(str(opposites.renamed.get(word, word)) for word in other.content))
+    if any(_same_side(mine, str(word), theirs, str(twin)) for twin, word in renamed.items()):
+        return True
+    close = _alike(one.content, frozenset(str(renamed.get(word, word)) for word in other.content))
     return _denied(mine, theirs, close) or _denied(theirs, mine, close)
 
 
@@ -167,7 +169,7 @@ def _denied(one: Sequence[Clause], other: Sequence[Clause], close: bool) -> bool
     If the answers are close to each other, also whether it is denied in one and not mentioned in the other.
     """
     for clause in one:
-        found = max(other, key=lambda their: _shared(clause, their), default=None)
+        found = _closest(clause, other)
         if found is None or (clause.content and _shared(clause, found)[0] < ALIKE):
             if clause.denied and close:
                 return True
@@ -177,6 +179,12 @@ def _denied(one: Sequence[Clause], other: Sequence[Clause], close: bool) -> bool
         elif clause.denied and found.targets and clause.targets & found.content - found.behind:
             return True
     return False
+
+
+def _closest(clause: Clause, others: Sequence[Clause]) -> Clause | None:
+    if len(others) < 2:
+        return others[0] if others else None
+    return max(others, key=lambda their: _shared(clause, their))
 
 
 def _is_meant(one: Clause, other: Clause) -> bool:

@@ -31,6 +31,7 @@ def order(items: tuple[Item, ...], equated: bool = False) -> Order:
     """`equated`: with the two sides of an `is` in one order."""
     found: list[tuple[object, bool]] = []
     seen: set[object] = set()
+    has_list = not _JOINS.isdisjoint(items)
     for sentence in _split(items, ".;"):
         turned = _active(_in_time(_fronted(_owned(sentence))))
         turned = _equated(turned) if equated else turned
@@ -38,7 +39,7 @@ def order(items: tuple[Item, ...], equated: bool = False) -> Order:
             key = _key(item)
             if key is not None and key not in seen:
                 seen.add(key)
-                found.append((key, _is_listed(turned, place)))
+                found.append((key, has_list and _is_listed(turned, place)))
     return tuple(found)
 
 
@@ -66,6 +67,7 @@ def inverted(one: Order, other: Order) -> bool:
     return shared != sorted(shared)
 
 
+@lru_cache(16_384)
 def _key(item: Item) -> object | None:
     if isinstance(item, tuple):
         return item

@@ -128,7 +128,7 @@ def rewritten(texts: list[str]) -> list[str]:
     found: list[str] = []
     place = 0
     while place < len(texts):
-        for left, right in _openings(texts, place):
+        for left, right in _openings(texts, place) if texts[place] in PHRASES else ():
             size = _matches(left, texts, place)
             if size and not (left == ("used", "to") and found and found[-1] in BE):
                 found += right

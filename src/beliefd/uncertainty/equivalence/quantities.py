@@ -29,6 +29,10 @@ BE: Final = frozenset({"is", "was", "are", "were", "for", "in", "of", "by", "to"
 _MEASURES: Final = UNITS.keys() | SCALES.keys()
 _PER: Final = frozenset({"per"})
 _HALF_DAYS: Final = {"am": 0, "pm": 12}
+OPENING: Final = (
+    WORDS.keys() | SCALES.keys() | FRACTIONS.keys() | TIMES.keys() | COMPARED.keys() | {"a", "an", "per"}
+)
+"""Words that a quantity can begin with."""
 COUNTING: Final = WORDS.keys() | SCALES.keys() | FRACTIONS.keys() | TIMES.keys() | WHOLE | COMPARED.keys()
 
 
@@ -37,7 +41,7 @@ def number(token: str) -> float | None:
     if token in WORDS:
         return WORDS[token]
     if token[:1] == ORDINAL:
-        return float(token[1:].replace(",", ""))
+        token = token[1:]
     if NUMBER.match(token):
         return float(token.replace(",", "").replace("−", "-"))
     return None
@@ -155,8 +159,8 @@ class Counter:
         token = self._at(place)
         if token in FRACTIONS:
             return FRACTIONS[token], place + 1
-        if token[:1] == FRACTION:
-            return float(token[1:]), place + 1
+        if token[:1] == FRACTION and NUMBER.match(token[1:]):
+            return float(token[1:].replace(",", "")), place + 1
         value = SCALES[token] if token in SCALES else number(token)
         if value is None:
             return None, place

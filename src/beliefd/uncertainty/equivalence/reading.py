@@ -1,5 +1,6 @@
 """What is seen in an answer: clauses with their polarity, amounts, names, and the words that mark a claim."""
 
+import re
 from functools import lru_cache
 from typing import Final
 
@@ -8,7 +9,7 @@ from msgspec import Struct
 from beliefd.uncertainty.equivalence import markers, negation, words
 from beliefd.uncertainty.equivalence.forms import PAST_FORMS
 from beliefd.uncertainty.equivalence.phrases import rewritten
-from beliefd.uncertainty.equivalence.quantities import COUNTING, NUMBER, Counter, Quantity
+from beliefd.uncertainty.equivalence.quantities import COUNTING, NUMBER, OPENING, Counter, Quantity
 from beliefd.uncertainty.equivalence.synonyms import SAME
 from beliefd.uncertainty.equivalence.tokens import Token, tokens
 
@@ -23,6 +24,8 @@ _JOINS: Final = frozenset({"and", "or", ","})
 _VERBISH: Final = words.VERB_FORMS | PAST_FORMS | {"not", "never", "must", "may", "might", "should", "could"}
 
 
+_DIGIT = re.compile(r"[\d½¼¾⅓⅔]")
+_SIGNS: Final = "-−+#="
 _DENIALS: Final = negation.WHOLE | {"not", "never"}
 _NOTHING: Final[frozenset[str]] = frozenset()
 
@@ -69,7 +72,8 @@ def read(text: str) -> Reading:
     if len(text) > MAX_LENGTH:
         return _unread(text)
     found = tokens(text)
-    _letters(found)
+    if sum(token.capital for token in found) > 1 or _DIGIT.search(text):
+        _letters(found)
     texts = [token.text for token in found]
     plain = _plain(texts) or text.strip()
     if plain in words.NON_ANSWERS:
@@ -77,10 +81,11 @@ def read(text: str) -> Reading:
     stance = _stance(texts)
     if stance is not None:
         texts = texts[1:]
-    items = _counted(rewritten(texts))
+    items = _counted(rewritten(texts), _DIGIT.search(text) is not None)
     seen = _Seen()
     for place, item in enumerate(items):
-        seen.take(items, place, item)
+        if item not in _SILENT:
+            seen.take(items, place, item)
     seen.close()
     if len(seen.clauses) > MAX_CLAUSES:
         return _unread(text)
@@ -118,17 +123,18 @@ def _stance(texts: list[str]) -> str | None:
     return "no" if texts[0] in words.NO else None
 
 
-def _counted(texts: list[str]) -> list[Item]:
+def _counted(texts: list[str], has_digit: bool) -> list[Item]:
     """The tokens with numbers and their units in one piece."""
-    if COUNTING.isdisjoint(texts) and not any(text[0].isdigit() or text[0] in "-+#=" for text in texts):
+    if not has_digit and COUNTING.isdisjoint(texts):
         return list(texts)
     counter = Counter(texts)
     found: list[Item] = []
     place = 0
     while place < len(texts):
-        quantity = counter.at(place)
+        text = texts[place]
+        quantity = counter.at(place) if text in OPENING or text[0] in _SIGNS or text[0].isdigit() else None
         if quantity is None:
-            found.append(texts[place])
+            found.append(text)
             place += 1
         else:
             found.append(quantity[0])
@@ -270,19 +276,29 @@ class _Seen:
 
     def _clause(self, denied: bool) -> Clause:
         return Clause(
-            content=frozenset(self._content),
-            denied=denied,
-            targets=frozenset(self._targets),
-            struck=frozenset(self._struck),
-            behind=frozenset(self._behind),
-            marks=frozenset(self._marks),
-            tense=self._tense,
-            ongoing=frozenset(self._ongoing),
+            frozenset(self._content),
+            denied,
+            frozenset(self._targets) if self._targets else _NOTHING,
+            frozenset(self._struck) if self._struck else _NOTHING,
+            frozenset(self._behind) if self._behind else _NOTHING,
+            frozenset(self._marks) if self._marks else _NOTHING,
+            self._tense,
+            frozenset(self._ongoing) if self._ongoing else _NOTHING,
         )
 
 
-_FIRST: Final = frozenset({"first"})
-"""A number among the items, and yet the opposite of `last`."""
+_SILENT: Final[frozenset[Item]] = frozenset(
+    (words.STOP | {"'s"})
+    - _VERBISH
+    - words.BOUNDARIES
+    - markers.FUTURE
+    - markers.PAST
+    - negation.FREE
+    - negation.WHOLE
+    - markers.QUANTIFIERS.keys()
+    - markers.MODALS.keys()
+)
+"""Most words of a sentence: nothing is to be done about them."""
 _SCALE: Final = frozenset({"ALL", "SOME", "PART"})
 _MARKERS: Final = {
     **markers.QUANTIFIERS,
@@ -312,34 +328,41 @@ def _reading(
     content = frozenset(seen.stems)
     pointing = len(texts) > 1 and texts[0] in words.PRONOUNS and texts[1] in words.BE
     is_sentence = (not pointing and not words.VERB_FORMS.isdisjoint(texts)) or len(seen.stems) > SHORT
-    exact = frozenset(words.stem(token.text) for token in found if token.exact)
-    capitals = frozenset(words.stem(token.text) for token in found if token.capital)
+    capitals = [place for place, token in enumerate(found) if token.capital]
+    names = frozenset(words.stem(found[place].text) for place in capitals)
     return Reading(
         plain=plain,
         items=tuple(items),
         stance=stance,
         clauses=tuple(seen.clauses),
-        particles=frozenset(
-            words.PARTICLES[text] for text in words.PARTICLES.keys() & {*items, *_FIRST.intersection(texts)}
-        ),
+        particles=frozenset(words.PARTICLES[word] for word in _small_words(items, texts)),
         amounts=frozenset(seen.amounts),
         stems=tuple(seen.stems),
         content=content,
-        proper=_proper(found, is_sentence or seen.has_verb) & content,
-        names=capitals & content if is_sentence else content,
-        exact=exact,
-        initials="".join(token.text[0] for token in found if token.capital),
+        proper=_proper(found, capitals, is_sentence or seen.has_verb) & content,
+        names=names & content if is_sentence else content,
+        exact=frozenset(words.stem(found[place].text) for place in capitals if found[place].exact),
+        initials="".join([found[place].text[0] for place in capitals]),
         is_sentence=is_sentence,
         is_list=not is_sentence and ("and" in texts or "or" in texts or "," in texts[:-1]),
     )
 
 
-def _proper(found: list[Token], has_verb: bool) -> frozenset[str]:
+def _small_words(items: list[Item], texts: list[str]) -> frozenset[str]:
+    """`first` is a number among the items, and yet the opposite of `last`."""
+    found = _PARTICLES.intersection(item for item in items if isinstance(item, str))
+    return found | {"first"} if "first" in texts else found
+
+
+_PARTICLES: Final = frozenset(words.PARTICLES)
+
+
+def _proper(found: list[Token], capitals: list[int], has_verb: bool) -> frozenset[str]:
     """The first word of a sentence has a capital anyway; it may be a name if it does not look like a noun."""
     return frozenset(
-        words.stem(token.text)
-        for place, token in enumerate(found)
-        if token.capital and (_is_inside(found, place) or (has_verb and not _is_common(token.text)))
+        words.stem(found[place].text)
+        for place in capitals
+        if _is_inside(found, place) or (has_verb and not _is_common(found[place].text))
     )
 
 

@@ -68,9 +68,11 @@ def tokens(text: str) -> list[Token]:
         text = text.replace("(", " (").replace(")", ") ")
     if ". " in text:
         text = _NUMERO.sub("", text)
-    text = _SPACED.sub(lambda run: "".join(filter(str.isalpha, run[0])), text)
+    chunks = text.split()
+    if sum(len(chunk) < 3 and chunk[0].isupper() for chunk in chunks) > 1:
+        chunks = _SPACED.sub(lambda run: "".join(filter(str.isalpha, run[0])), text).split()
     found: list[Token] = []
-    for chunk in text.split():
+    for chunk in chunks:
         found += _chunk(chunk)
     return found
 
@@ -87,7 +89,7 @@ def _chunk(chunk: str) -> tuple[Token, ...]:
     if behind:
         end = "." if not {".", "!", "?"}.isdisjoint(behind) else "," if behind[-1] == "," else ";"
         found.append(Token(end))
-    return tuple(found)
+    return tuple(token for token in found if token.text)
 
 
 def _edges(chunk: str) -> tuple[str, str, str]:
