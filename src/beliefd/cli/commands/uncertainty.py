@@ -80,6 +80,24 @@ def examples(**asked: Any) -> Reply:
 
 @replies(
     uncertainty,
+    option("--test", is_flag=True, help="Measure the test half: for a report, not for tuning."),
+    JUDGE,
+)
+def judges(test: bool, judge: JudgeName | None, **settings: Any) -> Reply:
+    """Which differences judges merge and which paraphrases they split, on labelled pairs of answers."""
+    from beliefd.cli.views.uncertainty import judges as drawn
+    from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
+    from beliefd.uncertainty.evaluation_judges import measure_judges
+
+    made = Judges(JudgeSettings(**settings))
+    asked: tuple[JudgeName, ...] = ("lexical", "embedding") if judge is None else (judge,)
+    found = measure_judges([made.named(name) for name in asked], "test" if test else "development")
+    made.close()
+    return Reply(found, drawn(found))
+
+
+@replies(
+    uncertainty,
     argument("question"),
     option("--model", metavar="WHERE", help="`smollm2`, a GGUF file, or an API's URL; else --llm-url."),
     option("-k", type=click.IntRange(2, 200), default=5, show_default=True, help="Answers to draw."),
