@@ -9,9 +9,10 @@ import click
 from click import argument, option
 
 from beliefd.cli.files import read_object
-from beliefd.cli.options import FILE, FILE_PATH, JUDGES, POLICY
+from beliefd.cli.options import FILE, FILE_PATH, JUDGE_MODELS, JUDGE_NAMES, JUDGES, POLICY
 from beliefd.cli.output import DECISION_EXITS, Reply, complain, console, passed, replies
 from beliefd.kernel.errors import invalid
+from beliefd.kernel.values import JudgeName
 
 if TYPE_CHECKING:
     from beliefd.protocol.uncertainty import MeasuredUncertainty
@@ -81,7 +82,8 @@ def examples(**asked: Any) -> Reply:
 @replies(
     uncertainty,
     option("--test", is_flag=True, help="Measure the test half: for a report, not for tuning."),
-    JUDGE,
+    option("--judge", type=click.Choice(JUDGE_NAMES), help="Only this one; else lexical and embedding."),
+    JUDGE_MODELS,
 )
 def judges(test: bool, judge: JudgeName | None, **settings: Any) -> Reply:
     """Which differences judges merge and which paraphrases they split, on labelled pairs of answers."""
