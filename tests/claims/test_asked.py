@@ -73,7 +73,7 @@ def test_a_model_that_does_not_answer_makes_no_receipt() -> None:
 
 
 def test_the_judge_that_the_server_was_started_with_is_the_gates_judge() -> None:
-    paraphrases = ["The company is based in Munich.", "The firm has its headquarters in Munich."]
+    paraphrases = ["The film was great.", "The movie was excellent."]
     told = {"method": "semantic_entropy", "samples": paraphrases}
     claim = {"statement": WORDS, "claim_type": "INFERENCE", "risk_tier": "READ_ONLY", "uncertainty": told}
     found = {}

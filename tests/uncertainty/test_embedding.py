@@ -14,13 +14,13 @@ from beliefd.uncertainty.equivalence.lexical import LexicalJudge
 from beliefd.uncertainty.examples import SETS
 from beliefd.uncertainty.semantic_entropy import semantic_entropy
 
-COUNTRY = ("The company is based in Germany.", "The firm has its headquarters in Germany.")
+COUNTRY = ("He weighs 80 kg.", "His weight is 80 kilograms.")
 CAUSES = (
-    "checkout is slow because the payment service sends too many retries",
-    "checkout is slow because the payment database has too few connections",
+    "checkout is slow because the payment service waits for the mail queue",
+    "checkout is slow because the payment service reads a stale cache",
 )
-SHIP = "the ship sank near the coast during a winter storm"
-ROSES = "my neighbour plants roses behind the garden wall every spring"
+SHIP = "the ship sank near the coast in a storm"
+ROSES = "my neighbour plants roses behind the garden wall"
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,20 @@ def test_answers_far_apart_that_no_guard_sees_stay_apart(judge: EmbeddingJudge) 
     assert judge.entails_all([(SHIP, ROSES)]) == [False]
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The plaintiff won the appeal.", "The plaintiff filed the appeal."),
+        ("The outage was caused by a power cut.", "The outage was caused by a bad deploy."),
+        ("The attacker used a stolen badge.", "The attacker used a forged badge."),
+        ("Alice and Bob signed.", "Alice signed."),
+    ],
+)
+def test_what_two_sentences_do_not_share_must_be_alike_too(judge: EmbeddingJudge, a: str, b: str) -> None:
+    assert judge.cosines([(a, b)])[0] > 0.8, "alike enough to fool a cosine"
+    assert semantic_entropy([a, b], judge).uncertainty.value == 1
+
+
 def test_two_causes_of_one_trouble_are_alike_and_not_the_same(judge: EmbeddingJudge) -> None:
     assert by_words(*CAUSES) is None
     assert judge.cosines([CAUSES])[0] > 0.6
@@ -73,7 +87,7 @@ def test_every_example_set_is_where_the_words_put_it_too(judge: EmbeddingJudge) 
 def test_a_batch_says_what_each_pair_alone_says_and_each_text_is_embedded_once(
     judge: EmbeddingJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = [f"The company is based near {place} hills" for place in ("some", "many", "few", "the", "green")]
+    texts = [f"The company is based near {place} hills" for place in ("old", "steep", "bare", "the", "green")]
     pairs = [(a, b) for a in texts for b in texts]
     alone = [EmbeddingJudge().entails_all([pair])[0] for pair in pairs[:6]]
     fresh = EmbeddingJudge()
@@ -94,7 +108,7 @@ def test_no_more_vectors_are_kept_than_agreed(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(embedding, "KEPT", 2)
     judge = EmbeddingJudge()
     judge.entails_all([COUNTRY, (SHIP, ROSES)])
-    assert list(judge._seen) == [SHIP, ROSES]
+    assert len(judge._seen) == 2
 
 
 def test_a_missing_extra_or_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

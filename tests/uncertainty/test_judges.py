@@ -23,7 +23,7 @@ from tests.support.server import server_process
 from tests.uncertainty.judges import Fails
 from tests.uncertainty.nli_model import write_model
 
-PARAPHRASES = ["The company is based in Germany.", "The firm has its headquarters in Germany."]
+PARAPHRASES = ["He weighs 80 kg.", "His weight is 80 kilograms."]
 TORN = ["it helps", "it does not help", "perhaps it helps"]
 
 

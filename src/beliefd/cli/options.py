@@ -90,14 +90,7 @@ _LLM = together(
         metavar="KEY",
     ),
 )
-JUDGES = together(
-    setting(
-        "--judge",
-        "BELIEFD_JUDGE",
-        "Who says which answers mean the same, to the gates too.",
-        type=click.Choice(JUDGE_NAMES),
-        default=JUDGE_NAMES[0],
-    ),
+JUDGE_MODELS = together(
     setting(
         "--embedding-model",
         "BELIEFD_EMBEDDING_MODEL",
@@ -118,7 +111,18 @@ JUDGES = together(
     ),
     _LLM,
 )
-"""Which judge is asked and where the models of judges are; the names are those of JudgeSettings."""
+"""Where the models of judges are; the names are those of JudgeSettings."""
+JUDGES = together(
+    setting(
+        "--judge",
+        "BELIEFD_JUDGE",
+        "Who says which answers mean the same, to the gates too.",
+        type=click.Choice(JUDGE_NAMES),
+        default=JUDGE_NAMES[0],
+    ),
+    JUDGE_MODELS,
+)
+"""Which judge is asked, and where the models are."""
 
 
 DETECTORS = setting(

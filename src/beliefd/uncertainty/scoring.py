@@ -1,5 +1,6 @@
 """How well an uncertainty tells wrong answers from right ones, with bootstrap intervals."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -23,6 +24,16 @@ class Interval(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def wilson(count: int, total: int, z: float = 1.959964) -> Interval:
+    """A share with the interval of Wilson (1927), at 95 %; of nothing it may be anything."""
+    if not total:
+        return Interval(0.0, 0.0, 1.0)
+    share = count / total
+    spread = z * math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2)
+    middle, scale = share + z * z / (2 * total), 1 + z * z / total
+    return Interval(share, max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale))
 
 
 def auroc(uncertainties: Floats, wrong: Bools) -> float:

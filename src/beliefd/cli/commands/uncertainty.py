@@ -9,9 +9,10 @@ import click
 from click import argument, option
 
 from beliefd.cli.files import read_object
-from beliefd.cli.options import FILE, FILE_PATH, JUDGES, POLICY
+from beliefd.cli.options import FILE, FILE_PATH, JUDGE_MODELS, JUDGE_NAMES, JUDGES, POLICY
 from beliefd.cli.output import DECISION_EXITS, Reply, complain, console, passed, replies
 from beliefd.kernel.errors import invalid
+from beliefd.kernel.values import JudgeName
 
 if TYPE_CHECKING:
     from beliefd.protocol.uncertainty import MeasuredUncertainty
@@ -75,6 +76,25 @@ def examples(**asked: Any) -> Reply:
     from beliefd.uncertainty.examples import table
 
     found = table(_judge(**asked))
+    return Reply(found, drawn(found))
+
+
+@replies(
+    uncertainty,
+    option("--test", is_flag=True, help="Measure the test half: for a report, not for tuning."),
+    option("--judge", type=click.Choice(JUDGE_NAMES), help="Only this one; else lexical and embedding."),
+    JUDGE_MODELS,
+)
+def judges(test: bool, judge: JudgeName | None, **settings: Any) -> Reply:
+    """Which differences judges merge and which paraphrases they split, on labelled pairs of answers."""
+    from beliefd.cli.views.uncertainty import judges as drawn
+    from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
+    from beliefd.uncertainty.evaluation_judges import measure_judges
+
+    made = Judges(JudgeSettings(**settings))
+    asked: tuple[JudgeName, ...] = ("lexical", "embedding") if judge is None else (judge,)
+    found = measure_judges([made.named(name) for name in asked], "test" if test else "development")
+    made.close()
     return Reply(found, drawn(found))
 
 

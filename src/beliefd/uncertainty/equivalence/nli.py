@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from beliefd.kernel.errors import invalid
+from beliefd.uncertainty.equivalence.contradiction import unless_contradicted
 from beliefd.uncertainty.equivalence.onnx import MODEL, TOKENIZER, OnnxModel
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.result import missing_extra
@@ -32,6 +33,9 @@ class NLIJudge:
         self._best = _with_onnx(path) if (path / MODEL).is_file() else _with_transformers(path)
 
     def entails_all(self, pairs: Sequence[Pair]) -> list[bool]:
+        return unless_contradicted(pairs, self._entails)
+
+    def _entails(self, pairs: Sequence[Pair]) -> list[bool]:
         return [label == self._entailment for label in self._best(pairs)]
 
 

@@ -1,105 +1,205 @@
 """Numbers with their units, brought to one scale: `1.5 km`, `1,500 metres` and `1500 m` are one quantity."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
-WORDS: Final = {
-    word: value
-    for value, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-         "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
-    )
-} | {
-    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
-    "ninety": 90,
-    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "half": 0.5, "dozen": 12,
-}  # fmt: skip
-SCALES: Final = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-
-# unit -> (dimension, factor); temperatures have an offset and are handled apart
-UNITS: Final[dict[str, tuple[str, float]]] = {}
-
-
-def _names(dimension: str, table: str) -> None:
-    for row in table.split(";"):
-        factor, *names = row.split()
-        for name in names:
-            UNITS[name] = (dimension, float(factor))
-
-
-_names("length", "1 m metre metres meter meters;1000 km kilometre kilometres kilometer kilometers;"
-       "0.01 cm centimetre centimetres centimeter centimeters;0.001 mm millimetre millimetres millimeter "
-       "millimeters;1609.344 mi mile miles;0.3048 ft foot feet;0.0254 inch inches;0.9144 yd yard "
-       "yards")  # fmt: skip
-_names("mass", "1 kg kilogram kilograms kilo kilos;0.001 g gram grams;0.000001 mg milligram milligrams;"
-       "1000 t tonne tonnes;0.45359237 lb lbs pound pounds;0.028349523125 oz ounce ounces")  # fmt: skip
-_names("time", "1 s sec secs seconds;60 min mins minute minutes;3600 h hr hrs hour hours;"
-       "86400 day days;604800 week weeks;0.001 ms millisecond milliseconds")  # fmt: skip
-_names(
-    "years", "1 year years yr yrs;10 decade decades;100 century centuries;0.08333333333333333 month months"
+from beliefd.uncertainty.equivalence.markers import COMPARED
+from beliefd.uncertainty.equivalence.numbers import (
+    AS_SHARES,
+    FRACTIONS,
+    ORDINALS,
+    SCALES,
+    SUFFIXES,
+    TIMES,
+    WORDS,
 )
-_names("bytes", "1 byte bytes;1000 kb;1000000 mb;1000000000 gb;1000000000000 tb")
-_names("share", "0.01 % percent")
-_names("kelvin", "1 k kelvin")
-_CELSIUS: Final = frozenset({"c", "°c", "celsius", "centigrade"})
-_FAHRENHEIT: Final = frozenset({"f", "°f", "fahrenheit"})
+from beliefd.uncertainty.equivalence.units import CELSIUS, DEGREES, FAHRENHEIT, UNITS, WHOLE
 
 Quantity = tuple[str, float]
-_DIGIT = re.compile(r"\d")
-_ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b")
-_UNIT = re.compile(r"(?<=\d)\s*(°\s?[cf]|%|[a-z]+)(?![\w])")
-NUMBER_TOKEN: Final = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?$")
+"""A dimension (with a comparison before it: `≥time`) and a value in it."""
+NUMBER: Final = re.compile(r"[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?$")
+CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d)?$")
+FRACTION: Final = "="
+"""Before the value of `2/3`."""
+ORDINAL: Final = "#"
+"""Before the digits of `18th`: what is counted behind it is no unit."""
+_ARTICLES: Final = ("a", "an")
+BE: Final = frozenset({"is", "was", "are", "were", "for", "in", "of", "by", "to"})
+_MEASURES: Final = UNITS.keys() | SCALES.keys()
+_PER: Final = frozenset({"per"})
+_HALF_DAYS: Final = {"am": 0, "pm": 12}
+OPENING: Final = (
+    WORDS.keys() | SCALES.keys() | FRACTIONS.keys() | TIMES.keys() | COMPARED.keys() | {"a", "an", "per"}
+)
+"""Words that a quantity can begin with."""
+COUNTING: Final = WORDS.keys() | SCALES.keys() | FRACTIONS.keys() | TIMES.keys() | WHOLE | COMPARED.keys()
 
 
 def number(token: str) -> float | None:
     """The value of a token that is a number, in digits or as a word."""
     if token in WORDS:
-        return float(WORDS[token])
-    if NUMBER_TOKEN.match(token):
+        return WORDS[token]
+    if token[:1] == ORDINAL:
+        token = token[1:]
+    if NUMBER.match(token):
         return float(token.replace(",", "").replace("−", "-"))
     return None
 
 
-def split_units(text: str) -> str:
-    """`10km` and `50%` as two tokens each; ordinals lose their ending."""
-    if not _DIGIT.search(text):
-        return text
-    return _UNIT.sub(lambda found: f" {found[1].replace(' ', '')}", _ORDINAL.sub(r"\1", text))
+class Counter:
+    """Reads one list of tokens from left to right, and says at each place what is counted there."""
 
+    def __init__(self, tokens: Sequence[str]) -> None:
+        self._tokens = tokens
 
-def quantities(tokens: list[str]) -> tuple[list[str], tuple[Quantity, ...]]:
-    """The tokens without numbers and their units, and the numbers as (dimension, value), in their order."""
-    if WORDS.keys().isdisjoint(tokens) and not any(map(NUMBER_TOKEN.match, tokens)):
-        return tokens, ()
-    rest: list[str] = []
-    found: list[Quantity] = []
-    place = 0
-    while place < len(tokens):
-        value = number(tokens[place])
+    def _at(self, place: int) -> str:
+        return self._tokens[place] if 0 <= place < len(self._tokens) else ""
+
+    def at(self, place: int) -> tuple[Quantity, int] | None:
+        """The quantity that begins at a place, and the place behind it."""
+        token = self._at(place)
+        if token in COMPARED:
+            found = None if self._at(place + 1) in COMPARED else self.at(place + 1)
+            return None if found is None else ((COMPARED[token] + found[0][0], found[0][1]), found[1])
+        if token in TIMES:
+            return ("times", TIMES[token]), place + 1
+        if token in _ARTICLES:
+            return self._article(place)
+        if token in _PER and self._at(place + 1) in WHOLE:
+            dimension, factor = UNITS[self._at(place + 1)]
+            return (f"per {dimension}", factor), place + 2
+        return self._clock(place) or self._counted(place)
+
+    def _clock(self, place: int) -> tuple[Quantity, int] | None:
+        """Minutes since midnight: 14:30, 2:30 pm, 9 am."""
+        token, half = self._at(place), _HALF_DAYS.get(self._at(place + 1))
+        face = CLOCK.match(token)
+        if face is None and (half is None or not token.isdigit() or int(token) > 12):
+            return None
+        hours, minutes = (int(face[1]), int(face[2])) if face else (int(token), 0)
+        if half is not None:
+            hours = hours % 12 + half
+        return ("clock", 60.0 * hours + minutes), place + (1 if half is None else 2)
+
+    def _article(self, place: int) -> tuple[Quantity, int] | None:
+        """`a minute` is one minute, `a third of` is a third; behind a number `a second` is `per second`."""
+        then = self._at(place + 1)
+        if then in AS_SHARES and self._at(place + 2) == "of":
+            return ("share", _tidy(AS_SHARES[then])), place + 2
+        if then in FRACTIONS or then in SCALES:
+            return self._counted(place + 1)
+        if then not in WHOLE or then in ("mile", "stone", "pound", "foot"):
+            return None
+        dimension, factor = UNITS[then]
+        if self._is_rate(place):
+            return (f"per {dimension}", factor), place + 2
+        if self._at(place + 2) == "and" and self._at(place + 3) == "a" and self._at(place + 4) == "half":
+            return (dimension, _tidy(1.5 * factor)), place + 5
+        return (dimension, factor), place + 2
+
+    def _is_rate(self, place: int) -> bool:
+        """`10 requests a second`: a number, what is counted, and a unit."""
+        if place < 2 or self._at(place - 1) in BE:
+            return False
+        return any(self._number(before)[0] is not None for before in (place - 2, place - 3) if before >= 0)
+
+    def _counted(self, place: int) -> tuple[Quantity, int] | None:
+        value, behind = self._number(place)
         if value is None:
-            rest.append(tokens[place])
-            place += 1
-            continue
-        place += 1
-        while place < len(tokens) and tokens[place] in SCALES:
-            value *= SCALES[tokens[place]]
-            place += 1
-        unit = tokens[place] if place < len(tokens) else ""
-        if unit == "degrees" and place + 1 < len(tokens):
-            place += 1
-            unit = tokens[place]
-        quantity = _scaled(value, unit)
-        place += quantity[0] != ""
-        found.append(quantity)
-    return rest, tuple(found)
+            return None
+        if self._at(behind) == "and" and self._at(behind + 1) == "a" and self._at(behind + 2) in FRACTIONS:
+            value, behind = value + FRACTIONS[self._at(behind + 2)], behind + 3
+        if self._is_part(place, behind):
+            then = behind + (self._at(behind) in _ARTICLES and self._at(behind + 1) in _MEASURES)
+            if self._at(then) in SCALES:
+                return ("", _tidy(value * SCALES[self._at(then)])), then + 1
+            if self._at(then) not in UNITS:
+                return ("share", _tidy(value)), then
+            behind = then
+        first = self._at(place)
+        return self._with_unit(value, behind, first in ORDINALS or first[:1] == ORDINAL)
 
+    def _is_part(self, place: int, behind: int) -> bool:
+        first, last = self._at(place), self._at(behind - 1)
+        if first in FRACTIONS or last in FRACTIONS or first[:1] == FRACTION:
+            return True
+        return behind - 1 > place and last in AS_SHARES
 
-def _scaled(value: float, unit: str) -> Quantity:
-    if unit in _CELSIUS:
-        return "kelvin", round(value + 273.15, 6)
-    if unit in _FAHRENHEIT:
-        return "kelvin", round((value - 32) * 5 / 9 + 273.15, 6)
-    if unit in UNITS:
+    def _with_unit(self, value: float, behind: int, ordinal: bool) -> tuple[Quantity, int]:
+        if self._at(behind) in ("times", "time") and not ordinal:
+            return ("", value), behind + 1
+        if self._at(behind) in ("x", "fold") and not ordinal:
+            return ("times", value), behind + 1
+        unit = self._at(behind)
+        if unit in DEGREES:
+            behind, unit = behind + 1, self._at(behind + 1)
+        if unit in CELSIUS:
+            return ("kelvin", _tidy(value + 273.15)), behind + 1
+        if unit in FAHRENHEIT:
+            return ("kelvin", _tidy((value - 32) * 5 / 9 + 273.15)), behind + 1
+        if unit not in UNITS or ordinal:
+            return ("", value), behind
         dimension, factor = UNITS[unit]
-        return dimension, float(f"{value * factor:.9g}")
-    return "", value
+        if self._at(behind + 1) in SCALES:  # $2 million
+            return (dimension, _tidy(value * factor * SCALES[self._at(behind + 1)])), behind + 2
+        return self._joined((dimension, _tidy(value * factor)), factor, behind + 1)
+
+    def _joined(self, found: Quantity, factor: float, behind: int) -> tuple[Quantity, int]:
+        """`1 h 30 min` is one quantity: a smaller unit of the same dimension follows."""
+        at = behind + (self._at(behind) == "and")
+        value, then = self._number(at)
+        unit = UNITS.get(self._at(then))
+        if value is None or unit is None or unit[0] != found[0] or unit[1] >= factor:
+            return found, behind
+        return self._joined((found[0], _tidy(found[1] + value * unit[1])), unit[1], then + 1)
+
+    def _number(self, place: int) -> tuple[float | None, int]:
+        """A number in digits or words: forty-two, two hundred and fifty thousand, nineteen eighty-four."""
+        token = self._at(place)
+        if token in FRACTIONS:
+            return FRACTIONS[token], place + 1
+        if token[:1] == FRACTION and NUMBER.match(token[1:]):
+            return float(token[1:].replace(",", "")), place + 1
+        value = SCALES[token] if token in SCALES else number(token)
+        if value is None:
+            return None, place
+        place += 1
+        if token in WORDS:
+            value, place = self._words(value, place)
+        if self._at(place) in FRACTIONS or (self._at(place) in AS_SHARES and self._at(place + 1) == "of"):
+            part = self._at(place)
+            return value * (FRACTIONS.get(part) or AS_SHARES[part]), place + 1
+        while self._at(place) in SCALES or self._at(place) in SUFFIXES:
+            scale = SCALES.get(self._at(place)) or SUFFIXES[self._at(place)]
+            value, place = value * scale, place + 1
+            less, behind = self._below(scale, place)
+            value, place = value + less, behind
+        return value, place
+
+    def _words(self, value: float, place: int) -> tuple[float, int]:
+        then = WORDS.get(self._at(place))
+        if then is None:
+            return value, place
+        if value >= 20 and value % 10 == 0 and 0 < then < 10:
+            return value + then, place + 1
+        if 10 <= value < 100 and then >= 10:  # a year: nineteen eighty-four
+            last = WORDS.get(self._at(place + 1), 0.0) if then >= 20 and then % 10 == 0 else 0.0
+            return value * 100 + then + (last if last < 10 else 0), place + (2 if 0 < last < 10 else 1)
+        return value, place
+
+    def _below(self, scale: float, place: int) -> tuple[float, int]:
+        """What is added behind a scale: two hundred *and fifty*."""
+        at = place + (self._at(place) == "and")
+        if self._at(at) not in WORDS:
+            return 0.0, place
+        more, behind = self._words(WORDS[self._at(at)], at + 1)
+        while self._at(behind) in SCALES and more * SCALES[self._at(behind)] < scale:
+            more, behind = more * SCALES[self._at(behind)], behind + 1
+            less, behind = self._below(SCALES[self._at(behind - 1)], behind)
+            more += less
+        return (more, behind) if more < scale else (0.0, place)
+
+
+def _tidy(value: float) -> float:
+    return float(f"{value:.10g}")

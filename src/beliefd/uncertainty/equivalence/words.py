@@ -1,97 +1,99 @@
-"""The small vocabulary of the lexical judge: what says nothing, what turns round, what is the same."""
+"""The small vocabulary of reading: what says nothing, which forms belong together, what is opposite."""
 
 from functools import lru_cache
 from typing import Final
 
+from beliefd.uncertainty.equivalence import antonyms
+from beliefd.uncertainty.equivalence.forms import IRREGULAR
+from beliefd.uncertainty.equivalence.synonyms import SAME
+from beliefd.uncertainty.equivalence.tables import rows, word_set
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-STOP: Final = _set(
-    "a an the of in on at to for with by as from into it its he she they them him her his their this that "
-    "these those there is are was were be been being am do does did has have had will would can shall "
-    "and or but so than then also very just about really which who whom what when where i we you our your my "
-    "me us answer called known named located think believe say says said"
+ARTICLES: Final = word_set("a an the")
+STOP: Final = ARTICLES | word_set(
+    "of in on at to for with by as from into onto it its he she they them him her his hers their this that "
+    "these those there is are was were be been being am do does did done has have had will would can shall "
+    "and or but so than then also very just about really quite rather which who whom whose what when where "
+    "i we you our your my me us answer called known named located think believe say says said until during "
+    "before after because while over under above below between through against within if unless since "
+    "anything anybody anyone anywhere "
+    "although though however whereas both either whether up down out off again still already yet even too "
+    "any something somebody someone somewhere itself himself herself themselves one ones well now please "
+    "approximately roughly circa around became become becomes got gets getting remains remain remained "
+    "version release corp inc ltd mr mrs ms definitely certainly surely "
+    "indeed actually simply currently presently such only FUTURE WOULD"
 )
-BE: Final = _set("is are was were be been am")
-PRONOUNS: Final = _set("it this that he she they")
-VERB_FORMS: Final = BE | _set(
+BE: Final = word_set("is are was were be been am being")
+PRONOUNS: Final = word_set("it this that he she they")
+WITH_IS: Final = PRONOUNS | word_set("there here what who where how")
+VERB_FORMS: Final = BE | word_set(
     "has have had does do did will can became becomes made makes won wrote invented born died"
 )
-NEGATIONS: Final = _set("not no never none neither nor without cannot nobody nothing isn aren wasn weren don "
-                        "doesn didn won't can't couldn wouldn shouldn hasn haven hadn false")  # fmt: skip
-YES: Final = _set("yes yeah yep correct true indeed right affirmative agreed")
-NO: Final = _set("no nope false incorrect wrong negative disagreed")
-MAYBE: Final = _set("maybe perhaps possibly unsure unclear uncertain depends probably might")
-NON_ANSWERS: Final = (
-    "i do not know", "do not know", "not sure", "unknown", "no idea", "cannot say", "i m not sure",
-    "i am not sure", "no answer", "not known", "cannot answer", "can t answer", "can t say",
-)  # fmt: skip
-ORDERED: Final = _set("from to than before after over against beats beat defeats defeated causes caused")
-QUALIFIERS: Final = _set(
+YES: Final = word_set("yes yeah yep correct true indeed right affirmative agreed")
+NO: Final = word_set("no nope false incorrect wrong negative disagreed")
+NON_ANSWERS: Final = frozenset(
+    rows(
+        "i do not know; do not know; not sure; unknown; no idea; can not say; i not sure; "
+        "i am not sure; no answer; not known; can not answer; i have no idea; do not know answer; "
+        "i do not know answer; not certain"
+    )
+)
+QUALIFIERS: Final = word_set(
     "south north east west southern northern eastern western new great lower upper inner outer "
     "anti non un ex vice former"
 )
-
-SAME: Final = {
-    word: group.split()[0]
-    for group in (
-        "reduce lower decrease diminish cut drop lessen decline fall shrink",
-        "increase raise rise grow elevate climb boost heighten",
-        "begin start commence", "end finish stop cease", "big large huge great", "small little tiny",
-        "quick fast rapid", "film movie", "car automobile", "doctor physician", "child kid",
-        "usa us america u.s u.s.a", "uk britain u.k", "medicine drug medication", "buy purchase",
-        "make produce create", "show demonstrate", "allow permit let", "forbid prohibit ban",
-        "old aged ancient",
-        "january jan", "february feb", "april apr", "august aug", "september sep sept", "october oct",
-        "november nov", "december dec", "city town", "sick ill", "cause lead", "win victory",
-        "help aid assist",
-    )
-    for word in group.split()
+PIVOTS: Final = word_set(
+    "from to than before over under above below against into onto on in for with until through via at behind "
+    "beside then INSTEAD"
+)
+"""Between two things they say which is which: `from a to b`."""
+WHO: Final = {
+    "he": "HE", "him": "HE", "his": "HE", "she": "SHE", "her": "SHE", "hers": "SHE", "i": "I", "me": "I",
+    "we": "WE", "us": "WE", "they": "THEY", "them": "THEY",
 }  # fmt: skip
-_PAIRS: Final = (
-    "reduce increase", "begin end", "big small", "hot cold", "warm cool", "high low", "up down",
-    "left right", "before after", "above below", "allow forbid", "accept reject", "approve reject",
-    "safe dangerous", "legal illegal", "possible impossible", "alive dead", "true false", "win lose",
-    "gain loss", "open close", "enable disable", "include exclude", "better worse", "best worst",
-    "more less", "more fewer", "most least", "positive negative", "present absent", "healthy sick",
-    "strong weak", "fast slow", "quick slow", "early late", "north south", "east west", "always never",
-    "all none", "male female", "import export", "buy sell", "success failure", "succeed fail",
-    "pass fail", "guilty innocent", "rich poor", "young old", "maximum minimum", "first last",
-    "acid base", "stable unstable", "known unknown", "effective ineffective", "even odd", "on off",
-    "start stop", "inside outside", "improve worsen", "harmful harmless", "same different",
-    "add remove",
-)  # fmt: skip
-OPPOSITES: Final[dict[str, frozenset[str]]] = {}
-for _pair in _PAIRS:
-    _one, _other = _pair.split()
-    OPPOSITES[_one] = OPPOSITES.get(_one, frozenset()) | {_other}
-    OPPOSITES[_other] = OPPOSITES.get(_other, frozenset()) | {_one}
+"""Pronouns count where it matters who did what."""
+BOUNDARIES: Final = word_set(
+    ", . ; but although though while whereas however because if unless when before after since until then "
+    "INSTEAD and or"
+)
+SYMMETRIC: Final = word_set(
+    "married marry marries meets meet met equals equal same differs differ different border borders bordered "
+    "adjacent similar sibling siblings cousins twins collided collide merged compatible incompatible between "
+    "neighbour neighbours agree agrees disagree disagrees synonymous identical resembles resemble next"
+)
+"""Where one of them stands it does not matter who is named first."""
 
 _ENDINGS: Final = ("ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "ly", "e")
-_IRREGULAR: Final = {"fell": "fall", "fallen": "fall", "rose": "rise", "risen": "rise", "grew": "grow",
-                     "grown": "grow", "began": "begin", "begun": "begin", "won": "win", "lost": "lose",
-                     "made": "make", "bought": "buy", "sold": "sell", "children": "child", "died": "die",
-                     "deadly": "dead", "fewer": "fewer", "less": "less", "led": "lead",
-                     "shown": "show"}  # fmt: skip
 
 
 @lru_cache(16_384)
 def stem(word: str) -> str:
     """A word without its ending; rough, and the same for every form of a word most of the time."""
-    if word in _IRREGULAR:
-        return SAME_STEMS.get(_IRREGULAR[word], _IRREGULAR[word])
+    base = IRREGULAR.get(word)
+    if base is not None:
+        return SAME_STEMS.get(base) or SAME_STEMS.get(_cut(base), _cut(base))
+    if word not in SAME_STEMS and word.endswith(("er", "est")):
+        word = _positive(word)
     cut = _cut(word)
     return SAME_STEMS.get(word) or SAME_STEMS.get(cut, cut)
 
 
 def _cut(word: str) -> str:
+    if word.endswith("able") and len(word) > 8:
+        word = word[:-4]
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             cut = word[: -len(ending)]
             return cut + "y" if ending in ("ied", "ies") else _undoubled(cut, ending)
     return word
+
+
+def _positive(word: str) -> str:
+    """heavier and heaviest as heavy, where the plain form is known."""
+    if word in _KNOWN:
+        return word
+    base = word[:-2] if word.endswith("er") else word[:-3]
+    found = (base, base + "e", base[:-1] + "y", base[:-1])
+    return next((one for one in found if one in _KNOWN and len(one) > 2), word)
 
 
 def _undoubled(cut: str, ending: str) -> str:
@@ -99,7 +101,35 @@ def _undoubled(cut: str, ending: str) -> str:
     return cut[:-1] if doubled else cut
 
 
+_KNOWN: Final = frozenset(
+    word
+    for table in (antonyms.COMPLEMENTS, antonyms.CONTRARIES, antonyms.CONVERSES, antonyms.EXCLUSIVE)
+    for row in table
+    for word in row.split()
+)
 SAME_STEMS: Final = {form: _cut(head) for word, head in SAME.items() for form in (word, _cut(word))}
-OPPOSITE_STEMS: Final = {
-    stem(word): frozenset(stem(other) for other in others) for word, others in OPPOSITES.items()
+
+
+def _opposites(*tables: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for row in (row for table in tables for row in table):
+        stems = [stem(word) for word in row.split()]
+        for one in stems:
+            found.setdefault(one, set()).update(other for other in stems if other != one)
+    return {one: frozenset(others) for one, others in found.items()}
+
+
+COMPLEMENTS: Final = _opposites(antonyms.COMPLEMENTS)
+CONVERSES: Final = _opposites(antonyms.CONVERSES)
+CONTRARIES: Final = _opposites(antonyms.CONTRARIES, antonyms.EXCLUSIVE)
+OPPOSED: Final = CONTRARIES.keys() | COMPLEMENTS.keys() | CONVERSES.keys()
+PARTICLES: Final = {
+    word: stem(word)
+    for word in sorted(
+        word_set(
+            "from until in out over under above below during before after while within up down for against "
+            "this next last first final"
+        )
+    )
 }
+"""Small words that say nothing alone, and are opposites all the same."""

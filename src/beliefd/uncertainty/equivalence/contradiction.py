@@ -1,0 +1,283 @@
+"""Whether two answers contradict each other. Every judge asks this first: no similarity outweighs it.
+
+The check is symmetric and reads each answer once. It knows polarity, opposites, quantities, quantifiers,
+modality, tense, names and who does what to whom. What it lets pass may still differ; that is for the judge.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final
+
+from beliefd.uncertainty.equivalence import negation, words
+from beliefd.uncertainty.equivalence.markers import DOUBT, LOOSE, MODES, QUIET
+from beliefd.uncertainty.equivalence.order import inverted, order, reversed_in
+from beliefd.uncertainty.equivalence.port import Pair
+from beliefd.uncertainty.equivalence.quantities import Quantity
+from beliefd.uncertainty.equivalence.reading import Clause, Reading, read
+
+ALIKE: Final = 0.5
+"""From this share of common words on two clauses, or two answers, are about one thing."""
+SWAPPED: Final = 0.15
+"""Up to this share of other words it matters in which order the common ones stand."""
+_WEAK: Final = frozenset({"MAY", "POSSIBLE"})
+_RELATIVES: Final = frozenset({"who", "which", "that", "whose", "whom", "where"})
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+def contradicts(a: str, b: str) -> bool:
+    """INVARIANT: symmetric; each pair is compared once, whichever way it is asked."""
+    return _contradicts(a, b) if a < b else _contradicts(b, a)
+
+
+@lru_cache(16_384)
+def _contradicts(a: str, b: str) -> bool:
+    return contradict(read(a), read(b))
+
+
+def unless_contradicted(pairs: Sequence[Pair], ask: Callable[[list[Pair]], Sequence[bool]]) -> list[bool]:
+    """What a judge says of the pairs that no contradiction keeps apart; it is not asked about the others."""
+    apart = [contradicts(a, b) for a, b in pairs]
+    left = [pair for pair, kept in zip(pairs, apart, strict=True) if not kept]
+    said = list(ask(left)) if left else []
+    if len(said) != len(left):
+        return said  # not an answer for every pair: the bench will say so
+    answers = iter(said)
+    return [False if kept else next(answers) for kept in apart]
+
+
+def contradict(one: Reading, other: Reading) -> bool:
+    if one.plain == other.plain:
+        return False
+    if not one.plain or not other.plain or one.is_unread or other.is_unread:
+        return True
+    if _stances(one, other) or _amounts(one, other) or _entities(one, other):
+        return True
+    opposites = Opposites(one, other)
+    if opposites.contrary or _polarities(one, other, opposites):
+        return True
+    if any(_claims(mine, theirs) or _times(mine, theirs) for mine, theirs in _aligned(one, other)):
+        return True
+    return _joins(one, other) or (not opposites.converse and _turned_round(one, other, opposites))
+
+
+def _stances(one: Reading, other: Reading) -> bool:
+    mine, theirs = _stance(one), _stance(other)
+    if mine == theirs:
+        return False
+    bare = not one.content or not other.content
+    return bare or (mine is not None and theirs is not None) or "none" in (mine, theirs)
+
+
+def _stance(reading: Reading) -> str | None:
+    if reading.stance is None and not reading.content and not reading.amounts:
+        if any(clause.marks & DOUBT for clause in reading.clauses):
+            return "maybe"
+        if any(clause.denied for clause in reading.clauses):
+            return "no"
+    return reading.stance
+
+
+def _amounts(one: Reading, other: Reading) -> bool:
+    """INVARIANT: a number is never a detail; it may be left out, but not be another."""
+    mine, theirs = counts(one, other), counts(other, one)
+    return bool(mine - theirs and theirs - mine)
+
+
+def counts(one: Reading, other: Reading) -> frozenset[Quantity]:
+    """`Both engines` counts two where the other answer counts something."""
+    if other.amounts and any("BOTH" in clause.marks for clause in one.clauses):
+        return one.amounts | {("", 2.0)}
+    return one.amounts
+
+
+def _entities(one: Reading, other: Reading) -> bool:
+    if one.exact - other.content and other.exact - one.content:
+        return True
+    return bool(_strangers(one, other) and _strangers(other, one))
+
+
+def _strangers(one: Reading, other: Reading) -> bool:
+    """Whether a name of one answer is nowhere in the other, not even as its initials."""
+    return any(name not in other.initials for name in one.proper - other.content)
+
+
+class Opposites:
+    """Words of one answer whose opposite stands in the other."""
+
+    def __init__(self, one: Reading, other: Reading) -> None:
+        mine, theirs = one.content | one.particles, other.content | other.particles
+        only_one, only_other = mine - theirs, theirs - mine
+        self.renamed: dict[object, object] = {}
+        self.converse = self.contrary = False
+        for word in only_one:
+            found = words.COMPLEMENTS.get(word, _NONE) & only_other
+            twin = next(iter(found)) if found else negation.opposed(word, only_other)
+            if twin is not None:
+                self.renamed[twin] = word
+            elif (against := words.CONTRARIES.get(word, _NONE) & only_other) or (
+                against := words.CONVERSES.get(word, _NONE) & only_other
+            ):
+                self._contrary(one, other, word, against)
+            elif negation.facing(word, only_other):
+                self.contrary = True
+
+    def _contrary(self, one: Reading, other: Reading, word: str, against: frozenset[str]) -> None:
+        """Ann is taller than Ben, Ben is shorter than Ann: told from the other end, and no contradiction."""
+        twins = against & words.CONVERSES.get(word, _NONE)
+        renamed: dict[object, object] = dict.fromkeys(twins, word)
+        if twins and reversed_in(order(one.items), order(other.items), renamed):
+            self.converse = True
+            self.renamed |= renamed
+        elif against & words.CONTRARIES.get(word, _NONE):
+            self.contrary = True
+
+
+def _polarities(one: Reading, other: Reading, opposites: Opposites) -> bool:
+    renamed = opposites.renamed
+    if not renamed or opposites.converse:
+        close = _alike(one.content, other.content)
+        return _denied(one.clauses, other.clauses, close) or _denied(other.clauses, one.clauses, close)
+    mine, theirs = list(one.clauses), list(other.clauses)
+    if any(_same_side(mine, str(word), theirs, str(twin)) for twin, word in renamed.items()):
+        return True
+    close = _alike(one.content, frozenset(str(renamed.get(word, word)) for word in other.content))
+    return _denied(mine, theirs, close) or _denied(theirs, mine, close)
+
+
+def _same_side(mine: list[Clause], word: str, theirs: list[Clause], twin: str) -> bool:
+    """Whether two opposite words are both said or both denied. If one is denied, its denial is used up."""
+    at, there = _place(mine, word), _place(theirs, twin)
+    if at is None or there is None:
+        return False
+    denied = mine[at].denied and word in mine[at].behind
+    if denied == (theirs[there].denied and twin in theirs[there].behind):
+        return True
+    if denied:
+        mine[at] = Clause(mine[at].content)
+    content = theirs[there].content - {twin} | {word}
+    theirs[there] = Clause(content, theirs[there].denied and denied, behind=content)
+    return False
+
+
+def _place(clauses: Sequence[Clause], word: str) -> int | None:
+    return next((place for place, clause in enumerate(clauses) if word in clause.content), None)
+
+
+def _denied(one: Sequence[Clause], other: Sequence[Clause], close: bool) -> bool:
+    """Whether a clause is denied in one answer and said in the other.
+
+    If the answers are close to each other, also whether it is denied in one and not mentioned in the other.
+    """
+    for clause in one:
+        found = _closest(clause, other)
+        if found is None or (clause.content and _shared(clause, found)[0] < ALIKE):
+            if clause.denied and close:
+                return True
+        elif clause.denied != found.denied:
+            if _is_meant(clause, found):
+                return True
+        elif clause.denied and found.targets and clause.targets & found.content - found.behind:
+            return True
+    return False
+
+
+def _closest(clause: Clause, others: Sequence[Clause]) -> Clause | None:
+    if len(others) < 2:
+        return others[0] if others else None
+    return max(others, key=lambda their: _shared(clause, their))
+
+
+def _is_meant(one: Clause, other: Clause) -> bool:
+    """A bare answer inside a longer clause is only denied if the denial is about it."""
+    small, large = (one, other) if len(one.content) < len(other.content) else (other, one)
+    if small.denied or len(small.content) * 2 >= len(large.content):
+        return True
+    return not small.content.isdisjoint(large.struck)
+
+
+def _shared(one: Clause, other: Clause) -> tuple[float, int]:
+    common = len(one.content & other.content)
+    return common / max(1, min(len(one.content), len(other.content))), common
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= ALIKE * max(len(one), len(other))
+
+
+def _aligned(one: Reading, other: Reading) -> Iterator[tuple[Clause, Clause]]:
+    """What is to be compared: answers as a whole if they are close, else clauses that are."""
+    if _alike(one.content, other.content):
+        yield _whole(one), _whole(other)
+        return
+    for clause in one.clauses:
+        for their in other.clauses:
+            if clause.content and _alike(clause.content, their.content):
+                yield clause, their
+
+
+def _whole(reading: Reading) -> Clause:
+    if len(reading.clauses) == 1:
+        return reading.clauses[0]
+    tenses = {clause.tense for clause in reading.clauses}
+    return Clause(
+        content=reading.content,
+        marks=_NONE.union(*(clause.marks for clause in reading.clauses)),
+        tense=next((tense for tense in ("future", "past") if tense in tenses), None),
+        ongoing=_NONE.union(*(clause.ongoing for clause in reading.clauses)),
+    )
+
+
+def _claims(one: Clause, other: Clause) -> bool:
+    """How much and how sure."""
+    mine, theirs = (one.marks - other.marks) - MODES, (other.marks - one.marks) - MODES
+    if (mine and theirs) or (mine | theirs) - QUIET:
+        return True
+    sure, unsure = (one.marks & MODES) - LOOSE, (other.marks & MODES) - LOOSE
+    if sure - _WEAK != unsure - _WEAK:
+        return True
+    if bool(sure & _WEAK) == bool(unsure & _WEAK):
+        return False
+    return not (LOOSE & (one.marks if unsure & _WEAK else other.marks))
+
+
+def _times(one: Clause, other: Clause) -> bool:
+    """What will be has not been, and what is still going on is not over."""
+    if {one.tense, other.tense} == {"past", "future"}:
+        return True
+    return _goes_on(one, other) or _goes_on(other, one)
+
+
+def _goes_on(one: Clause, other: Clause) -> bool:
+    return other.tense == "past" and bool(one.ongoing & other.content - other.ongoing)
+
+
+def _joins(one: Reading, other: Reading) -> bool:
+    """`a and b` is not `a or b`, except in a denial."""
+    if one.content != other.content or any(clause.denied for clause in (*one.clauses, *other.clauses)):
+        return False
+    mine, theirs = "or" in one.items, "or" in other.items
+    return mine != theirs and ("and" in one.items) != ("and" in other.items)
+
+
+def _turned_round(one: Reading, other: Reading, opposites: Opposites) -> bool:
+    # Without the renamed words, which both answers have.
+    apart = len(one.content ^ other.content) - 2 * len(opposites.renamed)
+    if apart > 1 and apart > SWAPPED * len(one.content | other.content):
+        return False
+    if not words.SYMMETRIC.isdisjoint(one.items) and not words.SYMMETRIC.isdisjoint(other.items):
+        return False
+    if _RELATIVES.isdisjoint(one.items) != _RELATIVES.isdisjoint(other.items):
+        return False
+    if (
+        one.content == other.content
+        and not _RELATIVES.isdisjoint(one.items)
+        and "by" not in (*one.items, *other.items)
+    ):
+        # The dog that bit the boy, the dog that the boy bit: one change of places is enough.
+        return inverted(order(one.items), order(other.items)) and inverted(
+            order(one.items, True), order(other.items, True)
+        )
+    return all(
+        reversed_in(order(one.items, equated), order(other.items, equated), opposites.renamed)
+        for equated in (False, True)
+    )

@@ -1,0 +1,57 @@
+"""How much, how sure and when: small words that change what a statement claims.
+
+Each family maps its words to a marker in capitals, which no word of an answer can be.
+"""
+
+from typing import Final
+
+from beliefd.uncertainty.equivalence.tables import word_set
+
+
+def _markers(table: dict[str, str]) -> dict[str, str]:
+    return {word: marker for marker, words in table.items() for word in words.split()}
+
+
+QUANTIFIERS: Final = _markers(
+    {
+        "ALL": "all every each everyone everybody everything everywhere entire entirely whole "
+               "wholly always invariably constantly throughout fully completely totally",
+        "MOST": "most majority",
+        "BOTH": "both",
+        "USUALLY": "mostly usually generally largely mainly typically normally chiefly commonly",
+        "MANY": "many numerous lots plenty much countless",
+        "OFTEN": "often frequently regularly repeatedly",
+        "SOME": "some several sometimes occasionally various certain",
+        "PART": "partly partially",
+        "FEW": "few rarely seldom minority infrequently",
+        "ONLY": "only solely exclusively",
+        "EXCEPT": "except excluding excepting",
+        "ALMOST": "almost nearly virtually practically",
+    }
+)  # fmt: skip
+QUIET: Final = frozenset({"ALL", "SOME", "USUALLY", "OFTEN", "BOTH", "SHARE", "NONE"})
+"""`All tests passed` and `the tests passed` may be one statement, and so may `some users` and `users`."""
+
+MODALS: Final = _markers(
+    {
+        "MUST": "must mandatory compulsory obligatory necessary shall",
+        "SHOULD": "should ought recommended advisable please",
+        "OPTIONAL": "optional voluntary",
+        "MAY": "may",
+        "POSSIBLE": "might possibly perhaps maybe possible potentially unsure unclear uncertain could "
+                    "depends conceivably arguably allegedly reportedly apparently seemingly",
+        "PROBABLE": "probably likely presumably suspected supposedly",
+        "CAN": "can able capable",
+        "WOULD": "WOULD",
+    }
+)  # fmt: skip
+MODES: Final = frozenset(MODALS.values())
+LOOSE: Final = frozenset({"CAN"})
+"""`It can reduce pain` and `it reduces pain` may be one statement."""
+DOUBT: Final = frozenset({"POSSIBLE", "PROBABLE"})
+
+FUTURE: Final = frozenset(["will", "would", "tomorrow", "soon", "upcoming", "FUTURE"])
+PAST: Final = word_set("has have had was were did yesterday already ago")
+
+COMPARED: Final = {"LEAST": "≥", "MOST_OF": "≤", "ABOVE": ">", "BELOW": "<"}
+"""Markers before a number, and how they are told from the bare number."""
