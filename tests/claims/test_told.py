@@ -95,6 +95,8 @@ def test_who_has_agreed_so_far_is_told_on_the_card_in_the_list_and_with_the_bund
         assert seen.progress is not None
         (word,) = seen.progress.given
         assert seen.progress.text == f"1 of 2 approved: human://ann at {word.timestamp}"
+    # One yes of two is no rejection.
+    assert house.agent.submit_claims(session, bundle(claim("DELETE"), id="b2")).caveats == []
     assert house.bob.approve(waiting).outcome == "PUBLISH"
     assert house.agent.show_claims(session, "b1").progress is None
 
