@@ -63,7 +63,7 @@ class Kind(Struct, frozen=True, tag_field="verb", tag="KIND"):
 
 
 inners = st.builds(Inner, numbers, texts) | st.builds(Deeper, numbers, texts, anything)
-kinds = st.deferred(
+kinds: st.SearchStrategy[Kind] = st.deferred(
     lambda: st.builds(
         Kind,
         texts,
