@@ -45,7 +45,13 @@ def audit(exported: bytes) -> None:
 def was_allowed_out(
     judged: dict[str, Any], words: list[tuple[dict[str, Any], dict[str, Any]]], proposers: set[str]
 ) -> None:
-    assert judged["audit_trail"]["gates_passed"] == list(GATE_NAMES)
+    trail = judged["audit_trail"]
+    overridden = {one["gate"]: one["by"] for one in trail.get("gates_overridden", ())}
+    assert trail["gates_passed"] == [gate for gate in GATE_NAMES if gate not in overridden]
+    # Nobody but who said yes has let a gate be overridden, and nobody can let the human gate be.
+    agreed_to = {word["approver"] for word in trail["human_approvals"] if word["decision"] == "APPROVED"}
+    assert all(by and set(by) <= agreed_to for by in overridden.values())
+    assert "human" not in overridden
     assert judged["audit_trail"]["gates_failed"] == []
     if not {"DELETE", "PRIVILEGE"} & {one["risk_tier"] for one in judged["claims"]}:
         return

@@ -14,6 +14,9 @@ from tests.conformance.surfaces import Http, Library, Server
 from tests.conformance.vectors import STEP_MEMBERS, Step, answered, load_all, run
 
 STORIES = load_all("tiers")
+AFTERWARDS = {
+    name: story for name, story in load_all("claims").items() if name in ("retracted", "corrected", "told")
+}
 
 
 class CommandLine:
@@ -29,7 +32,7 @@ class CommandLine:
         result = beliefd(*command.split(), *options, "--", *words)
         return None, answered(step.op, result.stdout_bytes)
 
-    def _said(self, step: Step) -> tuple[str, list[str], list[str]]:
+    def _said(self, step: Step) -> tuple[str, list[str], list[str]]:  # noqa: PLR0911 - one way out per command
         args = dict(step.args)
         if step.op in COMMANDS:
             options, words = SAYINGS[step.op](args)
@@ -39,8 +42,13 @@ class CommandLine:
                 return "policy adopt", [self._written(args)], []
             case "submit_claims":
                 return "claim submit", [args.pop("session_id"), self._written(args)], []
-            case "show_claims":
-                return "claim show", [args["session_id"], args["bundle_id"]], []
+            case "show_claims" | "list_claims":
+                names = [args[name] for name in ("session_id", "bundle_id") if name in args]
+                return "claim show", names, _at(args)
+            case "retract_claims":
+                options = [word for name in args.get("claim_ids", ()) for word in ("--claim", name)]
+                options += ["--reason", args["reason"]]
+                return "claim retract", [args["session_id"], args["bundle_id"]], options
             case "propose":
                 return "state propose", [args.pop("session_id"), self._written(args["candidates"])], []
             case "issue_capability":
@@ -49,16 +57,20 @@ class CommandLine:
                 return "capability issue", [args["session_id"]], options
             case "list_approvals":
                 return "inbox list", [], ["--status", args.get("status", "pending")]
-            case "show_approval":
-                return "inbox show", [args["approval_id"]], []
+        if step.op == "show_approval":
+            return "inbox show", [args["approval_id"]], _at(args)
         assert step.op == "decide_approval"
-        assert args["decision"] == "APPROVED"
         options = ["--hash", args["content_hash"], "--reason", args["reason"]]
-        return "inbox approve", [args["approval_id"]], options
+        verb = {"APPROVED": "approve", "REJECTED": "reject"}[args["decision"]]
+        return f"inbox {verb}", [args["approval_id"]], options
 
     def _written(self, given: Any) -> str:
         self._file.write_text(json.dumps(given))
         return str(self._file)
+
+
+def _at(args: dict[str, Any]) -> list[str]:
+    return ["--at", str(args["at"])] if "at" in args else []
 
 
 @pytest.fixture
@@ -85,6 +97,13 @@ def test_the_server_conforms(name: str, server: Server) -> None:
 @pytest.mark.parametrize("name", STORIES)
 def test_the_command_line_conforms(name: str, server: Server, tmp_path: Path) -> None:
     run(STORIES[name], {"a": CommandLine(server, tmp_path)})
+
+
+@pytest.mark.parametrize("name", AFTERWARDS)
+def test_the_command_line_tells_the_stories_of_what_comes_after(
+    name: str, server: Server, tmp_path: Path
+) -> None:
+    run(AFTERWARDS[name], {"a": CommandLine(server, tmp_path)})
 
 
 def test_stories_say_what_they_are() -> None:

@@ -76,8 +76,9 @@ def test_bounds_in_the_document_are_the_bounds_of_the_server(
     if "enum" in schema:
         inside, outside = schema["enum"], ["", schema["enum"][0].upper()]
     elif schema["type"] == "integer":
-        # The first event is there and the last is not; of calibration sets there is none.
-        there = {"at": [schema["minimum"]], "version": []}
+        # The first event is there and the last is not. There are no bundles, approvals or calibration sets.
+        first = [] if {"bundle_id", "approval_id"} & {*operation.path_names} else [schema["minimum"]]
+        there = {"at": first, "version": []}
         inside = there.get(parameter.name, [schema["minimum"], schema["maximum"]])
         outside = [schema["minimum"] - 1, schema["maximum"] + 1]
     else:
@@ -92,7 +93,8 @@ def test_bounds_in_the_document_are_the_bounds_of_the_server(
 
 
 SPEAKERS = {
-    "submit_claims": Role.ADMIN,  # an agent's tier is too low for the DELETE in the example
+    "submit_claims": Role.ADMIN,
+    "retract_claims": Role.ADMIN,  # an agent's tier is too low for the DELETE in the example
     "decide_approval": Role.APPROVER,
     "withdraw_approval": Role.ADMIN,
     "give_grant": Role.APPROVER,
@@ -115,10 +117,12 @@ STORY = [
     "check_claims",
     "submit_claims",
     "decide_approval",
+    "retract_claims",
     "submit_claims",
     "withdraw_approval",
     "give_grant",
     "adopt_policy",
+    "measure",
     "measure_semantic_entropy",
     "measure_model_disagreement",
     "measure_confidence",
@@ -149,6 +153,7 @@ def test_the_examples_work_when_they_are_sent_one_after_the_other(tmp_path: Path
         for name in STORY:
             token = tokens[SPEAKERS.get(name, Role.AGENT)]
             known |= sent(http, BY_NAME[name], known, token)
+            known["bundle_id"] = known.get("id")
 
 
 def sent(http: httpx.Client, operation: Operation, known: dict[str, Any], token: str) -> dict[str, Any]:

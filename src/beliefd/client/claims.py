@@ -55,9 +55,8 @@ class ClaimCalls:
         **conditions: Unpack[Conditions],
     ) -> Request[RetractedClaims]:
         """Take back claims that were published; without `claim_ids`, all of the bundle that stand."""
-        path = {"session_id": session_id, "bundle_id": bundle_id}
-        body = {"reason": reason, "claim_ids": list(claim_ids)}
-        return command(ClaimRows.retract_claims, path, body, **conditions)
+        body = {"bundle_id": bundle_id, "reason": reason, "claim_ids": list(claim_ids)}
+        return command(ClaimRows.retract_claims, {"session_id": session_id}, body, **conditions)
 
     @Method
     def check_claims(self, bundle: Bundle) -> Request[JudgedBundle]:

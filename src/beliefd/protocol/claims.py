@@ -243,13 +243,16 @@ class ClaimRows(Vocabulary):
         errors=(Code.BUNDLE_NOT_FOUND,),
     )
     retract_claims = writes(
-        f"{SESSION}/claims/{{bundle_id}}/retract",
+        f"{SESSION}/retractions",
         commands.RetractClaims,
         RetractedClaims,
         "Take back claims that were published",
-        slashed=True,
         errors=(Code.BUNDLE_NOT_FOUND, Code.NOT_FOUND),
-        example={"claim_ids": ["claim-1"], "reason": "the count was of the wrong database"},
+        example={
+            "bundle_id": "<id of a published bundle>",
+            "claim_ids": ["claim-1"],
+            "reason": "the count was of the wrong database",
+        },
     )
     check_claims = asks(
         "/v1/claims/check",
