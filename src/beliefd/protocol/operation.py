@@ -66,14 +66,14 @@ ABOUT_CLAIM: Final = Parameter(name="claim_id", kind=Id, summary="Only what is a
 class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     """One row of the surface. Its name is the one it has in its vocabulary; its tag is that of the module.
 
-        `body` is a command or a question; None means that there is no JSON body, but perhaps `content`: what the
-        bytes of a body are that has no type. `stream` says what an answer consists of that comes bit by bit; it
-        is empty if the answer is one JSON document. If `slashed`, the last value in the path may hold slashes
-        that are not escaped, because nothing but a fixed ending can follow it; `path_kinds` are the types of
-            values in the path that are no ordinary ids. With `notes`, the caller's notes are recorded with what comes
-        of it. `errors` are those that only some operations know; bad input, missing rights and a broken store are
-        everybody's.
-        """
+    `body` is a command or a question; None means that there is no JSON body, but perhaps `content`: what the
+    bytes of a body are that has no type. `stream` says what an answer consists of that comes bit by bit; it
+    is empty if the answer is one JSON document. If `slashed`, the last value in the path may hold slashes
+    that are not escaped, because nothing but a fixed ending can follow it; `path_kinds` are the types of
+        values in the path that are no ordinary ids. With `notes`, the caller's notes are recorded with what comes
+    of it. `errors` are those that only some operations know; bad input, missing rights and a broken store are
+    everybody's.
+    """
 
     method: str
     path: str
