@@ -58,13 +58,14 @@ def _judge(claim: Claim, given: GateInput, now: float) -> list[GateResult]:
             return [say("REFUSE", reason, pointer.evidence_hash, "mismatch")]
     if claim.claim_type == "FACT" and not pointers:
         return [say("REFUSE", "a FACT needs evidence and names none", 1, 0)]
-    odd = [pointer for pointer in pointers if len(pointer.evidence_hash) != SHA256_DIGITS]
-    if odd and policy.hash == "strict":
-        return [say("REFUSE", "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash))]
+    if policy.hash == "strict":
+        odd = [pointer for pointer in pointers if len(pointer.evidence_hash) != SHA256_DIGITS]
+        if odd:
+            return [say("REFUSE", "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash))]
     weakness = _weakness(pointers, policy, now) if _held_to_standard(claim) else None
     if given.standings is None:
         return [] if weakness is None else [say("DEFER", *weakness)]
-    standing, tier = given.standings.get(claim.id or "", _NONE), given.tiers.of(claim).name
+    standing, tier = given.standings.get(claim.id or "", _NONE), given.tiers.name_of(claim)
     required = policy.required(claim.claim_type, tier)
     weakness = weakness or _unknown(claim, standing, required, policy, now)
     told = [] if weakness is None else [say("DEFER", *weakness)]
