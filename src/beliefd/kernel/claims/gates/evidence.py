@@ -95,16 +95,15 @@ def _unknown(
 def _caveat(claim: Claim, standing: ClaimStanding) -> str | None:
     """What must be said along with a claim: which of its evidence nobody here has seen."""
     states = zip(claim.evidence_pointers, standing.evidence, strict=True)
-    unseen = [(pointer, known) for pointer, known in states if known.state == "attested"]
+    unseen = [_named(pointer, known) for pointer, known in states if known.state == "attested"]
     if not unseen:
         return None
-    names = ", ".join(f"`{pointer.source[:SHOWN]}`{_why(known)}" for pointer, known in unseen[:NAMED])
     more = f" and {len(unseen) - NAMED} more" if len(unseen) > NAMED else ""
-    return f"evidence is attested only: {names}{more}"
+    return f"evidence is attested only: {', '.join(unseen[:NAMED])}{more}"
 
 
-def _why(known: PointerStanding) -> str:
-    return f" ({known.by or 'nobody here has seen it'})"
+def _named(pointer: EvidencePointer, known: PointerStanding) -> str:
+    return f"`{pointer.source[:SHOWN]}` ({known.by or 'nobody here has seen it'})"
 
 
 def _weakness(pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now: float) -> Weakness | None:
