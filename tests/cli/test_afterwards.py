@@ -1,0 +1,101 @@
+"""What people read of bundles that were retracted or corrected, of rejected words, and of who has agreed."""
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from beliefd.cli.views import event
+from beliefd.cli.views.drawing import view
+from beliefd.testing.world import World, policy
+from tests.claims.support import alarmed, bundle, claim, stored
+
+
+def drawn(answer: Any) -> str:
+    console = Console(width=400, file=StringIO())
+    with console.capture() as captured:
+        console.print(view(answer))
+    return captured.get()
+
+
+def fact(name: str) -> dict[str, Any]:
+    return claim(kind="FACT", id=name, statement=f"what {name} says")
+
+
+@pytest.fixture
+def house() -> Any:
+    made = stored(World(policy=policy(approvals={"approvers": {"DELETE": {"required": 2}}})))
+    yield made
+    made.close()
+
+
+def test_a_retracted_claim_reads_so_in_the_answer_the_bundle_the_list_and_the_feed(house: World) -> None:
+    session = house.session()
+    house.agent.submit_claims(session, bundle(fact("c1"), fact("c2"), id="b1"))
+    answer = house.agent.retract_claims(session, "b1", claim_ids=["c1"], reason="\x1b[31mwrong host")
+    assert "1 retracted, 1 still stand" in drawn(answer)
+    for seen in (answer, house.agent.show_claims(session, "b1")):
+        lines = drawn(seen).splitlines()
+        place = next(number for number, line in enumerate(lines) if "what c1 says" in line)
+        below = "\n".join(lines[place : place + 6])
+        assert "retracted by agent://writer at 2026" in below
+        assert "\x1b" not in below
+    assert "1 of 2 retracted" in drawn(house.agent.list_claims(session))
+    (*_, last) = house.root.audit_trace(session).events
+    said = event(last).plain
+    assert "retracted c1 of b1" in said
+    assert "wrong host" in said
+
+
+def test_a_correction_reads_so_on_both_sides(house: World) -> None:
+    session = house.session()
+    house.agent.submit_claims(session, bundle(fact("c1"), id="b1"))
+    target = {"corrects": {"bundle_id": "b1", "claim_id": "c1"}}
+    waiting = house.agent.submit_claims(session, bundle(claim("DELETE"), id="b2", **target))
+    assert "corrects claim c1 of b1" in drawn(waiting)
+    assert "corrects claim c1 of b1" in drawn(house.ann.show_approval(waiting.approval_id or ""))
+    house.ann.approve(waiting)
+    house.bob.approve(waiting)
+    assert "corrected by bundle `b2` at" in drawn(house.agent.show_claims(session, "b1"))
+    listed = drawn(house.agent.list_claims(session))
+    assert "1 of 1 corrected" in listed
+    assert "corrects b1" in listed
+    (*_, last) = house.root.audit_trace(session).events
+    assert "corrects c1 of b1" in event(last).plain
+
+
+def test_who_has_agreed_is_on_the_card_in_the_list_and_with_the_bundle(house: World) -> None:
+    session = house.session()
+    waiting = house.agent.submit_claims(session, bundle(claim("DELETE"), id="b1"))
+    answer = house.ann.approve(waiting)
+    for seen in (
+        answer,
+        answer.approval,
+        house.bob.list_approvals(),
+        house.agent.show_claims(session, "b1"),
+        house.agent.list_claims(session),
+    ):
+        assert "1 of 2 approved: human://ann at 2026" in drawn(seen)
+
+
+def test_rejected_words_and_overridden_gates_are_on_the_card() -> None:
+    house = stored(World(detector=alarmed))
+    try:
+        session = house.session()
+        weak = claim("DELETE", value=0.9)
+        house.ann.reject(house.agent.submit_claims(session, bundle(weak, id="b1")), reason="not on a Friday")
+        waiting = house.agent.submit_claims(session, bundle(weak, id="b2"))
+        card = house.ann.show_approval(waiting.approval_id or "")
+        for seen in (waiting, card):
+            assert "the same words were rejected by human://ann on 2026" in drawn(seen)
+            assert "not on a Friday" in drawn(seen)
+        first = house.ann.approve(waiting)
+        card = house.bob.show_approval(first.approval.successor or "")
+        assert "uncertainty overridden by human://ann" in drawn(card)
+        house.bob.approve(card)
+        shown = drawn(house.agent.show_claims(session, "b2"))
+        assert "uncertainty overridden by human://ann" in shown
+        assert "adversarial overridden by human://bob" in shown
+    finally:
+        house.close()
