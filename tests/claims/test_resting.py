@@ -15,6 +15,7 @@ from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.resolving import standings
 from beliefd.kernel.claims.standing import ClaimStanding
 from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.claims.tiers import NAMES
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.measurements.state import words_digest
 from beliefd.kernel.policy import EvidencePolicy, MeasurementRule, UncertaintyPolicy
@@ -105,8 +106,8 @@ def test_what_is_said_of_a_tier_holds_until_the_next(kind: Any, tier: Tier, said
     rules = EvidencePolicy(require={kind: said})
     below = [name for name in said if Tier[name] <= tier]
     expected = said[max(below, key=lambda name: Tier[name].value)] if below else "attested"
-    assert rules.required(kind, tier.name) == expected
-    assert EvidencePolicy(require="witnessed").required(kind, tier.name) == "witnessed"
+    assert rules.required(kind, NAMES[tier]) == expected
+    assert EvidencePolicy(require="witnessed").required(kind, NAMES[tier]) == "witnessed"
 
 
 def test_policy_asks_for_witnessed_evidence_of_what_it_likes() -> None:

@@ -31,12 +31,19 @@ class TerminationPolicy(Value, frozen=True):
 EvidenceState = Literal["attested", "stored", "witnessed"]
 """How far evidence is known here, from least to most: `get_args` gives them in their order."""
 T = TypeVar("T")
+DOWN_FROM: Final[dict[TierName, tuple[TierName, ...]]] = {
+    tier.name: tuple(lower.name for lower in sorted(Tier, reverse=True) if lower <= tier)  # type: ignore[misc]
+    for tier in Tier
+}
+"""A tier and those below it, from the highest down."""
 
 
-def by_tier(rules: dict[TierName, T], tier: str, otherwise: T) -> T:
+def by_tier(rules: dict[TierName, T], tier: TierName, otherwise: T) -> T:
     """The rule of the highest tier that has one and is not above this one: it holds until the next."""
-    known = [name for name in rules if Tier[name] <= Tier[tier]]
-    return rules[max(known, key=lambda name: Tier[name])] if known else otherwise
+    for name in DOWN_FROM[tier]:
+        if name in rules:
+            return rules[name]
+    return otherwise
 
 
 class EliminationPolicy(Value, frozen=True):
@@ -72,7 +79,7 @@ class EvidencePolicy(Value, frozen=True):
         default_factory=lambda: {"FACT": {"WRITE_LIMITED": "stored"}}
     )
 
-    def required(self, claim_type: ClaimType, tier: str) -> EvidenceState:
+    def required(self, claim_type: ClaimType, tier: TierName) -> EvidenceState:
         if isinstance(self.require, str):
             return self.require
         said = self.require.get(claim_type, "attested")
@@ -105,7 +112,7 @@ class UncertaintyPolicy(Value, frozen=True):
         if self.explain_above > self.defer_above:
             raise ValueError("`explain_above` is larger than `defer_above`: nothing would ever be explained")
 
-    def required(self, tier: str) -> MeasurementRule | None:
+    def required(self, tier: TierName) -> MeasurementRule | None:
         """What a claim of this tier must cite; None if what it declares will do."""
         if isinstance(self.require, str):
             return MeasurementRule() if self.require == "measured" else None

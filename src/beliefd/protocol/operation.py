@@ -70,9 +70,9 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     bytes of a body are that has no type. `stream` says what an answer consists of that comes bit by bit; it
     is empty if the answer is one JSON document. If `slashed`, the last value in the path may hold slashes
     that are not escaped, because nothing but a fixed ending can follow it; `path_kinds` are the types of
-    values in the path that are no ordinary ids. With `notes`, the caller's notes are recorded with the
-    command that comes of it. `errors` are those that only some operations know; bad input, missing rights
-    and a broken store are everybody's.
+    values in the path that are no ordinary ids. With `notes`, the caller's notes are recorded with what comes
+    of it. `errors` are those that only some operations know; bad input, missing rights and a broken store are
+    everybody's.
     """
 
     method: str

@@ -21,6 +21,8 @@ from beliefd.kernel.values import Role, shown
 SHA256_DIGITS: Final = 64
 EVIDENCE, OBSERVATION = "evidence://", "observation://"
 """What a source begins with that names a record of this session; a call does so with `CALL`."""
+RECORDED: Final = (CALL, EVIDENCE, OBSERVATION)
+UNSEEN: Final = PointerStanding(state="attested")
 
 
 def standings(
@@ -34,9 +36,10 @@ def standings(
     found: Standings = {}
     if measurements is None:
         measurements = Measurements() if session is None else session.measurements
+    any_measured = bool(measurements.by_id)
     for claim in bundle.claims:
-        evidence = tuple(_resolved(one, session, findings, proposers) for one in claim.evidence_pointers)
-        measured = _measured(claim, measurements, proposers)
+        evidence = tuple([_resolved(one, session, findings, proposers) for one in claim.evidence_pointers])
+        measured = _measured(claim, measurements, proposers) if any_measured else UNSET
         if evidence or measured is not UNSET:
             found[claim.id or ""] = ClaimStanding(evidence=evidence, measured=measured)
     return found
@@ -45,8 +48,11 @@ def standings(
 def _resolved(
     pointer: EvidencePointer, session: Session | None, findings: ClaimFindings, proposers: tuple[str, ...]
 ) -> PointerStanding:
-    recorded = None if session is None else _recorded(pointer, session, findings, proposers)
-    return recorded or _stored(pointer.evidence_hash.lower(), findings, proposers)
+    if session is not None and pointer.source.startswith(RECORDED):
+        recorded = _recorded(pointer, session, findings, proposers)
+        if recorded is not None:
+            return recorded
+    return _stored(pointer.evidence_hash.lower(), findings, proposers)
 
 
 def _recorded(
@@ -82,7 +88,7 @@ def _stored(sha256: str, findings: ClaimFindings, proposers: tuple[str, ...]) ->
     if len(sha256) != SHA256_DIGITS:
         return _attested(f"its hash of {len(sha256)} hex digits is not SHA-256, so nobody can recompute it")
     if findings.content.get(sha256) != "match":
-        return PointerStanding(state="attested")
+        return UNSEEN
     brought = (findings.brought or {}).get(sha256, ())
     others = sorted({one.id for one in brought if one.role != Role.AGENT and one.id not in proposers})
     if others:
@@ -99,8 +105,6 @@ def _measured(
     claim: Claim, measurements: Measurements, proposers: tuple[str, ...]
 ) -> MeasuredStanding | UnsetType:
     """INVARIANT: all that was measured of the same words counts, so nobody picks the receipt that suits."""
-    if not measurements.by_id:
-        return UNSET
     known = [
         one
         for one in measurements.about(words_digest(claim.statement))

@@ -16,6 +16,7 @@ from beliefd.kernel.values import Tier, TierName, Value
 
 ToolTiers = Mapping[str, TierName]
 BY_NAME: Final = {tier.name: tier for tier in Tier}
+NAMES: Final[dict[Tier, TierName]] = {tier: tier.name for tier in Tier}  # type: ignore[misc]
 """Faster to look up than the enumeration itself."""
 
 
@@ -42,6 +43,9 @@ class ClaimTiers(Struct, frozen=True):
 
     def of(self, claim: Claim) -> Tier:
         return self.by_claim[claim.id or ""]
+
+    def name_of(self, claim: Claim) -> TierName:
+        return NAMES[self.by_claim[claim.id or ""]]
 
     @property
     def reasons(self) -> dict[str | None, str]:

@@ -20,6 +20,7 @@ MAX_CLAUSES: Final = 200
 """Beyond either bound an answer is not read: it means the same as its own wording, and nothing else."""
 Item = str | Quantity
 _PUNCTUATION: Final = frozenset(",.;")
+_UNSAID: Final = _PUNCTUATION | words.ARTICLES
 _JOINS: Final = frozenset({"and", "or", ","})
 _VERBISH: Final = words.VERB_FORMS | PAST_FORMS | {"not", "never", "must", "may", "might", "should", "could"}
 
@@ -72,7 +73,8 @@ def read(text: str) -> Reading:
     if len(text) > MAX_LENGTH:
         return _unread(text)
     found = tokens(text)
-    if sum(token.capital for token in found) > 1 or _DIGIT.search(text):
+    has_digit = _DIGIT.search(text) is not None
+    if has_digit or len([1 for token in found if token.capital]) > 1:
         _letters(found)
     texts = [token.text for token in found]
     plain = _plain(texts) or text.strip()
@@ -81,7 +83,7 @@ def read(text: str) -> Reading:
     stance = _stance(texts)
     if stance is not None:
         texts = texts[1:]
-    items = _counted(rewritten(texts), _DIGIT.search(text) is not None)
+    items = _counted(rewritten(texts), has_digit)
     seen = _Seen()
     for place, item in enumerate(items):
         if item not in _SILENT:
@@ -94,8 +96,8 @@ def read(text: str) -> Reading:
 
 def _plain(texts: list[str]) -> str:
     """An answer without case, punctuation and articles, unless there is nothing else in it."""
-    said = [text for text in texts if text not in _PUNCTUATION]
-    return " ".join(text for text in said if text not in words.ARTICLES) or " ".join(said)
+    said = " ".join([text for text in texts if text not in _UNSAID])
+    return said or " ".join([text for text in texts if text not in _PUNCTUATION])
 
 
 def _unread(text: str) -> Reading:
@@ -350,7 +352,7 @@ def _reading(
 
 def _small_words(items: list[Item], texts: list[str]) -> frozenset[str]:
     """`first` is a number among the items, and yet the opposite of `last`."""
-    found = _PARTICLES.intersection(item for item in items if isinstance(item, str))
+    found = _PARTICLES.intersection(items)
     return found | {"first"} if "first" in texts else found
 
 

@@ -69,7 +69,7 @@ def tokens(text: str) -> list[Token]:
     if ". " in text:
         text = _NUMERO.sub("", text)
     chunks = text.split()
-    if sum(len(chunk) < 3 and chunk[0].isupper() for chunk in chunks) > 1:
+    if len([1 for chunk in chunks if len(chunk) < 3 and chunk[0].isupper()]) > 1:
         chunks = _SPACED.sub(lambda run: "".join(filter(str.isalpha, run[0])), text).split()
     found: list[Token] = []
     for chunk in chunks:

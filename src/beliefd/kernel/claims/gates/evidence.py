@@ -58,13 +58,14 @@ def _judge(claim: Claim, given: GateInput, now: float) -> list[GateResult]:
             return [say("REFUSE", reason, pointer.evidence_hash, "mismatch")]
     if claim.claim_type == "FACT" and not pointers:
         return [say("REFUSE", "a FACT needs evidence and names none", 1, 0)]
-    odd = [pointer for pointer in pointers if len(pointer.evidence_hash) != SHA256_DIGITS]
-    if odd and policy.hash == "strict":
-        return [say("REFUSE", "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash))]
+    if policy.hash == "strict":
+        odd = [pointer for pointer in pointers if len(pointer.evidence_hash) != SHA256_DIGITS]
+        if odd:
+            return [say("REFUSE", "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash))]
     weakness = _weakness(pointers, policy, now) if _held_to_standard(claim) else None
     if given.standings is None:
         return [] if weakness is None else [say("DEFER", *weakness)]
-    standing, tier = given.standings.get(claim.id or "", _NONE), given.tiers.of(claim).name
+    standing, tier = given.standings.get(claim.id or "", _NONE), given.tiers.name_of(claim)
     required = policy.required(claim.claim_type, tier)
     weakness = weakness or _unknown(claim, standing, required, policy, now)
     told = [] if weakness is None else [say("DEFER", *weakness)]
@@ -94,16 +95,15 @@ def _unknown(
 def _caveat(claim: Claim, standing: ClaimStanding) -> str | None:
     """What must be said along with a claim: which of its evidence nobody here has seen."""
     states = zip(claim.evidence_pointers, standing.evidence, strict=True)
-    unseen = [(pointer, known) for pointer, known in states if known.state == "attested"]
+    unseen = [_named(pointer, known) for pointer, known in states if known.state == "attested"]
     if not unseen:
         return None
-    names = ", ".join(f"`{pointer.source[:SHOWN]}`{_why(known)}" for pointer, known in unseen[:NAMED])
     more = f" and {len(unseen) - NAMED} more" if len(unseen) > NAMED else ""
-    return f"evidence is attested only: {names}{more}"
+    return f"evidence is attested only: {', '.join(unseen[:NAMED])}{more}"
 
 
-def _why(known: PointerStanding) -> str:
-    return f" ({known.by or 'nobody here has seen it'})"
+def _named(pointer: EvidencePointer, known: PointerStanding) -> str:
+    return f"`{pointer.source[:SHOWN]}` ({known.by or 'nobody here has seen it'})"
 
 
 def _weakness(pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now: float) -> Weakness | None:

@@ -14,7 +14,9 @@ def human(given: GateInput) -> list[GateResult]:
     limit, why = ", ".join(needed), tiers.reasons
     found: list[GateResult] = []
     for claim in given.bundle.claims:
-        tier = tiers.of(claim).name
+        tier = tiers.name_of(claim)
+        if tier not in needed and claim.claim_type != "DECISION":
+            continue
         if tier in needed and not (given.granted and tier not in HUMAN_ALWAYS):
             because = f" ({why[claim.id]})" if claim.id in why else ""
             found.append(says(GATE, "ESCALATE", f"{tier} needs a person{because}", limit, tier, claim))

@@ -16,28 +16,34 @@ _NONE = ClaimStanding()
 
 
 def uncertainty(given: GateInput) -> list[GateResult]:
-    policy = given.policy.uncertainty
-    found = [
-        result
-        for claim in given.bundle.claims
-        if (result := _judge(claim, policy, _measured(claim, given), given.tiers.of(claim).name)) is not None
-    ]
-    highest = max(_highest(claim, _measured(claim, given)) for claim in given.bundle.claims)
+    policy, standings = given.policy.uncertainty, given.standings or {}
+    found: list[GateResult] = []
+    highest = 0.0
+    for claim in given.bundle.claims:
+        known = standings.get(claim.id or "")
+        measured = known.measured or None if known is not None else None
+        value = claim.uncertainty.declared
+        if measured is not None and measured.value > value:
+            value = measured.value
+        highest = max(highest, value)
+        if (result := _judge(claim, given, measured, value)) is not None:
+            found.append(result)
     return found or passes(GATE, "uncertainty is low enough", policy.explain_above, highest)
 
 
-def _measured(claim: Claim, given: GateInput) -> MeasuredStanding | None:
-    return (given.standings or {}).get(claim.id or "", _NONE).measured or None
-
-
-def _highest(claim: Claim, measured: MeasuredStanding | None) -> float:
-    return max(claim.uncertainty.declared, 0.0 if measured is None else measured.value)
+def _is_calm(claim: Claim, policy: UncertaintyPolicy, value: float) -> bool:
+    """Nothing to say, as of most claims: low enough, no wish of its own, and no measurement asked for."""
+    wishes = claim.uncertainty.gate_recommendation != "EXECUTE"
+    return value <= policy.explain_above and not wishes and policy.require == "declared"
 
 
 def _judge(
-    claim: Claim, policy: UncertaintyPolicy, measured: MeasuredStanding | None, tier: str
+    claim: Claim, given: GateInput, measured: MeasuredStanding | None, value: float
 ) -> GateResult | None:
-    value = _highest(claim, measured)
+    policy = given.policy.uncertainty
+    if _is_calm(claim, policy, value):
+        return None
+    tier = given.tiers.name_of(claim)
     is_measured = measured is not None and measured.value >= claim.uncertainty.declared
     what = f"{'measured' if is_measured else 'declared'} uncertainty of {value}"
     how = f" ({measured.how})" if measured is not None and is_measured else ""
