@@ -292,15 +292,14 @@ const closedApproval = (approval, status, successor, by) => {
   const subject = new Map(approval.get("subject")); // it keeps its name, not its content
   for (const name of CONTENT) if (subject.has(name)) subject.set(name, null);
   const closed = new Map(approval).set("status", status).set("subject", subject);
-  closed.delete("standings");
   closed.delete("words");
   return closed.set("successor", successor).set("decided_by", by);
 };
 const keepReceipts = (session, receipts) => {
   for (const one of receipts) {
     session.measurements.set(one.get("measurement_id"), one);
-    const known = session.measuredWords.get(one.get("words")) ?? [];
-    session.measuredWords.set(one.get("words"), [...known, one.get("measurement_id")]);
+    const known = session.measuredWords.get(one.get("gist")) ?? [];
+    session.measuredWords.set(one.get("gist"), [...known, one.get("measurement_id")]);
   }
 };
 const keepBundle = (session, id, eventId, decision, approvalId) =>

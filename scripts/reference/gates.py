@@ -22,7 +22,7 @@ from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import GATES
 from beliefd.kernel.claims.gates.result import GateInput, GateResult
 from beliefd.kernel.claims.resolving import standings
-from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding
+from beliefd.kernel.claims.standing import CitedReceipt, ClaimStanding, MeasuredStanding
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.policy import (
@@ -165,9 +165,14 @@ def uncertainty_cases() -> Cases:
         value=0.2,
         label="attested",
         how="semantic_entropy by the lexical judge over 5 answers, given by agent://a",
-        k=5,
-        judge="lexical",
-        method="semantic_entropy",
+        cited=CitedReceipt(
+            measurement_id="msr-1",
+            value=0.2,
+            label="attested",
+            method="semantic_entropy",
+            judge="lexical",
+            k=5,
+        ),
     )
     torn = replace(receipt, value=1.0)
     yield "declared 0.10, measured 1.00", measured(MeasurementRule(), torn)

@@ -7,9 +7,11 @@ from scripts.reference.types import fields, sections, sentence, struct, table, v
 
 from beliefd.cli.output import exit_of
 from beliefd.http.errors import STATUS
+from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.events import Event
+from beliefd.kernel.substrate.commands import Propose
 from beliefd.kernel.values import Role
 from beliefd.ledger.envelope import Entry
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
@@ -181,9 +183,18 @@ def verbs() -> str:
     return text + "## Values\n\n" + sections(values_in(kinds))
 
 
+RECORDED_AS: Final[dict[type, str]] = {SubmitClaims: "submit_claims", Propose: "propose"}
+"""Commands that are not what is sent."""
+
+
 def _offered(kind: type) -> str:
     found = [f"[`{row.name}`](operations.md#{row.name})" for row in OPERATIONS if row.body is kind]
-    return f"Sent with {', '.join(found)}.\n\n" if found else ""
+    if found:
+        return f"Sent with {', '.join(found)}.\n\n"
+    name = RECORDED_AS.get(kind)
+    if name is None:
+        return ""
+    return f"What is recorded of [`{name}`](operations.md#{name}); its body has fields of its own.\n\n"
 
 
 def events() -> str:

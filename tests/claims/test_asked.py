@@ -84,7 +84,8 @@ def test_the_judge_that_the_server_was_started_with_is_the_gates_judge() -> None
             )
             measured = answer.standings["claim-1"].measured
             assert measured
-            assert measured.judge == judge
+            assert measured.cited
+            assert measured.cited.judge == judge
             assert embedded.measure_semantic_entropy(paraphrases).judge == judge
             found[judge] = measured.value
     assert found == {"lexical": 1, "embedding": 0}

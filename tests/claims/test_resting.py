@@ -77,7 +77,9 @@ def test_bytes_that_the_proposer_brought_are_fixed_and_still_attested(world: Wor
     session = world.session()
     kept = world.agent.store_content(b"pool: 200 of 200")
     mine = world.agent.submit_claims(session, bundle(fact(evidence_hash=kept.sha256)))
-    assert state(mine) == ("attested", f"its bytes are here, brought by {world.agent.principal.id} alone")
+    who = world.agent.principal.id
+    told = f"its bytes are here, brought by {who} alone; no agent is a witness"
+    assert state(mine) == ("attested", told)
     world.ann.store_content(b"pool: 200 of 200")
     hers = world.agent.submit_claims(session, bundle(fact("WRITE_LIMITED", evidence_hash=kept.sha256)))
     assert hers.decision == "PUBLISH"
@@ -200,7 +202,11 @@ def test_an_edit_of_the_words_makes_the_measurement_void_and_says_so(world: Worl
     )
     assert edited.bundle is not None
     assert measured(edited.bundle) is UNSET
-    assert "c1: the measured uncertainty of 1.0 was of other words and is void" in edited.bundle.caveats
+    void = "c1: the measured uncertainty of 1.0 was of other words and is void"
+    assert void in edited.bundle.caveats
+    published = world.bob.approve(edited.bundle)
+    assert published.bundle is not None
+    assert (published.bundle.decision, void in published.bundle.caveats) == ("PUBLISH", True)
 
 
 def test_what_was_measured_stays_after_approval_and_the_card_shows_the_answers(world: World) -> None:
@@ -216,6 +222,15 @@ def test_what_was_measured_stays_after_approval_and_the_card_shows_the_answers(w
     assert any("measured uncertainty of 1.0" in caveat for caveat in decided.bundle.caveats)
     shown = world.agent.show_claims(card.session_id, waiting.id)
     assert measured(shown).value == 1
+    after = world.ann.show_approval(card.approval_id)
+    assert (after.standings, after.measurements) == (card.standings, card.measurements)
+
+
+def test_what_was_rejected_still_says_what_it_rested_on(world: World) -> None:
+    session = world.session()
+    waiting = world.agent.submit_claims(session, bundle(fact("WRITE_LIMITED", evidence_hash=NOBODY)))
+    world.ann.reject(waiting)
+    assert state(world.agent.show_claims(session, waiting.id))[0] == "attested"
 
 
 def test_receipts_that_are_made_up_or_of_other_words_or_sessions_are_refused(world: World) -> None:
@@ -228,8 +243,8 @@ def test_receipts_that_are_made_up_or_of_other_words_or_sessions_are_refused(wor
     shouted = citing(receipt.measurement_id, statement="Rotate  the LOG file.")
     assert world.agent.submit_claims(session, bundle(shouted)).decision == "PUBLISH"
     for where, said, code in (
-        (session, citing("msr-made-up"), Code.NOT_FOUND),
-        (other, citing(receipt.measurement_id), Code.NOT_FOUND),
+        (session, citing("msr-made-up"), Code.MEASUREMENT_NOT_FOUND),
+        (other, citing(receipt.measurement_id), Code.MEASUREMENT_NOT_FOUND),
         (session, citing(receipt.measurement_id, statement="rotate no log file"), Code.CONFLICT),
         (session, citing(receipt.measurement_id, method="model_disagreement"), Code.CONFLICT),
     ):
@@ -245,6 +260,14 @@ def test_all_receipts_of_the_same_words_count_so_nobody_picks(world: World) -> N
         )
     answer = world.agent.submit_claims(session, bundle(citing(receipt.measurement_id)))
     assert (answer.decision, measured(answer).value, measured(answer).receipts) == ("DEFER", 1, 2)
+    # What counts is told with its own receipt, and the one that is cited beside it.
+    first, second = world.agent.list_measurements(session).measurements
+    assert measured(answer).measurement_id == first.measurement_id
+    assert measured(answer).cited.measurement_id == second.measurement_id
+    assert [one.measurement_id for one in world.ann.show_approval(str(answer.approval_id)).measurements] == [
+        first.measurement_id,
+        second.measurement_id,
+    ]
     calm = claim(uncertainty={"method": "semantic_entropy", "value": 0.0}, claim_type="INFERENCE")
     assert world.agent.submit_claims(session, bundle(calm)).decision == "DEFER"
 
@@ -264,12 +287,23 @@ def test_what_another_agent_measured_cannot_hold_up_who_did_not(world: World) ->
     assert (answer.decision, measured(answer).label) == ("DEFER", "witnessed")
 
 
+def test_a_value_is_told_as_that_of_who_measured_it(world: World) -> None:
+    session, words = world.session(), "rotate the log file"
+    world.agent.measure(session, statement=words, method="semantic_entropy", answers=TORN)
+    hers = world.ann.measure(session, statement=words, method="semantic_entropy", answers=AGREED)
+    answer = world.agent.submit_claims(session, bundle(citing(hers.measurement_id)))
+    found = measured(answer)
+    assert (found.value, found.label, found.cited.label, found.cited.value) == (1, "attested", "witnessed", 0)
+    assert f"given by {world.agent.principal.id}" in answer.reason
+    assert world.ann.principal.id not in answer.reason
+
+
 @pytest.mark.parametrize(
     ("rule", "lacks"),
     [
         ({}, None),
         ({"min_k": 3}, None),
-        ({"min_k": 4}, "over 4 answers or more, not 3"),
+        ({"min_k": 4}, "over 4 answers or more; semantic_entropy compared 3"),
         ({"judges": ["lexical"]}, None),
         ({"judges": ["embedding"]}, "with the judge embedding, not lexical"),
         ({"methods": ["conformal_set"]}, "by conformal_set, not by semantic_entropy"),
@@ -286,7 +320,7 @@ def test_policy_says_what_a_measurement_must_be(rule: dict[str, Any], lacks: str
         low = claim(uncertainty={"method": "semantic_entropy", "value": 0.1}, claim_type="INFERENCE")
         assert world.agent.submit_claims(session, bundle(low)).decision == "PUBLISH"
         high = world.agent.submit_claims(session, bundle({**low, "risk_tier": "WRITE_LIMITED"}))
-        assert "needs a measurement and cites none" in high.reason
+        assert "needs a measurement and cites none; cite one as" in high.reason
 
 
 def test_one_word_asks_for_measurements_everywhere() -> None:
@@ -387,7 +421,11 @@ def test_the_result_of_a_call_is_witnessed_and_what_was_put_in_before_is_not() -
                 assert (one.state, answer.decision) == ("attested", "DEFER")
                 assert one.by == f"the result of `{tool}` repeats what callers put in"
         other = fact("WRITE_LIMITED", source=f"call://{calls['pool.waits']}", evidence_hash=NOBODY)
-        assert agent.submit_claims(session, bundle(other)).standings["c1"].evidence[0].state == "attested"
+        (one,) = agent.submit_claims(session, bundle(other)).standings["c1"].evidence
+        assert (one.state, one.by) == ("attested", "the call has another hash")
+        none = fact("WRITE_LIMITED", source="call://made-up", evidence_hash=NOBODY)
+        (one,) = agent.submit_claims(session, bundle(none)).standings["c1"].evidence
+        assert (one.state, one.by) == ("attested", "this session has no such call")
         elsewhere = opened(world)[1]
         said = fact("WRITE_LIMITED", source=f"call://{calls['pool.waits']}")
         said["evidence_pointers"][0]["evidence_hash"] = state.substrate.calls[calls["pool.waits"]].result_hash

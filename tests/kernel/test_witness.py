@@ -1,5 +1,6 @@
 """Which events can confirm: runs that support solidly, people who agree, calls that ended well."""
 
+import base64
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.experiments.events import EvidenceLinked, RunRecorded
-from beliefd.kernel.substrate.echo import echoes
+from beliefd.kernel.substrate.echo import MOST_PUT_IN, echoes, put_in
 from beliefd.kernel.substrate.tools import Witness
 from beliefd.kernel.values import PEOPLE, Principal, Role
 from beliefd.kernel.witness import witness_of
@@ -94,7 +95,17 @@ def test_a_yes_is_a_witness_only_by_a_person_and_only_if_it_was_carried_out() ->
 
 
 def test_a_call_that_says_back_what_it_was_told_confirms_nothing() -> None:
-    assert echoes({"said": ["disk is full", 3]}, {"say": "disk is full", "n": [3]})
-    assert echoes({"said": "you said: disk is full"}, {"say": "disk is full"})
-    assert echoes({}, {"path": "/"})
-    assert not echoes({"free": 0.02}, {"path": "/"})
+    lie = "the pool is empty and all two hundred connections are in use"
+    for result, *args in (
+        ({"said": ["disk is full", 3]}, {"say": "disk is full", "n": [3]}),
+        ({"said": "you said: disk is full"}, {"say": "disk is full"}),
+        ({}, {"path": "/"}),
+        ({"out": f'{{"{lie}": true}}'}, {lie: True}),
+        ({"out": lie.upper()}, {"text": lie}),
+        ({"out": base64.b64encode(lie.encode()).decode()}, {"text": lie}),
+        ({"out": "caf\\u00e9 is closed for good"}, {"text": "café is closed for good"}),
+        ({"v": lie}, {"value": lie}, {"value": [f"{number:0100d}" for number in range(320)]}),
+        ({"free": 0.02}, {"value": "x" * (MOST_PUT_IN + 1)}),
+    ):
+        assert echoes(result, put_in(args)), result
+    assert not echoes({"free": 0.02}, put_in([{"path": "/"}]))

@@ -1,6 +1,7 @@
 """What the command line prints and how it exits: JSON as answered, or text for people."""
 
 import functools
+import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
@@ -149,14 +150,28 @@ def replies(
 
 
 def visible(text: str) -> str:
-    """Text from outside, on one line, with all invisible characters escaped."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(char if _shows(char) else _escaped(char) for char in text)
+    """Text from outside, on one line, with all invisible characters escaped.
+
+    Runs of spaces are cut: padding would move what follows to where it looks like our words.
+    """
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(char if _shows(char) else _escaped(char) for char in text)
+    return PADDING.sub("  ", text)
+
+
+PADDING = re.compile(" {3,}")
+BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
+"""Letters, symbols and marks that are drawn as nothing."""
 
 
 def _shows(char: str) -> bool:
-    return char.isprintable() and unicodedata.category(char) not in ("Cf", "Zl", "Zp")
+    return (
+        char.isprintable()
+        and unicodedata.category(char) not in ("Cf", "Zl", "Zp")
+        and char not in BLANK
+        and not "\ufe00" <= char <= "\ufe0f"
+        and not "\U000e0100" <= char <= "\U000e01ef"
+    )
 
 
 def _escaped(char: str) -> str:

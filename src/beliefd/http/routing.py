@@ -43,7 +43,10 @@ class Routes:
             place.parameter = segment.strip(b"{}").decode()
             beyond = place.beyond = place.beyond or Place()
             if place.parameter == slashed:
-                place.ending = tuple(segments[index + 1 :])
+                ending = tuple(segments[index + 1 :])
+                if place.ending not in (None, ending):
+                    raise ValueError(f"{operation.path}: another path ends otherwise at the same place")
+                place.ending = ending
                 place = beyond
                 break
             place = beyond

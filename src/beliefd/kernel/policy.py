@@ -11,7 +11,7 @@ from beliefd.kernel.labels import ATTESTED, Label
 from beliefd.kernel.names import ALL, covers, refuse_loose
 from beliefd.kernel.scan.whole_words import whole_words
 from beliefd.kernel.substrate.tools import ToolDefinition
-from beliefd.kernel.values import PEOPLE, ClaimType, Id, Method, Role, Tier, TierName, Unit, Value
+from beliefd.kernel.values import PEOPLE, ClaimType, Id, JudgeName, Method, Role, Tier, TierName, Unit, Value
 
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=10 * 365 * 24 * 3600)]
 MAX_ITEM_BYTES = 16 * 1024 * 1024
@@ -94,7 +94,7 @@ class MeasurementRule(Value, frozen=True):
 
     methods: tuple[Method, ...] = ()
     min_k: Annotated[int, msgspec.Meta(ge=0, le=200)] = 0
-    judges: tuple[Id, ...] = ()
+    judges: tuple[JudgeName, ...] = ()
     witnessed: bool = False
 
 

@@ -12,7 +12,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.intents.state import Intents, Proposition
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import shown
+from beliefd.kernel.values import quoted, shown
 
 NAMED: Final = 5
 """How many pieces of evidence a caveat names."""
@@ -55,28 +55,22 @@ def _hypothesis(name: str, beliefs: Beliefs, fallen: Mapping[str, str]) -> Subje
     if name not in beliefs.survivors:
         by = f" by event `{fallen[name]}`" if name in fallen else ""
         none = "" if left else "; no hypothesis of the session stands"
-        return Subject("gone", f"hypothesis {_quoted(name)} was eliminated{by}{none}", "eliminated")
+        return Subject("gone", f"hypothesis {quoted(name)} was eliminated{by}{none}", "eliminated")
     if left == 1:
         return Subject("stands", observed=left)
     others = "1 other stands" if left == 2 else f"{left - 1} others stand"
-    return Subject("stands", f"hypothesis {_quoted(name)} is not the only one: {others}", left)
+    return Subject("stands", f"hypothesis {quoted(name)} is not the only one: {others}", left)
 
 
 def _proposition(claim_id: str, intents: Intents) -> Subject:
     known: Proposition | None = intents.propositions.get(claim_id)
     if known is None:
-        return Subject("unknown", f"there is no proposition {_quoted(claim_id)} in this session", "unknown")
+        return Subject("unknown", f"there is no proposition {quoted(claim_id)} in this session", "unknown")
     names = known.evidence_ids
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     # Once a status has fallen, the evidence that it was given on is not what the new one rests on.
     by = f" by {', '.join(names[:NAMED])}{more}" if names and not known.fell else ""
     apart = ", quarantined" if known.quarantined else ""
     fell = f"; {known.fell}" if known.fell else ""
-    words = f"proposition {_quoted(claim_id)} has the status: {known.status}{by}{apart}{fell}"
+    words = f"proposition {quoted(claim_id)} has the status: {known.status}{by}{apart}{fell}"
     return Subject("gone" if known.status == "refuted" else "stands", words, known.status)
-
-
-def _quoted(name: str) -> str:
-    """An id is its author's text: it must not look like ours."""
-    plain = shown(name).replace("`", "'")
-    return f"`{plain}`"

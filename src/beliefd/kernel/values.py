@@ -43,6 +43,12 @@ def shown(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
+def quoted(text: str, most: int = SHOWN) -> str:
+    """Its author's text in one of our sentences: it must not look like ours."""
+    plain = " ".join((text if len(text) <= most else f"{text[:most]}...").replace("`", "'").split())
+    return f"`{plain.encode(errors='replace').decode()}`"
+
+
 def nested_deeper(value: Any, limit: int) -> bool:
     """Does a JSON value hold containers in containers more than so many levels deep?"""
     if not isinstance(value, dict | list | tuple):

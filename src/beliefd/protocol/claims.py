@@ -231,6 +231,7 @@ class ClaimRows(Vocabulary):
         SubmittedBundle,
         JudgedBundle,
         "Put a bundle of claims before the five gates",
+        errors=(Code.MEASUREMENT_NOT_FOUND,),
         example=BUNDLE,
     )
     list_claims = reads(f"{SESSION}/claims", BundlePage, "The bundles of a session, by id", query=(AT, *PAGE))

@@ -12,9 +12,9 @@ MEASUREMENT: Final = f"{SESSION}/measurements/{{measurement_id}}"
 
 
 class MeasurementView(Answer, frozen=True):
-    """A receipt. `label` is what it is worth to who made it: whose answers they are is what counts.
+    """A receipt. `label` is what it is worth to who asks, or to who proposes: whose answers they are counts.
 
-    `k` answers were compared, which `material` is the digest of. `words` is that of the statement.
+    `k` answers were compared, which `material` is the digest of; `words` is the digest of the statement.
     """
 
     measurement_id: str

@@ -147,10 +147,10 @@ def claim_lines(claim: Claim, raised: Sequence[RaisedTier], standing: ClaimStand
     if claim.about is not UNSET:
         lines.append(Text(f"    about {' '.join(map(visible, claim.about.named))}", "dim"))
     for pointer, found in zip_longest(claim.evidence_pointers, known.evidence):
-        state = ("", "") if found is None else (f" {found.state}", STATE_STYLE[found.state])
+        state = ("", "") if found is None else (f"{found.state} ", STATE_STYLE[found.state])
         why = "" if found is None or not found.by else f": {visible(found.by)}"
-        source = f"    evidence {visible(pointer.source)} ({pointer.source_confidence})"
-        lines.append(Text.assemble((source, "dim"), state, (why, "dim")))
+        source = f"evidence `{visible(pointer.source)}` ({pointer.source_confidence}){why}"
+        lines.append(Text.assemble("    ", state, (source, "dim")))
     if claim.if_wrong_cost:
         lines.append(Text.assemble(("    if wrong: ", "dim"), visible(claim.if_wrong_cost)))
     return Group(*lines)
@@ -164,6 +164,8 @@ def certainty_lines(said: Uncertainty, measured: MeasuredStanding | None) -> lis
         lines.append(Text(words.rstrip(), "dim"))
     if measured is not None:
         more = f", the highest of {measured.receipts}" if measured.receipts > 1 else ""
+        if measured.cited is not UNSET and measured.cited.measurement_id != measured.measurement_id:
+            more += f" (the claim cites {visible(measured.cited.measurement_id)})"
         told = f"    measured uncertainty {measured.value:g}{more} by {visible(measured.how)}  "
         lines.append(Text.assemble((told, "dim"), (measured.label, LABEL_STYLE[measured.label])))
     return lines

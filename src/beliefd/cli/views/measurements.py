@@ -29,7 +29,8 @@ def measurement_lines(answer: MeasurementView) -> list[Text]:
 
 @view.register
 def measurements(found: MeasurementPage) -> RenderableType:
-    return page([_headline(one) for one in found.measurements], found.next, "nothing was measured")
+    lines = [_headline(one).append(f"  {visible(one.statement)[:80]}", "dim") for one in found.measurements]
+    return page(lines, found.next, "nothing was measured")
 
 
 def _headline(one: MeasurementView) -> Text:

@@ -49,7 +49,9 @@ def candidate(result: CandidateAnswer) -> RenderableType:
         (f"  {visible(result.error)}" if result.error else "", "red"),
         (f"  waits as {result.approval_id}" if result.approval_id else "", "yellow"),
     )
-    return Group(head, *(reason_words(reason) for reason in result.reasons))
+    cite = f"  call://{result.call_id} with result hash {result.result_hash}"
+    told = [Text(cite, "dim")] if result.result_hash is not None else []
+    return Group(head, *told, *(reason_words(reason) for reason in result.reasons))
 
 
 @view.register

@@ -1,5 +1,7 @@
 """What a decision means for a bundle of claims: it is published, edited, refused, or goes on waiting."""
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval
@@ -18,9 +20,12 @@ from beliefd.kernel.claims.judging import Answered, gate_input, gated
 from beliefd.kernel.claims.resolving import unsaid
 from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.measurements.state import words_digest
+from beliefd.kernel.measurements.state import gist_digest, words_digest
 from beliefd.kernel.state import Session
 from beliefd.kernel.subjects import undeclared
+
+VOID: Final = "void"
+"""The limit in what is said of a measurement that does not hold any more."""
 
 
 def decide(
@@ -59,6 +64,7 @@ def _rejected(approval: Approval, command: DecideApproval, facts: Facts) -> Appr
         bundle=_refused(approval, why),
         content_hash=approval.content_hash,
         results=approval.results,
+        standings=approval.standings,
         raised=approval.raised,
     )
     closed = approval.closed("rejected", by=facts.principal.id)
@@ -76,6 +82,7 @@ def _resumed(
     gates = frozenset({*approval.approved_gates, approval.gate, "human"})
     given = gate_input(bundle, session, approval.proposer, facts, approval.proposers)
     chain = run_gates(given, gates)
+    chain = replace(chain, results=(*chain.results, *(one for one in approval.results if one.limit == VOID)))
     answered = Answered((*approval.earlier, *approval.approvals), gates, overrides(approval, chain))
     judged = gated(chain, given, facts, approval.proposers, approval.proposer, answered)
     judged = with_correction(session, judged, facts, approval.proposer.id)
@@ -99,14 +106,14 @@ def _modified(
     if (problem := undeclared(session, command.claims)) is not None:
         return problem
     edited = filled(edited_bundle(waiting_bundle(approval), command.claims), facts.event_id, facts.now)
+    proposers = proposers_of_edit(approval, facts)
     problem = (
         unknown_action(session, edited, facts)
-        or unsaid(edited.claims, session.measurements)
+        or unsaid(edited.claims, session.measurements, proposers)
         or cannot_correct(session, edited, facts, approval.proposer)
     )
     if problem is not None:
         return problem
-    proposers = proposers_of_edit(approval, facts)
     given = gate_input(edited, session, approval.proposer, facts, proposers)
     chain = with_void(run_gates(given), approval, edited, session)
     if chain.stopped_by is None:
@@ -127,17 +134,15 @@ def _modified(
 
 def with_void(chain: ChainResult, approval: Approval, edited: ClaimBundle, session: Session) -> ChainResult:
     """INVARIANT: what was measured of other words is said to be void; it does not just go away."""
-    before = {claim.id: claim for claim in waiting_bundle(approval).claims}
+    kept = {words_digest(claim.statement) for claim in edited.claims}
+    by_id = {claim.id: claim for claim in edited.claims}
     told = []
-    for claim in edited.claims:
-        old = before.get(claim.id)
-        if old is None or words_digest(old.statement) == words_digest(claim.statement):
-            continue
-        known = session.measurements.about(words_digest(old.statement))
-        if known:
+    for old in waiting_bundle(approval).claims:
+        known = session.measurements.about(gist_digest(old.statement))
+        if known and words_digest(old.statement) not in kept:
             value = max(one.value for one in known)
             reason = f"the measured uncertainty of {value} was of other words and is void"
-            told.append(says(UNCERTAINTY, "EXPLAIN", reason, None, value, claim))
+            told.append(says(UNCERTAINTY, "EXPLAIN", reason, VOID, value, by_id.get(old.id)))
     return replace(chain, results=(*chain.results, *told))
 
 

@@ -125,7 +125,6 @@ class Approval(Value, frozen=True, kw_only=True):
             subject=subject,
             successor=successor,
             decided_by=by,
-            standings=msgspec.UNSET,
             words=self.words if status == "rejected" else msgspec.UNSET,
         )
 

@@ -1,5 +1,6 @@
 """What each belief verb is allowed to do: one pure function per verb, each answering with an event."""
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -27,12 +28,15 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.labels import WITNESSED, Label
+from beliefd.kernel.scan.whole_words import folded
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Rules
 from beliefd.kernel.values import shown
 
 NAMED_IDS = 20
 """How many offending ids an error spells out; the rest are counted."""
+
+PARTS: Final = re.compile("[:=/\uff1a]")
 
 
 def eliminate(session: Session, command: Eliminate, facts: Facts) -> Eliminated | Refused:
@@ -122,13 +126,25 @@ def _may_conclude(session: Session, conclusion_id: str, facts: Facts) -> tuple[b
 
 
 def hypothesis_in(conclusion_id: str, universe: Universe) -> str | None:
-    """The hypothesis that a conclusion names, as a whole or after a colon; None if it names none."""
+    """The hypothesis that a conclusion names: as a whole, after a colon, or as a part; None if it names none.
+
+    Case, spaces, look-alikes and what nobody sees do not make another name of it.
+    """
     rest = conclusion_id
-    while universe.position(rest) is None:
-        _, colon, rest = rest.partition(":")
-        if not colon:
-            return None
-    return rest
+    while rest:
+        for name in (rest, *_spelt(rest)):
+            if universe.position(name) is not None:
+                return name
+        rest = rest.partition(":")[2]
+    parts = (part for part in PARTS.split(conclusion_id) if part)
+    spelt = (name for part in parts for name in (part, *_spelt(part)))
+    return next((name for name in spelt if universe.position(name) is not None), None)
+
+
+def _spelt(name: str) -> tuple[str, ...]:
+    """Other spellings of a name under which it may be declared."""
+    plain = name.strip().strip(".,;!")
+    return plain, plain.casefold(), folded(plain)
 
 
 def request_termination(session: Session, command: RequestTermination, facts: Facts) -> TerminationRuled:

@@ -110,9 +110,14 @@ class Claim(Value, frozen=True):
         refuse_idle_action(self.claim_type, self.action)
 
 
+def named(claim_type: ClaimType) -> str:
+    """A type of claim with its article."""
+    return f"an {claim_type}" if claim_type == "INFERENCE" else f"a {claim_type}"
+
+
 def refuse_idle_action(claim_type: ClaimType, action: DecidedAction | msgspec.UnsetType) -> None:
     if action is not msgspec.UNSET and claim_type != "DECISION":
-        raise ValueError(f"a {claim_type} decides nothing; only a DECISION has one, in field `action`")
+        raise ValueError(f"{named(claim_type)} decides nothing; only a DECISION has one, in field `action`")
 
 
 class HumanApproval(Value, frozen=True):

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.findings import ClaimFindings, RejectedBefore
-from beliefd.kernel.measurements.state import words_digest
+from beliefd.kernel.measurements.state import gist_digest
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Value
 
@@ -33,7 +33,7 @@ def rejected_before(
         return {}
     found: dict[str, RejectedBefore] = {}
     for claim in bundle.claims:
-        words = words_digest(claim.statement)
+        words = gist_digest(claim.statement)
         name = here.get(words)
         before = elsewhere.get(words)
         if name is not None and session is not None:
@@ -60,4 +60,4 @@ def words_of(bundle: ClaimBundle, findings: ClaimFindings) -> tuple[str, ...] | 
     """The digests of all that a bundle says, for the case that it is rejected."""
     if findings.rejected is UNSET:
         return UNSET
-    return tuple(dict.fromkeys(words_digest(claim.statement) for claim in bundle.claims))
+    return tuple(dict.fromkeys(gist_digest(claim.statement) for claim in bundle.claims))

@@ -10,18 +10,23 @@ from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.claims.bundle import CALL, Claim, ClaimBundle, EvidencePointer
 from beliefd.kernel.claims.findings import ClaimFindings
-from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding, PointerStanding, Standings
+from beliefd.kernel.claims.standing import (
+    CitedReceipt,
+    ClaimStanding,
+    MeasuredStanding,
+    PointerStanding,
+    Standings,
+)
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
-from beliefd.kernel.labels import WITNESSED, label_for
-from beliefd.kernel.measurements.state import Measurement, Measurements, words_digest, words_for
+from beliefd.kernel.labels import WITNESSED, join, label_for
+from beliefd.kernel.measurements.state import Measurement, Measurements, gist_digest, words_digest, words_for
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Role, shown
 
 SHA256_DIGITS: Final = 64
-EVIDENCE, OBSERVATION = "evidence://", "observation://"
-"""What a source begins with that names a record of this session; a call does so with `CALL`."""
-RECORDED: Final = (CALL, EVIDENCE, OBSERVATION)
+RECORDED: Final = (CALL, "evidence://", "observation://")
+"""What a source begins with that names a record of this session."""
 UNSEEN: Final = PointerStanding(state="attested")
 
 
@@ -49,39 +54,59 @@ def _resolved(
     pointer: EvidencePointer, session: Session | None, findings: ClaimFindings, proposers: tuple[str, ...]
 ) -> PointerStanding:
     if session is not None and pointer.source.startswith(RECORDED):
-        recorded = _recorded(pointer, session, findings, proposers)
-        if recorded is not None:
-            return recorded
+        return _recorded(pointer, session, findings, proposers)
     return _stored(pointer.evidence_hash.lower(), findings, proposers)
 
 
 def _recorded(
     pointer: EvidencePointer, session: Session, findings: ClaimFindings, proposers: tuple[str, ...]
-) -> PointerStanding | None:
-    """A record of this session, if the pointer names one and its hash is that record's."""
-    source, sha256 = pointer.source, pointer.evidence_hash.lower()
-    if source.startswith(CALL):
-        call = session.substrate.calls.get(source.removeprefix(CALL))
-        if call is not None and call.status == "ok" and call.result_hash == sha256:
-            if call.call_id not in (findings.seen or ()):
-                return _attested(f"the result of `{shown(call.tool_id)}` repeats what callers put in")
-            return PointerStanding(state="witnessed", by=f"the server saw `{shown(call.tool_id)}` answer it")
-    if source.startswith(EVIDENCE):
-        minted = session.experiments.evidence.get(source.removeprefix(EVIDENCE))
-        if minted is not None and minted.result_hash == sha256:
-            if minted.label != WITNESSED:
-                return _attested(f"the data of {minted.template} are attested")
-            if not minted.solid:
-                return _attested(f"{minted.template} came to nothing solid")
-            told = f"{minted.template} of this session came to {minted.outcome}"
-            return PointerStanding(state="witnessed", by=told)
-    if source.startswith(OBSERVATION):
-        seen = session.observations.by_id.get(source.removeprefix(OBSERVATION))
-        if seen is not None and seen.digest == sha256:
-            if label_for(seen.witnesses, *proposers) != WITNESSED:
-                return _attested(f"values that nobody but {shown(seen.observed_by)} vouches for")
-            return PointerStanding(state="witnessed", by=f"observation of `{shown(seen.quantity)}`")
-    return None
+) -> PointerStanding:
+    """A record of this session that the pointer names, if there is one and its hash is that record's."""
+    scheme, _, name = pointer.source.partition("://")
+    sha256 = pointer.evidence_hash.lower()
+    if scheme == "call":
+        return _call(name, sha256, session, findings)
+    if scheme == "evidence":
+        return _minted(name, sha256, session, proposers)
+    seen = session.observations.by_id.get(name)
+    if seen is None or seen.digest != sha256:
+        return _other("observation", seen, None if seen is None else seen.digest)
+    if label_for(seen.witnesses, *proposers) != WITNESSED:
+        return _attested(f"values that nobody but {shown(seen.observed_by)} vouches for")
+    return PointerStanding(state="witnessed", by=f"observation of `{shown(seen.quantity)}`")
+
+
+def _call(name: str, sha256: str, session: Session, findings: ClaimFindings) -> PointerStanding:
+    call = session.substrate.calls.get(name)
+    hashed = None if call is None or call.status != "ok" else call.result_hash
+    if call is None or hashed != sha256:
+        return _other("call", call, hashed)
+    if call.call_id not in (findings.seen or ()):
+        return _attested(f"the result of `{shown(call.tool_id)}` repeats what callers put in")
+    return PointerStanding(state="witnessed", by=f"the server saw `{shown(call.tool_id)}` answer it")
+
+
+def _minted(name: str, sha256: str, session: Session, proposers: tuple[str, ...]) -> PointerStanding:
+    minted = session.experiments.evidence.get(name)
+    if minted is None or minted.result_hash != sha256:
+        return _other("evidence", minted, None if minted is None else minted.result_hash)
+    # The label of evidence is for who designed it. Who brought its data is no witness when he cites it.
+    data = session.experiments.by_id[minted.experiment_id].observations
+    own = (label_for(session.observations.by_id[one].witnesses, *proposers) for one in data)
+    if join((minted.label, *own)) != WITNESSED:
+        return _attested(f"the data of {minted.template} are attested")
+    if not minted.solid:
+        return _attested(f"{minted.template} came to nothing solid")
+    return PointerStanding(
+        state="witnessed", by=f"{minted.template} of this session came to {minted.outcome}"
+    )
+
+
+def _other(kind: str, found: object | None, hashed: str | None) -> PointerStanding:
+    """Why what a pointer names is not what it says."""
+    if found is None:
+        return _attested(f"this session has no such {kind}")
+    return _attested(f"the {kind} has no result" if hashed is None else f"the {kind} has another hash")
 
 
 def _stored(sha256: str, findings: ClaimFindings, proposers: tuple[str, ...]) -> PointerStanding:
@@ -94,7 +119,7 @@ def _stored(sha256: str, findings: ClaimFindings, proposers: tuple[str, ...]) ->
     if others:
         return PointerStanding(state="stored", by=f"brought by {', '.join(map(shown, others))}")
     names = ", ".join(shown(one) for one in sorted({one.id for one in brought})) or "nobody known"
-    return _attested(f"its bytes are here, brought by {names} alone")
+    return _attested(f"its bytes are here, brought by {names} alone; no agent is a witness")
 
 
 def _attested(why: str) -> PointerStanding:
@@ -105,27 +130,33 @@ def _measured(
     claim: Claim, measurements: Measurements, proposers: tuple[str, ...]
 ) -> MeasuredStanding | UnsetType:
     """INVARIANT: all that was measured of the same words counts, so nobody picks the receipt that suits."""
-    known = [
-        one
-        for one in measurements.about(words_digest(claim.statement))
-        if one.measured_by in proposers or label_for(one.witnesses, *proposers) == WITNESSED
-    ]
+    known = [one for one in measurements.about(gist_digest(claim.statement)) if counts(one, proposers)]
     if not known:
         return UNSET
-    cited = next((one for one in known if one.measurement_id == claim.uncertainty.measurement_id), known[-1])
+    highest = max(known, key=lambda one: one.value)
+    cited = next((one for one in known if one.measurement_id == claim.uncertainty.measurement_id), None)
     return MeasuredStanding(
-        measurement_id=cited.measurement_id,
-        value=max(one.value for one in known),
-        label=label_for(cited.witnesses, *proposers),
-        how=words_for(cited),
-        k=cited.k,
-        judge=cited.judge,
-        method=cited.method,
+        measurement_id=highest.measurement_id,
+        value=highest.value,
+        label=label_for(highest.witnesses, *proposers),
+        how=words_for(highest),
         receipts=len(known),
+        cited=UNSET if cited is None else _cited(cited, proposers),
     )
 
 
-def unsaid(claims: Iterable[Claim], measurements: Measurements) -> Refused | None:
+def _cited(one: Measurement, proposers: tuple[str, ...]) -> CitedReceipt:
+    return CitedReceipt(
+        measurement_id=one.measurement_id,
+        value=one.value,
+        label=label_for(one.witnesses, *proposers),
+        method=one.method,
+        judge=one.judge,
+        k=one.k,
+    )
+
+
+def unsaid(claims: Iterable[Claim], measurements: Measurements, proposers: tuple[str, ...]) -> Refused | None:
     """Why a claim's certainty cannot be judged: it says nothing, or cites what is no receipt of its words."""
     for place, claim in enumerate(claims):
         said = claim.uncertainty
@@ -139,13 +170,20 @@ def unsaid(claims: Iterable[Claim], measurements: Measurements) -> Refused | Non
         one = measurements.by_id.get(said.measurement_id)
         if one is None:
             text = f"no measurement `{shown(said.measurement_id)}` was made in this session"
-            return refused(Code.NOT_FOUND, text, path)
-        if (problem := _of_other(claim, one)) is not None:
+            return refused(Code.MEASUREMENT_NOT_FOUND, text, path)
+        if (problem := _of_other(claim, one, proposers)) is not None:
             return refused(Code.CONFLICT, problem, path)
     return None
 
 
-def _of_other(claim: Claim, one: Measurement) -> str | None:
+def counts(one: Measurement, proposers: tuple[str, ...]) -> bool:
+    """What another agent measured counts for nobody else, for good or ill."""
+    return one.measured_by in proposers or label_for(one.witnesses, *proposers) == WITNESSED
+
+
+def _of_other(claim: Claim, one: Measurement, proposers: tuple[str, ...]) -> str | None:
+    if not counts(one, proposers):
+        return f"`{one.measurement_id}` is of answers that only {shown(one.measured_by)} vouches for"
     if one.words != words_digest(claim.statement):
         return f"`{one.measurement_id}` was made for other words: measure these, or leave it out"
     if one.method != claim.uncertainty.method:

@@ -26,7 +26,8 @@ from beliefd.kernel.tables import Rules
 def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> BundleGated | Refused:
     bundle, receipts = with_receipts(filled(command.bundle, facts.event_id, facts.now), command, facts)
     session = with_new(session, receipts)
-    problem = undeclared(session, bundle.claims) or unsaid(bundle.claims, session.measurements)
+    proposers = (facts.principal.id,)
+    problem = undeclared(session, bundle.claims) or unsaid(bundle.claims, session.measurements, proposers)
     if problem is not None:
         return problem
     known = session.claims.bundles.get(bundle.id or "")
@@ -43,7 +44,6 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
     )
     if problem is not None:
         return problem
-    proposers = (facts.principal.id,)
     asked = gate_input(bundle, session, facts.principal, facts, proposers)
     grant = covering_grant(session, {tier.name for tier in asked.tiers.by_claim.values()}, facts)
     given = replace(asked, granted=grant)

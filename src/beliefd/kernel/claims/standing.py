@@ -14,17 +14,29 @@ class PointerStanding(Value, frozen=True, omit_defaults=True):
     by: str = ""
 
 
+class CitedReceipt(Value, frozen=True, omit_defaults=True):
+    """The receipt that a claim cites, as far as policy may ask for it."""
+
+    measurement_id: str
+    value: float
+    label: Label
+    method: str
+    judge: str = ""
+    k: int = 0
+
+
 class MeasuredStanding(Value, frozen=True, omit_defaults=True):
-    """What was measured of a claim's words. `value` is the highest of all receipts that count for them."""
+    """What was measured of a claim's words: the receipt with the highest value of all that count for them.
+
+    `cited` is the one that the claim itself names, `receipts` is how many count.
+    """
 
     measurement_id: str
     value: float
     label: Label
     how: str
-    k: int = 0
-    judge: str = ""
-    method: str = ""
     receipts: int = 1
+    cited: CitedReceipt | UnsetType = UNSET
 
 
 class ClaimStanding(Value, frozen=True, omit_defaults=True):

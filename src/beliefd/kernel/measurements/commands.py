@@ -8,6 +8,7 @@ from beliefd.kernel.claims.bundle import Samples
 from beliefd.kernel.values import Id, Method, Text, Unit, Value
 
 MAX_TOKENS: Final = 20_000
+MIN_LABELLED: Final = 20
 MAX_LABELLED: Final = 5_000
 MAX_LABELS: Final = 1_000
 MAX_ASKED: Final = 20
@@ -29,8 +30,8 @@ class Asked(Value, frozen=True):
 class Labelled(Value, frozen=True):
     """Confidences of earlier answers, and whether those were right."""
 
-    confidences: Annotated[tuple[Unit, ...], msgspec.Meta(min_length=2, max_length=MAX_LABELLED)]
-    correct: Annotated[tuple[bool, ...], msgspec.Meta(min_length=2, max_length=MAX_LABELLED)]
+    confidences: Annotated[tuple[Unit, ...], msgspec.Meta(min_length=MIN_LABELLED, max_length=MAX_LABELLED)]
+    correct: Annotated[tuple[bool, ...], msgspec.Meta(min_length=MIN_LABELLED, max_length=MAX_LABELLED)]
 
 
 class Confidence(Value, frozen=True):

@@ -6,7 +6,7 @@ from beliefd.kernel.values import Note, Unit, Value
 class MeasurementFindings(Value, frozen=True, tag_field="of", tag="measurement", omit_defaults=True):
     """What a method made of the raw material; or why it cannot, and the path of what is wrong.
 
-    `answers` are those that the server drew from its own `model`.
+    `answers` are those that the server drew from its own `model`, perhaps by a question of the caller's own.
     """
 
     value: Unit = 1.0
@@ -15,6 +15,7 @@ class MeasurementFindings(Value, frozen=True, tag_field="of", tag="measurement",
     k: int = 0
     model: str = ""
     answers: tuple[str, ...] = ()
+    own_question: bool = False
     failed: bool = False
     problem: str = ""
     path: str = "$"

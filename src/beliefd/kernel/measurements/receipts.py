@@ -8,16 +8,17 @@ from beliefd.kernel.canonical import digest
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.labels import SERVER
 from beliefd.kernel.measurements.findings import MeasurementFindings
-from beliefd.kernel.measurements.state import Measurement, words_digest
+from beliefd.kernel.measurements.state import Measurement, gist_digest, words_digest
 from beliefd.kernel.values import Method, Role
 
 
 def receipt(
     name: str, method: Method, statement: str, found: MeasurementFindings, material: Any, facts: Facts
 ) -> Measurement:
-    """INVARIANT: who drew the answers is what makes it witnessed: the server itself, or who is no agent."""
+    """INVARIANT: who drew the answers makes it witnessed: the server, by a question that nobody chose, or
+    somebody who is no agent."""
     who = facts.principal
-    if found.answers:
+    if found.answers and not found.own_question:
         witnesses: tuple[str, ...] = (SERVER,)
     else:
         witnesses = () if who.role == Role.AGENT else (who.id,)
@@ -29,6 +30,7 @@ def receipt(
         k=found.k,
         material=digest(msgspec.to_builtins(found.answers or material)),
         words=words_digest(statement),
+        gist=gist_digest(statement),
         measured_by=who.id,
         measured_at=facts.now,
         interpretation=found.interpretation,

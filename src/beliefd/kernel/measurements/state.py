@@ -1,6 +1,5 @@
 """What was measured: receipts, and which of them were made for the same words."""
 
-import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
@@ -10,9 +9,10 @@ from msgspec.structs import replace
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.labels import SERVER
 from beliefd.kernel.parts import EMPTY, Growing, Part
+from beliefd.kernel.scan.whole_words import whole_words
 from beliefd.kernel.values import Method, Value
 
-CLOSING: Final = " .!;:,"
+CLOSING: Final = " ."
 
 
 class Measurement(Value, frozen=True, omit_defaults=True):
@@ -29,6 +29,7 @@ class Measurement(Value, frozen=True, omit_defaults=True):
     k: int
     material: str
     words: str
+    gist: str
     measured_by: str
     measured_at: str
     interpretation: str = ""
@@ -39,7 +40,7 @@ class Measurement(Value, frozen=True, omit_defaults=True):
 
 
 class Measurements(Part, frozen=True):
-    """The receipts of a session; `by_words` holds their ids by the digest of the words they are about."""
+    """The receipts of a session; `by_words` holds their ids by the gist of the words they are about."""
 
     by_id: Growing[Measurement] = msgspec.field(default=EMPTY, name="measurements")
     by_words: Growing[tuple[str, ...]] = msgspec.field(default=EMPTY, name="measured_words")
@@ -48,25 +49,34 @@ class Measurements(Part, frozen=True):
         by_id, by_words = self.by_id, self.by_words
         for one in receipts:
             by_id = by_id.insert(one.measurement_id, one)
-            by_words = by_words.insert(one.words, (*by_words.get(one.words, ()), one.measurement_id))
+            by_words = by_words.insert(one.gist, (*by_words.get(one.gist, ()), one.measurement_id))
         return replace(self, by_id=by_id, by_words=by_words)
 
-    def about(self, words: str) -> list[Measurement]:
-        """All receipts that were made for these words."""
-        return [self.by_id[name] for name in self.by_words.get(words, ())]
+    def about(self, gist: str) -> list[Measurement]:
+        """All receipts that were made for words that look like these."""
+        return [self.by_id[name] for name in self.by_words.get(gist, ())]
 
 
 def words_digest(statement: str) -> str:
-    """What makes two statements the same words: not case, nor spaces, nor how they end."""
-    plain = unicodedata.normalize("NFKC", statement).casefold()
-    return digest(" ".join(plain.split()).rstrip(CLOSING))
+    """What makes two statements the same words: not white space, nor a full stop at the end."""
+    return digest(" ".join(statement.split()).rstrip(CLOSING))
+
+
+def gist_digest(statement: str) -> str:
+    """What makes two statements look the same: letters and digits, whatever their case, accents or script.
+
+    Looser than `words_digest` on purpose: it decides what speaks against a claim, never what speaks for it.
+    """
+    return digest(whole_words(statement)) if statement.strip() else words_digest(statement)
 
 
 def words_for(one: Measurement) -> str:
     """How it came about, as a reviewer reads it."""
     compared = f" over {one.k} answers" if one.k else ""
     judged = f" by the {one.judge} judge" if one.judge else ""
-    drawn = (
-        f"asked of `{one.model}` by the server" if SERVER in one.witnesses else f"given by {one.measured_by}"
-    )
+    if one.model:
+        drawn = f"asked of `{one.model}` by the server"
+        drawn += "" if SERVER in one.witnesses else f", by a question of {one.measured_by}"
+    else:
+        drawn = f"given by {one.measured_by}"
     return f"{one.method}{judged}{compared}, {drawn}"

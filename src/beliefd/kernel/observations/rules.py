@@ -20,7 +20,8 @@ from beliefd.kernel.values import Principal, Role
 MOST_REPEATED: Final = 0.5
 """Of the different values of a result so many may stand in the call's arguments; past it, it is an echo."""
 TYPED: Final = "typed "
-NUMBER: Final = re.compile(r"-?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]{1,3})?")
+NUMBER: Final = re.compile(r"-?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d{1,3})?")
+"""In whatever digits: `float` reads them all."""
 
 
 def observe(session: Session, command: Observe, facts: Facts) -> Observed | Refused:
@@ -104,7 +105,10 @@ def _observed(
 
 def repeats(args: Any, values: tuple[float, ...]) -> bool:
     """Does a result only say back what callers put into calls?"""
-    known = numbers_in(args)
+    return mostly_in(values, numbers_in(args))
+
+
+def mostly_in(values: tuple[float, ...], known: set[float]) -> bool:
     different = set(values)
     return len(different & known) > MOST_REPEATED * len(different)
 

@@ -12,6 +12,8 @@ from beliefd.kernel.scan.spelling import LOOK_ALIKES
 
 _DROPPED: Final = ("Mn", "Me", "Cf")
 """Marks on letters, and characters that nobody sees."""
+FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+"""Letters and symbols that are drawn as nothing."""
 
 Phrases = Mapping[int, Mapping[tuple[str, ...], str]]
 """By the number of their words: phrases as they are compared, and as they were written."""
@@ -33,12 +35,17 @@ class _Spelling(dict[int, str]):
 
 
 def _kept(char: str) -> str:
-    if unicodedata.category(char) in _DROPPED:
+    if unicodedata.category(char) in _DROPPED or char in FILLERS:
         return ""
     return LOOK_ALIKES.get(char, char) if char.isalnum() else " "
 
 
 _SPELLING: Final = _Spelling()
+
+
+def folded(text: str) -> str:
+    """A name in one spelling, its separators kept."""
+    return "".join(_SPELLING[ord(char)] if char.isalnum() or not char.isascii() else char for char in text)
 
 
 def whole_words(text: str) -> list[str]:

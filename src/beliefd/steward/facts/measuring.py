@@ -102,7 +102,9 @@ class Meter(Struct, frozen=True):
             problem = f"{len(answers)} of {drawn.asked_for} answers came{why}"
             return MeasurementFindings(problem=problem, path="$.asked")
         found = await offload(True, self._of_answers, command.method, answers)
-        return replace(found, answers=answers, model=drawn.model)
+        asked = command.asked
+        own = asked is not None and asked.question is not None
+        return replace(found, answers=answers, model=drawn.model, own_question=own)
 
     async def draw(self, command: Measure) -> Drawn | None:
         """Ask the server's own model. It takes long, so it is done before a session is held up."""

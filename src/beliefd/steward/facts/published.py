@@ -12,7 +12,7 @@ from beliefd.kernel.claims.endings import PublishedBundle
 from beliefd.kernel.claims.findings import RejectedBefore
 from beliefd.kernel.claims.rejected import RejectedWords
 from beliefd.kernel.events import Event
-from beliefd.kernel.measurements.state import words_digest
+from beliefd.kernel.measurements.state import gist_digest
 from beliefd.kernel.state import Session
 from beliefd.knowledge.schema import REJECTED_WORDS
 from beliefd.ledger.envelope import Sealed, read
@@ -43,7 +43,7 @@ async def rejected_elsewhere(
     store: Store, bundle: ClaimBundle, session: Session | None
 ) -> dict[str, RejectedBefore]:
     """The last time that people rejected the same words in another session, by the digest of the words."""
-    words = sorted({words_digest(claim.statement) for claim in bundle.claims})
+    words = sorted({gist_digest(claim.statement) for claim in bundle.claims})
     found: dict[str, RejectedBefore] = {}
     for row in await store.nodes(REJECTED_WORDS, words, MOST_REJECTIONS):
         if session is not None and row.session_id == session.session_id:

@@ -42,6 +42,7 @@ from beliefd.steward.write.submitting import Submit, expected, submit_for, submi
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 
+NO_RECEIPTS: Final = "a check knows none, because receipts belong to a session"
 ORIGIN: Final = frozenset({"origin_agent", "origin-agent"})
 _IN_FIELD = re.compile(r"in field `([^`]+)`$")
 
@@ -193,11 +194,12 @@ class ClaimCheckHandlers(Struct, frozen=True):
         measurements = Measurements().with_receipts(receipts)
         refusal = (
             unknown_action(None, complete, facts)
-            or unsaid(complete.claims, measurements)
+            or unsaid(complete.claims, measurements, (principal.id,))
             or cannot_correct(None, complete, facts, principal)
         )
         if refusal is not None:
-            raise BeliefdError(refusal.code, refusal.message, refusal.details)
+            hint = f"; {NO_RECEIPTS}" if refusal.code == Code.MEASUREMENT_NOT_FOUND else ""
+            raise BeliefdError(refusal.code, refusal.message + hint, refusal.details)
         given = gate_input(complete, None, principal, facts, (principal.id,), measurements=measurements)
         found_by_gates = gated(run_gates(given), given, facts, (principal.id,), principal)
         answer = judged(found_by_gates, None, principal.id)

@@ -37,15 +37,14 @@ class MeasurementHandlers(Struct, frozen=True):
         await self.positions.existing(call.session_id)  # before a model is asked for nothing
         drawn = await self.meter.draw(command)
         _, event = await submit_for(call, self.submit, call.session_id, command, Measured, drawn=drawn)
-        return await measurement_view(self.store, call.session_id, event.measurement)
+        return await measurement_view(self.store, call.session_id, event.measurement, (call.principal.id,))
 
     async def list_measurements(self, call: Call) -> MeasurementPage:
         session = (await self.positions.existing(call.session_id)).session
         receipts = session.measurements.by_id
         names, following = page(receipts, call, str)
-        views = [
-            await measurement_view(self.store, session.session_id, receipts[one], False) for one in names
-        ]
+        who, found = (call.principal.id,), (receipts[name] for name in names)
+        views = [await measurement_view(self.store, session.session_id, one, who, False) for one in found]
         return MeasurementPage(measurements=views, next=following)
 
     async def show_measurement(self, call: Call) -> MeasurementView:
@@ -53,29 +52,30 @@ class MeasurementHandlers(Struct, frozen=True):
         one = session.measurements.by_id.get(call.path["measurement_id"])
         if one is None:
             raise not_found(Code.MEASUREMENT_NOT_FOUND, "measurement", call.path["measurement_id"])
-        return await measurement_view(self.store, session.session_id, one)
+        return await measurement_view(self.store, session.session_id, one, (call.principal.id,))
 
 
 async def cited(store: Store, session: Session, approval: Approval) -> list[MeasurementView]:
     """What was measured of the claims of a bundle that waits, with the raw answers."""
-    names = [
-        standing.measured.measurement_id
-        for standing in (approval.standings or {}).values()
-        if standing.measured is not UNSET
-    ]
-    receipts = session.measurements.by_id
-    return [await measurement_view(store, session.session_id, receipts[name]) for name in names]
+    names: dict[str, None] = {}
+    for standing in (approval.standings or {}).values():
+        if (measured := standing.measured) is not UNSET:
+            names[measured.measurement_id] = None
+            names |= {} if measured.cited is UNSET else {measured.cited.measurement_id: None}
+    found = (session.measurements.by_id[name] for name in names)
+    return [await measurement_view(store, session.session_id, one, approval.proposers) for one in found]
 
 
 async def measurement_view(
-    store: Store, session_id: str, one: Measurement, whole: bool = True
+    store: Store, session_id: str, one: Measurement, readers: tuple[str, ...], whole: bool = True
 ) -> MeasurementView:
+    """A receipt, labelled by what it is worth to those who would propose with it."""
     statement, question, answers = _material(await entry_of(store, session_id, one.event_id), one)
     return view_of(
         MeasurementView,
         one,
         statement=statement,
-        label=label_for(one.witnesses, one.measured_by),
+        label=label_for(one.witnesses, *readers),
         how=words_for(one),
         question=question,
         answers=list(answers) if whole else [],

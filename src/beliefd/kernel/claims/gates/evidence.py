@@ -3,12 +3,12 @@
 from functools import partial
 from typing import get_args
 
-from beliefd.kernel.claims.bundle import Claim, EvidencePointer
+from beliefd.kernel.claims.bundle import Claim, EvidencePointer, named
 from beliefd.kernel.claims.gates.about import about
 from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, Seen, passes, says
 from beliefd.kernel.claims.standing import ClaimStanding, PointerStanding
 from beliefd.kernel.policy import EvidencePolicy, EvidenceState
-from beliefd.kernel.values import seconds
+from beliefd.kernel.values import quoted, seconds
 
 GATE = "evidence"
 SHA256_DIGITS = 64
@@ -54,7 +54,7 @@ def _judge(claim: Claim, given: GateInput, now: float) -> list[GateResult]:
     pointers, policy = claim.evidence_pointers, given.policy.evidence
     for pointer in pointers if given.findings.content else ():
         if given.findings.content.get(pointer.evidence_hash.lower()) == "mismatch":
-            reason = f"stored content of `{pointer.source[:SHOWN]}` does not hash to its `evidence_hash`"
+            reason = f"stored content of {quoted(pointer.source, SHOWN)} does not hash to its `evidence_hash`"
             return [say("REFUSE", reason, pointer.evidence_hash, "mismatch")]
     if claim.claim_type == "FACT" and not pointers:
         return [say("REFUSE", "a FACT needs evidence and names none", 1, 0)]
@@ -89,7 +89,7 @@ def _unknown(
     if best in STATES and STATES.index(best) >= STATES.index(required):
         return None
     needs = f"needs evidence that is {required} here; the best of it is {best}"
-    return f"a {claim.claim_type} {needs}", required, best
+    return f"{named(claim.claim_type)} {needs}", required, best
 
 
 def _caveat(claim: Claim, standing: ClaimStanding) -> str | None:
@@ -103,7 +103,7 @@ def _caveat(claim: Claim, standing: ClaimStanding) -> str | None:
 
 
 def _named(pointer: EvidencePointer, known: PointerStanding) -> str:
-    return f"`{pointer.source[:SHOWN]}` ({known.by or 'nobody here has seen it'})"
+    return f"{quoted(pointer.source, SHOWN)} ({known.by or 'nobody here has seen it'})"
 
 
 def _weakness(pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now: float) -> Weakness | None:

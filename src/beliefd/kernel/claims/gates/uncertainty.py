@@ -54,7 +54,7 @@ def _judge(
     elif value > policy.explain_above:
         outcome, reason = Severity.EXPLAIN, f"{what} is above {policy.explain_above}{how}"
     rule = policy.required(tier)
-    missing = None if rule is None else _missing(rule, claim, measured)
+    missing = None if rule is None else _missing(rule, measured)
     if missing is not None and outcome < Severity.DEFER:
         outcome, reason = Severity.DEFER, f"{tier} needs a measurement {missing}"
     wish = Severity[claim.uncertainty.gate_recommendation]
@@ -67,16 +67,18 @@ def _judge(
     return says(GATE, outcome.name, reason, limit, value, claim)  # type: ignore[arg-type]
 
 
-def _missing(rule: MeasurementRule, claim: Claim, measured: MeasuredStanding | None) -> str | None:
+def _missing(rule: MeasurementRule, measured: MeasuredStanding | None) -> str | None:
     """What the measurement that a claim cites lacks; None if it is as policy asks."""
-    if measured is None or claim.uncertainty.measurement_id is UNSET:
-        return "and cites none"
-    if rule.methods and measured.method not in rule.methods:
-        return f"by {' or '.join(rule.methods)}, not by {measured.method}"
-    if rule.judges and measured.judge not in rule.judges:
-        return f"with the judge {' or '.join(rule.judges)}, not {measured.judge or 'without one'}"
-    if measured.k < rule.min_k:
-        return f"over {rule.min_k} answers or more, not {measured.k}"
-    if rule.witnessed and measured.label != WITNESSED:
+    cited = UNSET if measured is None else measured.cited
+    if cited is UNSET:
+        return "and cites none; cite one as `uncertainty.measurement_id`"
+    if rule.methods and cited.method not in rule.methods:
+        return f"by {' or '.join(rule.methods)}, not by {cited.method}"
+    # A judge that is a model names it too, as in `nli:tiny`.
+    if rule.judges and cited.judge.partition(":")[0] not in rule.judges:
+        return f"with the judge {' or '.join(rule.judges)}, not {cited.judge or 'without one'}"
+    if cited.k < rule.min_k:
+        return f"over {rule.min_k} answers or more; {cited.method} compared {cited.k or 'none'}"
+    if rule.witnessed and cited.label != WITNESSED:
         return "whose answers somebody else has drawn"
     return None
