@@ -34,7 +34,7 @@ EXPECTED = {
     "proposition": {"list", "show", "why"},
     "knowledge": {"export"},
     "projection": {"list", "check", "rebuild"},
-    "uncertainty": {"measure", "evaluate", "examples", "sample"},
+    "uncertainty": {"measure", "evaluate", "examples", "judges", "sample"},
     "calibration": {"put", "append", "show", "predict"},
     "firewall": {"scan"},
     "hypothesis": {"note", "imagine", "list"},
