@@ -36,11 +36,7 @@ EXPECTED = {
     "proposition": {"list", "show", "why"},
     "knowledge": {"export"},
     "projection": {"list", "check", "rebuild"},
-<<<<<<< HEAD
     "uncertainty": {"evaluate", "examples", "judges", "measure", "sample"},
-=======
-    "uncertainty": {"measure", "evaluate", "examples", "judges", "sample"},
->>>>>>> judges
     "calibration": {"put", "append", "show", "predict"},
     "firewall": {"scan"},
     "hypothesis": {"note", "imagine", "list"},
