@@ -22,7 +22,7 @@ CHUNK: Final = 1 << 15
 DROPPED: Final = np.uint64(11)
 """Bits of a word that a float has no room for."""
 UNIT: Final = 2.0**-53
-STREAMED: Final = 1 << 16
+STREAMED: Final = 1 << 17
 """The same where little is made of each number: calls are what costs there."""
 
 
