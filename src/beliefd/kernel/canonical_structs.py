@@ -188,6 +188,8 @@ def _settled_struct(value: Struct, depth: int) -> Struct:
         held = getattr(value, name)
         now = _settled(held, depth + 1)
         if now is not held:
+            if type(value).__struct_config__.omit_defaults:
+                raise _InDoubt  # another value may not be the default any more, and would be written
             if settled is value:
                 settled = copy(value)
             force_setattr(settled, name, now)  # it is written and dropped, so the type of a field may bend

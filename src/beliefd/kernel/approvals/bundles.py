@@ -17,7 +17,7 @@ from beliefd.kernel.claims.gates import GATES, ChainResult, run_gates
 from beliefd.kernel.claims.gates.result import says
 from beliefd.kernel.claims.gates.uncertainty import GATE as UNCERTAINTY
 from beliefd.kernel.claims.judging import Answered, gate_input, gated
-from beliefd.kernel.claims.resolving import unsaid
+from beliefd.kernel.claims.resolving import counts, unsaid
 from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.measurements.state import gist_digest, words_digest
@@ -138,7 +138,8 @@ def with_void(chain: ChainResult, approval: Approval, edited: ClaimBundle, sessi
     by_id = {claim.id: claim for claim in edited.claims}
     told = []
     for old in waiting_bundle(approval).claims:
-        known = session.measurements.about(gist_digest(old.statement))
+        receipts = session.measurements.about(gist_digest(old.statement))
+        known = [one for one in receipts if counts(one, approval.proposers)]
         if known and words_digest(old.statement) not in kept:
             value = max(one.value for one in known)
             reason = f"the measured uncertainty of {value} was of other words and is void"

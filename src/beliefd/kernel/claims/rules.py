@@ -26,7 +26,8 @@ from beliefd.kernel.tables import Rules
 def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> BundleGated | Refused:
     bundle, receipts = with_receipts(filled(command.bundle, facts.event_id, facts.now), command, facts)
     session = with_new(session, receipts)
-    proposers = (facts.principal.id,)
+    # INVARIANT: whom a relay speaks for has proposed it too: he is no witness of it, and does not approve it.
+    proposers = tuple(dict.fromkeys((facts.principal.id, bundle.origin_agent)))
     problem = undeclared(session, bundle.claims) or unsaid(bundle.claims, session.measurements, proposers)
     if problem is not None:
         return problem

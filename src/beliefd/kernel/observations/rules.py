@@ -43,7 +43,8 @@ def observe(session: Session, command: Observe, facts: Facts) -> Observed | Refu
         return refused(Code.INVALID_REQUEST, found.problem, found.path)
     if call is not None:
         calls = session.substrate.calls.values()
-        echo = repeats([one.args for one in calls], found.values)
+        # Only what was put in before can be repeated: a reading that is passed on stays a reading.
+        echo = repeats([one.args for one in calls if one.scheduled_at <= call.scheduled_at], found.values)
         # The same result was there before, if a call came to it before.
         since = min(one.scheduled_at for one in calls if one.result_hash == call.result_hash)
         return _observed(
@@ -105,10 +106,7 @@ def _observed(
 
 def repeats(args: Any, values: tuple[float, ...]) -> bool:
     """Does a result only say back what callers put into calls?"""
-    return mostly_in(values, numbers_in(args))
-
-
-def mostly_in(values: tuple[float, ...], known: set[float]) -> bool:
+    known = numbers_in(args)
     different = set(values)
     return len(different & known) > MOST_REPEATED * len(different)
 

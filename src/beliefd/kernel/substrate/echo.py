@@ -12,7 +12,7 @@ from msgspec import Struct
 MOST_REPEATED: Final = 0.5
 """Of the characters of a result so many may come out of arguments; past it, it is an echo."""
 LOOKED_AT, LONGEST, MOST_PARTS = 300, 10_000, 50
-MOST_PUT_IN: Final = 4 * 1024 * 1024
+MOST_PUT_IN: Final = 1024 * 1024
 """So much of what callers put in is compared; where there is more, nobody can tell."""
 SHORT: Final = 2
 """Words as short as this are in most texts, whoever wrote them."""

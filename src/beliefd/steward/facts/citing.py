@@ -2,21 +2,21 @@
 
 import asyncio
 from collections.abc import Collection, Iterable
-from typing import Final
+from typing import Any, Final
 
 from msgspec import UNSET
 
 from beliefd.kernel.beliefs.commands import Eliminate
 from beliefd.kernel.beliefs.findings import CitationFindings
-from beliefd.kernel.observations.rules import mostly_in, numbers_in
+from beliefd.kernel.observations.rules import numbers_in, repeats
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.echo import PutIn, echoes, put_in
+from beliefd.kernel.substrate.echo import echoes, put_in
 from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.witness import witness_of
 from beliefd.ledger.envelope import Entry, read, read_links
 from beliefd.stores.base import Store
 
-MOST_CITED: Final = 20
+MOST_CITED: Final = 10
 """Of so many cited calls it is looked up whether they say anything; the rest counts as not seen."""
 
 
@@ -35,33 +35,36 @@ async def citation_findings(store: Store, session: Session, command: Eliminate) 
 async def seen_calls(store: Store, session: Session, names: Iterable[str]) -> tuple[str, ...]:
     """Of these calls, those that the server is a witness of: their results say what no caller had said.
 
-    INVARIANT: what callers put in is read once, however many calls are cited; of the cited calls, so many are
-    looked at, and no more.
+    INVARIANT: of the cited calls so many are looked at, of what callers put in so much, and no more.
     """
     calls = session.substrate.calls
     cited = [name for name in dict.fromkeys(names) if name in calls and calls[name].outcome is not None]
     if not cited:
         return ()
-    args = [one.args for one in calls.values()]
-    given, known = await asyncio.to_thread(lambda: (put_in(args), numbers_in(args)))
     seen = []
     for name in cited[:MOST_CITED]:
+        call = calls[name]
         # What is decided and not written yet has not been seen.
-        seq = await store.seq_of(session.session_id, calls[name].outcome or "")
+        seq = await store.seq_of(session.session_id, call.outcome or "")
         for entry in () if seq is None else await store.entries(session.session_id, seq - 1, 1):
-            if await asyncio.to_thread(_tells, read(entry.record), given, known):
+            # Only what was put in before can be repeated: a reading that is passed on stays a reading.
+            args = [one.args for one in calls.values() if one.scheduled_at <= call.scheduled_at]
+            if await asyncio.to_thread(_tells, read(entry.record), args):
                 seen.append(name)
     return tuple(seen)
 
 
-def _tells(entry: Entry, given: PutIn, known: set[float]) -> bool:
+def _tells(entry: Entry, args: list[Any]) -> bool:
     """Does a result say anything that no caller of the session has put in? The rules are those of memory and
     of observations."""
     event = entry.delta
     if not isinstance(event, OutcomeRecorded) or witness_of(event, entry.actor) is None:
         return False
+    given = put_in(args)
+    if given.whole is None or echoes(event.result, given):
+        return False
     numbers = tuple(numbers_in(event.result))
-    return not echoes(event.result, given) and not (numbers and mostly_in(numbers, known))
+    return not (numbers and repeats(args, numbers))
 
 
 async def eliminated_by(store: Store, session_id: str, names: Collection[str]) -> dict[str, str]:

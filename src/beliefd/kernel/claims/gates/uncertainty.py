@@ -47,6 +47,8 @@ def _judge(
     is_measured = measured is not None and measured.value >= claim.uncertainty.declared
     what = f"{'measured' if is_measured else 'declared'} uncertainty of {value}"
     how = f" ({measured.how})" if measured is not None and is_measured else ""
+    if measured is not None and not is_measured and measured.value > policy.explain_above:
+        how = f"; {measured.value} was measured ({measured.how})"
     outcome, limit, reason = Severity.EXECUTE, policy.explain_above, ""
     if value > policy.defer_above:
         outcome, limit = Severity.DEFER, policy.defer_above
