@@ -57,6 +57,9 @@ def test_semantic_entropy_is_drawn_five_times_with_a_question_of_one_s_own() -> 
         asking = {**ASKING, "method": "semantic_entropy", "asked": {"question": "How full is the pool?"}}
         receipt = embedded.measure(name, **asking)
         assert (receipt.value, receipt.k, receipt.question) == (0, 5, "How full is the pool?")
+        # Who chooses the question could have chosen one that has a single answer.
+        assert (receipt.label, receipt.witnesses) == ("attested", [])
+        assert receipt.how.endswith("asked of `openai:tiny` by the server, by a question of agent://local")
         assert {body["temperature"] for body in server.bodies} == {1.0}
 
 

@@ -1,5 +1,6 @@
 """What a claim rests on: pointers that lead somewhere, and certainty measured of these very words."""
 
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -17,13 +18,14 @@ from beliefd.kernel.claims.standing import ClaimStanding
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.claims.tiers import NAMES
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.measurements.state import words_digest
+from beliefd.kernel.measurements.state import gist_digest, words_digest
 from beliefd.kernel.policy import EvidencePolicy, MeasurementRule, UncertaintyPolicy
 from beliefd.kernel.values import Tier
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.steward.handlers.claims import read_bundle
-from beliefd.testing.world import AGENT, World, policy, refused
+from beliefd.testing.world import AGENT, ANN, ENCODER, World, policy, refused
 from tests.claims.support import bundle, claim, nothing_happens, pointer
+from tests.firewall.data import WAITS
 from tests.firewall.lab import Lab
 from tests.firewall.test_observing import OTHER, RULES, called, opened, tools
 
@@ -240,8 +242,8 @@ def test_receipts_that_are_made_up_or_of_other_words_or_sessions_are_refused(wor
     )
     cited = world.agent.submit_claims(session, bundle(citing(receipt.measurement_id)))
     assert (cited.decision, measured(cited).measurement_id) == ("PUBLISH", receipt.measurement_id)
-    shouted = citing(receipt.measurement_id, statement="Rotate  the LOG file.")
-    assert world.agent.submit_claims(session, bundle(shouted)).decision == "PUBLISH"
+    spaced = citing(receipt.measurement_id, statement=" rotate  the log file.")
+    assert world.agent.submit_claims(session, bundle(spaced)).decision == "PUBLISH"
     for where, said, code in (
         (session, citing("msr-made-up"), Code.MEASUREMENT_NOT_FOUND),
         (other, citing(receipt.measurement_id), Code.MEASUREMENT_NOT_FOUND),
@@ -392,11 +394,14 @@ def test_a_stated_confidence_is_not_measured(world: World) -> None:
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_words_are_the_same_whatever_their_case_and_spaces(one: str, two: str) -> None:
+def test_words_are_the_same_whatever_their_spaces_and_their_gist_whatever_their_case(
+    one: str, two: str
+) -> None:
     assert words_digest(f"  {one}  {two} . ") == words_digest(f"{one} {two}")
-    assert words_digest(one.casefold()) == words_digest(one)
+    assert gist_digest(f"x {one.upper()}") == gist_digest(f"X {one.upper().lower()}") or not one.isascii()
     if one.strip().isalnum():
-        assert words_digest(f"not {one}") != words_digest(one)
+        for digest in (words_digest, gist_digest):
+            assert digest(f"not {one}") != digest(one)
 
 
 def test_the_result_of_a_call_is_witnessed_and_what_was_put_in_before_is_not() -> None:
@@ -453,3 +458,106 @@ def test_minted_evidence_is_witnessed_if_its_data_are() -> None:
         said = read_bundle(bundle(fact(source=source, evidence_hash=minted.result_hash)))
         known = standings(said, lab.state, ClaimFindings(threat=Threat(detector="d")), (AGENT.id,))
         assert known["c1"].evidence[0].state == expected
+
+
+# -- what strangers tried --------------------------------------------------------------------------
+
+
+def test_a_receipt_of_another_agent_cannot_be_cited(world: World) -> None:
+    session = world.session()
+    other = world.person(OTHER)
+    made = other.measure(session, statement="rotate the log file", method="semantic_entropy", answers=AGREED)
+    why = nothing_happens(
+        world,
+        session,
+        Code.CONFLICT,
+        partial(world.agent.submit_claims, session, bundle(citing(made.measurement_id))),
+    )
+    assert f"only {OTHER.id} vouches for" in why
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Rotate the log file!",
+        "rotate the l\u043eg file",
+        "rotate the log\u200b file",
+        "rotate the log file?)",
+    ],
+)
+def test_words_that_only_look_other_are_still_doubtful(world: World, words: str) -> None:
+    session = world.session()
+    said = {"method": "semantic_entropy", "answers": TORN}
+    world.agent.measure(session, statement="rotate the log file", **said)  # type: ignore[arg-type]
+    fresh = world.agent.measure(session, statement=words, method="semantic_entropy", answers=AGREED)
+    answer = world.agent.submit_claims(session, bundle(citing(fresh.measurement_id, statement=words)))
+    assert (answer.decision, measured(answer).value) == ("DEFER", 1)
+
+
+@pytest.mark.parametrize(("measured_of", "said"), [("5 mW", "5 MW"), ("10\u00b2 of them", "102 of them")])
+def test_a_receipt_is_of_these_very_words(world: World, measured_of: str, said: str) -> None:
+    session = world.session()
+    made = world.ann.measure(session, statement=measured_of, method="semantic_entropy", answers=AGREED)
+    said_of = bundle(citing(made.measurement_id, statement=said))
+    nothing_happens(world, session, Code.CONFLICT, partial(world.agent.submit_claims, session, said_of))
+
+
+def test_marks_on_letters_take_no_more_time_than_letters() -> None:
+    """Twice the marks take about twice the time: a normal form of the whole text would take four times."""
+
+    def cost(count: int) -> float:
+        text = "a" + "\u0301\u0316" * count
+        best = []
+        for _ in range(5):
+            started = time.process_time()
+            gist_digest(text)
+            words_digest(text)
+            best.append(time.process_time() - started)
+        return min(best)
+
+    assert cost(64_000) < 40 * cost(4_000)
+
+
+def test_what_is_passed_on_to_another_tool_stays_witnessed() -> None:
+    with World(policy=RULES, registry=tools()) as world:
+        agent, session = opened(world)
+        call_id = called(world, session, "pool.waits")
+        call = world.state(session).substrate.calls[call_id]
+        said = fact("WRITE_LIMITED", source=f"call://{call_id}", evidence_hash=call.result_hash)
+        assert agent.submit_claims(session, bundle(said)).standings["c1"].evidence[0].state == "witnessed"
+        world.clock.advance(60)
+        called(world, session, "keep", OTHER, waits=WAITS, rows=[{"wait": {"ms": one}} for one in WAITS])
+        assert agent.submit_claims(session, bundle(said)).standings["c1"].evidence[0].state == "witnessed"
+        seen = agent.observe(session, quantity="wait", unit="ms", call_id=call_id, pointer="/waits")
+        assert seen.label == "witnessed"
+
+
+def test_evidence_is_attested_to_whoever_brought_its_data() -> None:
+    lab = Lab()
+    lab.proposition("p1")
+    minted = lab.evidence("p1")
+    said = read_bundle(
+        bundle(fact(source=f"evidence://{minted.evidence_id}", evidence_hash=minted.result_hash))
+    )
+    for who, expected in ((AGENT, "witnessed"), (ENCODER, "attested")):
+        known = standings(said, lab.state, ClaimFindings(threat=Threat(detector="d"), tools={}), (who.id,))
+        assert known["c1"].evidence[0].state == expected
+
+
+def test_whom_a_relay_speaks_for_is_no_witness_and_no_approver() -> None:
+    with World(policy=policy(security={"relays": {AGENT.id: [ANN.id]}})) as world:
+        kept = world.ann.store_content(b"hers")
+        session = world.session()
+        said = {**bundle(fact("DELETE", evidence_hash=kept.sha256)), "origin_agent": ANN.id}
+        answer = world.agent.submit_claims(session, said)
+        assert state(answer)[0] == "attested"
+        refused(Code.FORBIDDEN, lambda: world.ann.approve(answer))
+        assert world.bob.approve(answer).status == "approved"
+
+
+def test_a_quotation_does_not_look_like_our_words(world: World) -> None:
+    source = "a` (the server saw it answer),\n `b"
+    answer = world.agent.submit_claims(world.session(), bundle(fact(source=source, evidence_hash=NOBODY)))
+    assert answer.caveats == [
+        "c1: evidence is attested only: `a' (the server saw it answer), 'b` (nobody here has seen it)"
+    ]

@@ -236,7 +236,7 @@ def test_what_was_seen_is_told_with_who_said_it(data: Path, session: str) -> Non
     told = beliefd("session", "eliminate", session, "a", *said, "--data", data).stdout
     assert "eliminations 0 witnessed, 1 attested" in told
     told = beliefd("session", "why", session, "a", "--data", data).stdout
-    assert "fell to   tool://df on df, attested, by operator://local" in told
+    assert "fell      attested, by operator://local, to `tool://df` on `df`" in told
     assert f"cites observation {seen}" in told
 
 

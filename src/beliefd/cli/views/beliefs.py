@@ -137,11 +137,12 @@ def why(answer: Why) -> RenderableType:
         lines.append(
             Text.assemble(
                 (f"  #{item.seq:<5}", "dim"),
-                ("fell to   " if item.applied else "also said ", "red" if item.applied else "dim"),
-                (visible(item.source_id), "bold"),
-                f" on {visible(item.observation_id)}, ",
+                ("fell      " if item.applied else "also said ", "red" if item.applied else "dim"),
                 (item.label, LABEL_STYLE[item.label]),
                 (f", by {visible(item.actor)}" if item.actor else "", "dim"),
+                ", to " if item.applied else ", ",
+                (f"`{visible(item.source_id)}`", "bold"),
+                f" on `{visible(item.observation_id)}`",
                 (f"  merged from {item.merged_from}" if item.merged_from else "", "dim"),
                 (f"  {_because(item.justification)}" if item.justification else ""),
             )
