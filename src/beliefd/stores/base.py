@@ -232,6 +232,10 @@ class Store(Protocol):
         """Nodes of a kind about these claims in all sessions, ordered by claim, session and id."""
         ...
 
+    async def any_node(self, kind: str) -> bool:
+        """Is there a node of this kind in any session?"""
+        ...
+
     async def links(self, relation: str, second_id: str) -> list[LinkRow]:
         """Links of a relation in all sessions whose second player has this id, in order."""
         ...

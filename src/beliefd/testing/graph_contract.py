@@ -182,6 +182,8 @@ class GraphContract(StoreContract):
         assert await store.nodes(say.VALIDATION_EVIDENCE, ["a", "b"], 3) == found[:3]
         assert await store.nodes(say.VALIDATION_EVIDENCE, ["a", "b"], 2**62) == found
         assert await store.nodes(say.NEGATIVE_EVIDENCE, ["a"], 10) == []
+        assert await store.any_node(say.VALIDATION_EVIDENCE)
+        assert not await store.any_node(say.NEGATIVE_EVIDENCE)
         assert await store.nodes(say.VALIDATION_EVIDENCE, [], 10) == []
 
     @promise

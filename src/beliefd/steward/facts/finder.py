@@ -16,7 +16,7 @@ from beliefd.kernel.beliefs.commands import Eliminate
 from beliefd.kernel.claims.bundle import CALL, ClaimBundle, edited_bundle
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.claims.endings import PublishedBundle, RetractionFindings
-from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.findings import ClaimFindings, RejectedBefore
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.claims.tiers import effective_tiers
 from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
@@ -37,7 +37,7 @@ from beliefd.kernel.subjects import fallen_subjects
 from beliefd.kernel.substrate.commands import Propose, Remember
 from beliefd.kernel.substrate.tools import MemoryFindings
 from beliefd.kernel.values import Principal, TierName
-from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
+from beliefd.knowledge.schema import EXPERIMENT, REJECTED_WORDS, TESTED_DATA
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
@@ -77,6 +77,7 @@ Examined = (
 MOST_TRIES: Final = 10_000
 """Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
 TRAIL: Final = 16
+LOOKED_AGAIN_SECONDS: Final = 1.0
 SHA256_DIGITS: Final = 64
 MOST_HASHED: Final = 100
 """Of so many contents that a bundle cites the bytes are looked at again; the rest counts as not at hand."""
@@ -135,6 +136,7 @@ class FactFinder:
         self.meter = meter
         self._detectors = ThreatFinder(detector)
         self._spoken: dict[str, deque[float]] = {}
+        self._nothing_rejected_until = 0.0
 
     async def findings(  # noqa: PLR0911 - one way out per kind of command
         self,
@@ -219,6 +221,8 @@ class FactFinder:
     ) -> Findings | None:
         """Everything is looked at again before a person's yes takes effect."""
         approval = session.approvals.by_id.get(command.approval_id)
+        if command.decision == "REJECTED":
+            self._nothing_rejected_until = 0.0
         if approval is None or command.decision == "REJECTED":
             return None
         subject = approval.subject
@@ -260,9 +264,19 @@ class FactFinder:
             origin=origin,
             tools=tools,
             fallen=UNSET if session is None else await self._fallen(bundle, session),
-            rejected=await rejected_elsewhere(self._store, bundle, session),
+            rejected=await self._rejected(bundle, session),
             corrected=await self._corrected(bundle, session, unwritten),
         )
+
+    async def _rejected(self, bundle: ClaimBundle, session: Session | None) -> dict[str, RejectedBefore]:
+        """Most stores hold no rejected words: that is found out once a second, not for each bundle."""
+        now = time.monotonic()
+        if now < self._nothing_rejected_until:
+            return {}
+        if not await self._store.any_node(REJECTED_WORDS):
+            self._nothing_rejected_until = now + LOOKED_AGAIN_SECONDS
+            return {}
+        return await rejected_elsewhere(self._store, bundle, session)
 
     async def _corrected(
         self, bundle: ClaimBundle, session: Session | None, unwritten: Sequence[Sealed]

@@ -51,6 +51,9 @@ class MemoryGraph:
         found = [row for row in self._nodes.values() if row.kind == kind and row.claim_id in claim_ids]
         return sorted(found, key=lambda row: (row.claim_id, row.session_id, row.id))[:limit]
 
+    def any_node(self, kind: str) -> bool:
+        return any(row.kind == kind for row in self._nodes.values())
+
     def links(self, relation: str, second_id: str) -> list[LinkRow]:
         return sorted(
             link for link in self._links if link.relation == relation and link.second_id == second_id

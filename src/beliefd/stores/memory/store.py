@@ -148,6 +148,9 @@ class MemoryStore:
     async def nodes(self, kind: str, claim_ids: Sequence[str], limit: int) -> list[NodeRow]:
         return self._graph.nodes(kind, claim_ids, limit)
 
+    async def any_node(self, kind: str) -> bool:
+        return self._graph.any_node(kind)
+
     async def links(self, relation: str, second_id: str) -> list[LinkRow]:
         return self._graph.links(relation, second_id)
 

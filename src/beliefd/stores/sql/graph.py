@@ -30,6 +30,9 @@ class Graph(Database):
         rows = await self._all(f"{NODES.select} WHERE {where}", self._list(claim_ids), kind, limit)
         return [NODES.row(row) for row in rows]
 
+    async def any_node(self, kind: str) -> bool:
+        return await self._one(f"{NODES.select} WHERE kind = $1 LIMIT 1", kind) is not None
+
     async def links(self, relation: str, second_id: str) -> list[LinkRow]:
         rows = await self._all(f"{LINKS.select} WHERE relation = $1 AND second_id = $2", relation, second_id)
         return sorted(LINKS.row(row) for row in rows)
