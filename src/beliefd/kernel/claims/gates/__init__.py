@@ -14,7 +14,7 @@ from beliefd.kernel.claims.gates.adversarial import adversarial
 from beliefd.kernel.claims.gates.evidence import evidence
 from beliefd.kernel.claims.gates.human import GATE as HUMAN
 from beliefd.kernel.claims.gates.human import human
-from beliefd.kernel.claims.gates.result import ChainResult, GateInput, GateResult, caveats, says
+from beliefd.kernel.claims.gates.result import ChainResult, GateInput, GateResult, caveats, has_caveats, says
 from beliefd.kernel.claims.gates.security import security
 from beliefd.kernel.claims.gates.uncertainty import uncertainty
 
@@ -37,6 +37,13 @@ _DECISIONS: Final[dict[Severity, Decision]] = {
 }
 
 
+_SEVERITIES: Final = {severity.name: severity for severity in Severity}
+
+
+def _severity(result: GateResult) -> Severity:
+    return _SEVERITIES[result.outcome]
+
+
 def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> ChainResult:
     """Pass a bundle through the gates; `approved` names gates whose call for a person has been answered.
 
@@ -47,8 +54,8 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
     overridden: list[str] = []
     for name, gate in GATES.items():
         found = gate(given)
-        worst = max(found, key=lambda result: Severity[result.outcome])
-        severity = Severity[worst.outcome]
+        worst = max(found, key=_severity) if len(found) > 1 else found[0]
+        severity = _severity(worst)
         results += found
         answered = name in approved and severity in (Severity.DEFER, Severity.ESCALATE)
         if severity >= Severity.DEFER and not answered:
@@ -67,7 +74,7 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
         passed=tuple(passed),
         stopped_by=None,
         decision="PUBLISH",
-        reason=_published(overridden) + (", with caveats" if caveats(tuple(results), True) else ""),
+        reason=_published(overridden) + (", with caveats" if has_caveats(results) else ""),
         overridden=tuple(overridden),
     )
 

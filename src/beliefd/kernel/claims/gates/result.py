@@ -1,6 +1,7 @@
 """What goes into a gate and what comes out of it."""
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -81,9 +82,17 @@ class ChainResult(Struct, frozen=True):
         return caveats(self.results, self.stopped_by is None)
 
 
+TOLD_WITH: Final = (Severity.EXPLAIN.name, Severity.DEFER.name)
+"""What must be said along with a published bundle: what a gate wants explained, what a person let pass."""
+
+
+def has_caveats(results: Iterable[GateResult]) -> bool:
+    return any(result.outcome in TOLD_WITH for result in results)
+
+
 def caveats(results: tuple[GateResult, ...], published: bool) -> tuple[str, ...]:
     """What must be said along with a bundle: what a gate wants explained, and what a person let pass."""
-    told = (Severity.EXPLAIN.name, Severity.DEFER.name) if published else (Severity.EXPLAIN.name,)
+    told = TOLD_WITH if published else TOLD_WITH[:1]
     return tuple(
         f"{result.claim_id}: {result.reason}" if result.claim_id else result.reason
         for result in results
