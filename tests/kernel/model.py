@@ -3,6 +3,7 @@
 Nothing here is shared with the kernel but the commands it is given and the codes it answers with.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +18,15 @@ from beliefd.kernel.beliefs.commands import (
 )
 from beliefd.kernel.commands import Command
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.scan.whole_words import folded
 
 Said = dict[str, Any]
+
+
+def spellings(name: str) -> list[str]:
+    """A name, and how else it may be declared."""
+    plain = name.strip().strip(".,;!")
+    return [name, plain, plain.casefold(), folded(plain)]
 
 
 @dataclass
@@ -121,7 +129,9 @@ class Model:
     def _ruled_out(self, conclusion_id: str, facts: Facts) -> bool:
         """Does a conclusion name a hypothesis that has fallen, where policy minds that?"""
         parts = conclusion_id.split(":")
-        named = [name for at in range(len(parts)) if (name := ":".join(parts[at:])) in self.universe]
+        said = [":".join(parts[at:]) for at in range(len(parts))]
+        said += [part for part in re.split("[:=/\uff1a]", conclusion_id) if part]
+        named = [name for one in said for name in spellings(one) if name in self.universe]
         minds = facts.policy.beliefs.conclusions == "survivors_only"
         return minds and bool(named) and named[0] not in self.survivors
 
