@@ -152,7 +152,7 @@ def test_why_names_source_and_reason(data: Path, session: str) -> None:
     answer("session", "eliminate", session, "a", *BY, "--because", "disk is flat", "--data", data)
     told = beliefd("session", "why", session, "a", "--data", data).stdout
     assert "a: eliminated" in told
-    assert "human://alice on o1" in told
+    assert "to `human://alice` on `o1`" in told
     assert "disk is flat" in told
     assert "nobody has spoken" in beliefd("session", "why", session, "b", "--data", data).stdout
 

@@ -3,7 +3,6 @@
 Nothing here is shared with the kernel but the commands it is given and the codes it answers with.
 """
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,9 +127,8 @@ class Model:
 
     def _ruled_out(self, conclusion_id: str, facts: Facts) -> bool:
         """Does a conclusion name a hypothesis that has fallen, where policy minds that?"""
-        parts = conclusion_id.split(":")
-        said = [":".join(parts[at:]) for at in range(len(parts))]
-        said += [part for part in re.split("[:=/\uff1a]", conclusion_id) if part]
+        starts = [at + 1 for at, char in enumerate(conclusion_id) if char in ":=/\uff1a"]
+        said = [conclusion_id[start:] for start in (0, *starts)]
         named = [name for one in said for name in spellings(one) if name in self.universe]
         minds = facts.policy.beliefs.conclusions == "survivors_only"
         return minds and bool(named) and named[0] not in self.survivors

@@ -1,7 +1,9 @@
 """OpenAPI 3.1 from the operations table. `python -m beliefd.http.openapi` prints it as YAML."""
 
+from collections import Counter
 from functools import cache
-from typing import Any, Final, Literal, get_args, get_origin
+from types import UnionType
+from typing import Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -124,21 +126,38 @@ def _schemas() -> tuple[dict[Any, Json], Json]:
 def _with_short_names(refs: tuple[Json, ...], schemas: Json) -> tuple[list[Json], Json]:
     """Where an event and an answer share a name, msgspec tells them apart by module; we by what they are."""
     text = msgspec.json.encode([refs, schemas]).decode()
+    shared = [name for name, count in Counter(map(_short_name, schemas)).items() if count > 1]
+    if shared:  # INVARIANT: one name, one shape; else one would be described in place of the other
+        raise ValueError(f"several shapes are called {shared[0]}")
     for name in schemas:
-        module, _, short = name.rpartition(".")
-        if module:
-            text = text.replace(name, f"{short}Event" if module.endswith(".events") else short)
+        if "." in name:
+            text = text.replace(name, _short_name(name))
     short_refs, short_schemas = msgspec.json.decode(text)
     return short_refs, short_schemas
+
+
+def _short_name(name: str) -> str:
+    module, _, short = name.rpartition(".")
+    return f"{short}Event" if module.endswith(".events") else short
 
 
 def _name_keys(kind: type[Struct], schemas: Json) -> None:
     """Of tables whose keys are choices, msgspec describes the values alone."""
     for field in fields(kind):
-        key = next(iter(get_args(field.type)), None) if get_origin(field.type) is dict else None
+        _name_keys_in(field.type, schemas[kind.__name__]["properties"][field.encode_name])
+
+
+def _name_keys_in(kind: Any, described: Any) -> None:
+    if get_origin(kind) is dict and isinstance(described, dict):
+        key, value = get_args(kind)
         if get_origin(key) is Literal:
-            described = schemas[kind.__name__]["properties"][field.encode_name]
             described["propertyNames"] = {"enum": list(get_args(key))}
+        _name_keys_in(value, described.get("additionalProperties"))
+    elif get_origin(kind) in (Union, UnionType) and isinstance(described, dict):
+        tables = (one for one in get_args(kind) if get_origin(one) is dict)
+        objects = (one for one in described.get("anyOf", ()) if one.get("type") == "object")
+        for table, place in zip(tables, objects, strict=False):
+            _name_keys_in(table, place)
 
 
 def _relax(body: Json, operation: Operation) -> None:

@@ -57,9 +57,8 @@ class BeliefPolicy(Value, frozen=True):
     """Which conclusions are accepted, and which eliminations.
 
     With `conclusions: survivors_only`, one that names an eliminated hypothesis is refused. It names a
-    hypothesis if its id is that hypothesis, or if what follows a colon in it is, as in `cause:disk_full`, or
-    a part between `:`, `=` and `/`; spelling makes no other name. All other conclusions are free. With
-    `free`, all are.
+    hypothesis if its id is that hypothesis, or if what follows `:`, `=` or `/` in it is, as in
+    `cause:disk_full`; spelling makes no other name. All other conclusions are free. With `free`, all are.
     """
 
     conclusions: Literal["survivors_only", "free"] = "survivors_only"

@@ -34,7 +34,7 @@ class Correction(Answer, frozen=True):
     ended: EndedClaim | None = None
 
 
-class Progress(Answer, frozen=True):
+class AgreementProgress(Answer, frozen=True):
     """How many people must agree, and who has."""
 
     required: int
@@ -81,12 +81,12 @@ def correction_of(claims: Claims, bundle: ClaimBundle) -> Correction | None:
     return Correction(bundle_id=name, claim_id=claim, ended=ended_claim(claims, name, claim))
 
 
-def progress_of(approval: Approval | None) -> Progress | None:
+def progress_of(approval: Approval | None) -> AgreementProgress | None:
     """Who has agreed to what waits. As long as it waits, one more must, whatever it was opened with."""
     if approval is None or approval.status != "pending" or approval.rule.nobody:
         return None
     given = list(approval.approvals)
-    return Progress(required=max(approval.rule.required, len(given) + 1), given=given)
+    return AgreementProgress(required=max(approval.rule.required, len(given) + 1), given=given)
 
 
 def overridden_in(approval: Approval) -> list[GateOverride]:

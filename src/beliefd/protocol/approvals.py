@@ -23,7 +23,7 @@ from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.intents.state import Change, EpistemicStatus
 from beliefd.kernel.labels import Label
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
-from beliefd.protocol.afterwards import Correction, EndedClaim, Progress
+from beliefd.protocol.afterwards import AgreementProgress, Correction, EndedClaim
 from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.intents import IntentView
@@ -135,7 +135,7 @@ class ApprovalCard(Answer, frozen=True):
     overdue: bool
     successor: str | None
     audit_head_event_id: str
-    progress: Progress | None = None
+    progress: AgreementProgress | None = None
     overridden: list[GateOverride] = []
     ended: dict[str, EndedClaim] = {}
     corrects: Correction | None = None

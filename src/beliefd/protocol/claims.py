@@ -31,9 +31,9 @@ from beliefd.kernel.claims.tiers import RaisedTier, tiers_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import ClaimType, Id, Method, Note, Text, TierName, Timestamp, Unit, Value
 from beliefd.protocol.afterwards import (
+    AgreementProgress,
     Correction,
     EndedClaim,
-    Progress,
     correction_of,
     ended_claims,
     progress_of,
@@ -173,7 +173,7 @@ class JudgedBundle(Answer, frozen=True):
     audit_event_id: str | None
     ended: dict[str, EndedClaim] = {}
     corrects: Correction | None = None
-    progress: Progress | None = None
+    progress: AgreementProgress | None = None
 
 
 class BundlePage(Answer, frozen=True):

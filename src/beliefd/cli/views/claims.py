@@ -16,7 +16,7 @@ from beliefd.kernel.claims.bundle import Claim, DecidedAction, GateOverride, Hum
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding
 from beliefd.kernel.claims.tiers import RaisedTier
-from beliefd.protocol.afterwards import Correction, Progress
+from beliefd.protocol.afterwards import AgreementProgress, Correction
 from beliefd.protocol.claims import BundlePage, JudgedBundle, RetractedClaims
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def override_lines(found: Sequence[GateOverride]) -> list[Text]:
     return [Text(f"  {one.gate} overridden by {names(one.by)}", "bold yellow") for one in found]
 
 
-def progress_lines(progress: Progress | None) -> list[Text]:
+def progress_lines(progress: AgreementProgress | None) -> list[Text]:
     """Told only where it says something: one person who has not spoken yet is what waiting means."""
     if progress is None or (progress.required == 1 and not progress.given):
         return []

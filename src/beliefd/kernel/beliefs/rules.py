@@ -36,7 +36,7 @@ from beliefd.kernel.values import shown
 NAMED_IDS = 20
 """How many offending ids an error spells out; the rest are counted."""
 
-PARTS: Final = re.compile("[:=/\uff1a]")
+SEPARATORS: Final = re.compile("[:=/\uff1a]")
 
 
 def eliminate(session: Session, command: Eliminate, facts: Facts) -> Eliminated | Refused:
@@ -126,25 +126,19 @@ def _may_conclude(session: Session, conclusion_id: str, facts: Facts) -> tuple[b
 
 
 def hypothesis_in(conclusion_id: str, universe: Universe) -> str | None:
-    """The hypothesis that a conclusion names: as a whole, after a colon, or as a part; None if it names none.
+    """The hypothesis that a conclusion names, as a whole or after a colon, `=` or `/`; None if it names none.
 
     Case, spaces, look-alikes and what nobody sees do not make another name of it.
     """
-    rest = conclusion_id
-    while rest:
-        for name in (rest, *_spelt(rest)):
-            if universe.position(name) is not None:
-                return name
-        rest = rest.partition(":")[2]
-    parts = (part for part in PARTS.split(conclusion_id) if part)
-    spelt = (name for part in parts for name in (part, *_spelt(part)))
+    starts = (0, *(found.end() for found in SEPARATORS.finditer(conclusion_id)))
+    spelt = (name for start in starts for name in _spelt(conclusion_id[start:]))
     return next((name for name in spelt if universe.position(name) is not None), None)
 
 
 def _spelt(name: str) -> tuple[str, ...]:
-    """Other spellings of a name under which it may be declared."""
+    """A name, and other spellings under which it may be declared."""
     plain = name.strip().strip(".,;!")
-    return plain, plain.casefold(), folded(plain)
+    return name, plain, plain.casefold(), folded(plain)
 
 
 def request_termination(session: Session, command: RequestTermination, facts: Facts) -> TerminationRuled:
