@@ -12,7 +12,7 @@ from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.claims.ending import cannot_correct, retract_claims, with_correction
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.claims.gates import run_gates
-from beliefd.kernel.claims.judging import gate_input, gated
+from beliefd.kernel.claims.judging import findings_of, gate_input, gated
 from beliefd.kernel.claims.measured import with_new, with_receipts
 from beliefd.kernel.claims.resolving import unsaid
 from beliefd.kernel.errors import Code
@@ -27,7 +27,8 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
     bundle, receipts = with_receipts(filled(command.bundle, facts.event_id, facts.now), command, facts)
     session = with_new(session, receipts)
     # INVARIANT: whom a relay speaks for has proposed it too: he is no witness of it, and does not approve it.
-    proposers = tuple(dict.fromkeys((facts.principal.id, bundle.origin_agent)))
+    relayed = () if findings_of(facts).tools is UNSET else (bundle.origin_agent,)
+    proposers = tuple(dict.fromkeys((facts.principal.id, *relayed)))
     problem = undeclared(session, bundle.claims) or unsaid(bundle.claims, session.measurements, proposers)
     if problem is not None:
         return problem

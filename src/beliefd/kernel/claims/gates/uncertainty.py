@@ -45,7 +45,8 @@ def _judge(
         return None
     tier = given.tiers.name_of(claim)
     is_measured = measured is not None and measured.value >= claim.uncertainty.declared
-    what = f"{'measured' if is_measured else 'declared'} uncertainty of {value}"
+    kind = "" if given.standings is None else "measured " if is_measured else "declared "
+    what = f"{kind}uncertainty of {value}"
     how = f" ({measured.how})" if measured is not None and is_measured else ""
     if measured is not None and not is_measured and measured.value > policy.explain_above:
         how = f"; {measured.value} was measured ({measured.how})"
