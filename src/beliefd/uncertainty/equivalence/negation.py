@@ -25,6 +25,7 @@ UNITS: Final = {
         "work": "broken malfunctions malfunctioned malfunctioning",
         "guilty": "innocent",
         "possible": "impossible",
+        "valid": "expired expires expire expiring lapsed lapses lapse",
         "report": "deny denies denying",
     }.items()
     for form in forms.split()

@@ -45,6 +45,9 @@ class Clause(Struct, frozen=True):
     """How much and how sure: markers of quantifiers and modality."""
     tense: str | None = None
     ongoing: frozenset[str] = _NOTHING
+    present: frozenset[str] = _NOTHING
+    former: frozenset[str] = _NOTHING
+    """States that are, and that were."""
 
 
 class Reading(Struct, frozen=True):
@@ -74,8 +77,8 @@ def read(text: str) -> Reading:
         return _unread(text)
     found = tokens(text)
     has_digit = _DIGIT.search(text) is not None
-    if has_digit or len([1 for token in found if token.capital]) > 1:
-        _letters(found)
+    if has_digit or len([1 for token in found if token.capital or len(token.text) == 1]) > 1:
+        _letters(found, has_digit)
     texts = [token.text for token in found]
     plain = _plain(texts) or text.strip()
     if plain in words.NON_ANSWERS:
@@ -104,12 +107,19 @@ def _unread(text: str) -> Reading:
     return Reading(" ".join(text.casefold().split()), is_unread=True)
 
 
-def _letters(found: list[Token]) -> None:
-    """Single capitals are names where there are two of them: in `A causes B` the A is no article."""
-    alone = [place for place, token in enumerate(found) if token.capital and len(token.text) == 1]
-    if len({found[place].text for place in alone} - {"i"}) > 1:
+def _letters(found: list[Token], has_digit: bool) -> None:
+    """Single letters are names where there are two of them: in `A causes B` the A is no article."""
+    alone = [
+        place
+        for place, token in enumerate(found)
+        if len(token.text) == 1
+        and token.text.isalpha()
+        and token.text != "i"
+        and (token.capital or not has_digit)
+    ]
+    if len({found[place].text for place in alone}) > 1:
         for place in alone:
-            if found[place].text != "i":
+            if found[place].text != "a" or found[place].capital or _stands_alone(found, place):
                 found[place] = Token(f"{found[place].text}°", True, True)
     for place in range(len(found) - 1):
         if found[place].text in ("version", "release") and NUMBER.match(found[place + 1].text):
@@ -144,6 +154,12 @@ def _counted(texts: list[str], has_digit: bool) -> list[Item]:
     return found
 
 
+def _stands_alone(found: list[Token], place: int) -> bool:
+    """An article has a noun behind it; what has a verb, a small word or nothing behind it is a name."""
+    then = found[place + 1].text if place + 1 < len(found) else "."
+    return then in _PUNCTUATION or then in words.STOP or then in _VERBISH or then.endswith(("s", "ed"))
+
+
 class _Seen:
     """Collects what a reading needs while the items pass once, clause by clause."""
 
@@ -161,6 +177,8 @@ class _Seen:
         self._struck: list[str] = []
         self._marks: set[str] = set()
         self._ongoing: set[str] = set()
+        self._present: set[str] = set()
+        self._former: set[str] = set()
         self._tense: str | None = None
         self._denials = 0
         self._pending: str | None = None
@@ -171,7 +189,12 @@ class _Seen:
     def take(self, items: list[Item], place: int, item: Item) -> None:
         if isinstance(item, tuple):
             self._amount(items, place, item)
-        elif item in words.BOUNDARIES:
+            return
+        if item in markers.PRESENT_STATES:
+            self._state(items, place, item)
+        if item in markers.ATTRIBUTED and _is_attributed(items, place):
+            self._marks.add("SAID")
+        if item in words.BOUNDARIES:
             if self._ends(items, place, item):
                 self.close()
         elif item in negation.WHOLE or item in negation.FREE:
@@ -182,6 +205,13 @@ class _Seen:
                 self._quantified = marker
         else:
             self._word(items, place, item)
+
+    def _state(self, items: list[Item], place: int, item: str) -> None:
+        before = items[max(0, place - 2) : place]
+        if _is_present(items, place):
+            self._present.add(item)
+        elif "was" in before or "were" in before:
+            self._former.add(item)
 
     def _amount(self, items: list[Item], place: int, item: Quantity) -> None:
         then = items[place + 1] if place + 1 < len(items) else "."
@@ -286,6 +316,8 @@ class _Seen:
             frozenset(self._marks) if self._marks else _NOTHING,
             self._tense,
             frozenset(self._ongoing) if self._ongoing else _NOTHING,
+            frozenset(self._present) if self._present else _NOTHING,
+            frozenset(self._former) if self._former else _NOTHING,
         )
 
 
@@ -299,6 +331,7 @@ _SILENT: Final[frozenset[Item]] = frozenset(
     - negation.WHOLE
     - markers.QUANTIFIERS.keys()
     - markers.MODALS.keys()
+    - markers.ATTRIBUTED
 )
 """Most words of a sentence: nothing is to be done about them."""
 _SCALE: Final = frozenset({"ALL", "SOME", "PART"})
@@ -318,6 +351,19 @@ def _is_superlative(items: list[Item], place: int) -> bool:
 
 
 _ADJECTIVES: Final = ("ly", "ous", "ful", "ive", "ant", "ent", "able", "ible", "ed", "ic", "ar", "ing")
+
+
+def _is_attributed(items: list[Item], place: int) -> bool:
+    """A clause follows, and the speaker is somebody else."""
+    then = items[place + 1] if place + 1 < len(items) else "."
+    before = items[place - 1] if place else "."
+    return then in _OPENING_A_CLAUSE and before not in _SELF and before not in words.ARTICLES
+
+
+_SELF: Final = words.BE | {"i", "we", ".", ",", "have", "had", "has"}
+_OPENING_A_CLAUSE: Final = (
+    words.ARTICLES | words.PRONOUNS | {"there", "no", "nobody", "all", "every", "we", "i"}
+)
 
 
 def _is_present(items: list[Item], place: int) -> bool:
