@@ -4,13 +4,22 @@ The check is symmetric and reads each answer once. It knows polarity, opposites,
 modality, tense, names and who does what to whom. What it lets pass may still differ; that is for the judge.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
 from beliefd.uncertainty.equivalence import negation, words
 from beliefd.uncertainty.equivalence.forms import PAST_FORMS
-from beliefd.uncertainty.equivalence.markers import DOUBT, LINKED_ALIKE, LINKS, LOOSE, MODES, PAST, QUIET
+from beliefd.uncertainty.equivalence.markers import (
+    DIRECTIONS,
+    DOUBT,
+    LINKED_ALIKE,
+    LINKS,
+    LOOSE,
+    MODES,
+    PAST,
+    QUIET,
+)
 from beliefd.uncertainty.equivalence.order import inverted, order, reversed_in
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.equivalence.quantities import Quantity
@@ -60,7 +69,9 @@ def contradict(one: Reading, other: Reading) -> bool:
         return True
     if _alike(one.content, other.content) and (_links(one, other) or _done(one, other) or _done(other, one)):
         return True
-    return _joins(one, other) or (not opposites.converse and _turned_round(one, other, opposites))
+    if _joins(one, other):
+        return True
+    return not opposites.converse and (_directions(one, other) or _turned_round(one, other, opposites))
 
 
 def _stances(one: Reading, other: Reading) -> bool:
@@ -96,7 +107,14 @@ def counts(one: Reading, other: Reading) -> frozenset[Quantity]:
 def _entities(one: Reading, other: Reading) -> bool:
     if one.exact - other.content and other.exact - one.content:
         return True
+    if _is_longer_name(one, other) or _is_longer_name(other, one):
+        return True
     return bool(_strangers(one, other) and _strangers(other, one))
+
+
+def _is_longer_name(one: Reading, other: Reading) -> bool:
+    """`libfoo-dev` is another thing than `libfoo`."""
+    return any(name.rpartition("-")[0] in other.content for name in one.exact - other.content)
 
 
 def _strangers(one: Reading, other: Reading) -> bool:
@@ -119,9 +137,7 @@ class Opposites:
             twin = next(iter(found)) if found else negation.opposed(word, only_other)
             if twin is not None:
                 self.renamed[twin] = word
-            elif words.CONTRARIES.get(word, _NONE) & only_other:
-                self.contrary = True
-            elif negation.facing(word, only_other):
+            elif words.CONTRARIES.get(word, _NONE) & only_other or negation.facing(word, only_other):
                 self.contrary = True
 
     def _told_from_the_other_end(
@@ -130,6 +146,7 @@ class Opposites:
         """Ann is taller than Ben, Ben is shorter than Ann: no contradiction."""
         twins = words.CONVERSES.get(word, _NONE) & only_other
         renamed: dict[object, object] = dict.fromkeys(twins, word)
+        renamed |= {twin.upper(): word.upper() for twin in twins}  # small words stand so in an order
         if not twins or not reversed_in(order(one.items), order(other.items), renamed):
             return False
         self.converse = True
@@ -269,8 +286,16 @@ def _links(one: Reading, other: Reading) -> bool:
     return not any(frozenset((a, b)) in LINKED_ALIKE for a in only_one for b in only_other)
 
 
-def _linked(reading: Reading) -> frozenset[str]:
-    return frozenset(LINKS[item] for item in reading.items if isinstance(item, str) and item in LINKS)
+def _linked(reading: Reading, table: Mapping[str, str] = LINKS) -> frozenset[str]:
+    return frozenset(table[item] for item in reading.items if isinstance(item, str) and item in table)
+
+
+def _directions(one: Reading, other: Reading) -> bool:
+    """`Moved to Rome` and `moved from Rome` have the same words."""
+    if one.content != other.content:
+        return False
+    mine, theirs = _linked(one, DIRECTIONS), _linked(other, DIRECTIONS)
+    return bool(mine - theirs and theirs - mine)
 
 
 def _done(one: Reading, other: Reading) -> bool:

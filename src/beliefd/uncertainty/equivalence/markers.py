@@ -43,6 +43,8 @@ MODALS: Final = _markers(
         "PROBABLE": "probably likely presumably suspected supposedly",
         "CAN": "can able capable",
         "WOULD": "WOULD",
+        "TRIED": "TRIED",
+        "WANTED": "WANTED",
     }
 )  # fmt: skip
 MODES: Final = frozenset(MODALS.values())
@@ -54,8 +56,8 @@ FUTURE: Final = frozenset(["will", "would", "tomorrow", "soon", "upcoming", "FUT
 PAST: Final = word_set("has have had was were did yesterday already ago")
 
 PRESENT_STATES: Final = word_set(
-    "UP open full healthy sick ill available unavailable online offline active idle busy alive dead asleep awake "
-    "valid stable unstable ready operational reachable unreachable vulnerable pregnant"
+    "UP open full healthy sick ill available unavailable online offline active idle busy alive dead asleep "
+    "awake valid stable unstable ready operational reachable unreachable vulnerable pregnant"
 )
 """What is so for a while: `it was full` does not say that it is."""
 ATTRIBUTED: Final = word_set(
@@ -78,6 +80,20 @@ LINKS: Final = _markers(
 LINKED_ALIKE: Final = frozenset(
     frozenset(row.split()) for row in ("IF WHEN", "TIME WHEN", "WHILE WHEN", "WHILE ALTHOUGH", "BECAUSE WHEN")
 )
+
+DIRECTIONS: Final = _markers(
+    {
+        "FROM": "from",
+        "TO": "to into onto toward towards",
+        "UNDER": "under below beneath underneath",
+        "OVER": "over above",
+        "BEHIND": "behind",
+        "THROUGH": "through",
+        "AGAINST": "against",
+        "BESIDE": "beside near",
+    }
+)
+"""Where to and where from: other words for the same are in one row."""
 
 COMPARED: Final = {"LEAST": "≥", "MOST_OF": "≤", "ABOVE": ">", "BELOW": "<"}
 """Markers before a number, and how they are told from the bare number."""

@@ -12,34 +12,35 @@ from beliefd.uncertainty.equivalence.words import BOUNDARIES, VERB_FORMS
 
 _TABLE: Final = rows("""
 go up = rise; go down = fall; come down = fall; go on = continue; carry on = continue; keep on = continue;
-put off = postpone; push back = postpone; call off = cancel; turn down = reject; throw out = dismiss; turn on
-= enable; switch on = enable; power on = enable; turn off = disable; switch off = disable; power off =
+put off = postpone; push back = postpone; call off = cancel; turn down = reject; throw out = dismiss; turn
+on = enable; switch on = enable; power on = enable; turn off = disable; switch off = disable; power off =
 disable; shut off = disable; shut down = stop; close down = close; take on = hire; lay off = dismiss; step
-down = resign; stand down = resign; give up = quit; set up = install; set off = trigger; bring about = cause;
-bring down = reduce; find out about = discover; find out = discover; look into = investigate; look after =
-tend; take care of = tend; care for = tend; look for = seek; search for = seek; point out = mention; roll out
-= deploy; roll back = revert; back out = withdraw; pull out = withdraw; drop out = withdraw; carry out =
-perform; work out = solve; sort out = solve; figure out = solve; fill in = complete; hand over = deliver; hand
-in = submit; hand out = distribute; give back = return; pay back = repay; send back = return; come back =
-return; go back = return; get back = return; speed up = accelerate; slow down = slow; cut down = reduce; scale
-up = increase; scale down = decrease; ramp up = increase; build up = accumulate; pile up = accumulate; break
-down = malfunction; stop working = malfunction; cease working = malfunction; quit working = malfunction; break
-out = erupt; blow up = explode; burn down = destroy; use up = exhaust; run out of = exhaust; run out = expire;
-run into = encounter; come across = find; time out = timeout; get rid of = remove; do away with = abolish;
-leave out = omit; rule out = exclude; take out = remove; take away = remove; wipe out = destroy; pass away =
-die; pass out = faint; show up = arrive; turn up = arrive; hold up = delay; clean up = clean; tidy up = tidy;
-end up = end; wind up = end; start up = start; boot up = boot; open up = open; lock up = lock; split up =
-separate; sign up = register; write down = record; note down = record; put up with = tolerate; put out =
-extinguish; tear down = demolish; pull down = demolish; knock down = demolish; fall apart = disintegrate; move
-out = leave; fall through = fail; turn into = become; think over = consider; talk over = discuss; cut off =
-disconnect; phase out = discontinue; step in = intervene; let in = admit; let through = admit; keep out =
-exclude; fail over = failover; take place = happen; get better = improve; get worse = worsen; get longer =
-grow; get shorter = shrink; get bigger = grow; get smaller = shrink; become better = improve; become worse =
-worsen; become weaker = weaken; become stronger = strengthen; make sure = ensure; take part in = join; stem
-from = arise; depend on = rely; rely on = rely; consist of = comprise; lead to = cause; result in = cause;
-give rise to = cause; contribute to = contribute; deal with = handle; agree to = accept; object to = oppose;
-hang up = freeze; lock up = freeze; fill up = fill; dry up = dry; free up = free; move on = continue; catch
-fire = ignite; break into = burgle; bail out = rescue; buy out = acquire; take off = depart; pick up = collect;
+down = resign; stand down = resign; give up = quit; set up = install; set off = trigger; bring about =
+cause; bring down = reduce; find out about = discover; find out = discover; look into = investigate; look
+after = tend; take care of = tend; care for = tend; look for = seek; search for = seek; point out =
+mention; roll out = deploy; roll back = revert; back out = withdraw; pull out = withdraw; drop out =
+withdraw; carry out = perform; work out = solve; sort out = solve; figure out = solve; fill in = complete;
+hand over = deliver; hand in = submit; hand out = distribute; give back = return; pay back = repay; send
+back = return; come back = return; go back = return; get back = return; speed up = accelerate; slow down =
+slow; cut down = reduce; scale up = increase; scale down = decrease; ramp up = increase; build up =
+accumulate; pile up = accumulate; break down = malfunction; stop working = malfunction; cease working =
+malfunction; quit working = malfunction; break out = erupt; blow up = explode; burn down = destroy; use up
+= exhaust; run out of = exhaust; run out = expire; run into = encounter; come across = find; time out =
+timeout; get rid of = remove; do away with = abolish; leave out = omit; rule out = exclude; take out =
+remove; take away = remove; wipe out = destroy; pass away = die; pass out = faint; show up = arrive; turn
+up = arrive; hold up = delay; clean up = clean; tidy up = tidy; end up = end; wind up = end; start up =
+start; boot up = boot; open up = open; lock up = lock; split up = separate; sign up = register; write down
+= record; note down = record; put up with = tolerate; put out = extinguish; tear down = demolish; pull
+down = demolish; knock down = demolish; fall apart = disintegrate; move out = leave; fall through = fail;
+turn into = become; think over = consider; talk over = discuss; cut off = disconnect; phase out =
+discontinue; step in = intervene; let in = admit; let through = admit; keep out = exclude; fail over =
+failover; take place = happen; get better = improve; get worse = worsen; get longer = grow; get shorter =
+shrink; get bigger = grow; get smaller = shrink; become better = improve; become worse = worsen; become
+weaker = weaken; become stronger = strengthen; make sure = ensure; take part in = join; stem from = arise;
+depend on = rely; rely on = rely; consist of = comprise; lead to = cause; result in = cause; give rise to
+= cause; contribute to = contribute; deal with = handle; agree to = accept; object to = oppose; hang up =
+freeze; lock up = freeze; fill up = fill; dry up = dry; free up = free; move on = continue; catch fire =
+ignite; break into = burgle; bail out = rescue; buy out = acquire; take off = depart; pick up = collect;
 hold back = withhold; stand for = mean; leave behind = abandon; look at = examine; come to an end = end;
 """)
 _OF_SUBJECTS: Final = (

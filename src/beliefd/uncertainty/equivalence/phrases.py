@@ -92,23 +92,28 @@ NOT_SO; doubt whether = likely NOT_SO; doubt if = likely NOT_SO; unless = if NOT
 even when = although; even though = although; in spite of = although; despite = although; regardless of =
 although; in case = if; on condition that = if; provided = if; providing that = if; till = until; once the
 = after the; once a = 1 per; once it = after it; once he = after he; once she = after she; once they =
-after they; once all = after all; only once = 1 time; once . = 1 time; one time = 1 time; doubled =
-increased twofold; doubles = increase twofold; tripled = increased threefold; triples = increase
-threefold; trebled = increased threefold; quadrupled = increased fourfold; halved = decreased by half;
-halves = decrease by half; by 100 % = twofold; by 100 percent = twofold; by 200 % = threefold; by 200
-percent = threefold; % less = % lower; percent less = % lower; % fewer = % lower; percent fewer = % lower;
-% more = % higher; percent more = % higher; too much = too high; too many = too high; show no = has no;
-shows no = has no; showed no = had no; contain no = has no; contains no = has no; contained no = had no;
-reveals no = has no; include no = has no; includes no = has no; no free space left = full; no free space =
-full; no space left = full; no space = full; no room left = full; no disk space left = full; no capacity
-left = full; not moving = stationary; not on time = late; not arrive on time = late; it is forbidden to =
-not allowed; it is prohibited to = not allowed; it is not allowed to = not allowed; as fast as possible =
-immediately; right away = immediately; at once = immediately; straight away = immediately; in front of =
-ahead; ahead of = ahead; at the moment = now; right now = now; at present = now; these days = now; at that
-time = then; in the past = formerly; by force = forcibly; with care = carefully; without care =
-carelessly; in a hurry = quickly; with ease = easily; at random = randomly; on average = averagely; in
-secret = secretly; in public = publicly; for free = free; at no cost = free; free of charge = free; in
-error = accidentally; went off . = disabled; fewer than one = 0;
+after they; once all = after all; only once = one time; once . = one time; doubled = increased twofold;
+doubles = increase twofold; tripled = increased threefold; triples = increase threefold; trebled =
+increased threefold; quadrupled = increased fourfold; halved = decreased by half; halves = decrease by
+half; by 100 % = twofold; by 100 percent = twofold; by 200 % = threefold; by 200 percent = threefold; %
+less = % lower; percent less = % lower; % fewer = % lower; percent fewer = % lower; % more = % higher;
+percent more = % higher; too much = too high; too many = too high; show no = has no; shows no = has no;
+showed no = had no; contain no = has no; contains no = has no; contained no = had no; reveals no = has no;
+include no = has no; includes no = has no; no free space left = full; no free space = full; no space left
+= full; no space = full; no room left = full; no disk space left = full; no capacity left = full; not
+moving = stationary; not on time = late; not arrive on time = late; it is forbidden to = not allowed; it
+is prohibited to = not allowed; it is not allowed to = not allowed; as fast as possible = immediately;
+right away = immediately; at once = immediately; straight away = immediately; in front of = ahead; ahead
+of = ahead; at the moment = now; right now = now; at present = now; these days = now; at that time = then;
+in the past = formerly; by force = forcibly; with care = carefully; without care = carelessly; in a hurry
+= quickly; with ease = easily; at random = randomly; on average = averagely; in secret = secretly; in
+public = publicly; for free = free; at no cost = free; free of charge = free; in error = accidentally;
+went off . = disabled; tried to = TRIED; tries to = TRIED; try to = TRIED; trying to = TRIED; attempted to
+= TRIED; attempts to = TRIED; attempting to = TRIED; attempt to = TRIED; wants to = WANTED; want to =
+WANTED; wanted to = WANTED; hopes to = WANTED; hoped to = WANTED; hope to = WANTED; wishes to = WANTED;
+wished to = WANTED; threatened to = WANTED; threatens to = WANTED; promised to = WANTED; promises to =
+WANTED; offered to = WANTED; pretended to = not; managed to =; manages to =; succeeded in =; happened to
+=; fewer than one = 0;
 """
 _STATES: Final = {"up": "UP", "down": "not UP", "on": "enabled", "off": "disabled"}
 _DENIED: Final = {"up": "not UP", "down": "UP", "on": "disabled", "off": "enabled"}
@@ -125,6 +130,17 @@ _CONTENTS: Final = word_set(
 """What a container holds, whatever it is: without any of them it is empty."""
 _INSIDE: Final = word_set("in on inside within")
 _LEFT: Final = word_set("left remaining waiting pending")
+_KEEPING: Final = word_set("keeps keep kept")
+_LIGHT: Final = _KEEPING | word_set(
+    "hit hits suffered suffers suffer experienced experiences encountered encounters underwent undergoes "
+    "made makes make had took takes take"
+)
+"""Verbs that say nothing beside the event that they stand before."""
+_EVENTS: Final = word_set(
+    "timeout crash failure outage error exception deadlock delay shutdown restart loss increase decrease drop "
+    "rise fall decision attempt payment purchase collapse overflow breakdown change improvement reduction "
+    "visit look"
+)
 Phrase = tuple[tuple[str, ...], tuple[str, ...]]
 
 
@@ -147,7 +163,7 @@ PHRASES: Final = _by_opening(_TABLE + _POSITIONS)
 
 def rewritten(texts: list[str]) -> list[str]:
     """Phrases become what they mean."""
-    texts = _emptied(in_one_word(texts))
+    texts = _lightened(_emptied(in_one_word(texts)))
     if PHRASES.keys().isdisjoint(texts):
         return texts
     found: list[str] = []
@@ -162,6 +178,20 @@ def rewritten(texts: list[str]) -> list[str]:
         else:
             found.append(texts[place])
             place += 1
+    return found
+
+
+def _lightened(texts: list[str]) -> list[str]:
+    """`Hit a timeout` as `timeout`, `keeps restarting` as `repeatedly restarting`."""
+    if _LIGHT.isdisjoint(texts):
+        return texts
+    found: list[str] = []
+    for place, text in enumerate(texts):
+        then = texts[place + 1 : place + 3]
+        if text in _KEEPING and then and then[0].endswith("ing"):
+            found.append("repeatedly")
+        elif text not in _LIGHT or text in _KEEPING or not _EVENTS.intersection(then):
+            found.append(text)
     return found
 
 

@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from beliefd.uncertainty.equivalence import markers, negation, words
 from beliefd.uncertainty.equivalence.forms import PAST_FORMS
+from beliefd.uncertainty.equivalence.letters import VERBISH, name_letters
 from beliefd.uncertainty.equivalence.phrases import rewritten
-from beliefd.uncertainty.equivalence.quantities import COUNTING, NUMBER, OPENING, Counter, Quantity
+from beliefd.uncertainty.equivalence.quantities import COUNTING, OPENING, Counter, Quantity
 from beliefd.uncertainty.equivalence.synonyms import SAME
 from beliefd.uncertainty.equivalence.tokens import Token, tokens
 
@@ -22,7 +23,6 @@ Item = str | Quantity
 _PUNCTUATION: Final = frozenset(",.;")
 _UNSAID: Final = _PUNCTUATION | words.ARTICLES
 _JOINS: Final = frozenset({"and", "or", ","})
-_VERBISH: Final = words.VERB_FORMS | PAST_FORMS | {"not", "never", "must", "may", "might", "should", "could"}
 
 
 _DIGIT = re.compile(r"[\d½¼¾⅓⅔]")
@@ -78,7 +78,7 @@ def read(text: str) -> Reading:
     found = tokens(text)
     has_digit = _DIGIT.search(text) is not None
     if has_digit or len([1 for token in found if token.capital or len(token.text) == 1]) > 1:
-        _letters(found, has_digit)
+        name_letters(found, has_digit)
     texts = [token.text for token in found]
     plain = _plain(texts) or text.strip()
     if plain in words.NON_ANSWERS:
@@ -107,25 +107,6 @@ def _unread(text: str) -> Reading:
     return Reading(" ".join(text.casefold().split()), is_unread=True)
 
 
-def _letters(found: list[Token], has_digit: bool) -> None:
-    """Single letters are names where there are two of them: in `A causes B` the A is no article."""
-    alone = [
-        place
-        for place, token in enumerate(found)
-        if len(token.text) == 1
-        and token.text.isalpha()
-        and token.text != "i"
-        and (token.capital or not has_digit)
-    ]
-    if len({found[place].text for place in alone}) > 1:
-        for place in alone:
-            if found[place].text != "a" or found[place].capital or _stands_alone(found, place):
-                found[place] = Token(f"{found[place].text}°", True, True)
-    for place in range(len(found) - 1):
-        if found[place].text in ("version", "release") and NUMBER.match(found[place + 1].text):
-            found[place + 1] = Token("v" + found[place + 1].text, True, True)
-
-
 def _stance(texts: list[str]) -> str | None:
     """yes or no, where the answer opens with it and goes on after a stop."""
     if not texts or (len(texts) > 1 and texts[1] not in _PUNCTUATION):
@@ -152,12 +133,6 @@ def _counted(texts: list[str], has_digit: bool) -> list[Item]:
             found.append(quantity[0])
             place = quantity[1]
     return found
-
-
-def _stands_alone(found: list[Token], place: int) -> bool:
-    """An article has a noun behind it; what has a verb, a small word or nothing behind it is a name."""
-    then = found[place + 1].text if place + 1 < len(found) else "."
-    return then in _PUNCTUATION or then in words.STOP or then in _VERBISH or then.endswith(("s", "ed"))
 
 
 class _Seen:
@@ -224,7 +199,7 @@ class _Seen:
         self._add(f"{item[0]}#{item[1]}")
 
     def _word(self, items: list[Item], place: int, item: str) -> None:
-        if item in _VERBISH or item.endswith("ed"):
+        if item in VERBISH or item.endswith("ed"):
             self._has_verb = self.has_verb = True
             if item in markers.PAST or item in PAST_FORMS or item.endswith("ed"):
                 self._tense = self._tense or "past"
@@ -291,7 +266,7 @@ class _Seen:
                 continue
             if then in words.BOUNDARIES and then not in _JOINS:
                 return False
-            if then in _VERBISH or then in negation.WHOLE or then.endswith("ed"):
+            if then in VERBISH or then in negation.WHOLE or then.endswith("ed"):
                 return True
         return False
 
@@ -323,7 +298,7 @@ class _Seen:
 
 _SILENT: Final[frozenset[Item]] = frozenset(
     (words.STOP | {"'s"})
-    - _VERBISH
+    - VERBISH
     - words.BOUNDARIES
     - markers.FUTURE
     - markers.PAST

@@ -55,6 +55,10 @@ _LETTERS = re.compile(r"[^\W_]+")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]$|(?:[^\W\d_]\.){2,}$")
 
 
+_SUFFIXES: Final = frozenset(
+    listed("dev dbg rc beta alpha nightly lts lite utils cli tmp bak doc src bin lib")
+)
+"""Behind a hyphen they make another name."""
 _SHOUTED: Final = 3
 """So many words in capitals are no name."""
 _BEFORE_MONTH: Final = frozenset(listed("in of since by until late early last next this mid during from"))
@@ -150,6 +154,8 @@ def _core(core: str) -> list[Token]:
         return _contracted(low, capital)
     if "-" in low and all(part.isalpha() for part in low.split("-")):
         parts = low.split("-")
+        if parts[-1] in _SUFFIXES:
+            return [Token(low, True, True)]
         if parts[0] == "non" and len(parts) > 1:
             parts[:2] = ["non" + parts[1]]
         return [Token(part, capital) for part in parts]

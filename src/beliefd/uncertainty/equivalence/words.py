@@ -42,8 +42,8 @@ QUALIFIERS: Final = word_set(
     "anti non un ex vice former"
 )
 PIVOTS: Final = word_set(
-    "from to than before over under above below against into onto on in for with until through via at behind "
-    "beside then INSTEAD"
+    "from to than before over under above below against into onto on in for with until through via at beside "
+    "then INSTEAD"
 )
 """Between two things they say which is which: `from a to b`."""
 RELATIONS: Final = word_set(
