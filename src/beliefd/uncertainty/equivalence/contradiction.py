@@ -31,6 +31,8 @@ SWAPPED: Final = 0.15
 """Up to this share of other words it matters in which order the common ones stand."""
 _WEAK: Final = frozenset({"MAY", "POSSIBLE"})
 _RELATIVES: Final = frozenset({"who", "which", "that", "whose", "whom", "where"})
+_SMALL: Final = {stem: word.upper() for word, stem in words.PARTICLES.items()}
+"""How small words stand in an order."""
 _NONE: Final[frozenset[str]] = frozenset()
 
 
@@ -113,8 +115,11 @@ def _entities(one: Reading, other: Reading) -> bool:
 
 
 def _is_longer_name(one: Reading, other: Reading) -> bool:
-    """`libfoo-dev` is another thing than `libfoo`."""
-    return any(name.rpartition("-")[0] in other.content for name in one.exact - other.content)
+    """`libfoo-dev` is another thing than `libfoo`, and C++ than C."""
+    return any(
+        name.rpartition("-")[0] in other.content or (name[-1] in "+#" and name.rstrip("+#") in other.content)
+        for name in one.exact - other.content
+    )
 
 
 def _strangers(one: Reading, other: Reading) -> bool:
@@ -146,7 +151,8 @@ class Opposites:
         """Ann is taller than Ben, Ben is shorter than Ann: no contradiction."""
         twins = words.CONVERSES.get(word, _NONE) & only_other
         renamed: dict[object, object] = dict.fromkeys(twins, word)
-        renamed |= {twin.upper(): word.upper() for twin in twins}  # small words stand so in an order
+        if word in _SMALL:
+            renamed |= {_SMALL[twin]: _SMALL[word] for twin in twins if twin in _SMALL}
         if not twins or not reversed_in(order(one.items), order(other.items), renamed):
             return False
         self.converse = True

@@ -21,7 +21,7 @@ QUANTIFIERS: Final = _markers(
         "USUALLY": "mostly usually generally largely mainly typically normally chiefly commonly",
         "MANY": "many numerous lots plenty much countless",
         "OFTEN": "often frequently regularly repeatedly",
-        "SOME": "some several sometimes occasionally various certain",
+        "SOME": "some someone somebody several sometimes occasionally various certain",
         "PART": "partly partially",
         "FEW": "few rarely seldom minority infrequently",
         "ONLY": "only solely exclusively",

@@ -32,7 +32,7 @@ UNITS: Final = {
 }
 """Words that are another word with a `not` in them."""
 _NO_PREFIX: Final = (
-    "under", "uni", "unt", "uncle", "unless", "unanim", "until", "ungu", "unct", "undul",
+    "under", "uni", "unt", "uncles", "unless", "unanim", "until", "ungu", "unct", "undul",
 )  # fmt: skip
 _MORE: Final = ("in", "im", "il", "ir", "dis")
 _NOT_THESE: Final = word_set("close able place port part cover charge play form side stance")

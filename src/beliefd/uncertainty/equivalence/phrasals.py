@@ -27,7 +27,7 @@ accumulate; pile up = accumulate; break down = malfunction; stop working = malfu
 malfunction; quit working = malfunction; break out = erupt; blow up = explode; burn down = destroy; use up
 = exhaust; run out of = exhaust; run out = expire; run into = encounter; come across = find; time out =
 timeout; get rid of = remove; do away with = abolish; leave out = omit; rule out = exclude; take out =
-remove; take away = remove; wipe out = destroy; pass away = die; pass out = faint; show up = arrive; turn
+remove; take away = remove; wipe out = destroy; pass away = die; pass out = faint; set free = release; go under = sink; show up = arrive; turn
 up = arrive; hold up = delay; clean up = clean; tidy up = tidy; end up = end; wind up = end; start up =
 start; boot up = boot; open up = open; lock up = lock; split up = separate; sign up = register; write down
 = record; note down = record; put up with = tolerate; put out = extinguish; tear down = demolish; pull

@@ -80,7 +80,7 @@ accidentally; on purpose = deliberately; by hand = manually; logged in = logged_
 logged_out; logged off = logged_out; signed in = logged_in; signed out = logged_out; daily = per day;
 weekly = per week; monthly = per month; hourly = per hour; annually = per year; united states of america =
 usa; united states = usa; the states = usa; united kingdom = uk; great britain = uk; high temperature =
-fever; in sync = sync; per cent = percent; per annum = per year; is rumoured to = POSSIBLE; is rumored to
+fever; in sync = sync; per cent = percent; per annum = per year; is rumoured to = POSSIBLE; according to = SAID; in the end = finally; is rumored to
 = POSSIBLE; rumour has it that = POSSIBLE; rumor has it that = POSSIBLE; is said to = POSSIBLE; are said
 to = POSSIBLE; was said to = POSSIBLE; is reported to = POSSIBLE; is alleged to = POSSIBLE; is claimed to
 = POSSIBLE; are claimed to = POSSIBLE; are rumoured to = POSSIBLE; is supposed to = POSSIBLE; are supposed
@@ -208,11 +208,11 @@ def _emptied(texts: list[str]) -> list[str]:
         return texts
     for place, text in enumerate(texts):
         if text in ("no", "nothing"):
-            then = place + 1 + (text == "no" and texts[place + 1 : place + 2] != [])
-            held = text == "nothing" or texts[then - 1] in _CONTENTS
-            then += then < len(texts) and texts[then] in _LEFT
-            if held and then < len(texts) and texts[then] in _INSIDE:
-                return [*texts[:place], "NOT_SO", "HOLDS", *texts[then:]]
+            behind = place + 1 + (text == "no" and place + 1 < len(texts))
+            held = text == "nothing" or texts[behind - 1] in _CONTENTS
+            behind += behind < len(texts) and texts[behind] in _LEFT
+            if held and behind < len(texts) and texts[behind] in _INSIDE:
+                return [*texts[:place], "NOT_SO", "HOLDS", *texts[behind:]]
     return texts
 
 

@@ -23,8 +23,6 @@ Item = str | Quantity
 _PUNCTUATION: Final = frozenset(",.;")
 _UNSAID: Final = _PUNCTUATION | words.ARTICLES
 _JOINS: Final = frozenset({"and", "or", ","})
-
-
 _DIGIT = re.compile(r"[\d½¼¾⅓⅔]")
 _SIGNS: Final = "-−+#="
 _DENIALS: Final = negation.WHOLE | {"not", "never"}
@@ -313,7 +311,7 @@ _SCALE: Final = frozenset({"ALL", "SOME", "PART"})
 _MARKERS: Final = {
     **markers.QUANTIFIERS,
     **markers.MODALS,
-    **{marker: marker for marker in ("NOTALL", "PART", "POSSIBLE", "OPTIONAL", "UP", "ON")},
+    **{marker: marker for marker in ("SAID", "NOTALL", "PART", "POSSIBLE", "OPTIONAL", "UP", "ON")},
 }
 
 
