@@ -27,21 +27,22 @@ accumulate; pile up = accumulate; break down = malfunction; stop working = malfu
 malfunction; quit working = malfunction; break out = erupt; blow up = explode; burn down = destroy; use up
 = exhaust; run out of = exhaust; run out = expire; run into = encounter; come across = find; time out =
 timeout; get rid of = remove; do away with = abolish; leave out = omit; rule out = exclude; take out =
-remove; take away = remove; wipe out = destroy; pass away = die; pass out = faint; set free = release; go under = sink; show up = arrive; turn
-up = arrive; hold up = delay; clean up = clean; tidy up = tidy; end up = end; wind up = end; start up =
-start; boot up = boot; open up = open; lock up = lock; split up = separate; sign up = register; write down
-= record; note down = record; put up with = tolerate; put out = extinguish; tear down = demolish; pull
-down = demolish; knock down = demolish; fall apart = disintegrate; move out = leave; fall through = fail;
-turn into = become; think over = consider; talk over = discuss; cut off = disconnect; phase out =
-discontinue; step in = intervene; let in = admit; let through = admit; keep out = exclude; fail over =
-failover; take place = happen; get better = improve; get worse = worsen; get longer = grow; get shorter =
-shrink; get bigger = grow; get smaller = shrink; become better = improve; become worse = worsen; become
-weaker = weaken; become stronger = strengthen; make sure = ensure; take part in = join; stem from = arise;
-depend on = rely; rely on = rely; consist of = comprise; lead to = cause; result in = cause; give rise to
-= cause; contribute to = contribute; deal with = handle; agree to = accept; object to = oppose; hang up =
-freeze; lock up = freeze; fill up = fill; dry up = dry; free up = free; move on = continue; catch fire =
-ignite; break into = burgle; bail out = rescue; buy out = acquire; take off = depart; pick up = collect;
-hold back = withhold; stand for = mean; leave behind = abandon; look at = examine; come to an end = end;
+remove; take away = remove; wipe out = destroy; pass away = die; pass out = faint; set free = release; go
+under = sink; show up = arrive; turn up = arrive; hold up = delay; clean up = clean; tidy up = tidy; end
+up = end; wind up = end; start up = start; boot up = boot; open up = open; lock up = lock; split up =
+separate; sign up = register; write down = record; note down = record; put up with = tolerate; put out =
+extinguish; tear down = demolish; pull down = demolish; knock down = demolish; fall apart = disintegrate;
+move out = leave; fall through = fail; turn into = become; think over = consider; talk over = discuss; cut
+off = disconnect; phase out = discontinue; step in = intervene; let in = admit; let through = admit; keep
+out = exclude; fail over = failover; take place = happen; get better = improve; get worse = worsen; get
+longer = grow; get shorter = shrink; get bigger = grow; get smaller = shrink; become better = improve;
+become worse = worsen; become weaker = weaken; become stronger = strengthen; make sure = ensure; take part
+in = join; stem from = arise; depend on = rely; rely on = rely; consist of = comprise; lead to = cause;
+result in = cause; give rise to = cause; contribute to = contribute; deal with = handle; agree to =
+accept; object to = oppose; hang up = freeze; lock up = freeze; fill up = fill; dry up = dry; free up =
+free; move on = continue; catch fire = ignite; break into = burgle; bail out = rescue; buy out = acquire;
+take off = depart; pick up = collect; hold back = withhold; stand for = mean; leave behind = abandon; look
+at = examine; come to an end = end;
 """)
 _OF_SUBJECTS: Final = (
     (

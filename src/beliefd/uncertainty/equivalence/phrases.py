@@ -80,40 +80,40 @@ accidentally; on purpose = deliberately; by hand = manually; logged in = logged_
 logged_out; logged off = logged_out; signed in = logged_in; signed out = logged_out; daily = per day;
 weekly = per week; monthly = per month; hourly = per hour; annually = per year; united states of america =
 usa; united states = usa; the states = usa; united kingdom = uk; great britain = uk; high temperature =
-fever; in sync = sync; per cent = percent; per annum = per year; is rumoured to = POSSIBLE; according to = SAID; in the end = finally; is rumored to
-= POSSIBLE; rumour has it that = POSSIBLE; rumor has it that = POSSIBLE; is said to = POSSIBLE; are said
-to = POSSIBLE; was said to = POSSIBLE; is reported to = POSSIBLE; is alleged to = POSSIBLE; is claimed to
-= POSSIBLE; are claimed to = POSSIBLE; are rumoured to = POSSIBLE; is supposed to = POSSIBLE; are supposed
-to = POSSIBLE; is believed to = probably; is thought to = probably; are believed to = probably; are
-thought to = probably; is assumed to = probably; is expected to = probably; seems to = probably; seem to =
-probably; appears to = probably; appear to = probably; i suspect = probably; we suspect = probably; i
-guess = probably; i assume = probably; not doubt that =; doubt that = likely NOT_SO; doubts that = likely
-NOT_SO; doubt whether = likely NOT_SO; doubt if = likely NOT_SO; unless = if NOT_SO; even if = although;
-even when = although; even though = although; in spite of = although; despite = although; regardless of =
-although; in case = if; on condition that = if; provided = if; providing that = if; till = until; once the
-= after the; once a = 1 per; once it = after it; once he = after he; once she = after she; once they =
-after they; once all = after all; only once = one time; once . = one time; doubled = increased twofold;
-doubles = increase twofold; tripled = increased threefold; triples = increase threefold; trebled =
-increased threefold; quadrupled = increased fourfold; halved = decreased by half; halves = decrease by
-half; by 100 % = twofold; by 100 percent = twofold; by 200 % = threefold; by 200 percent = threefold; %
-less = % lower; percent less = % lower; % fewer = % lower; percent fewer = % lower; % more = % higher;
-percent more = % higher; too much = too high; too many = too high; show no = has no; shows no = has no;
-showed no = had no; contain no = has no; contains no = has no; contained no = had no; reveals no = has no;
-include no = has no; includes no = has no; no free space left = full; no free space = full; no space left
-= full; no space = full; no room left = full; no disk space left = full; no capacity left = full; not
-moving = stationary; not on time = late; not arrive on time = late; it is forbidden to = not allowed; it
-is prohibited to = not allowed; it is not allowed to = not allowed; as fast as possible = immediately;
-right away = immediately; at once = immediately; straight away = immediately; in front of = ahead; ahead
-of = ahead; at the moment = now; right now = now; at present = now; these days = now; at that time = then;
-in the past = formerly; by force = forcibly; with care = carefully; without care = carelessly; in a hurry
-= quickly; with ease = easily; at random = randomly; on average = averagely; in secret = secretly; in
-public = publicly; for free = free; at no cost = free; free of charge = free; in error = accidentally;
-went off . = disabled; tried to = TRIED; tries to = TRIED; try to = TRIED; trying to = TRIED; attempted to
-= TRIED; attempts to = TRIED; attempting to = TRIED; attempt to = TRIED; wants to = WANTED; want to =
-WANTED; wanted to = WANTED; hopes to = WANTED; hoped to = WANTED; hope to = WANTED; wishes to = WANTED;
-wished to = WANTED; threatened to = WANTED; threatens to = WANTED; promised to = WANTED; promises to =
-WANTED; offered to = WANTED; pretended to = not; managed to =; manages to =; succeeded in =; happened to
-=; fewer than one = 0;
+fever; in sync = sync; per cent = percent; per annum = per year; is rumoured to = POSSIBLE; according to =
+SAID; in the end = finally; is rumored to = POSSIBLE; rumour has it that = POSSIBLE; rumor has it that =
+POSSIBLE; is said to = POSSIBLE; are said to = POSSIBLE; was said to = POSSIBLE; is reported to =
+POSSIBLE; is alleged to = POSSIBLE; is claimed to = POSSIBLE; are claimed to = POSSIBLE; are rumoured to =
+POSSIBLE; is supposed to = POSSIBLE; are supposed to = POSSIBLE; is believed to = probably; is thought to
+= probably; are believed to = probably; are thought to = probably; is assumed to = probably; is expected
+to = probably; seems to = probably; seem to = probably; appears to = probably; appear to = probably; i
+suspect = probably; we suspect = probably; i guess = probably; i assume = probably; not doubt that =;
+doubt that = likely NOT_SO; doubts that = likely NOT_SO; doubt whether = likely NOT_SO; doubt if = likely
+NOT_SO; unless = if NOT_SO; even if = although; even when = although; even though = although; in spite of
+= although; despite = although; regardless of = although; in case = if; on condition that = if; provided =
+if; providing that = if; till = until; once the = after the; once a = 1 per; once it = after it; once he =
+after he; once she = after she; once they = after they; once all = after all; only once = one time; once .
+= one time; doubled = increased twofold; doubles = increase twofold; tripled = increased threefold;
+triples = increase threefold; trebled = increased threefold; quadrupled = increased fourfold; halved =
+decreased by half; halves = decrease by half; by 100 % = twofold; by 100 percent = twofold; by 200 % =
+threefold; by 200 percent = threefold; % less = % lower; percent less = % lower; % fewer = % lower;
+percent fewer = % lower; % more = % higher; percent more = % higher; too much = too high; too many = too
+high; show no = has no; shows no = has no; showed no = had no; contain no = has no; contains no = has no;
+contained no = had no; reveals no = has no; include no = has no; includes no = has no; no free space left
+= full; no free space = full; no space left = full; no space = full; no room left = full; no disk space
+left = full; no capacity left = full; not moving = stationary; not on time = late; not arrive on time =
+late; it is forbidden to = not allowed; it is prohibited to = not allowed; it is not allowed to = not
+allowed; as fast as possible = immediately; right away = immediately; at once = immediately; straight away
+= immediately; in front of = ahead; ahead of = ahead; at the moment = now; right now = now; at present =
+now; these days = now; at that time = then; in the past = formerly; by force = forcibly; with care =
+carefully; without care = carelessly; in a hurry = quickly; with ease = easily; at random = randomly; on
+average = averagely; in secret = secretly; in public = publicly; for free = free; at no cost = free; free
+of charge = free; in error = accidentally; went off . = disabled; tried to = TRIED; tries to = TRIED; try
+to = TRIED; trying to = TRIED; attempted to = TRIED; attempts to = TRIED; attempting to = TRIED; attempt
+to = TRIED; wants to = WANTED; want to = WANTED; wanted to = WANTED; hopes to = WANTED; hoped to = WANTED;
+hope to = WANTED; wishes to = WANTED; wished to = WANTED; threatened to = WANTED; threatens to = WANTED;
+promised to = WANTED; promises to = WANTED; offered to = WANTED; pretended to = not; managed to =; manages
+to =; succeeded in =; happened to =; fewer than one = 0;
 """
 _STATES: Final = {"up": "UP", "down": "not UP", "on": "enabled", "off": "disabled"}
 _DENIED: Final = {"up": "not UP", "down": "UP", "on": "disabled", "off": "enabled"}

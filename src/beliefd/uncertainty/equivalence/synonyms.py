@@ -99,7 +99,7 @@ prohibit bar; freeze hang; corrupt garble; vague unclear; flawed defective; freq
 promptly; merge combine; obtain acquire; disclose divulge; rescue save; ignite inflame; accumulate amass;
 publish issue; encounter meet; ensure guarantee; malfunction misbehave; sufficient ample; unusual
 abnormal; route path; folder directory; picture image; laptop notebook;
-high height; weigh weight; long length; wide width; deep depth;
+high height; long length; wide width; deep depth;
 """
 _DEMONYMS: Final = """
 france french; germany german; italy italian; spain spanish spaniard; england english; britain british;
