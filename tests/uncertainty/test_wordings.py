@@ -1,4 +1,4 @@
-"""Rules about wordings: phrasal verbs, connectives, hearsay, states, converses, and what case may not change."""
+"""Rules about wordings: phrasal verbs, connectives, hearsay, states, and what case may not change."""
 
 import pytest
 from hypothesis import given
@@ -106,16 +106,11 @@ def test_a_text_in_capitals_has_the_cosine_of_the_text(judge: EmbeddingJudge) ->
 
 
 def test_a_small_word_is_found_behind_the_object_and_not_behind_the_next_clause() -> None:
-    assert in_one_word(["she", "turned", "the", "old", "lamp", "off", "."]) == [
-        "she",
-        "disabled",
-        "the",
-        "old",
-        "lamp",
-        ".",
-    ]
-    other = ["he", "called", "the", "guard", ",", "and", "ran", "off", "."]
-    assert in_one_word(other) == other
+    for said, read_as in (
+        ("she turned the old lamp off .", "she disabled the old lamp ."),
+        ("he called the guard , and ran off .", "he called the guard , and ran off ."),
+        ("prices went down .", "prices fell ."),
+        ("servers went down .", "servers crashed ."),
+    ):
+        assert " ".join(in_one_word(said.split())) == read_as
     assert {"went", "gone", "going", "goes"} <= inflected("go").keys()
-    assert in_one_word(["prices", "went", "down", "."]) == ["prices", "fell", "."]
-    assert in_one_word(["servers", "went", "down", "."]) == ["servers", "crashed", "."]

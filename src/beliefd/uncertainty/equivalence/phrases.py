@@ -137,9 +137,9 @@ _LIGHT: Final = _KEEPING | word_set(
 )
 """Verbs that say nothing beside the event that they stand before."""
 _EVENTS: Final = word_set(
-    "timeout crash failure outage error exception deadlock delay shutdown restart loss increase decrease drop "
-    "rise fall decision attempt payment purchase collapse overflow breakdown change improvement reduction "
-    "visit look"
+    "timeout crash failure outage error exception deadlock delay shutdown restart loss increase "
+    "decrease drop rise fall decision attempt payment purchase collapse overflow breakdown change "
+    "improvement reduction visit look"
 )
 Phrase = tuple[tuple[str, ...], tuple[str, ...]]
 
