@@ -97,7 +97,8 @@ _KEPT: dict[str, EmbeddingJudge] = {}
 @given(st.text(max_size=60))
 def test_what_is_embedded_has_no_case_and_is_normal_already(text: str) -> None:
     assert normal(normal(text)) == normal(text)
-    assert normal(f' "{text}". ') == normal(text) or not text.strip(" .!?;:,\"'`“”‘’«»*\n\t")
+    if normal(text).strip(" .!?;:,\"'`“”‘’«»*"):  # else there is nothing that quotes could stand around
+        assert normal(f' "{text}". ') == normal(text)
 
 
 def test_a_text_in_capitals_has_the_cosine_of_the_text(judge: EmbeddingJudge) -> None:
