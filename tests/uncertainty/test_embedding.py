@@ -60,7 +60,7 @@ def test_answers_far_apart_that_no_guard_sees_stay_apart(judge: EmbeddingJudge) 
     ("a", "b"),
     [
         ("The plaintiff won the appeal.", "The plaintiff filed the appeal."),
-        ("The outage was caused by a power cut.", "The outage was caused by a bad deploy."),
+        ("The bank raised its fees.", "The bank published its fees."),
         ("The attacker used a stolen badge.", "The attacker used a forged badge."),
         ("Alice and Bob signed.", "Alice signed."),
     ],

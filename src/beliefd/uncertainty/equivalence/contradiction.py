@@ -4,12 +4,22 @@ The check is symmetric and reads each answer once. It knows polarity, opposites,
 modality, tense, names and who does what to whom. What it lets pass may still differ; that is for the judge.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
 from beliefd.uncertainty.equivalence import negation, words
-from beliefd.uncertainty.equivalence.markers import DOUBT, LOOSE, MODES, QUIET
+from beliefd.uncertainty.equivalence.forms import PAST_FORMS
+from beliefd.uncertainty.equivalence.markers import (
+    DIRECTIONS,
+    DOUBT,
+    LINKED_ALIKE,
+    LINKS,
+    LOOSE,
+    MODES,
+    PAST,
+    QUIET,
+)
 from beliefd.uncertainty.equivalence.order import inverted, order, reversed_in
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.equivalence.quantities import Quantity
@@ -21,6 +31,8 @@ SWAPPED: Final = 0.15
 """Up to this share of other words it matters in which order the common ones stand."""
 _WEAK: Final = frozenset({"MAY", "POSSIBLE"})
 _RELATIVES: Final = frozenset({"who", "which", "that", "whose", "whom", "where"})
+_SMALL: Final = {stem: word.upper() for word, stem in words.PARTICLES.items()}
+"""How small words stand in an order."""
 _NONE: Final[frozenset[str]] = frozenset()
 
 
@@ -57,7 +69,11 @@ def contradict(one: Reading, other: Reading) -> bool:
         return True
     if any(_claims(mine, theirs) or _times(mine, theirs) for mine, theirs in _aligned(one, other)):
         return True
-    return _joins(one, other) or (not opposites.converse and _turned_round(one, other, opposites))
+    if _alike(one.content, other.content) and (_links(one, other) or _done(one, other) or _done(other, one)):
+        return True
+    if _joins(one, other):
+        return True
+    return not opposites.converse and (_directions(one, other) or _turned_round(one, other, opposites))
 
 
 def _stances(one: Reading, other: Reading) -> bool:
@@ -93,7 +109,17 @@ def counts(one: Reading, other: Reading) -> frozenset[Quantity]:
 def _entities(one: Reading, other: Reading) -> bool:
     if one.exact - other.content and other.exact - one.content:
         return True
+    if _is_longer_name(one, other) or _is_longer_name(other, one):
+        return True
     return bool(_strangers(one, other) and _strangers(other, one))
+
+
+def _is_longer_name(one: Reading, other: Reading) -> bool:
+    """`libfoo-dev` is another thing than `libfoo`, and C++ than C."""
+    return any(
+        name.rpartition("-")[0] in other.content or (name[-1] in "+#" and name.rstrip("+#") in other.content)
+        for name in one.exact - other.content
+    )
 
 
 def _strangers(one: Reading, other: Reading) -> bool:
@@ -110,26 +136,28 @@ class Opposites:
         self.renamed: dict[object, object] = {}
         self.converse = self.contrary = False
         for word in only_one:
+            if self._told_from_the_other_end(one, other, word, only_other):
+                continue
             found = words.COMPLEMENTS.get(word, _NONE) & only_other
             twin = next(iter(found)) if found else negation.opposed(word, only_other)
             if twin is not None:
                 self.renamed[twin] = word
-            elif (against := words.CONTRARIES.get(word, _NONE) & only_other) or (
-                against := words.CONVERSES.get(word, _NONE) & only_other
-            ):
-                self._contrary(one, other, word, against)
-            elif negation.facing(word, only_other):
+            elif words.CONTRARIES.get(word, _NONE) & only_other or negation.facing(word, only_other):
                 self.contrary = True
 
-    def _contrary(self, one: Reading, other: Reading, word: str, against: frozenset[str]) -> None:
-        """Ann is taller than Ben, Ben is shorter than Ann: told from the other end, and no contradiction."""
-        twins = against & words.CONVERSES.get(word, _NONE)
+    def _told_from_the_other_end(
+        self, one: Reading, other: Reading, word: str, only_other: frozenset[str]
+    ) -> bool:
+        """Ann is taller than Ben, Ben is shorter than Ann: no contradiction."""
+        twins = words.CONVERSES.get(word, _NONE) & only_other
         renamed: dict[object, object] = dict.fromkeys(twins, word)
-        if twins and reversed_in(order(one.items), order(other.items), renamed):
-            self.converse = True
-            self.renamed |= renamed
-        elif against & words.CONTRARIES.get(word, _NONE):
-            self.contrary = True
+        if word in _SMALL:
+            renamed |= {_SMALL[twin]: _SMALL[word] for twin in twins if twin in _SMALL}
+        if not twins or not reversed_in(order(one.items), order(other.items), renamed):
+            return False
+        self.converse = True
+        self.renamed |= renamed
+        return True
 
 
 def _polarities(one: Reading, other: Reading, opposites: Opposites) -> bool:
@@ -224,6 +252,8 @@ def _whole(reading: Reading) -> Clause:
         marks=_NONE.union(*(clause.marks for clause in reading.clauses)),
         tense=next((tense for tense in ("future", "past") if tense in tenses), None),
         ongoing=_NONE.union(*(clause.ongoing for clause in reading.clauses)),
+        present=_NONE.union(*(clause.present for clause in reading.clauses)),
+        former=_NONE.union(*(clause.former for clause in reading.clauses)),
     )
 
 
@@ -244,11 +274,44 @@ def _times(one: Clause, other: Clause) -> bool:
     """What will be has not been, and what is still going on is not over."""
     if {one.tense, other.tense} == {"past", "future"}:
         return True
+    if one.present & other.former or other.present & one.former:
+        return True
     return _goes_on(one, other) or _goes_on(other, one)
 
 
 def _goes_on(one: Clause, other: Clause) -> bool:
     return other.tense == "past" and bool(one.ongoing & other.content - other.ongoing)
+
+
+def _links(one: Reading, other: Reading) -> bool:
+    """Whether the clauses hang together in other ways: until and after, if and although."""
+    mine, theirs = _linked(one), _linked(other)
+    only_one, only_other = mine - theirs, theirs - mine
+    if not only_one or not only_other or any(clause.denied for clause in (*one.clauses, *other.clauses)):
+        return False
+    return not any(frozenset((a, b)) in LINKED_ALIKE for a in only_one for b in only_other)
+
+
+def _linked(reading: Reading, table: Mapping[str, str] = LINKS) -> frozenset[str]:
+    return frozenset(table[item] for item in reading.items if isinstance(item, str) and item in table)
+
+
+def _directions(one: Reading, other: Reading) -> bool:
+    """`Moved to Rome` and `moved from Rome` have the same words."""
+    if one.content != other.content:
+        return False
+    mine, theirs = _linked(one, DIRECTIONS), _linked(other, DIRECTIONS)
+    return bool(mine - theirs and theirs - mine)
+
+
+def _done(one: Reading, other: Reading) -> bool:
+    """What can be has not been done: it can run, it did run."""
+    able, was = (any("CAN" in clause.marks for clause in reading.clauses) for reading in (one, other))
+    return able and not was and _is_past(other) and not _is_past(one)
+
+
+def _is_past(reading: Reading) -> bool:
+    return any(item in PAST or item in PAST_FORMS for item in reading.items)
 
 
 def _joins(one: Reading, other: Reading) -> bool:

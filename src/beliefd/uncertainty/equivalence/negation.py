@@ -25,13 +25,14 @@ UNITS: Final = {
         "work": "broken malfunctions malfunctioned malfunctioning",
         "guilty": "innocent",
         "possible": "impossible",
+        "valid": "expired expires expire expiring lapsed lapses lapse",
         "report": "deny denies denying",
     }.items()
     for form in forms.split()
 }
 """Words that are another word with a `not` in them."""
 _NO_PREFIX: Final = (
-    "under", "uni", "unt", "uncle", "unless", "unanim", "until", "ungu", "unct", "undul",
+    "under", "uni", "unt", "uncles", "unless", "unanim", "until", "ungu", "unct", "undul",
 )  # fmt: skip
 _MORE: Final = ("in", "im", "il", "ir", "dis")
 _NOT_THESE: Final = word_set("close able place port part cover charge play form side stance")

@@ -75,6 +75,8 @@ def _key(item: Item) -> object | None:
         return words.WHO[item]
     if item in words.PIVOTS:
         return item.upper()
+    if item in words.RELATIONS:
+        return words.stem(item)
     if (
         item in words.STOP
         or item in _JOINS
@@ -172,11 +174,16 @@ def _active(items: list[Item]) -> list[Item]:
     found: list[Item] = []
     start = 0
     for place in range(len(items) + 1):
-        if place == len(items) or items[place] in _PARTS:
+        if place == len(items) or (items[place] in _PARTS and not _lists(items[start:place], items[place])):
             found += _active_part(items[start:place])
             found += items[place : place + 1]
             start = place + 1
     return found
+
+
+def _lists(part: list[Item], join: Item) -> bool:
+    """`Salt` in `salt and pepper were added`: a member of a list, and no part of a sentence."""
+    return join in _JOINS and len([item for item in part if item not in words.ARTICLES]) == 1
 
 
 def _active_part(items: list[Item]) -> list[Item]:

@@ -85,7 +85,7 @@ class Counter:
     def _article(self, place: int) -> tuple[Quantity, int] | None:
         """`a minute` is one minute, `a third of` is a third; behind a number `a second` is `per second`."""
         then = self._at(place + 1)
-        if then in AS_SHARES and self._at(place + 2) == "of":
+        if then in AS_SHARES and (self._at(place + 2) == "of" or self._at(place - 1) == "by"):
             return ("share", _tidy(AS_SHARES[then])), place + 2
         if then in FRACTIONS or then in SCALES:
             return self._counted(place + 1)
@@ -167,7 +167,8 @@ class Counter:
         place += 1
         if token in WORDS:
             value, place = self._words(value, place)
-        if self._at(place) in FRACTIONS or (self._at(place) in AS_SHARES and self._at(place + 1) == "of"):
+        is_share = self._at(place + 1) == "of" or self._at(place - 2) == "by"
+        if self._at(place) in FRACTIONS or (self._at(place) in AS_SHARES and is_share):
             part = self._at(place)
             return value * (FRACTIONS.get(part) or AS_SHARES[part]), place + 1
         while self._at(place) in SCALES or self._at(place) in SUFFIXES:

@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from beliefd.uncertainty.equivalence import markers, negation, words
 from beliefd.uncertainty.equivalence.forms import PAST_FORMS
+from beliefd.uncertainty.equivalence.letters import VERBISH, name_letters
 from beliefd.uncertainty.equivalence.phrases import rewritten
-from beliefd.uncertainty.equivalence.quantities import COUNTING, NUMBER, OPENING, Counter, Quantity
+from beliefd.uncertainty.equivalence.quantities import COUNTING, OPENING, Counter, Quantity
 from beliefd.uncertainty.equivalence.synonyms import SAME
 from beliefd.uncertainty.equivalence.tokens import Token, tokens
 
@@ -22,9 +23,6 @@ Item = str | Quantity
 _PUNCTUATION: Final = frozenset(",.;")
 _UNSAID: Final = _PUNCTUATION | words.ARTICLES
 _JOINS: Final = frozenset({"and", "or", ","})
-_VERBISH: Final = words.VERB_FORMS | PAST_FORMS | {"not", "never", "must", "may", "might", "should", "could"}
-
-
 _DIGIT = re.compile(r"[\d½¼¾⅓⅔]")
 _SIGNS: Final = "-−+#="
 _DENIALS: Final = negation.WHOLE | {"not", "never"}
@@ -45,6 +43,9 @@ class Clause(Struct, frozen=True):
     """How much and how sure: markers of quantifiers and modality."""
     tense: str | None = None
     ongoing: frozenset[str] = _NOTHING
+    present: frozenset[str] = _NOTHING
+    former: frozenset[str] = _NOTHING
+    """States that are, and that were."""
 
 
 class Reading(Struct, frozen=True):
@@ -74,8 +75,8 @@ def read(text: str) -> Reading:
         return _unread(text)
     found = tokens(text)
     has_digit = _DIGIT.search(text) is not None
-    if has_digit or len([1 for token in found if token.capital]) > 1:
-        _letters(found)
+    if has_digit or len([1 for token in found if token.capital or len(token.text) == 1]) > 1:
+        name_letters(found, has_digit)
     texts = [token.text for token in found]
     plain = _plain(texts) or text.strip()
     if plain in words.NON_ANSWERS:
@@ -102,18 +103,6 @@ def _plain(texts: list[str]) -> str:
 
 def _unread(text: str) -> Reading:
     return Reading(" ".join(text.casefold().split()), is_unread=True)
-
-
-def _letters(found: list[Token]) -> None:
-    """Single capitals are names where there are two of them: in `A causes B` the A is no article."""
-    alone = [place for place, token in enumerate(found) if token.capital and len(token.text) == 1]
-    if len({found[place].text for place in alone} - {"i"}) > 1:
-        for place in alone:
-            if found[place].text != "i":
-                found[place] = Token(f"{found[place].text}°", True, True)
-    for place in range(len(found) - 1):
-        if found[place].text in ("version", "release") and NUMBER.match(found[place + 1].text):
-            found[place + 1] = Token("v" + found[place + 1].text, True, True)
 
 
 def _stance(texts: list[str]) -> str | None:
@@ -161,6 +150,8 @@ class _Seen:
         self._struck: list[str] = []
         self._marks: set[str] = set()
         self._ongoing: set[str] = set()
+        self._present: set[str] = set()
+        self._former: set[str] = set()
         self._tense: str | None = None
         self._denials = 0
         self._pending: str | None = None
@@ -171,7 +162,12 @@ class _Seen:
     def take(self, items: list[Item], place: int, item: Item) -> None:
         if isinstance(item, tuple):
             self._amount(items, place, item)
-        elif item in words.BOUNDARIES:
+            return
+        if item in markers.PRESENT_STATES:
+            self._state(items, place, item)
+        if item in markers.ATTRIBUTED and _is_attributed(items, place):
+            self._marks.add("SAID")
+        if item in words.BOUNDARIES:
             if self._ends(items, place, item):
                 self.close()
         elif item in negation.WHOLE or item in negation.FREE:
@@ -182,6 +178,13 @@ class _Seen:
                 self._quantified = marker
         else:
             self._word(items, place, item)
+
+    def _state(self, items: list[Item], place: int, item: str) -> None:
+        before = items[max(0, place - 2) : place]
+        if _is_present(items, place):
+            self._present.add(item)
+        elif "was" in before or "were" in before:
+            self._former.add(item)
 
     def _amount(self, items: list[Item], place: int, item: Quantity) -> None:
         then = items[place + 1] if place + 1 < len(items) else "."
@@ -194,7 +197,7 @@ class _Seen:
         self._add(f"{item[0]}#{item[1]}")
 
     def _word(self, items: list[Item], place: int, item: str) -> None:
-        if item in _VERBISH or item.endswith("ed"):
+        if item in VERBISH or item.endswith("ed"):
             self._has_verb = self.has_verb = True
             if item in markers.PAST or item in PAST_FORMS or item.endswith("ed"):
                 self._tense = self._tense or "past"
@@ -261,7 +264,7 @@ class _Seen:
                 continue
             if then in words.BOUNDARIES and then not in _JOINS:
                 return False
-            if then in _VERBISH or then in negation.WHOLE or then.endswith("ed"):
+            if then in VERBISH or then in negation.WHOLE or then.endswith("ed"):
                 return True
         return False
 
@@ -286,12 +289,14 @@ class _Seen:
             frozenset(self._marks) if self._marks else _NOTHING,
             self._tense,
             frozenset(self._ongoing) if self._ongoing else _NOTHING,
+            frozenset(self._present) if self._present else _NOTHING,
+            frozenset(self._former) if self._former else _NOTHING,
         )
 
 
 _SILENT: Final[frozenset[Item]] = frozenset(
     (words.STOP | {"'s"})
-    - _VERBISH
+    - VERBISH
     - words.BOUNDARIES
     - markers.FUTURE
     - markers.PAST
@@ -299,13 +304,14 @@ _SILENT: Final[frozenset[Item]] = frozenset(
     - negation.WHOLE
     - markers.QUANTIFIERS.keys()
     - markers.MODALS.keys()
+    - markers.ATTRIBUTED
 )
 """Most words of a sentence: nothing is to be done about them."""
 _SCALE: Final = frozenset({"ALL", "SOME", "PART"})
 _MARKERS: Final = {
     **markers.QUANTIFIERS,
     **markers.MODALS,
-    **{marker: marker for marker in ("NOTALL", "PART", "POSSIBLE", "OPTIONAL", "UP", "ON")},
+    **{marker: marker for marker in ("SAID", "NOTALL", "PART", "POSSIBLE", "OPTIONAL", "UP", "ON")},
 }
 
 
@@ -318,6 +324,19 @@ def _is_superlative(items: list[Item], place: int) -> bool:
 
 
 _ADJECTIVES: Final = ("ly", "ous", "ful", "ive", "ant", "ent", "able", "ible", "ed", "ic", "ar", "ing")
+
+
+def _is_attributed(items: list[Item], place: int) -> bool:
+    """A clause follows, and the speaker is somebody else."""
+    then = items[place + 1] if place + 1 < len(items) else "."
+    before = items[place - 1] if place else "."
+    return then in _OPENING_A_CLAUSE and before not in _SELF and before not in words.ARTICLES
+
+
+_SELF: Final = words.BE | {"i", "we", ".", ",", "have", "had", "has"}
+_OPENING_A_CLAUSE: Final = (
+    words.ARTICLES | words.PRONOUNS | {"there", "no", "nobody", "all", "every", "we", "i"}
+)
 
 
 def _is_present(items: list[Item], place: int) -> bool:

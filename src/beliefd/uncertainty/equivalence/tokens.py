@@ -49,8 +49,19 @@ _VERSION = re.compile(r"v(\d+(?:\.\d+)*)$")
 _RATE = re.compile(r"(.*[^\W\d_])/(s|sec|second|min|minute|h|hr|hour|day|month|year)$")
 _NUMERO = re.compile(r"(?:\b[Nn]os?\.|(?<=\S )No) (?=\d)")
 _SPACED = re.compile(r"\b[A-Z]\.?(?:\s?[A-Z]\b\.?)+(?=\s+[A-Z])")
+_SIGNED = re.compile(r"[^\W\d_]{1,4}(?:\+{1,2}|#)$")
+"""C++, C#, O+: the sign is part of the name."""
 _LETTERS = re.compile(r"[^\W_]+")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]$|(?:[^\W\d_]\.){2,}$")
+
+
+_SUFFIXES: Final = frozenset(
+    listed("dev dbg rc beta alpha nightly lts lite utils cli tmp bak doc src bin lib")
+)
+"""Behind a hyphen they make another name."""
+_SHOUTED: Final = 3
+"""So many words in capitals are no name."""
+_BEFORE_MONTH: Final = frozenset(listed("in of since by until late early last next this mid during from"))
 
 
 class Token(NamedTuple):
@@ -68,13 +79,33 @@ def tokens(text: str) -> list[Token]:
         text = text.replace("(", " (").replace(")", ") ")
     if ". " in text:
         text = _NUMERO.sub("", text)
+    if text.isupper():
+        text = _lowered(text)
     chunks = text.split()
     if len([1 for chunk in chunks if len(chunk) < 3 and chunk[0].isupper()]) > 1:
         chunks = _SPACED.sub(lambda run: "".join(filter(str.isalpha, run[0])), text).split()
     found: list[Token] = []
     for chunk in chunks:
         found += _chunk(chunk)
-    return found
+    return _months(found) if any(token.text == "may" for token in found) else found
+
+
+def _lowered(text: str) -> str:
+    """In a text of capitals they say nothing; a few of them alone are a name."""
+    chunks = text.split()
+    if len([1 for chunk in chunks if chunk[0].isalpha()]) < _SHOUTED:
+        return text
+    return " ".join(chunk if any(c.isdigit() for c in chunk) else chunk.lower() for chunk in chunks)
+
+
+def _months(found: list[Token]) -> list[Token]:
+    """`in may` is the month, with or without its capital."""
+    return [
+        Token("maymonth", True)
+        if token.text == "may" and place and found[place - 1].text in _BEFORE_MONTH
+        else token
+        for place, token in enumerate(found)
+    ]
 
 
 @lru_cache(16_384)
@@ -115,12 +146,16 @@ def _core(core: str) -> list[Token]:
         return [Token(word) for word in _WHOLE[low]]
     if any(character.isdigit() for character in core):
         return _numeric(core, low.replace("−", "-"), capital)
+    if _SIGNED.match(low):
+        return [Token(low, True, True)]
     if low.isalpha():
         return [Token("maymonth" if core == "May" else low, capital)]
     if "'" in low:
         return _contracted(low, capital)
     if "-" in low and all(part.isalpha() for part in low.split("-")):
         parts = low.split("-")
+        if parts[-1] in _SUFFIXES:
+            return [Token(low, True, True)]
         if parts[0] == "non" and len(parts) > 1:
             parts[:2] = ["non" + parts[1]]
         return [Token(part, capital) for part in parts]

@@ -42,10 +42,15 @@ QUALIFIERS: Final = word_set(
     "anti non un ex vice former"
 )
 PIVOTS: Final = word_set(
-    "from to than before over under above below against into onto on in for with until through via at behind "
-    "beside then INSTEAD"
+    "from to than before over under above below against into onto on in for with until through via at beside "
+    "then INSTEAD"
 )
 """Between two things they say which is which: `from a to b`."""
+RELATIONS: Final = word_set(
+    "called call calls named became become becomes said says say got gets think thinks believe believes know "
+    "known remains remained"
+)
+"""They say nothing alone, but it matters who stands on which side of them."""
 WHO: Final = {
     "he": "HE", "him": "HE", "his": "HE", "she": "SHE", "her": "SHE", "hers": "SHE", "i": "I", "me": "I",
     "we": "WE", "us": "WE", "they": "THEY", "them": "THEY",
@@ -128,7 +133,7 @@ PARTICLES: Final = {
     for word in sorted(
         word_set(
             "from until in out over under above below during before after while within up down for against "
-            "this next last first final"
+            "this next last first final now currently presently"
         )
     )
 }
