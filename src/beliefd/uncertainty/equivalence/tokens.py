@@ -87,7 +87,7 @@ def tokens(text: str) -> list[Token]:
     found: list[Token] = []
     for chunk in chunks:
         found += _chunk(chunk)
-    return _months(found) if any(token.text == "may" for token in found) else found
+    return _months(found) if "may" in text.lower() else found
 
 
 def _lowered(text: str) -> str:
