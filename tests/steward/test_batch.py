@@ -135,7 +135,7 @@ def test_lines_that_fail_hold_up_nobody() -> None:
         session = house.session()
         lines = {
             json.dumps(claims(decisions="x")): ("INVALID_REQUEST", "$.decisions"),
-            json.dumps({"verb": "SUBMIT_CLAIMS"}): ("INVALID_REQUEST", "$.origin_agent"),
+            json.dumps({"verb": "SUBMIT_CLAIMS"}): ("INVALID_REQUEST", "$.claims"),
             json.dumps(proposal(candidates="x")): ("INVALID_REQUEST", "$.candidates"),
             json.dumps(claims(session_id="elsewhere")): ("INVALID_REQUEST", "$.session_id"),
             json.dumps(claims(idempotency_key="")): ("INVALID_REQUEST", "$.idempotency_key"),

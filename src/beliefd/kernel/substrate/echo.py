@@ -42,12 +42,22 @@ def put_in(args: Iterable[Any]) -> PutIn:
 
 
 def echoes(result: Any, given: PutIn) -> bool:
-    """Is most of a result taken from what callers put in? One that says nothing is an echo."""
-    said = [one[:LONGEST] for one in sorted(leaves(result), key=lambda one: (-len(one), one))[:LOOKED_AT]]
-    total = sum(map(len, said))
-    if not total or given.whole is None:
+    """Is most of a result taken from what callers put in? One that says nothing is an echo.
+
+    Names that a tool gives to its answers say nothing by themselves; those that callers put in do.
+    """
+    if given.whole is None:
         return True
-    return sum(_repeated(one, given.whole, given.parts) for one in said) > MOST_REPEATED * total
+    said, names = _longest(values_in(result)), _longest(names_in(result))
+    told = [(len(one), _repeated(one, given.whole, given.parts)) for one in (*said, *names)]
+    counted = [*told[: len(said)], *(one for one in told[len(said) :] if one[1])]
+    total = sum(length for length, _ in counted)
+    return not total or sum(repeated for _, repeated in counted) > MOST_REPEATED * total
+
+
+def _longest(found: set[str]) -> list[str]:
+    """INVARIANT: however much there is, so much of it is compared and no more; the longest say the most."""
+    return [one[:LONGEST] for one in sorted(found, key=lambda one: (-len(one), one))[:LOOKED_AT]]
 
 
 def _repeated(text: str, whole: str, parts: tuple[str, ...]) -> int:
@@ -85,8 +95,17 @@ def _readings(text: str) -> Iterator[str]:
 
 def leaves(value: Any) -> set[str]:
     """All texts and numbers in a JSON value, those that are keys too."""
-    if isinstance(value, dict):
-        return set(map(str, value)).union(*map(leaves, value.values()))
-    if isinstance(value, list | tuple):
-        return set().union(*map(leaves, value))
+    return values_in(value) | names_in(value)
+
+
+def values_in(value: Any) -> set[str]:
+    if isinstance(value, dict | list | tuple):
+        items = value.values() if isinstance(value, dict) else value
+        return set().union(*map(values_in, items))
     return set() if value is None or isinstance(value, bool) else {str(value)}
+
+
+def names_in(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return set(map(str, value)).union(*map(names_in, value.values()))
+    return set().union(*map(names_in, value)) if isinstance(value, list | tuple) else set()
