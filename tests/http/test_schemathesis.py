@@ -63,7 +63,7 @@ BEYOND_SCHEMA = {
     r"^give one of `answers`|is measured from `\w+`, not from": "one kind of material, that of the method",
     r"^give either `(token_logprobs|samples)` or |^a stated number alone": "one way to be sure",
     r"^neither `samples` nor a `measurement_id`|^an uncertainty needs a `value`": "no certainty at all",
-    r"^a correction can only be judged in a session$|cannot correct itself$": "a correction of what is not there",
+    r"^a correction can only be judged in a session$|cannot correct itself$": "a correction of nothing",
     r"^there is no (calibration set|model to ask)|^nothing was measured": "a yardstick that nobody kept",
     r"^give exactly one of ": "one thing that a claim is about, or that a citation names",
     r"^no (source|principal) `.*` has spoken ": "somebody who is not in the ledger",
