@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from beliefd.cli.options import Decorator, together
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.scan.whole_words import FILLERS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -160,7 +161,7 @@ def visible(text: str) -> str:
 
 
 PADDING = re.compile(" {3,}")
-BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
+BLANK = FILLERS | {"\u034f"}
 """Letters, symbols and marks that are drawn as nothing."""
 
 

@@ -7,7 +7,7 @@ from beliefd.kernel.beliefs.commands import Citation
 from beliefd.kernel.beliefs.findings import CitationFindings
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
-from beliefd.kernel.experiments.state import Evidence, Experiment, Run
+from beliefd.kernel.experiments.state import Evidence, Run
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.labels import SERVER, Label, join, label_for
 from beliefd.kernel.observations.state import Observation
@@ -55,11 +55,7 @@ def _run(session: Session, name: str, path: str, facts: Facts) -> Label | Refuse
     if run.evidence_id is None:
         return refused(Code.CONFLICT, f"the run is {run.status}: it has minted no evidence", path)
     evidence: Evidence = session.experiments.evidence[run.evidence_id]
-    experiment: Experiment = session.experiments.by_id[run.experiment_id]
-    known = session.observations.by_id
-    # The label of evidence is for who designed it. Who brought its data is no witness when he cites it.
-    own = (label_for(known[one].witnesses, facts.principal.id) for one in experiment.observations)
-    return join((evidence.label, *own))
+    return session.experiments.label_of(evidence, session.observations.by_id, facts.principal.id)
 
 
 LOOKS: Final[dict[str, Look]] = {"call": _call, "observation": _observation, "run": _run}

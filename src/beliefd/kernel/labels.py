@@ -8,7 +8,7 @@ numbers may be witnessed for one principal and attested for another.
 from collections.abc import Iterable
 from typing import Final, Literal
 
-from beliefd.kernel.values import Id, Role, Value
+from beliefd.kernel.values import Id, Principal, Role, Value
 
 Label = Literal["witnessed", "attested"]
 WITNESSED: Final[Label] = "witnessed"
@@ -26,6 +26,11 @@ def join(labels: Iterable[Label]) -> Label:
 def label_for(witnesses: Iterable[str], *proposers: str) -> Label:
     """What something is worth to those who propose with it: somebody else must have seen it."""
     return WITNESSED if any(one not in proposers for one in witnesses) else ATTESTED
+
+
+def statement_of(who: Principal) -> tuple[str, ...]:
+    """Who stands for what he says: a person, a tool, an encoder; an agent's word is no witness to anybody."""
+    return () if who.role == Role.AGENT else (who.id,)
 
 
 def vouched_by(typists: Iterable[str]) -> str:

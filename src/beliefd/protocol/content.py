@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from beliefd.kernel.errors import Code
-from beliefd.kernel.values import Role
+from beliefd.kernel.labels import Bringer
 from beliefd.protocol.operation import Answer, Operation, Vocabulary, reads
 
 CONTENT: Final = "/v1/content/{sha256}"
@@ -18,21 +18,13 @@ class StoredContent(Answer, frozen=True):
     size: int
 
 
-class BroughtBy(Answer, frozen=True):
-    """Somebody who stored content, and when first."""
-
-    id: str
-    role: Role
-    at: str
-
-
 class ContentView(Answer, frozen=True):
     """What is known of content. Nobody is known of what was stored before that was written down."""
 
     sha256: str
     size: int
     touched_at: str
-    brought: list[BroughtBy]
+    brought: list[Bringer]
 
 
 class ContentRows(Vocabulary):

@@ -109,14 +109,20 @@ async def draw(
     return _drawn(model.name, k, came, failed, time.monotonic() - started)
 
 
-def measure(drawn: Drawn, judge: Judge | None = None, policy: UncertaintyPolicy = DEFAULT_POLICY) -> Measured:
-    """Semantic entropy of what was drawn, weighted by likelihood if every answer has log-probabilities."""
+def says_nothing(drawn: Drawn) -> str | None:
+    """Why nothing can be measured in what was drawn; None if something can."""
     count = len(drawn.answers)
     if count < max(MIN_ANSWERS, LEAST_SHARE * drawn.asked_for):
         why = f": {drawn.failures[0].reason}" if drawn.failures else ""
-        return unmeasured(METHOD, f"{count} of {drawn.asked_for} answers came{why}")
-    if not any(text.strip() for text in drawn.texts):
-        return unmeasured(METHOD, "all answers are empty")
+        return f"{count} of {drawn.asked_for} answers came{why}"
+    return None if any(text.strip() for text in drawn.texts) else "all answers are empty"
+
+
+def measure(drawn: Drawn, judge: Judge | None = None, policy: UncertaintyPolicy = DEFAULT_POLICY) -> Measured:
+    """Semantic entropy of what was drawn, weighted by likelihood if every answer has log-probabilities."""
+    count = len(drawn.answers)
+    if (problem := says_nothing(drawn)) is not None:
+        return unmeasured(METHOD, problem)
     tokens = [answer.logprobs for answer in drawn.answers if answer.logprobs]
     return semantic_entropy(drawn.texts, judge, tokens if len(tokens) == count else None, policy)
 

@@ -27,6 +27,7 @@ MAX_POINTERS: Final = 100
 MAX_POINTERS_IN_ALL: Final = 1_000
 
 
+SHA256_DIGITS: Final = 64
 CALL: Final = "call://"
 """What a source begins with that names a call of the session."""
 MAX_SAMPLES: Final = 200

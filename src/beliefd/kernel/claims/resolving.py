@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
-from beliefd.kernel.claims.bundle import CALL, Claim, ClaimBundle, EvidencePointer
+from beliefd.kernel.claims.bundle import CALL, SHA256_DIGITS, Claim, ClaimBundle, EvidencePointer
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.standing import (
     CitedReceipt,
@@ -19,12 +19,11 @@ from beliefd.kernel.claims.standing import (
 )
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
-from beliefd.kernel.labels import WITNESSED, join, label_for
+from beliefd.kernel.labels import WITNESSED, label_for
 from beliefd.kernel.measurements.state import Measurement, Measurements, gist_digest, words_digest, words_for
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Role, shown
 
-SHA256_DIGITS: Final = 64
 RECORDED: Final = (CALL, "evidence://", "observation://")
 """What a source begins with that names a record of this session."""
 UNSEEN: Final = PointerStanding(state="attested")
@@ -90,10 +89,7 @@ def _minted(name: str, sha256: str, session: Session, proposers: tuple[str, ...]
     minted = session.experiments.evidence.get(name)
     if minted is None or minted.result_hash != sha256:
         return _other("evidence", minted, None if minted is None else minted.result_hash)
-    # The label of evidence is for who designed it. Who brought its data is no witness when he cites it.
-    data = session.experiments.by_id[minted.experiment_id].observations
-    own = (label_for(session.observations.by_id[one].witnesses, *proposers) for one in data)
-    if join((minted.label, *own)) != WITNESSED:
+    if session.experiments.label_of(minted, session.observations.by_id, *proposers) != WITNESSED:
         return _attested(f"the data of {minted.template} are attested")
     if not minted.solid:
         return _attested(f"{minted.template} came to nothing solid")

@@ -1,11 +1,13 @@
 """What experiments leave behind: frozen plans, runs, and the evidence that runs mint."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
 from beliefd.kernel.experiments.plan import FailureMode, RunOutcome
-from beliefd.kernel.labels import ATTESTED, WITNESSED, Label
+from beliefd.kernel.labels import ATTESTED, WITNESSED, Label, join, label_for
+from beliefd.kernel.observations.state import Observation
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.speculation.lanes import GROUNDED, Lane
 from beliefd.kernel.values import Value
@@ -135,6 +137,12 @@ class Experiments(Part, frozen=True):
     evidence: Growing[Evidence] = EMPTY
     tries: Growing[int] = EMPTY
     by_claim: Growing[tuple[str, ...]] = EMPTY
+
+    def label_of(self, evidence: Evidence, observations: Mapping[str, Observation], *who: str) -> Label:
+        """What evidence is worth to those who cite it. Its own label is for who designed it, and who brought
+        its data is no witness when he cites it."""
+        data = self.by_id[evidence.experiment_id].observations
+        return join((evidence.label, *(label_for(observations[one].witnesses, *who) for one in data)))
 
 
 class TestedData(Value, frozen=True):

@@ -1,4 +1,4 @@
-"""Making a receipt, and finding those that a claim is judged by."""
+"""Making a receipt."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ import msgspec
 
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.labels import SERVER
+from beliefd.kernel.labels import SERVER, statement_of
 from beliefd.kernel.measurements.findings import MeasurementFindings
 from beliefd.kernel.measurements.state import Measurement, gist_digest, words_digest
-from beliefd.kernel.values import Method, Role
+from beliefd.kernel.values import Method
 
 
 def receipt(
@@ -18,10 +18,7 @@ def receipt(
     """INVARIANT: who drew the answers makes it witnessed: the server, by a question that nobody chose, or
     somebody who is no agent."""
     who = facts.principal
-    if found.answers and not found.own_question:
-        witnesses: tuple[str, ...] = (SERVER,)
-    else:
-        witnesses = () if who.role == Role.AGENT else (who.id,)
+    witnesses = (SERVER,) if found.answers and not found.own_question else statement_of(who)
     return Measurement(
         measurement_id=name,
         event_id=facts.event_id,

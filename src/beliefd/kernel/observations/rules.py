@@ -3,11 +3,13 @@
 import re
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.labels import SERVER, label_for
+from beliefd.kernel.labels import SERVER, label_for, statement_of
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.events import Observed
 from beliefd.kernel.observations.findings import ObservationFindings
@@ -15,7 +17,7 @@ from beliefd.kernel.observations.state import Observation
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.state import ToolCall
 from beliefd.kernel.tables import Rules
-from beliefd.kernel.values import Principal, Role
+from beliefd.kernel.values import Role
 
 MOST_REPEATED: Final = 0.5
 """Of the different values of a result so many may stand in the call's arguments; past it, it is an echo."""
@@ -43,8 +45,10 @@ def observe(session: Session, command: Observe, facts: Facts) -> Observed | Refu
         return refused(Code.INVALID_REQUEST, found.problem, found.path)
     if call is not None:
         calls = session.substrate.calls.values()
-        # Only what was put in before can be repeated: a reading that is passed on stays a reading.
-        echo = repeats([one.args for one in calls if one.scheduled_at <= call.scheduled_at], found.values)
+        # Only what was put in until then can be repeated: a reading that is passed on stays a reading.
+        until = found.recorded_at
+        args = [one.args for one in calls if until is UNSET or one.scheduled_at <= until]
+        echo = repeats(args, found.values)
         # The same result was there before, if a call came to it before.
         since = min(one.scheduled_at for one in calls if one.result_hash == call.result_hash)
         return _observed(
@@ -58,11 +62,6 @@ def observe(session: Session, command: Observe, facts: Facts) -> Observed | Refu
 def _typed(command: Observe, values: tuple[float, ...], facts: Facts) -> Observed:
     who = facts.principal
     return _observed(command, values, facts, statement_of(who), body_of_typed(who.id), facts.now)
-
-
-def statement_of(who: Principal) -> tuple[str, ...]:
-    """Who stands for what he says: a person, a tool, an encoder; an agent's word is no witness to anybody."""
-    return () if who.role == Role.AGENT else (who.id,)
 
 
 def body_of_typed(who: str) -> str:

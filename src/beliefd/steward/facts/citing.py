@@ -43,13 +43,13 @@ async def seen_calls(store: Store, session: Session, names: Iterable[str]) -> tu
         return ()
     seen = []
     for name in cited[:MOST_CITED]:
-        call = calls[name]
         # What is decided and not written yet has not been seen.
-        seq = await store.seq_of(session.session_id, call.outcome or "")
-        for entry in () if seq is None else await store.entries(session.session_id, seq - 1, 1):
-            # Only what was put in before can be repeated: a reading that is passed on stays a reading.
-            args = [one.args for one in calls.values() if one.scheduled_at <= call.scheduled_at]
-            if await asyncio.to_thread(_tells, read(entry.record), args):
+        seq = await store.seq_of(session.session_id, calls[name].outcome or "")
+        for sealed in () if seq is None else await store.entries(session.session_id, seq - 1, 1):
+            entry = read(sealed.record)
+            # Only what was put in until then can be repeated: a reading that is passed on stays a reading.
+            args = [one.args for one in calls.values() if one.scheduled_at <= entry.ts]
+            if await asyncio.to_thread(_tells, entry, args):
                 seen.append(name)
     return tuple(seen)
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.state import BundleSubject, CallSubject
 from beliefd.kernel.beliefs.commands import Eliminate
-from beliefd.kernel.claims.bundle import CALL, ClaimBundle, edited_bundle
+from beliefd.kernel.claims.bundle import CALL, SHA256_DIGITS, ClaimBundle, edited_bundle
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.claims.endings import PublishedBundle, RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings, RejectedBefore
@@ -78,7 +78,6 @@ MOST_TRIES: Final = 10_000
 """Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
 TRAIL: Final = 16
 LOOKED_AGAIN_SECONDS: Final = 1.0
-SHA256_DIGITS: Final = 64
 MOST_HASHED: Final = 100
 """Of so many contents that a bundle cites the bytes are looked at again; the rest counts as not at hand."""
 

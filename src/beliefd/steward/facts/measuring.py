@@ -19,7 +19,7 @@ from beliefd.uncertainty.confidence_score import confidence_score, fit_temperatu
 from beliefd.uncertainty.equivalence.judges import Judges
 from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.result import Measured
-from beliefd.uncertainty.sampling import Budget, Drawn, Manner, draw
+from beliefd.uncertainty.sampling import Budget, Drawn, Manner, draw, says_nothing
 from beliefd.uncertainty.semantic_entropy import semantic_entropy
 
 LIGHT_ANSWERS: Final = 10
@@ -30,7 +30,6 @@ ASKED: Final[dict[Method, int]] = {"model_disagreement": 3, "semantic_entropy": 
 """How often the server asks its model, unless it is told."""
 WHETHER: Final = "Is this statement true? Answer yes or no, and say why in one sentence.\n\n"
 DIGITS: Final = 6
-LEAST_SHARE: Final = 0.5
 
 
 def many(answers: tuple[str, ...]) -> bool:
@@ -96,11 +95,9 @@ class Meter(Struct, frozen=True):
     async def _of_drawn(self, command: Measure, drawn: Drawn | None) -> MeasurementFindings:
         if drawn is None:
             return MeasurementFindings(problem="the server's model was not asked", path="$.asked")
-        answers = tuple(drawn.texts)
-        if len(answers) < max(2, LEAST_SHARE * drawn.asked_for):
-            why = f": {drawn.failures[0].reason}" if drawn.failures else ""
-            problem = f"{len(answers)} of {drawn.asked_for} answers came{why}"
+        if (problem := says_nothing(drawn)) is not None:
             return MeasurementFindings(problem=problem, path="$.asked")
+        answers = tuple(drawn.texts)
         found = await offload(True, self._of_answers, command.method, answers)
         asked = command.asked
         own = asked is not None and asked.question is not None

@@ -45,10 +45,13 @@ async def observation_findings(
         call = session.substrate.calls.get(command.call_id or "")
         if call is None or call.status != "ok" or call.outcome is None:
             return ObservationFindings()
-        event = (await entry_of(store, session.session_id, call.outcome)).delta
+        entry = await entry_of(store, session.session_id, call.outcome)
+        event = entry.delta
         assert isinstance(event, OutcomeRecorded)  # noqa: S101 - the state names the event that made it
         values, choices = await asyncio.to_thread(_taken, event.result, command)
-        return ObservationFindings(values=values, source_hash=call.result_hash or "", choices=choices)
+        return ObservationFindings(
+            values=values, source_hash=call.result_hash or "", choices=choices, recorded_at=entry.ts
+        )
     except NotThere as error:
         return ObservationFindings(problem=str(error), path=error.path)
 

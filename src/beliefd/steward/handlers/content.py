@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.labels import Bringer
-from beliefd.protocol.content import BroughtBy, ContentView, Sha256, StoredContent
+from beliefd.protocol.content import ContentView, Sha256, StoredContent
 from beliefd.protocol.operation import File
 from beliefd.steward.call import Call
 from beliefd.steward.environment import Environment
@@ -63,7 +63,7 @@ class ContentHandlers(Struct, frozen=True):
         about = await self.store.about_content(name)
         if about is None:
             raise not_found(Code.CONTENT_NOT_FOUND, "content", name)
-        brought = [view_of(BroughtBy, one) for one in await self.store.bringers(name)]
+        brought = list(await self.store.bringers(name))
         return view_of(ContentView, about, brought=brought)
 
 

@@ -59,6 +59,7 @@ _SUFFIXES: Final = frozenset(
     listed("dev dbg rc beta alpha nightly lts lite utils cli tmp bak doc src bin lib")
 )
 """Behind a hyphen they make another name."""
+_MOST_MARKS: Final = 4
 _SHOUTED: Final = 3
 """So many words in capitals are no name."""
 _BEFORE_MONTH: Final = frozenset(listed("in of since by until late early last next this mid during from"))
@@ -71,9 +72,20 @@ class Token(NamedTuple):
     """An identifier, a host, a path, a version: every character counts."""
 
 
+def _with_few_marks(text: str) -> str:
+    """INVARIANT: reading takes linear time. A normal form takes quadratic time on runs of marks, and no
+    spelling has so many on one letter."""
+    kept, run = [], 0
+    for char in text:
+        run = run + 1 if unicodedata.combining(char) else 0
+        if run <= _MOST_MARKS:
+            kept.append(char)
+    return "".join(kept)
+
+
 def tokens(text: str) -> list[Token]:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_SIGNS)
+        text = unicodedata.normalize("NFKC", _with_few_marks(text)).translate(_SIGNS)
         text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
     if "(" in text:
         text = text.replace("(", " (").replace(")", ") ")

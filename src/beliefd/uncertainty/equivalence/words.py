@@ -127,7 +127,6 @@ def _opposites(*tables: tuple[str, ...]) -> dict[str, frozenset[str]]:
 COMPLEMENTS: Final = _opposites(antonyms.COMPLEMENTS)
 CONVERSES: Final = _opposites(antonyms.CONVERSES)
 CONTRARIES: Final = _opposites(antonyms.CONTRARIES, antonyms.EXCLUSIVE)
-OPPOSED: Final = CONTRARIES.keys() | COMPLEMENTS.keys() | CONVERSES.keys()
 PARTICLES: Final = {
     word: stem(word)
     for word in sorted(

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import get_args
 
-from beliefd.kernel.claims.bundle import Claim, EvidencePointer, named
+from beliefd.kernel.claims.bundle import SHA256_DIGITS, Claim, EvidencePointer, named
 from beliefd.kernel.claims.gates.about import about
 from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, Seen, passes, says
 from beliefd.kernel.claims.standing import ClaimStanding, PointerStanding
@@ -11,7 +11,6 @@ from beliefd.kernel.policy import EvidencePolicy, EvidenceState
 from beliefd.kernel.values import quoted, seconds
 
 GATE = "evidence"
-SHA256_DIGITS = 64
 CLOCK_SKEW_SECONDS = 300
 SHOWN = 80
 """How much of a source's name a reason repeats."""

@@ -7,12 +7,11 @@ from msgspec import UNSET
 
 from beliefd.kernel.claims.bundle import Claim, Severity
 from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes, says
-from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding
+from beliefd.kernel.claims.standing import MeasuredStanding
 from beliefd.kernel.labels import WITNESSED
 from beliefd.kernel.policy import MeasurementRule, UncertaintyPolicy
 
 GATE = "uncertainty"
-_NONE = ClaimStanding()
 
 
 def uncertainty(given: GateInput) -> list[GateResult]:
