@@ -16,6 +16,7 @@ from beliefd.uncertainty.equivalence.lexical import LexicalJudge, entails
 from beliefd.uncertainty.equivalence.llm import LLMJudge
 from beliefd.uncertainty.equivalence.nli import NLIJudge
 from beliefd.uncertainty.equivalence.port import Judge, Pair
+from beliefd.uncertainty.equivalence.tokens import tokens
 from beliefd.uncertainty.evaluation_judges import labelled_pairs
 from beliefd.uncertainty.semantic_entropy import semantic_entropy
 from tests.uncertainty.nli_model import write_model
@@ -193,3 +194,18 @@ def test_reading_the_longest_answer_takes_no_longer_than_its_length(word: str) -
     reading.read(text)
     contradicts(text, text[:-9] + " the end")
     assert time.perf_counter() - started < 3
+
+
+def test_marks_on_letters_take_no_more_time_than_letters() -> None:
+    """Sixteen times the marks take about sixteen times the time; a normal form of them would take 256."""
+
+    def cost(count: int) -> float:
+        text = "a" + "\u0301\u0316" * count
+        best = []
+        for _ in range(5):
+            started = time.process_time()
+            tokens(text)
+            best.append(time.process_time() - started)
+        return min(best)
+
+    assert cost(64_000) < 64 * cost(4_000)

@@ -1,4 +1,4 @@
-"""Files that commands are given; `-` is what comes in on stdin."""
+"""Files that commands are given, and those that they write; `-` is what comes in on stdin."""
 
 import sys
 from pathlib import Path
@@ -38,3 +38,10 @@ def read_list(path: str, name: str) -> list[Any]:
     if not isinstance(found, list) or not found:
         raise invalid(f"the file needs a list of {name}, or an object with `{name}`", f"$.{name}")
     return found
+
+
+def write_bytes(place: Path, data: bytes) -> None:
+    try:
+        place.write_bytes(data)
+    except OSError as error:
+        raise invalid(f"cannot write `{place}`: {error.strerror}") from None

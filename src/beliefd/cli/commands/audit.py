@@ -9,7 +9,7 @@ import click
 from click import argument, option
 
 from beliefd.cli import output
-from beliefd.cli.files import read_bytes
+from beliefd.cli.files import read_bytes, write_bytes
 from beliefd.cli.ledgers import PAGE, Progress, progress, sessions_of, verify_stored
 from beliefd.cli.options import FILE, FILE_PATH, NOTES, SESSION
 from beliefd.cli.output import Exit, Reply, console, print_json
@@ -68,10 +68,7 @@ def export(target: Target, session_id: str, place: Path | None) -> None:
     if place is None:
         sys.stdout.buffer.write(data)
         return
-    try:
-        place.write_bytes(data)
-    except OSError as error:
-        raise invalid(f"cannot write `{place}`: {error.strerror}") from None
+    write_bytes(place, data)
     events = len(data.splitlines()) - 1
     answer = {"events": events, "output": str(place)}
     output.show(Reply(answer, f"wrote {events} events to {place}"), target.as_json)

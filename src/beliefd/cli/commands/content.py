@@ -9,7 +9,7 @@ import click
 from click import argument, option
 
 from beliefd.cli import output
-from beliefd.cli.files import read_bytes
+from beliefd.cli.files import read_bytes, write_bytes
 from beliefd.cli.ledgers import progress
 from beliefd.cli.options import FILE, FILE_PATH
 from beliefd.cli.output import Reply, replies
@@ -60,10 +60,7 @@ def get(target: Target, sha256: str, place: Path | None) -> None:
             raise invalid("this is no plain text; give a file to write it to with `-o`, or pipe it", "HASH")
         sys.stdout.buffer.write(data)
         return
-    try:
-        place.write_bytes(data)
-    except OSError as error:
-        raise invalid(f"cannot write `{place}`: {error.strerror}") from None
+    write_bytes(place, data)
     answer = {"size": len(data), "output": str(place)}
     output.show(Reply(answer, f"wrote {len(data)} bytes to {place}"), target.as_json)
 
