@@ -40,6 +40,7 @@ from beliefd.kernel.values import Principal, TierName
 from beliefd.knowledge.schema import EXPERIMENT, REJECTED_WORDS, TESTED_DATA
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.lookups import confirmation_among
+from beliefd.steward.directory import Directory
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
 from beliefd.steward.facts.citing import citation_findings, cites_calls, eliminated_by, seen_calls
 from beliefd.steward.facts.hashing import sha256_of
@@ -128,11 +129,13 @@ class FactFinder:
         store: Store,
         registry: Registry,
         meter: Meter,
+        directory: Directory,
         detector: Detector | Mapping[str, Detector] | None = None,
     ) -> None:
         self._store = store
         self._registry = registry
         self.meter = meter
+        self._directory = directory
         self._detectors = ThreatFinder(detector)
         self._spoken: dict[str, deque[float]] = {}
         self._nothing_rejected_until = 0.0
