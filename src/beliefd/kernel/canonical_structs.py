@@ -105,7 +105,12 @@ def _is_settled(value: Struct, depth: int) -> bool:
                 # Most are like this, and a call for each would take as long as all else.
                 if not (1e-5 < held < 1e15 and not held.is_integer()) and not is_plain_float(held):
                     return False
-            elif held is not None and kind is not str and _settled(held, depth + len(path)) is not held:
+            elif (
+                held is not UNSET
+                and held is not None
+                and kind is not str
+                and _settled(held, depth + len(path)) is not held
+            ):
                 return False
     return True
 

@@ -1,6 +1,5 @@
 """Evidence gate: facts need sources that are good enough, fresh enough, and hash to what they say."""
 
-from functools import partial
 from typing import get_args
 
 from beliefd.kernel.claims.bundle import SHA256_DIGITS, Claim, EvidencePointer, named
@@ -50,27 +49,35 @@ def _held_to_standard(claim: Claim) -> bool:
 
 
 def _judge(claim: Claim, given: GateInput, now: float) -> list[GateResult]:
-    say = partial(_say, claim)
-    pointers, policy = claim.evidence_pointers, given.policy.evidence
-    for pointer in pointers if given.findings.content else ():
-        if given.findings.content.get(pointer.evidence_hash.lower()) == "mismatch":
-            reason = f"stored content of {quoted(pointer.source, SHOWN)} does not hash to its `evidence_hash`"
-            return [say("REFUSE", reason, pointer.evidence_hash, "mismatch")]
-    if claim.claim_type == "FACT" and not pointers:
-        return [say("REFUSE", "a FACT needs evidence and names none", 1, 0)]
-    if policy.hash == "strict":
-        odd = [pointer for pointer in pointers if len(pointer.evidence_hash) != SHA256_DIGITS]
-        if odd:
-            return [say("REFUSE", "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash))]
-    weakness = _weakness(pointers, policy, now) if _held_to_standard(claim) else None
+    policy = given.policy.evidence
+    if (unfit := _unfit(claim, given)) is not None:
+        return [_say(claim, "REFUSE", *unfit)]
+    weakness = _weakness(claim.evidence_pointers, policy, now) if _held_to_standard(claim) else None
     if given.standings is None:
-        return [] if weakness is None else [say("DEFER", *weakness)]
+        return [] if weakness is None else [_say(claim, "DEFER", *weakness)]
     standing, tier = given.standings.get(claim.id or "", _NONE), given.tiers.name_of(claim)
     required = policy.required(claim.claim_type, tier)
     weakness = weakness or _unknown(claim, standing, required, policy, now)
-    told = [] if weakness is None else [say("DEFER", *weakness)]
-    caveat = _caveat(claim, standing)
-    return told if caveat is None else [*told, say("EXPLAIN", caveat, required, "attested")]
+    told = [] if weakness is None else [_say(claim, "DEFER", *weakness)]
+    if (caveat := _caveat(claim, standing)) is not None:
+        told.append(_say(claim, "EXPLAIN", caveat, required, "attested"))
+    return told
+
+
+def _unfit(claim: Claim, given: GateInput) -> Weakness | None:
+    """Why its evidence is none at all."""
+    pointers, content = claim.evidence_pointers, given.findings.content
+    for pointer in pointers if content else ():
+        if content.get(pointer.evidence_hash.lower()) == "mismatch":
+            reason = f"stored content of {quoted(pointer.source, SHOWN)} does not hash to its `evidence_hash`"
+            return reason, pointer.evidence_hash, "mismatch"
+    if claim.claim_type == "FACT" and not pointers:
+        return "a FACT needs evidence and names none", 1, 0
+    if given.policy.evidence.hash == "strict":
+        odd = [pointer for pointer in pointers if len(pointer.evidence_hash) != SHA256_DIGITS]
+        if odd:
+            return "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash)
+    return None
 
 
 def _say(claim: Claim, outcome: GateOutcome, reason: str, limit: Seen, observed: Seen) -> GateResult:
