@@ -1,11 +1,12 @@
 """Evidence gate: facts need sources that are good enough, fresh enough, and hash to what they say."""
 
+from functools import lru_cache
 from typing import get_args
 
 from beliefd.kernel.claims.bundle import SHA256_DIGITS, Claim, EvidencePointer, named
 from beliefd.kernel.claims.gates.about import about
 from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, Seen, passes, says
-from beliefd.kernel.claims.standing import ClaimStanding, PointerStanding
+from beliefd.kernel.claims.standing import ClaimStanding
 from beliefd.kernel.policy import EvidencePolicy, EvidenceState
 from beliefd.kernel.values import quoted, seconds
 
@@ -102,22 +103,27 @@ def _unknown(
 def _caveat(claim: Claim, standing: ClaimStanding) -> str | None:
     """What must be said along with a claim: which of its evidence nobody here has seen."""
     states = zip(claim.evidence_pointers, standing.evidence, strict=True)
-    unseen = [_named(pointer, known) for pointer, known in states if known.state == "attested"]
+    unseen = [one for one in states if one[1].state == "attested"]
     if not unseen:
         return None
+    named = ", ".join([_named(pointer.source, known.by) for pointer, known in unseen[:NAMED]])
     more = f" and {len(unseen) - NAMED} more" if len(unseen) > NAMED else ""
-    return f"evidence is attested only: {', '.join(unseen[:NAMED])}{more}"
+    return f"evidence is attested only: {named}{more}"
 
 
-def _named(pointer: EvidencePointer, known: PointerStanding) -> str:
-    return f"{quoted(pointer.source, SHOWN)} ({known.by or 'nobody here has seen it'})"
+@lru_cache(256)  # the claims of a bundle cite few sources, and cite them often
+def _named(source: str, by: str | None) -> str:
+    return f"{quoted(source, SHOWN)} ({by or 'nobody here has seen it'})"
 
 
 def _weakness(pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now: float) -> Weakness | None:
     """Why none of the sources will do, under which limit, and what came closest to it."""
     for pointer in pointers:  # one that will do is enough, and mostly the first is one
         if pointer.source_confidence >= policy.min_confidence:
-            age = round(now - seconds(pointer.retrieved_at), 3)
+            age = now - seconds(pointer.retrieved_at)
+            if age > 0 and policy.max_age_seconds is None:
+                return None
+            age = round(age, 3)
             if age >= -CLOCK_SKEW_SECONDS and (
                 policy.max_age_seconds is None or age <= policy.max_age_seconds
             ):
