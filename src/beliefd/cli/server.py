@@ -67,6 +67,7 @@ class ServerSettings(Struct, frozen=True):
     ray: str | None = None
     judges: Mapping[str, Any] = {}
     detectors: tuple[str, ...] = ()
+    sign_in: Path | None = None
 
     def policy(self) -> "Policy | None":
         from beliefd.policy.files import load_policy
@@ -143,16 +144,18 @@ async def run_server(
     from beliefd.steward.facts.detectors import named_detectors
     from beliefd.steward.failures import translating
     from beliefd.steward.policies import FROM_FILE
+    from beliefd.steward.signin.verifier import Verifier
     from beliefd.steward.tokens import Authenticator
     from beliefd.stores.opening import open_store
     from beliefd.tools.biscuit import Signer
     from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
     policy = settings.policy()
+    sign_in = None if settings.sign_in is None else Verifier(settings.sign_in)
     detectors = named_detectors(settings.detectors) or None  # what one lacks is said before all else
     with translating():
         store = await open_store(target)
-    if not is_loopback(listener) and not await Authenticator(Directory(store)).configured():
+    if not is_loopback(listener) and not await Authenticator(Directory(store), sign_in).configured():
         await store.close()
         fail(
             f"refusing to listen on `{host}`: there is no token, so everybody who reaches it could write; "
@@ -167,6 +170,7 @@ async def run_server(
         signer=Signer(settings.signing_key),
         runner=Runner(settings.workers, settings.ray),
         judges=Judges(JudgeSettings(**settings.judges)),
+        sign_in=sign_in,
     )
     if policy is not None:
         runtime.steward.in_force.adopt(policy, FROM_FILE)

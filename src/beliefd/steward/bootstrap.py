@@ -44,6 +44,7 @@ from beliefd.steward.handlers.testimony import WhyHandlers
 from beliefd.steward.handlers.transfer import TransferHandlers
 from beliefd.steward.handlers.uncertainty import CalibrationHandlers, UncertaintyHandlers
 from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.signin.verifier import Verifier
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import Store
@@ -59,6 +60,7 @@ class Runtime(Struct, frozen=True):
     handlers: dict[str, Handler]
     feeds: Feeds
     directory: Directory
+    sign_in: Verifier | None
     expiry: Expiry
     runner: Runner
     judges: Judges
@@ -90,6 +92,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     signer: Signer | None = None,
     runner: Runner | None = None,
     judges: Judges | None = None,
+    sign_in: Verifier | None = None,
 ) -> Runtime:
     """Wire everything up. One line per vocabulary, with what it needs and nothing else."""
     environment, registry = environment or Environment(), registry or default_registry
@@ -131,7 +134,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         CalibrationHandlers(store, environment),
     )
     handlers = recording_attempts(joined([verb_handlers(submit), *map(handlers_of, vocabularies)]), submit)
-    return Runtime(steward, handlers, feeds, directory, expiry, runner, judges, background)
+    return Runtime(steward, handlers, feeds, directory, sign_in, expiry, runner, judges, background)
 
 
 async def start(store: Store, policy: Policy | None = None, **ports: Any) -> Runtime:
