@@ -77,7 +77,8 @@ def _yaml(data: bytes, name: str) -> Any:
 
 def composed(text: str) -> yaml.Node:
     """The nodes of a file with their places, not made into values: aliases are not followed."""
-    return yaml.compose(text, Loader=yaml.SafeLoader)
+    root: yaml.Node = yaml.compose(text, Loader=yaml.SafeLoader)
+    return root
 
 
 _UNDER_WAY: Final = -1

@@ -59,7 +59,7 @@ def _schema(raw: Any, path: str) -> Iterator[Problem]:
     try:
         Schema(raw)
     except BadSchema as error:
-        yield Problem(path, f"not a JSON Schema: {error}", "`{}` is one that takes everything")
+        yield Problem(path, f"not a JSON Schema: {error}", "correct it; it may refer to nothing outside")
 
 
 def _constraint(one: Constraint) -> Iterator[Problem]:
@@ -77,7 +77,7 @@ def _remedy(misfit: Misfit) -> str:
     """What was probably meant, else all that fits."""
     got, allowed = misfit.got, misfit.allowed
     if not allowed:
-        return "it would deny everything that its subject names"
+        return "correct it or take it out: as it stands, it denies whatever its subject names"
     elsewhere = [name for name, words in WORDS.items() if got in words and name != misfit.at]
     if elsewhere:
         return f"`{got}` is a word of `{elsewhere[0]}`; here fits {_names(allowed)}"
