@@ -116,9 +116,7 @@ def test_a_log_that_was_left_behind_is_read_too(data: Path, told: str, tmp_path:
     (copy / "beliefd.db-shm").unlink()
     with sealed(copy):
         got = asked("session", "show", told, "--data", copy)
-    assert got.returncode == 1, (
-        "without its index the log cannot be read"
-    )
+    assert got.returncode == 1, "without its index the log cannot be read"
     assert "open the copy" in got.stderr
 
 

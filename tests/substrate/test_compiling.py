@@ -1,8 +1,8 @@
 """Policies are compiled before they count: what could only deny is refused by name, on every way in."""
 
 import asyncio
-import json
-import time
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,13 @@ from beliefd.kernel.substrate.constraints import EFFECTS, ON_FAIL
 from beliefd.kernel.substrate.predicates import OPERATORS
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
+from beliefd.policy import watch
 from beliefd.policy.compiling import compiled, problems
 from beliefd.policy.files import parse_policy
 from beliefd.policy.trial import try_cases
+from beliefd.steward import policies
 from beliefd.steward.bootstrap import bootstrap, start
+from beliefd.steward.handlers import policy as handlers
 from beliefd.steward.policies import Origin
 from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.memory import MemoryStore
@@ -359,26 +362,58 @@ def test_an_alias_in_itself_is_a_complaint() -> None:
         parse_policy(b"schemas: &a {x: *a}", "p.yaml")
 
 
-def long_policy() -> dict[str, Any]:
-    when = {"op": "any", "args": [{"op": "eq", "args": [f"fact.x{n}", n]} for n in range(900)]}
-    return {"constraints": {f"constraint.c{n}": {"v": 1, "effect": "deny", "when": when} for n in range(25)}}
+class Long:
+    """Work that ends once others have been answered; on the event loop, it would keep them from that."""
+
+    def __init__(self, work: Callable[..., Any]) -> None:
+        self._work = work
+        self.begun, self.answered = threading.Event(), threading.Event()
+
+    def __call__(self, *args: Any) -> Any:
+        self.begun.set()
+        assert self.answered.wait(PATIENCE_SECONDS / 3), "nobody else was answered meanwhile"
+        return self._work(*args)
+
+    async def meanwhile(self) -> None:
+        assert await asyncio.to_thread(self.begun.wait, PATIENCE_SECONDS)
+        self.answered.set()
 
 
-def test_others_are_answered_while_a_long_policy_is_compiled() -> None:
-    async def story(client: httpx.AsyncClient, headers: dict[str, Any], steward: Any) -> None:
-        body = json.dumps(long_policy()).encode()
-        adopting = asyncio.ensure_future(
-            client.put(
-                "/v1/policy", content=body, headers={**headers["admin"], "content-type": "application/json"}
-            )
-        )
-        gaps, last = [0.0], time.monotonic()
-        while not adopting.done():
-            await asyncio.sleep(0.001)
-            now = time.monotonic()
-            gaps.append(now - last)
-            last = now
+@pytest.mark.parametrize(("place", "name"), [(policies, "compiled"), (handlers, "convert")])
+def test_others_are_answered_while_a_policy_is_read_and_compiled(
+    place: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = Long(getattr(place, name))
+    monkeypatch.setattr(place, name, long)
+
+    async def story(client: httpx.AsyncClient, headers: dict[str, Any], _: Any) -> None:
+        adopting = asyncio.ensure_future(client.put("/v1/policy", json={}, headers=headers["admin"]))
+        await long.meanwhile()
+        assert (await client.get("/v1/policy", headers=headers["agent"])).json()["source"] == "default"
         assert (await adopting).status_code == 200
-        assert len(gaps) > 5, "it was compiled between two turns of the loop"
 
     over_http(story)
+
+
+def test_others_are_answered_while_a_changed_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, long = tmp_path / "policy.yaml", Long(watch.load_policy)
+    path.write_text("{}")
+    monkeypatch.setattr(watch, "load_policy", long)
+
+    async def story() -> Policy:
+        adopted: asyncio.Future[Policy] = asyncio.get_running_loop().create_future()
+
+        async def adopt(read: Policy) -> None:
+            adopted.set_result(read)
+
+        watching = asyncio.ensure_future(watch.watch_policy(path, adopt, 0.01))
+        await asyncio.sleep(0)
+        path.write_text("security: {rate_limit: 7}")
+        await long.meanwhile()
+        await asyncio.wait({adopted, watching}, return_when=asyncio.FIRST_COMPLETED)
+        watching.cancel()
+        return adopted.result()
+
+    assert asyncio.run(story()).security.rate_limit == 7
