@@ -19,7 +19,7 @@ from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy import watch
 from beliefd.policy.compiling import compiled, problems
-from beliefd.policy.files import parse_policy
+from beliefd.policy.files import load_policy, parse_policy
 from beliefd.policy.trial import try_cases
 from beliefd.steward import policies
 from beliefd.steward.bootstrap import bootstrap, start
@@ -398,7 +398,7 @@ def test_others_are_answered_while_a_policy_is_read_and_compiled(
 def test_others_are_answered_while_a_changed_file_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, long = tmp_path / "policy.yaml", Long(watch.load_policy)
+    path, long = tmp_path / "policy.yaml", Long(load_policy)
     path.write_text("{}")
     monkeypatch.setattr(watch, "load_policy", long)
 
@@ -412,7 +412,8 @@ def test_others_are_answered_while_a_changed_file_is_read(
         await asyncio.sleep(0)
         path.write_text("security: {rate_limit: 7}")
         await long.meanwhile()
-        await asyncio.wait({adopted, watching}, return_when=asyncio.FIRST_COMPLETED)
+        either: set[asyncio.Future[Any]] = {adopted, watching}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         watching.cancel()
         return adopted.result()
 

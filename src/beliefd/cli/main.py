@@ -39,9 +39,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except click.ClickException as error:
-            error.message = visible_lines(error.message)
-            raise
+        except click.UsageError as error:
+            raise click.UsageError(visible_lines(error.format_message()), error.ctx) from None
 
 
 @click.group(cls=Commands, context_settings=CONTEXT, commands=CommandModules())
