@@ -16,6 +16,8 @@ import pytest
 
 from beliefd.cli.files import write_bytes
 from beliefd.stores.sqlite.schema import MIGRATIONS
+from beliefd.testing.world import World
+from tests.claims.support import bundle, claim
 from tests.cli.runner import CLEAN, COMMAND, LIMIT_SECONDS, answer, beliefd
 
 PR_CAPBSET_DROP = 24
@@ -85,6 +87,18 @@ def test_what_only_reads_needs_no_room_to_write(data: Path, told: str, command: 
     assert (got.returncode, got.stderr) == (0, "")
     assert json.loads(got.stdout) == usual
     assert files(data) == before
+
+
+def test_what_is_long_due_can_still_be_listed(data: Path) -> None:
+    data.mkdir()
+    with World(data / "beliefd.db") as house:
+        decision = claim(claim_type="DECISION", risk_tier="DELETE")
+        waiting = house.agent.submit_claims(house.session(), bundle(decision)).approval_id
+    with sealed(data):
+        got = asked("inbox", "list", "--data", data, "--json")
+    assert got.returncode == 0, got.stderr
+    assert [card["approval_id"] for card in json.loads(got.stdout)["approvals"]] == [waiting]
+    assert answer("inbox", "list", "--data", data)["approvals"] == [], "where it can be written, it ends"
 
 
 def test_what_writes_is_refused_and_says_why(data: Path, told: str) -> None:
