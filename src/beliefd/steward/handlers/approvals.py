@@ -1,7 +1,5 @@
 """Handlers of approvals and standing grants."""
 
-import contextlib
-
 from msgspec import Struct
 
 from beliefd.kernel.approvals.commands import DecideApproval, GiveGrant, RevokeGrant, WithdrawApproval
@@ -52,7 +50,7 @@ from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections.inbox import DONE, RUNNING
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
-from beliefd.stores.base import StorageUnavailable, Store
+from beliefd.stores.base import Store
 
 
 class ApprovalHandlers(Struct, frozen=True):
@@ -67,8 +65,7 @@ class ApprovalHandlers(Struct, frozen=True):
 
     async def list_approvals(self, call: Call) -> Inbox:
         cursor, limit = call.query["cursor"], call.query["limit"]
-        with contextlib.suppress(StorageUnavailable):  # what is due stays due where it can only be read
-            await self.expiry.expire_due()
+        await self.expiry.expire_due()
         rows = await self.store.inbox(call.query["status"], cursor, limit + 1)
         shown, after = cut(rows, limit, lambda row: row.approval_id)
         cards = []
