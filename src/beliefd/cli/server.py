@@ -5,6 +5,7 @@ import contextlib
 import gc
 import importlib
 import ipaddress
+import logging
 import signal
 import socket
 import sys
@@ -44,6 +45,14 @@ def tune_interpreter() -> None:
     sys.setswitchinterval(HANDOVER_SECONDS)
 
 
+def log_adoptions() -> None:
+    """Say on stderr which policy comes into force, and who brought it: without this, errors only are said."""
+    adoptions = logging.getLogger("beliefd.policy")
+    adoptions.setLevel(logging.INFO)
+    adoptions.propagate = False
+    adoptions.addHandler(logging.StreamHandler())
+
+
 def import_tools(name: str) -> None:
     """Import a module of the operator's own; what it decorates with `@beliefd.tools.tool` can be called."""
     sys.path.insert(0, str(Path.cwd()))
@@ -78,13 +87,12 @@ class ServerSettings(Struct, frozen=True):
         """What goes on beside answering requests, for as long as the server is up."""
         from beliefd.policy.watch import watch_policy
         from beliefd.steward.effects.webhook import Webhook, secret_from
-        from beliefd.steward.policies import FROM_FILE
 
         steward = runtime.steward
         in_force = steward.in_force
         chores: list[Callable[[], Awaitable[None]]] = [runtime.expiry.run]
         if (file := self.policy_file) is not None:
-            chores.append(lambda: watch_policy(file, lambda policy: in_force.adopt(policy, FROM_FILE)))
+            chores.append(lambda: watch_policy(file, lambda policy: in_force.take_file(policy, file)))
         else:
             chores.append(in_force.follow)
         if self.webhook is not None:
@@ -143,7 +151,6 @@ async def run_server(
     from beliefd.steward.effects.runner import Runner
     from beliefd.steward.facts.detectors import named_detectors
     from beliefd.steward.failures import translating
-    from beliefd.steward.policies import FROM_FILE
     from beliefd.steward.signin.verifier import Verifier
     from beliefd.steward.tokens import Authenticator
     from beliefd.stores.opening import open_store
@@ -165,6 +172,7 @@ async def run_server(
     runtime = await start(
         store,
         policy,
+        settings.policy_file,
         detector=detectors,
         registry=settings.registry,
         signer=Signer(settings.signing_key),
@@ -172,8 +180,6 @@ async def run_server(
         judges=Judges(JudgeSettings(**settings.judges)),
         sign_in=sign_in,
     )
-    if policy is not None:
-        runtime.steward.in_force.adopt(policy, FROM_FILE)
     await _server(runtime, settings.chores(runtime), started).serve(sockets=[listener])
 
 

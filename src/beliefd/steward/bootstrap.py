@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -43,7 +44,7 @@ from beliefd.steward.handlers.substrate import (
 from beliefd.steward.handlers.testimony import WhyHandlers
 from beliefd.steward.handlers.transfer import TransferHandlers
 from beliefd.steward.handlers.uncertainty import CalibrationHandlers, UncertaintyHandlers
-from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.policies import GIVEN, PolicyInForce
 from beliefd.steward.signin.verifier import Verifier
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.steward import Steward
@@ -137,13 +138,23 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     return Runtime(steward, handlers, feeds, directory, sign_in, expiry, runner, judges, background)
 
 
-async def start(store: Store, policy: Policy | None = None, **ports: Any) -> Runtime:
-    """Wired, and deciding by the policy that was adopted last in the store unless it is given one."""
+async def start(
+    store: Store, policy: Policy | None = None, policy_file: Path | None = None, **ports: Any
+) -> Runtime:
+    """Wired, and deciding by the policy that was adopted last in the store unless it is given one.
+
+    `policy_file` is where a given one was read.
+    """
     runtime = bootstrap(store, policy, **ports)
-    if policy is None:
-        try:
-            await runtime.steward.in_force.recall()
-        except BaseException:
-            await runtime.close()
-            raise
+    in_force = runtime.steward.in_force
+    try:
+        if policy is None:
+            await in_force.recall()
+        elif policy_file is None:
+            await in_force.take(policy, GIVEN)
+        else:
+            await in_force.take_file(policy, policy_file)
+    except BaseException:
+        await runtime.close()
+        raise
     return runtime

@@ -63,6 +63,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
     **judges: Any,
 ) -> None:
     """Run the server until it is told to stop."""
+    server.log_adoptions()
     with errors_exit():
         for module in modules:
             server.import_tools(module)

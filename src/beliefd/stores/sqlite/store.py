@@ -25,10 +25,10 @@ from beliefd.stores.sql.ledgers import Ledgers
 from beliefd.stores.sql.settings import Settings
 from beliefd.stores.sqlite.bulk import RECORDS, ROWS, BulkReader
 from beliefd.stores.sqlite.database import connect
-from beliefd.stores.sqlite.file import prepare
+from beliefd.stores.sqlite.file import prepare, read_only
 from beliefd.stores.sqlite.group import GroupCommit, words
 from beliefd.stores.sqlite.projections import SqliteProjections
-from beliefd.stores.sqlite.schema import migrate
+from beliefd.stores.sqlite.schema import migrate, refuse_earlier
 
 FEW = 256
 """So many entries are read on the event loop itself; a thread would cost more than it spares."""
@@ -36,6 +36,7 @@ ENOUGH = 32
 """Entries that are worth a commit: the disk need not stand still while more are being decided."""
 PATIENCE = 0.002
 POLL_SECONDS = 0.25
+COPY_IT = "; it can only be read: copy it and the files beside it, and open the copy"
 
 _Job = tuple[Append, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
@@ -62,9 +63,10 @@ class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
     async def open(cls, path: str | os.PathLike[str]) -> "SqliteStore":
         try:
             store = cls(prepare(Path(path)))
-            migrate(store._writer_connection)
+            (migrate if read_only(Path(path)) is None else refuse_earlier)(store._writer_connection)
         except sqlite3.Error as error:
-            raise StorageUnavailable(f"cannot open `{path}`: {error}") from None
+            hint = "" if read_only(Path(path)) is None else COPY_IT
+            raise StorageUnavailable(f"cannot open `{path}`: {error}{hint}") from None
         store._writer.start()
         return store
 
