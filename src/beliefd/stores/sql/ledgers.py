@@ -7,7 +7,7 @@ from typing import ClassVar
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import Sealed
-from beliefd.stores.base import SavedState, SessionRow, UsedKey
+from beliefd.stores.base import CHUNK_BYTES, SavedState, SessionRow, UsedKey
 from beliefd.stores.sql.database import Database
 
 
@@ -24,10 +24,12 @@ class Ledgers(Database):
         return None if row is None else Head(seq=row[0], event_id=row[1], hash=row[2])
 
     @abstractmethod
-    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]: ...
+    async def entries(
+        self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
+    ) -> list[Sealed]: ...
 
     async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
-        while chunk := await self.entries(session_id, after, self.CHUNK):
+        while chunk := await self.entries(session_id, after, self.CHUNK, CHUNK_BYTES):
             yield chunk
             after = chunk[-1].seq
 
