@@ -26,7 +26,8 @@ class Marks:
         self._seqs = array("Q")
         self._digests = bytearray()
 
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
         return len(self._seqs)
 
     @property

@@ -129,7 +129,7 @@ def _begun(sealed: Sealed) -> _Begun:
     entry = _read(sealed)
     try:
         session = begin(entry.session_id, declaration(entry))
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, *NOT_FOLDED) as error:
         raise LedgerBroken(sealed.seq, sealed.event_id, f"it does not follow: {error}") from None
     genesis = genesis_hash(session)
     _check(sealed, entry, 1, genesis)

@@ -190,8 +190,8 @@ class Store(Protocol):
     async def entries(
         self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
     ) -> list[Sealed]:
-        """Entries with seq > after, in order. With `max_bytes` a chunk of them: it ends at the latest with the
-        one that makes it so long, and is empty only if there are none."""
+        """Entries with seq > after, in order. With `max_bytes` a chunk of them: it ends at the latest with
+        the one that makes it so long, and is empty only if there are none."""
         ...
 
     def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:

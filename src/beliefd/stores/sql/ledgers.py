@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.values import Head
-from beliefd.ledger.envelope import Sealed
+from beliefd.ledger.envelope import LedgerBroken, Sealed
 from beliefd.stores.base import CHUNK_BYTES, SavedState, SessionRow, UsedKey
 from beliefd.stores.sql.database import Database
 
@@ -21,7 +21,11 @@ class Ledgers(Database):
         row = await self._one(
             "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = $1", session_id
         )
-        return None if row is None else Head(seq=row[0], event_id=row[1], hash=row[2])
+        if row is None:
+            return None
+        if type(row[0]) is not int:  # SQLite keeps a text in a column of numbers if somebody put one
+            raise LedgerBroken(0, None, "its head cannot be read")
+        return Head(seq=row[0], event_id=row[1], hash=row[2])
 
     @abstractmethod
     async def entries(

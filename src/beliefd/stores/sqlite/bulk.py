@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from beliefd.ledger.envelope import Sealed
+from beliefd.ledger.envelope import LedgerBroken, Sealed
 from beliefd.stores.base import CHUNK_BYTES, bounded
 from beliefd.stores.sqlite.database import named
 
@@ -27,7 +27,15 @@ def read_entries(
     connection: sqlite3.Connection, session_id: str, after: int, limit: int | None, max_bytes: int | None
 ) -> list[Sealed]:
     rows = connection.execute(ROWS, named((session_id, after, -1 if limit is None else limit)))
-    return [Sealed(*row) for row in bounded(rows, max_bytes, lambda row: len(row[2]))]
+    try:
+        found = [Sealed(*row) for row in bounded(rows, max_bytes, lambda row: len(row[2]))]
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):
+            raise
+        raise LedgerBroken(after + 1, None, f"its row cannot be read: {error}") from None
+    if found and type(found[-1].seq) is not int:  # to SQLite, a text is greater than any number
+        raise LedgerBroken(after + 1, None, "its row cannot be read: its place is no number")
+    return found
 
 
 def read_records(connection: sqlite3.Connection, session_id: str, after: int, upto: int) -> list[bytes]:
