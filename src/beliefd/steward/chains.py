@@ -43,6 +43,8 @@ class Chains:
         self._known: OrderedDict[str, Marks] = OrderedDict()
         self._marks = 0
         self._broken: dict[str, Broken] = {}
+        self.scrubbed = 0
+        """Entries that were followed only to see whether they hold."""
 
     @property
     def broken(self) -> Mapping[str, Broken]:

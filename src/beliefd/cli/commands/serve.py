@@ -67,6 +67,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
             ray=ray,
             detectors=detector,
             judges=judges,
+            scrub_place=data / server.SCRUB_PLACE,
         )
         listener = server.bind(host, port)
         if store is None or webhook is not None:  # the key that webhooks are signed with is kept there too
