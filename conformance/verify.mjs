@@ -586,7 +586,15 @@ function checkHead(reached, count, header) {
   must(reached.eventId === id && reached.hash === hash, "it is not the head that was promised");
 }
 
-/** The verdict on an export's bytes: `{ok, text}`, with the line to print. */
+/** What a good verdict does not say. Whoever reads `ok` shall not take it for more than it is. */
+export const UNCHECKED = [
+  "decisions: that each command leads to its event under its facts and policy (`beliefd audit verify` decides again)",
+  "the end: that no entry followed the head (compare it with one that was kept elsewhere)",
+  "content: that evidence which is cited by its hash is there, and says what is claimed",
+  "times and names: that `ts` and `actor` are true",
+];
+
+/** The verdict on an export's bytes: `{ok, text, unchecked}`, with the line to print and what was not looked at. */
 export function verify(bytes) {
   let where = "line 1";
   try {
@@ -614,9 +622,9 @@ export function verify(bytes) {
     const promised = header.get("head").get("seq");
     where = `event ${count === promised && count > 0 ? count : Math.min(count, promised) + 1}`;
     checkHead(reached, count, header);
-    return { ok: true, text: `ok ${count} events, head ${reached.hash}` };
+    return { ok: true, text: `ok ${count} events, head ${reached.hash}`, unchecked: UNCHECKED };
   } catch (error) {
-    return { ok: false, text: `bad ${where}: ${error.message}` };
+    return { ok: false, text: `bad ${where}: ${error.message}`, unchecked: [] };
   }
 }
 
@@ -634,6 +642,6 @@ if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.me
     process.exit(2);
   }
   const verdict = verify(bytes);
-  console.log(verdict.text);
+  console.log([verdict.text, ...verdict.unchecked.map((what) => `not checked: ${what}`)].join("\n"));
   process.exit(verdict.ok ? 0 : 5);
 }

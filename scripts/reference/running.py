@@ -42,6 +42,8 @@ METRICS: Final = {
     "beliefd_events_total": "Commands decided, by verb and by kind of event.",
     "beliefd_append_retries_total": "Appends that lost a race for a session's head and were decided again.",
     "beliefd_sessions_in_memory": "Sessions whose state is cached in this process.",
+    "beliefd_ledgers_broken": "Ledgers that this process found broken: requests to them are refused.",
+    "beliefd_scrubbed_entries_total": "Entries that the scrub has followed.",
     "beliefd_start_time_seconds": "When the process started, in seconds since 1970.",
 }
 EXITS: Final = {

@@ -32,6 +32,7 @@ GARBAGE = 20_000
 HANDOVER_SECONDS = 0.0001
 WEBHOOK_KEY = "webhook.key"
 SIGNING_KEY = "capability.key"
+SCRUB_PLACE = "scrub.json"
 
 
 def tune_interpreter() -> None:
@@ -77,6 +78,7 @@ class ServerSettings(Struct, frozen=True):
     judges: Mapping[str, Any] = {}
     detectors: tuple[str, ...] = ()
     sign_in: Path | None = None
+    scrub_place: Path | None = None
 
     def policy(self) -> "Policy | None":
         from beliefd.policy.files import load_policy
@@ -86,11 +88,13 @@ class ServerSettings(Struct, frozen=True):
     def chores(self, runtime: "Runtime") -> list[Callable[[], Awaitable[None]]]:
         """What goes on beside answering requests, for as long as the server is up."""
         from beliefd.policy.watch import watch_policy
+        from beliefd.steward.effects.scrub import Scrub
         from beliefd.steward.effects.webhook import Webhook, secret_from
 
         steward = runtime.steward
         in_force = steward.in_force
-        chores: list[Callable[[], Awaitable[None]]] = [runtime.expiry.run]
+        scrub = Scrub(steward.positions.chains, self.scrub_place)
+        chores: list[Callable[[], Awaitable[None]]] = [runtime.expiry.run, scrub.run]
         if (file := self.policy_file) is not None:
             chores.append(lambda: watch_policy(file, lambda policy: in_force.take_file(policy, file)))
         else:

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
+from beliefd.steward.chains import checked
 from beliefd.steward.directory import Directory
 from beliefd.steward.dispatch import Handler, handlers_of, joined
 from beliefd.steward.effects.background import Background
@@ -99,40 +100,41 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     environment, registry = environment or Environment(), registry or default_registry
     runner, judges = runner or Runner(), judges or Judges()
     positions = Positions(store)
+    ledgers = checked(positions.chains)
     in_force = PolicyInForce(store, environment, policy)
-    meter, directory = Meter(store, judges), Directory(store)
-    finder = FactFinder(store, registry, meter, directory, detector)
+    meter, directory = Meter(ledgers, judges), Directory(store)
+    finder = FactFinder(ledgers, registry, meter, directory, detector)
     steward = Steward(store, positions, in_force, finder, environment)
-    submit, feeds, background = steward.submit, Feeds(store), Background()
-    expiry = Expiry(store, positions, submit, environment)
-    tools = ToolCalls(store, positions, submit, registry, in_force, background)
-    runs = ExperimentRuns(store, submit, runner, background)
+    submit, feeds, background = steward.submit, Feeds(ledgers), Background()
+    expiry = Expiry(ledgers, positions, submit, environment)
+    tools = ToolCalls(ledgers, positions, submit, registry, in_force, background)
+    runs = ExperimentRuns(ledgers, submit, runner, background)
     vocabularies = (
-        BeliefHandlers(store, positions, steward.declare),
-        BatchHandlers(store, submit, signer, tools, background),
-        LedgerHandlers(store, positions, feeds),
-        WhyHandlers(store, positions),
-        TransferHandlers(store, positions, submit),
-        CounterfactualHandlers(store),
-        ClaimHandlers(store, positions, submit),
+        BeliefHandlers(ledgers, positions, steward.declare),
+        BatchHandlers(ledgers, submit, signer, tools, background),
+        LedgerHandlers(ledgers, positions, feeds),
+        WhyHandlers(ledgers, positions),
+        TransferHandlers(ledgers, positions, submit),
+        CounterfactualHandlers(ledgers),
+        ClaimHandlers(ledgers, positions, submit),
         ClaimCheckHandlers(finder, in_force, environment),
-        ContentHandlers(store, in_force, environment),
-        ApprovalHandlers(store, positions, submit, expiry, tools, in_force),
+        ContentHandlers(ledgers, in_force, environment),
+        ApprovalHandlers(ledgers, positions, submit, expiry, tools, in_force),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
-        StateHandlers(store, positions, in_force),
+        StateHandlers(ledgers, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
         CapabilityHandlers(positions, submit, signer),
         MemoryHandlers(positions, submit, environment),
         SpeculationHandlers(positions, submit),
-        ObservationHandlers(store, positions, submit),
-        MeasurementHandlers(store, positions, submit, meter),
-        ExperimentHandlers(store, positions, submit, runs, {}),
+        ObservationHandlers(ledgers, positions, submit),
+        MeasurementHandlers(ledgers, positions, submit, meter),
+        ExperimentHandlers(ledgers, positions, submit, runs, {}),
         EvidenceHandlers(positions, submit, in_force),
         IntentHandlers(positions, submit),
-        KnowledgeHandlers(store, in_force),
-        UncertaintyHandlers(store, in_force, judges),
-        CalibrationHandlers(store, environment),
+        KnowledgeHandlers(ledgers, in_force),
+        UncertaintyHandlers(ledgers, in_force, judges),
+        CalibrationHandlers(ledgers, environment),
     )
     handlers = recording_attempts(joined([verb_handlers(submit), *map(handlers_of, vocabularies)]), submit)
     return Runtime(steward, handlers, feeds, directory, sign_in, expiry, runner, judges, background)

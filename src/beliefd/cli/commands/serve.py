@@ -77,6 +77,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
             sign_in=sign_in,
             detectors=detector,
             judges=judges,
+            scrub_place=data / server.SCRUB_PLACE,
         )
         listener = server.bind(host, port)
         if store is None or webhook is not None:  # the key that webhooks are signed with is kept there too

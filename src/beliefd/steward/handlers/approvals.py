@@ -1,6 +1,9 @@
 """Handlers of approvals and standing grants."""
 
+from typing import Final
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval, GiveGrant, RevokeGrant, WithdrawApproval
 from beliefd.kernel.approvals.eligibility import required_approvals
@@ -43,7 +46,7 @@ from beliefd.steward.entries import entry_of
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.claims import snake_body
 from beliefd.steward.handlers.measurements import cited
-from beliefd.steward.handlers.shared import cut, view_of
+from beliefd.steward.handlers.shared import PAGE_BYTES, Room, cut, is_longer, view_of
 from beliefd.steward.handlers.status_card import status_card
 from beliefd.steward.handlers.substrate import candidate_answer
 from beliefd.steward.policies import PolicyInForce
@@ -51,6 +54,34 @@ from beliefd.steward.projections.inbox import DONE, RUNNING
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 from beliefd.stores.base import Store
+
+CARD_BYTES: Final = 64 * 1024
+"""What is longer is listed without its content; asked for by itself it is whole."""
+WORDS: Final = 200
+CONTENTS: Final = ("bundle", "candidate", "change")
+"""What subjects hold of what was proposed."""
+LOOKED_UP: Final = PAGE_BYTES // 8
+
+
+def shortened(card: ApprovalCard) -> ApprovalCard:
+    """The card as it stands in a list: by what it is called, who proposed it and why it waits."""
+    if not is_longer(card, CARD_BYTES):
+        return card
+    emptied = {name: None for name in CONTENTS if hasattr(card.subject, name)}
+    return replace(
+        card,
+        shortened=True,
+        title=card.title[:WORDS],
+        reason=card.reason[:WORDS],
+        subject=replace(card.subject, **emptied, **({"asked": {}} if hasattr(card.subject, "asked") else {})),
+        raised=[],
+        gates=[],
+        standings={},
+        approvals=[],
+        overridden=[],
+        ended={},
+        corrects=None,
+    )
 
 
 class ApprovalHandlers(Struct, frozen=True):
@@ -68,7 +99,8 @@ class ApprovalHandlers(Struct, frozen=True):
         await self.expiry.expire_due()
         rows = await self.store.inbox(call.query["status"], cursor, limit + 1)
         shown, after = cut(rows, limit, lambda row: row.approval_id)
-        cards = []
+        room = Room()
+        cards: list[ApprovalCard] = []
         broken: dict[str, BrokenLedger] = {}
         for row in shown:
             try:
@@ -80,7 +112,12 @@ class ApprovalHandlers(Struct, frozen=True):
             # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
             # Nor is a row that no event made: `projection check` names it.
             if approval is not None and approval.status == row.status:
-                cards.append(await self._card(position, row.approval_id, listed=True))
+                cards.append(shortened(await self._card(position, row.approval_id, listed=True)))
+                # What is settled was read from its ledger: of long ones, few are looked up for one page.
+                costs = LOOKED_UP if cards[-1].shortened and approval.status not in OPEN else 0
+                if (room.is_filled_by(cards[-1]) or room.is_filled_with(costs)) and row is not shown[-1]:
+                    after = row.approval_id
+                    break
         return Inbox(approvals=cards, next=after, broken=list(broken.values()))
 
     async def show_approval(self, call: Call) -> ApprovalCard:

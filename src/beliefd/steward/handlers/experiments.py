@@ -42,7 +42,7 @@ from beliefd.steward.effects.runs import (
     recorded_report,
 )
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import as_recorded, page, view_of
+from beliefd.steward.handlers.shared import as_recorded, filling, page, page_filled, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -77,7 +77,8 @@ class ExperimentHandlers(Struct, frozen=True):
         session = (await self.positions.existing(call.session_id)).session
         held: list[Experiment] = [session.experiments.by_id[name] for name in session.experiments.by_id]
         shown, after = page(held, call, lambda one: one.experiment_id)
-        views = [await self._view(session, one) for one in shown]
+        by_id = {one.experiment_id: one for one in shown}
+        views, after = await page_filled(list(by_id), lambda name: self._view(session, by_id[name]), after)
         return ExperimentPage(experiments=views, next=after)
 
     async def show_experiment(self, call: Call) -> ExperimentView:
@@ -221,6 +222,7 @@ class EvidenceHandlers(Struct, frozen=True):
         session = (await self.positions.existing(call.session_id)).session
         held: list[Evidence] = [session.experiments.evidence[name] for name in session.experiments.evidence]
         shown, after = page(held, call, lambda one: one.evidence_id)
+        shown, after = filling(shown, [one.evidence_id for one in shown], after)
         return EvidencePage(evidence=shown, next=after)
 
     async def list_discoveries(self, call: Call) -> Discoveries:

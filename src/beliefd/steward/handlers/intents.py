@@ -17,7 +17,7 @@ from beliefd.protocol.intents import IntentPage, IntentRequest, IntentView, inte
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import as_recorded, page
+from beliefd.steward.handlers.shared import as_recorded, filling, page
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 
@@ -56,6 +56,7 @@ class IntentHandlers(Struct, frozen=True):
             if isinstance(one, SpeculativeClaim)
         ]
         shown, after = page(held, call, lambda one: one.intent_id, lambda one: one.change.claim_id)
+        shown, after = filling(shown, [one.intent_id for one in shown], after)
         return IntentPage(intents=shown, next=after)
 
     async def show_intent(self, call: Call) -> IntentView:

@@ -1,5 +1,7 @@
 """Handlers of measurements."""
 
+from collections.abc import Awaitable
+
 from msgspec import UNSET, Struct
 
 from beliefd.kernel.approvals.state import Approval
@@ -18,7 +20,7 @@ from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
 from beliefd.steward.facts.measuring import Meter, question_of
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import as_recorded, page, view_of
+from beliefd.steward.handlers.shared import as_recorded, page, page_filled, view_of
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 from beliefd.stores.base import Store
@@ -43,8 +45,12 @@ class MeasurementHandlers(Struct, frozen=True):
         session = (await self.positions.existing(call.session_id)).session
         receipts = session.measurements.by_id
         names, following = page(receipts, call, str)
-        who, found = (call.principal.id,), (receipts[name] for name in names)
-        views = [await measurement_view(self.store, session.session_id, one, who, False) for one in found]
+        who = (call.principal.id,)
+
+        def view(name: str) -> Awaitable[MeasurementView]:
+            return measurement_view(self.store, session.session_id, receipts[name], who, False)
+
+        views, following = await page_filled(names, view, following)
         return MeasurementPage(measurements=views, next=following)
 
     async def show_measurement(self, call: Call) -> MeasurementView:

@@ -13,7 +13,7 @@ from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.effects.runs import observed_values
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import as_recorded, cut, view_of
+from beliefd.steward.handlers.shared import as_recorded, cut, filling, view_of
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 from beliefd.stores.base import Store
@@ -36,7 +36,8 @@ class ObservationHandlers(Struct, frozen=True):
         after = call.query["cursor"]
         names = sorted(name for name in session.observations.by_id if after is None or name > after)
         shown, following = cut(names, call.query["limit"], str)
-        views = [_view(session.observations.by_id[name]) for name in shown]
+        held = (session.observations.by_id[name] for name in shown)
+        views, following = filling(map(_view, held), shown, following)
         return ObservationPage(observations=views, next=following)
 
     async def show_observation(self, call: Call) -> ObservationView:

@@ -14,7 +14,7 @@ from beliefd.protocol.speculation import (
 )
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.handlers.shared import as_recorded, page, view_of
+from beliefd.steward.handlers.shared import as_recorded, filling, page, view_of
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 
@@ -50,7 +50,8 @@ class SpeculationHandlers(Struct, frozen=True):
             if isinstance(one, SpeculativeHypothesis)
         ]
         shown, after = page(held, call, lambda one: one.hypothesis_id)
-        return HypothesisPage(hypotheses=[_hypothesis(one) for one in shown], next=after)
+        views, after = filling(map(_hypothesis, shown), [one.hypothesis_id for one in shown], after)
+        return HypothesisPage(hypotheses=views, next=after)
 
 
 def _hypothesis(one: SpeculativeHypothesis) -> HypothesisView:

@@ -97,7 +97,7 @@ class StateHandlers(Struct, frozen=True):
         entries = await self.store.entries(position.session.session_id, position.head.seq - 1, 1)
         name = read(entries[0].record).policy_hash
         document = await self.store.policy(name)
-        if document is None:
+        if document is None or hashlib.sha256(document).hexdigest() != name:
             raise LedgerBroken(position.head.seq, position.head.event_id, f"policy `{name}` is not known")
         return recorded(msgspec.json.decode(document)), name
 

@@ -23,7 +23,7 @@ from beliefd.stores.sql.graph import Graph
 from beliefd.stores.sql.inbox import Inbox
 from beliefd.stores.sql.ledgers import Ledgers
 from beliefd.stores.sql.settings import Settings
-from beliefd.stores.sqlite.bulk import RECORDS, ROWS, BulkReader
+from beliefd.stores.sqlite.bulk import BulkReader, read_entries, read_records
 from beliefd.stores.sqlite.database import connect
 from beliefd.stores.sqlite.file import prepare, read_only
 from beliefd.stores.sqlite.group import GroupCommit, words
@@ -146,11 +146,14 @@ class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
 
     # -- reading ---------------------------------------------------------------------------------
 
-    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
-        if limit is not None and limit <= FEW:
-            return [Sealed(*row) for row in await self._all(ROWS, session_id, after, limit)]
+    async def entries(
+        self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
+    ) -> list[Sealed]:
         try:
-            return await asyncio.to_thread(self._bulk.entries, session_id, after, limit)
+            if limit is not None and limit <= FEW:
+                with self._reading:
+                    return read_entries(self._reader, session_id, after, limit, max_bytes)
+            return await asyncio.to_thread(self._bulk.entries, session_id, after, limit, max_bytes)
         except UnicodeEncodeError:
             return []  # lone surrogates are not text: they name nothing that is here
         except sqlite3.Error as error:
@@ -159,12 +162,16 @@ class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
     async def replay(
         self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
     ) -> None:
-        if after > 0 and upto - after <= FEW:
-            if rows := await self._all(RECORDS, session_id, after, upto, FEW):
-                take([record for (record,) in rows])
-            return
         try:
-            await asyncio.to_thread(self._bulk.replay, session_id, after, upto, take)
+            if after > 0 and upto - after <= FEW:
+                with self._reading:
+                    records = read_records(self._reader, session_id, after, upto)
+                if not records:
+                    return
+                take(records)
+                after += len(records)
+            if after < upto:  # of long records, those that do not fit the first chunk
+                await asyncio.to_thread(self._bulk.replay, session_id, after, upto, take)
         except UnicodeEncodeError:
             return
         except sqlite3.Error as error:
