@@ -1,6 +1,5 @@
 """What is found out before the gates are asked: content that hashes, threats, how often somebody speaks."""
 
-import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,6 +47,7 @@ from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
 from beliefd.steward.facts.published import published, rejected_elsewhere
 from beliefd.steward.facts.threats import NOBODY, OVER_THE_RATE, Detector, ThreatFinder, texts_of
+from beliefd.steward.offload import in_pool
 from beliefd.stores.base import Store
 from beliefd.tools.registry import Registry
 from beliefd.uncertainty.sampling import Drawn
@@ -183,11 +183,11 @@ class FactFinder:
         self, session: Session, command: DesignExperiment | StartRun, who: str
     ) -> ExperimentFindings | None:
         if isinstance(command, DesignExperiment):
-            installed = await asyncio.to_thread(_installed, command.spec.template)
+            installed = await in_pool("decide", _installed, command.spec.template)
             return await self._with_tries(installed, session, command.spec, who)
         experiment = session.experiments.by_id.get(command.experiment_id)
         name = "" if experiment is None else experiment.template.partition("@")[0]
-        return await asyncio.to_thread(_installed, name)
+        return await in_pool("decide", _installed, name)
 
     async def _confirmation(self, session: Session, command: Remember) -> MemoryFindings | None:
         event_id = command.entry.confirmed_by_event_id

@@ -106,7 +106,7 @@ def _verb_handler(submit: Submit, kind: Any) -> Callable[[Call], Awaitable[Answe
 async def _converted(body: dict[str, Any], kind: Any) -> Any:
     for value in body.values():
         if type(value) is list and len(value) > HEAVY_ITEMS:
-            return await offload(True, convert, body, kind)
+            return await offload(True, convert, body, kind, kind="parse")
     return convert(body, kind)
 
 

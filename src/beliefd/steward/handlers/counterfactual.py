@@ -53,7 +53,7 @@ class CounterfactualHandlers(Struct, frozen=True):
         if not sealed:
             raise session_not_found(call.session_id)
         policies = await policies_of(self.store, sealed)
-        return await offload(is_heavy(sealed), _imagine, sealed, policies, asked.without)
+        return await offload(is_heavy(sealed), _imagine, sealed, policies, asked.without, kind="question")
 
 
 def _imagine(sealed: list[Sealed], policies: dict[str, Policy], asked: Without) -> Counterfactual:

@@ -1,6 +1,5 @@
 """Handlers of questions about ledgers, and their live feed. None of them writes."""
 
-import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -19,7 +18,7 @@ from beliefd.protocol.ledger import (
 from beliefd.steward.call import Call
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.shared import cut, view_of
-from beliefd.steward.offload import is_heavy, offload
+from beliefd.steward.offload import in_pool, is_heavy, offload
 from beliefd.steward.write.positions import Positions, existing_head
 from beliefd.stores.base import Store
 
@@ -83,7 +82,7 @@ async def policies_of(store: Store, entries: list[Sealed]) -> dict[str, Policy]:
 async def policy_documents(store: Store, entries: list[Sealed]) -> dict[str, bytes]:
     """The same as they were written then; a stored document that does not hash to its name is not one."""
     found: dict[str, bytes] = {}
-    for name in await offload(is_heavy(entries), _policy_hashes, entries):
+    for name in await offload(is_heavy(entries), _policy_hashes, entries, kind="question"):
         document = None if name is None else await store.policy(name)
         if name is not None and document is not None and hashlib.sha256(document).hexdigest() == name:
             found[name] = document
@@ -118,7 +117,7 @@ async def verify_session(
     newer = await store.entries(session_id, entries[-1].seq if entries else 0)
     entries += [entry for entry in newer if entry.seq <= promised.seq]
     policies = await policies_of(store, entries)
-    result, _ = await asyncio.to_thread(verify, entries, session_id, policies, promised, progress)
+    result, _ = await in_pool("question", verify, entries, session_id, policies, promised, progress)
     return verified(result)
 
 

@@ -1,6 +1,5 @@
 """Where a session stands: from memory if fresh, else from a checked saved state and the rest."""
 
-import asyncio
 import hashlib
 from collections import OrderedDict
 from typing import Any
@@ -17,7 +16,7 @@ from beliefd.ledger.envelope import LedgerBroken, Sealed, declaration, head_of, 
 from beliefd.ledger.replay import Folding, Position, fold
 from beliefd.ledger.state_hash import SURVIVORS_HASH, state_document, state_of
 from beliefd.steward.failures import not_found
-from beliefd.steward.offload import is_heavy, offload
+from beliefd.steward.offload import in_pool, is_heavy, offload
 from beliefd.stores.base import SavedState, Store
 
 MAX_SESSIONS = 10_000
@@ -90,7 +89,7 @@ class Positions:
                 raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
         except LedgerBroken:
             # Whole entries say more precisely what does not hold, and where.
-            await asyncio.to_thread(fold, await self._store.entries(session_id, after), start)
+            await in_pool("fold", fold, await self._store.entries(session_id, after), start)
             raise
         self.keep(folding.position)
         return folding.position

@@ -29,7 +29,7 @@ from beliefd.ledger.state_hash import state_hash_due
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import Attachments, FactFinder, content_looked_at, is_examined
 from beliefd.steward.facts.threats import is_long
-from beliefd.steward.offload import HEAVY_ITEMS
+from beliefd.steward.offload import HEAVY_ITEMS, in_pool
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections import TOUCHED_BY
 from beliefd.steward.write.positions import Positions, pack, session_not_found
@@ -134,7 +134,7 @@ class Turn:
         if outcome is not None:
             self._outcomes.append((call, outcome))
         elif is_heavy(call.command):
-            await asyncio.to_thread(self.take_now, call, findings)
+            await in_pool("decide", self.take_now, call, findings)
         else:
             self.take_now(call, findings)
 
