@@ -46,7 +46,14 @@ from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
 from beliefd.steward.facts.published import published, rejected_elsewhere
-from beliefd.steward.facts.threats import NOBODY, OVER_THE_RATE, Detector, ThreatFinder, texts_of
+from beliefd.steward.facts.threats import (
+    NOBODY,
+    OVER_THE_RATE,
+    Detector,
+    ThreatFinder,
+    refuse_too_long,
+    texts_of,
+)
 from beliefd.steward.offload import in_pool
 from beliefd.stores.base import Store
 from beliefd.tools.registry import Registry
@@ -155,6 +162,7 @@ class FactFinder:
         `unwritten` are the events that lead to this state of the session and are not in the store yet.
         """
         if isinstance(command, SubmitClaims):
+            refuse_too_long(command.bundle, policy)
             found = await self.examine(
                 command.bundle, session, principal.id, policy, recent, attachments.origin, unwritten
             )
@@ -235,6 +243,7 @@ class FactFinder:
         bundle = subject.bundle
         if command.decision == "MODIFIED":
             bundle = edited_bundle(bundle, command.claims or bundle.claims)
+            refuse_too_long(bundle, policy)
         return await self.examine(bundle, session, approval.proposer.id, policy, unwritten=unwritten)
 
     async def examine(

@@ -51,11 +51,15 @@ class Steward:
         key: str | None = None,
         notes: str | None = None,
         attachments: Attachments = NO_ATTACHMENTS,
+        size: int = 0,
     ) -> "asyncio.Future[Outcome]":
-        """Queue a command; commands submitted in order are decided in order."""
+        """Queue a command; commands submitted in order are decided in order.
+
+        `size` is how many bytes it came in, if that is known.
+        """
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.queues.add(
-            QueuedCommand(session_id, command, principal, if_match, key, notes, attachments, done)
+            QueuedCommand(session_id, command, principal, if_match, key, notes, attachments, done, size)
         )
         return done
 
@@ -66,5 +70,7 @@ class Steward:
         *,
         key: str | None = None,
         notes: str | None = None,
+        size: int = 0,
     ) -> Outcome:
-        return await self.submit(self.environment.new_id(), command, principal, key=key, notes=notes)
+        session_id = self.environment.new_id()
+        return await self.submit(session_id, command, principal, key=key, notes=notes, size=size)

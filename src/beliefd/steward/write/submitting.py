@@ -29,6 +29,7 @@ class Submit(Protocol):
         key: str | None = None,
         notes: str | None = None,
         attachments: Attachments = NO_ATTACHMENTS,
+        size: int = 0,
     ) -> "asyncio.Future[Outcome]": ...
 
 
@@ -58,6 +59,7 @@ def submit_on_behalf(
         key=call.key,
         notes=call.notes,
         attachments=attached or Attachments(call.origin),
+        size=call.size,
     )
 
 
