@@ -1,4 +1,4 @@
-"""Reading bodies: bounded in size, alone and together, and parsed beside the event loop when they are large."""
+"""Reading bodies: bounded in size, alone and together, and parsed beside the event loop if they are large."""
 
 from typing import Any, Final
 

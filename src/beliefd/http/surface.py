@@ -81,7 +81,7 @@ class Surface:
         with asking(principal.id):
             return await self._answer_to(principal, headers, operation, values, scope, receive, holding)
 
-    async def _answer_to(  # noqa: PLR0913 - what a request is made of
+    async def _answer_to(
         self,
         principal: Principal,
         headers: Headers,

@@ -1,7 +1,7 @@
 """How much there may be in one JSON text, counted on its bytes before anything is built from them.
 
-A parsed value takes much more memory than its bytes: an empty object of two bytes takes sixty-four. So what is
-counted are the signs outside of texts that make values, slice by slice, and counting ends at the first bound
+A parsed value takes much more memory than its bytes: an empty object of two bytes takes sixty-four. So the
+signs outside of texts are counted that make values, slice by slice, and counting ends at the first bound
 that is passed. No slice is long: other threads have their turn in between.
 """
 
@@ -14,7 +14,7 @@ MAX_CONTAINERS: Final = 100_000
 """Objects and lists."""
 MAX_KEYS: Final = 200_000
 """Keys of all objects together."""
-MAX_VALUES: Final = 2_000_000
+MAX_VALUES: Final = 1_500_000
 """Items of all lists and objects together; the longest lists are those of hypotheses."""
 SLICE: Final = 64 * 1024
 BOUNDS: Final[tuple[tuple[str, bytes, int], ...]] = (

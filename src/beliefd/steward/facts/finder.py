@@ -117,12 +117,13 @@ def is_examined(command: object) -> TypeGuard[Examined]:
 
 
 class Attachments(Struct, frozen=True):
-    """What came with a command and is no part of it: where it came from, what proves the tokens in it, and
-    what the server's own model answered."""
+    """What came with a command and is no part of it: where it came from, what proves the tokens in it, what
+    the server's own model answered, and how many bytes it came in, if that is known."""
 
     origin: str | None = None
     proofs: tuple[Proof | None, ...] = ()
     drawn: Drawn | None = None
+    size: int = 0
 
 
 NO_ATTACHMENTS: Final = Attachments()

@@ -140,7 +140,7 @@ def is_long(bundle: ClaimBundle) -> bool:
 
 
 def refuse_too_long(bundle: ClaimBundle, policy: Policy) -> None:
-    """INVARIANT: a bundle is kept in memory for as long as it waits for a person, so how long it is is bounded.
+    """INVARIANT: a bundle is kept in memory for as long as it waits for a person, so its length is bounded.
 
     What is too long is turned away and not recorded: a ledger keeps what it records for ever.
     """

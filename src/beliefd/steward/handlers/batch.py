@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from io import BytesIO
-from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -41,6 +40,9 @@ PROPOSE: Final = VERB_OF[Propose]
 LINE_VERBS: Final = (*PLAIN, SUBMIT_CLAIMS, PROPOSE)
 WINDOW: Final = 512
 """So many lines are submitted before the first of them is answered: they share their commits."""
+WINDOW_BYTES: Final = 1024 * 1024
+MAX_LINE: Final = 16 * 1024 * 1024
+"""What its own operation would take."""
 MAX_LINES: Final = 100_000
 """Lines of one batch. Each is answered, also if it cannot be read, so they are counted before."""
 IN_PLACE: Final = 16
@@ -112,7 +114,7 @@ class BatchHandlers(Struct, frozen=True):
     def _queued(self, line: _Read, call: Call) -> _Queued:
         if isinstance(line, BeliefdError):
             return line
-        attachments = Attachments(call.origin, line.proofs)
+        attachments = Attachments(call.origin, line.proofs, size=line.size)
         submitted = self.submit(
             call.session_id,
             line.command,
@@ -120,7 +122,6 @@ class BatchHandlers(Struct, frozen=True):
             key=line.key,
             notes=line.notes,
             attachments=attachments,
-            size=line.size,
         )
         if isinstance(line.command, SubmitClaims):
             return submitted, judgement_of
@@ -151,9 +152,18 @@ def _is_large(window: _Numbered) -> bool:
 
 
 def _windows(body: bytes) -> Iterator[_Numbered]:
-    """The lines that say something, with their numbers, so many at a time."""
-    numbered = ((number, line) for number, line in enumerate(BytesIO(body), 1) if line.strip())
-    while window := list(islice(numbered, WINDOW)):
+    """The lines that say something, with their numbers, so many and so much at a time."""
+    window: _Numbered = []
+    size = 0
+    for number, line in enumerate(BytesIO(body), 1):
+        if line.isspace():
+            continue
+        window.append((number, line))
+        size += len(line)
+        if len(window) == WINDOW or size > WINDOW_BYTES:
+            yield window
+            window, size = [], 0
+    if window:
         yield window
 
 
@@ -171,6 +181,9 @@ def _runs(lines: Iterable[_Read]) -> Iterator[list[_Read]]:
 
 
 def _line(line: bytes, call: Call, signer: Signer | None) -> Line:
+    if len(line) > MAX_LINE:
+        told = f"a line may hold {MAX_LINE} bytes at most"
+        raise BeliefdError(Code.PAYLOAD_TOO_LARGE, told, {"path": "$", "limit": MAX_LINE})
     value = bind(parse_object(line), {"session_id": call.session_id})
     verb = value.get("verb")
     if not isinstance(verb, str) or verb not in LINE_VERBS:

@@ -26,6 +26,7 @@ from beliefd.protocol.operation import Answer
 from beliefd.protocol.operations import BY_NAME, Operation
 from beliefd.protocol.wire import bind, convert, convert_in_slices, longest_list
 from beliefd.steward.call import Call
+from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments
 from beliefd.steward.handlers.shared import cut, view_of
 from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, offload
 from beliefd.steward.write.positions import Positions
@@ -57,8 +58,10 @@ class BeliefHandlers(Struct, frozen=True):
 
     async def declare_session(self, call: Call) -> Answer:
         command = await _converted(call.body, DeclareSession, call)
-        declared = self.declare(command, call.principal, key=call.key, notes=call.notes, size=call.size)
-        return answer_to(await declared)
+        attached = Attachments(size=call.size)
+        return answer_to(
+            await self.declare(command, call.principal, key=call.key, notes=call.notes, attachments=attached)
+        )
 
     async def list_sessions(self, call: Call) -> SessionPage:
         cursor, limit = call.query["cursor"], call.query["limit"]
@@ -94,7 +97,7 @@ def _submitted(submit: Submit, command: Command, call: Call) -> "asyncio.Future[
         if_match=call.if_match,
         key=call.key,
         notes=call.notes,
-        size=call.size,
+        attachments=Attachments(size=call.size) if call.size else NO_ATTACHMENTS,
     )
 
 

@@ -51,15 +51,11 @@ class Steward:
         key: str | None = None,
         notes: str | None = None,
         attachments: Attachments = NO_ATTACHMENTS,
-        size: int = 0,
     ) -> "asyncio.Future[Outcome]":
-        """Queue a command; commands submitted in order are decided in order.
-
-        `size` is how many bytes it came in, if that is known.
-        """
+        """Queue a command; commands submitted in order are decided in order."""
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.queues.add(
-            QueuedCommand(session_id, command, principal, if_match, key, notes, attachments, done, size)
+            QueuedCommand(session_id, command, principal, if_match, key, notes, attachments, done)
         )
         return done
 
@@ -70,7 +66,9 @@ class Steward:
         *,
         key: str | None = None,
         notes: str | None = None,
-        size: int = 0,
+        attachments: Attachments = NO_ATTACHMENTS,
     ) -> Outcome:
         session_id = self.environment.new_id()
-        return await self.submit(session_id, command, principal, key=key, notes=notes, size=size)
+        return await self.submit(
+            session_id, command, principal, key=key, notes=notes, attachments=attachments
+        )

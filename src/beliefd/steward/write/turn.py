@@ -83,7 +83,6 @@ class QueuedCommand(Struct):
     notes: str | None
     attachments: Attachments
     done: "asyncio.Future[Outcome]"
-    size: int = 0
     recent: int | None = None
 
     @property
@@ -106,7 +105,7 @@ class QueuedCommand(Struct):
     @property
     def is_heavy(self) -> bool:
         """Must it be decided beside the event loop? How long the text is that it came in is known at once."""
-        return self.size > HEAVY_BYTES or is_heavy(self.command)
+        return self.attachments.size > HEAVY_BYTES or is_heavy(self.command)
 
 
 class Turn:
