@@ -10,9 +10,8 @@ from beliefd.http.bodies import read_body
 from beliefd.http.errors import answer_or_error, not_offered
 from beliefd.http.guard import foreign_origin, principal_of
 from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, read_headers
-from beliefd.http.in_flight import Holding, InFlight
+from beliefd.http.in_flight import Holding
 from beliefd.http.metrics import Metrics
-from beliefd.http.rates import Rates
 from beliefd.http.replies import Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
 from beliefd.kernel.values import Principal
@@ -39,8 +38,6 @@ class Surface:
         self._store = runtime.steward.store
         self.authenticator = Authenticator(runtime.directory)
         self.metrics = Metrics()
-        self.in_flight = InFlight()
-        self.rates = Rates()
         self.routes = Routes(OPERATIONS)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
@@ -53,7 +50,7 @@ class Surface:
         method = scope["method"]
         operation = offered.get("GET" if method == "HEAD" else method)
         name = "none" if operation is None else operation.name
-        holding = Holding(self.in_flight)
+        holding = Holding(self.metrics.in_flight)
         answered: Answered
         try:
             if operation is None:
@@ -67,7 +64,7 @@ class Surface:
         return True
 
     def count_request(self, principal: Principal) -> None:
-        self.rates.count(principal.id, self.in_force.policy.bounds.requests_per_second)
+        self.metrics.rates.count(principal.id, self.in_force.policy.bounds.requests_per_second)
 
     async def _answer(
         self, operation: Operation, values: Raw, scope: Scope, receive: Receive, holding: Holding

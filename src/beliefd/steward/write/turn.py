@@ -19,6 +19,7 @@ from beliefd.kernel.event import Refused
 from beliefd.kernel.events import Event, kind_of
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
+from beliefd.kernel.limits import LIMITED
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Head, Principal
@@ -58,6 +59,7 @@ class Counts(Struct):
 
     decided: Counter[tuple[str, str]]
     retries: int = 0
+    limited: Counter[str] = msgspec.field(default_factory=lambda: Counter(dict.fromkeys(LIMITED, 0)))
 
 
 class Ports(Struct, frozen=True):
@@ -134,7 +136,10 @@ class Turn:
             outcome = await self._first_answer(call) if call.key is not None else None
             findings = await self._findings(call) if outcome is None else None
         except TURNED_AWAY as error:
-            self._outcomes.append((call, _as_answer(error)))
+            answer = _as_answer(error)
+            if answer.code is Code.RATE_LIMITED:
+                self._ports.counts.limited[(answer.details or {})["reason"]] += 1
+            self._outcomes.append((call, answer))
             return
         if outcome is not None:
             self._outcomes.append((call, outcome))
@@ -212,6 +217,8 @@ class Turn:
         )
         self.policies[facts.policy_hash] = facts.policy
         event = decide(before, command, facts)
+        if isinstance(event, Refused) and event.code is Code.RATE_LIMITED:
+            self._ports.counts.limited[event.details["reason"]] += 1
         if before is None and isinstance(event, Refused):
             # A session that was not opened has no ledger to record it in.
             raise BeliefdError(event.code, event.message, event.details)
@@ -278,7 +285,8 @@ class Turn:
         """Remember where the session stands now, and tell every caller what became of its call."""
         ports = self._ports
         if self.entries and (position := self.position) is not None:
-            ports.positions.keep(position)
+            grown = sum(len(entry.record) for entry in self.entries)
+            ports.positions.keep(position, grown, len(self._saved_state.state) if self._saved_state else None)
             ports.stored_policies.update(self.policies)
         decided = ports.counts.decided
         for verdict in self._verdicts:
