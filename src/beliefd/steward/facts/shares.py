@@ -42,8 +42,8 @@ class Shares:
     async def _count(self, principal_id: str, status: str, limit: int, unwritten: Sequence[Sealed]) -> int:
         now, key = time.monotonic(), (principal_id, status)
         known = self._known.get(key)
-        # Whoever asks may be about to add one.
-        if known is not None and now < known.until and known.count + 1 < limit:
+        # Whoever asks may be about to add one, and other processes add theirs.
+        if known is not None and now < known.until and known.count + 1 < limit // 2:
             known.count += 1
             return known.count
         count = await self._store.inbox_count(principal_id, status)

@@ -46,8 +46,8 @@ class Positions:
         return position
 
     def keep(self, position: Position, grown: int = 0, whole: int | None = None) -> None:
-        """Remember where a session stands. `grown` is by how many bytes of records it has moved on from what
-        is known here, at most as much as its state has grown; `whole` is the state's size, where it is known.
+        """Remember where a session stands. `grown` is how many bytes of records it has moved on by, which is
+        at least what its state has grown by: from what is known here, or from a state of the size `whole`.
         """
         session_id = position.session.session_id
         known = self._cache.get(session_id)
@@ -70,10 +70,10 @@ class Positions:
         """What was written here adds up; what comes from the store is weighed."""
         session_id = position.session.session_id
         before = self._sizes.get(session_id, 0)
-        if whole is not None:
-            size = whole
+        if whole is not None or grown:
+            size = grown + (before if whole is None else whole)
         else:
-            size = before + grown if grown else len(pack(position.session, 0).state)
+            size = len(pack(position.session, 0).state)
         self._sizes[session_id] = size
         self.bytes += size - before
 

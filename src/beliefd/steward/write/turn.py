@@ -281,12 +281,19 @@ class Turn:
             rests_on=self._rests_on,
         )
 
+    def _growth(self) -> tuple[int, int | None]:
+        """How many bytes of records were added, and the size of the state that they were added to, if it was
+        saved on the way."""
+        saved = self._saved_state
+        since = 0 if saved is None else saved.seq
+        grown = sum(len(entry.record) for entry in self.entries if entry.seq > since)
+        return grown, None if saved is None else len(saved.state)
+
     def answer(self) -> None:
         """Remember where the session stands now, and tell every caller what became of its call."""
         ports = self._ports
         if self.entries and (position := self.position) is not None:
-            grown = sum(len(entry.record) for entry in self.entries)
-            ports.positions.keep(position, grown, len(self._saved_state.state) if self._saved_state else None)
+            ports.positions.keep(position, *self._growth())
             ports.stored_policies.update(self.policies)
         decided = ports.counts.decided
         for verdict in self._verdicts:
