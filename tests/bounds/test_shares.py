@@ -10,6 +10,8 @@ import pytest
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
+from beliefd.kernel.experiments.commands import StartRun
+from beliefd.kernel.experiments.events import RunStarted
 from beliefd.kernel.policy import AdversarialPolicy, Policy
 from beliefd.ledger.chain import policy_hash
 from beliefd.steward.facts import shares, threats
@@ -246,3 +248,28 @@ def test_what_was_weighed_too_high_is_weighed_again() -> None:
         house.run(lambda: fresh.existing(session))
         assert weighed < 60 * 1_200, "only those since the last saved state are counted with their records"
         assert 0 < fresh.bytes < weighed
+
+
+# -- experiments ---------------------------------------------------------------------------------------
+
+SPEC: dict[str, Any] = {
+    "template": "threshold_check",
+    "params": {"values": [2.0, 2.1, 1.9, 2.05, 1.95, 2.0], "threshold": 1.0, "direction": "above"},
+}
+
+
+def test_runs_under_way_are_bounded_per_principal_in_all_sessions() -> None:
+    with World(policy=limited(running_experiments=2)) as house:
+        for number in range(2):
+            session = house.session()
+            planned = house.agent.design_experiment(session, spec={"claim_id": f"c{number}", **SPEC})
+            event = house.submit(session, StartRun(experiment_id=planned.experiment_id), AGENT).event
+            assert isinstance(event, RunStarted)
+        session = house.session()
+        planned = house.agent.design_experiment(session, spec={"claim_id": "c", **SPEC})
+        command = StartRun(experiment_id=planned.experiment_id)
+        event = house.submit(session, command, AGENT).event
+        assert isinstance(event, Refused)
+        assert (event.code, event.details["reason"]) == (Code.RATE_LIMITED, "running_experiments")
+        assert isinstance(house.submit(session, command, OTHER_AGENT).event, RunStarted)
+        house.check(session)

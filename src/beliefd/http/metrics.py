@@ -52,7 +52,7 @@ class Metrics:
         return "\n".join(lines).encode() + b"\n"
 
     def _limited(self, steward: Steward) -> Iterable[tuple[str, float]]:
-        counted = self.in_flight.refused | self.rates.refused | steward.counts.limited
+        counted = {**self.in_flight.refused, **self.rates.refused, **steward.counts.limited}
         return [(f'{{limit="{name}"}}', count) for name, count in sorted(counted.items())]
 
     def _histogram(self) -> Iterable[tuple[str, float]]:
