@@ -41,6 +41,10 @@ MEANINGS: Final[dict[Code, str]] = {
     Code.CONTENT_DAMAGED: "What is stored under this SHA-256 has another hash, and is not given out.",
     Code.QUOTA_EXCEEDED: "With this content the principal would have brought more than policy allows"
     " (`content`); `details` say how much is there. Nothing was stored.",
+    Code.RATE_LIMITED: "This principal has too much under way, or asks too often. `Retry-After` and"
+    " `details.retry_after` say in how many seconds to try again.",
+    Code.TOO_BUSY: "The server has no room for this now, whoever asks. `Retry-After` says when to try again.",
+    Code.TIMED_OUT: "The work took longer than such work may, and was given up. Ask for less at once.",
     Code.MISSING_CLAIM_ID: "Evidence names no claim under `claim_id`, `claim-id` or `proposition_id`; an id"
     " of anything else cannot replace it.",
     Code.SPECULATIVE_EVIDENCE: "What should become evidence contains speculation; `details.path` says where.",

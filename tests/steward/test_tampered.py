@@ -296,7 +296,7 @@ async def test_the_scrub_goes_on_where_it_was_broken_off(tmp_path: Path) -> None
             raise KeyboardInterrupt
         await real(*args)  # type: ignore[arg-type]
 
-    store.replay = replay  # type: ignore[method-assign]
+    store.replay = replay  # type: ignore[assignment,method-assign]
     with pytest.raises(KeyboardInterrupt):
         await stopped.round()
     store.replay = real  # type: ignore[method-assign]

@@ -150,6 +150,7 @@ async def run_server(
     listener: socket.socket, host: str, target: str, settings: ServerSettings, started: Started
 ) -> None:
     """Serve the store on the socket until told to stop; `started` is called once requests are answered."""
+    from beliefd.http.heap import return_large_pieces
     from beliefd.steward.bootstrap import start
     from beliefd.steward.directory import Directory
     from beliefd.steward.effects.runner import Runner
@@ -161,6 +162,7 @@ async def run_server(
     from beliefd.tools.biscuit import Signer
     from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
+    return_large_pieces()
     policy = settings.policy()
     sign_in = None if settings.sign_in is None else Verifier(settings.sign_in)
     detectors = named_detectors(settings.detectors) or None  # what one lacks is said before all else

@@ -22,6 +22,8 @@ SILENCE_SECONDS: Final = 60.0
 """The server sends a sign of life into its feed four times as often."""
 NOT_ANSWERED: Final = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout)
 TOO_MANY: Final = 429
+PASSING: Final = (Code.STORAGE_UNAVAILABLE, Code.TOO_BUSY)
+"""Failures of the server that may be over at the next try."""
 DATA: Final = b"data: "
 
 
@@ -95,7 +97,7 @@ class Tries(Generic[A]):
 
     def pause_after_refusal(self, status: int, data: bytes) -> float:
         error = error_from(status, data)
-        return self._next_pause(error, status == TOO_MANY or error.code is Code.STORAGE_UNAVAILABLE)
+        return self._next_pause(error, status == TOO_MANY or error.code in PASSING)
 
     def _next_pause(self, error: BeliefdError, may_pass: bool) -> float:
         pause = next(self._pauses, None) if may_pass else None

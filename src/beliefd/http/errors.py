@@ -27,8 +27,9 @@ _BY_STATUS: Final[dict[int, list[Code]]] = {
         *(code for code in Code if code.startswith("SPECULATIVE_")),
         *(Code.HYPOTHESIS_IS_NOT_EVIDENCE, Code.NOT_WARRANTED, Code.LEDGER_BROKEN, Code.CONTENT_DAMAGED),
     ],
+    429: [Code.RATE_LIMITED],
     500: [Code.INTERNAL],
-    503: [Code.STORAGE_UNAVAILABLE],
+    503: [Code.STORAGE_UNAVAILABLE, Code.TOO_BUSY, Code.TIMED_OUT],
     507: [Code.QUOTA_EXCEEDED],
 }
 STATUS: Final = {code: status for status, codes in _BY_STATUS.items() for code in codes}
@@ -39,6 +40,8 @@ def error_reply(error: BeliefdError, headers: RawHeaders | None = None) -> Reply
     headers = list(headers or [])
     if error.code is Code.UNAUTHORIZED:
         headers.append((b"www-authenticate", b"Bearer"))
+    if (seconds := (error.details or {}).get("retry_after")) is not None:
+        headers.append((b"retry-after", b"%d" % seconds))
     return Reply(STATUS[error.code], msgspec.json.encode(error.body), headers=headers)
 
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from beliefd.http.in_flight import InFlight
+from beliefd.http.rates import Rates
 from beliefd.steward.write.steward import Steward
 
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -19,6 +21,8 @@ class Metrics:
         self._buckets = [0] * (len(BUCKETS) + 1)
         self._seconds = 0.0
         self._started = time.time()
+        self.in_flight = InFlight()
+        self.rates = Rates()
 
     def observe(self, operation: str, status: int, seconds: float) -> None:
         self._requests[operation, status] += 1
@@ -43,9 +47,16 @@ class Metrics:
             *_family("beliefd_sessions_in_memory", "gauge", "Cached states", [("", len(steward.positions))]),
             *_family("beliefd_ledgers_broken", "gauge", "Ledgers not served", [("", len(chains.broken))]),
             *_family("beliefd_scrubbed_entries_total", "counter", "Scrubbed", [("", chains.scrubbed)]),
+            *_family("beliefd_state_bytes_in_memory", "gauge", "Their size", [("", steward.positions.bytes)]),
+            *_family("beliefd_body_bytes_in_flight", "gauge", "Bodies", [("", self.in_flight.total)]),
+            *_family("beliefd_limited_total", "counter", "Refused by a limit", self._limited(steward)),
             *_family("beliefd_start_time_seconds", "gauge", "Since when", [("", round(self._started, 3))]),
         ]
         return "\n".join(lines).encode() + b"\n"
+
+    def _limited(self, steward: Steward) -> Iterable[tuple[str, float]]:
+        counted = {**self.in_flight.refused, **self.rates.refused, **steward.counts.limited}
+        return [(f'{{limit="{name}"}}', count) for name, count in sorted(counted.items())]
 
     def _histogram(self) -> Iterable[tuple[str, float]]:
         total = 0

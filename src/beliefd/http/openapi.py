@@ -248,13 +248,16 @@ def _has_etag(operation: Operation) -> bool:
     return operation.answer is BeliefSnapshot or "snapshot" in fields
 
 
+UNAVAILABLE: Final = (Code.STORAGE_UNAVAILABLE, Code.TOO_BUSY, Code.TIMED_OUT)
+
+
 def _failures(operation: Operation, refs: dict[Any, Json], responses: Json) -> Json:
     codes = [Code.INVALID_REQUEST, Code.UNAUTHORIZED, Code.FORBIDDEN, *operation.errors]
     if "{session_id}" in operation.path:
         codes.append(Code.SESSION_NOT_FOUND)
     if operation.takes_body:
         codes += [Code.PAYLOAD_TOO_LARGE, Code.UNSUPPORTED_MEDIA_TYPE]
-    codes += [Code.LEDGER_BROKEN, Code.INTERNAL, Code.STORAGE_UNAVAILABLE]
+    codes += [Code.LEDGER_BROKEN, Code.RATE_LIMITED, Code.INTERNAL, *UNAVAILABLE]
     found = _errors(codes, refs, responses)
     if operation.method == "GET" and _has_etag(operation):
         told = "If-None-Match names what is still the head, or the content that was asked for"

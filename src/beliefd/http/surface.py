@@ -10,15 +10,18 @@ from beliefd.http.bodies import read_body
 from beliefd.http.errors import answer_or_error, not_offered
 from beliefd.http.guard import foreign_origin, principal_of
 from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, read_headers
+from beliefd.http.in_flight import Holding
 from beliefd.http.metrics import Metrics
 from beliefd.http.replies import Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
+from beliefd.kernel.values import Principal
 from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.operation import File
 from beliefd.protocol.operations import OPERATIONS, Operation
 from beliefd.steward.bootstrap import Runtime
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import authorise, perform, stream
+from beliefd.steward.offload import asking
 from beliefd.steward.tokens import Authenticator
 
 UNKNOWN_MEDIA: Final = "application/octet-stream"
@@ -47,32 +50,57 @@ class Surface:
         method = scope["method"]
         operation = offered.get("GET" if method == "HEAD" else method)
         name = "none" if operation is None else operation.name
+        holding = Holding(self.metrics.in_flight)
         answered: Answered
-        if operation is None:
-            answered = not_offered(method, offered)
-        else:
-            answered = await answer_or_error(self._answer(operation, values, scope, receive))
-        self.metrics.observe(name, answered.status_code, time.perf_counter() - started)
-        await answered(scope, receive, send)
+        try:
+            if operation is None:
+                answered = not_offered(method, offered)
+            else:
+                answered = await answer_or_error(self._answer(operation, values, scope, receive, holding))
+            self.metrics.observe(name, answered.status_code, time.perf_counter() - started)
+            await answered(scope, receive, send)
+        finally:
+            holding.release()
         return True
 
-    async def _answer(self, operation: Operation, values: Raw, scope: Scope, receive: Receive) -> Answered:
+    def count_request(self, principal: Principal) -> None:
+        self.metrics.rates.count(principal.id, self.in_force.policy.bounds.requests_per_second)
+
+    async def _answer(
+        self, operation: Operation, values: Raw, scope: Scope, receive: Receive, holding: Holding
+    ) -> Answered:
         headers = read_headers(scope["headers"])
         origins = self.in_force.policy.security.allowed_origins
         principal = await principal_of(headers, self.authenticator, origins)
+        self.count_request(principal)
         authorise(operation, principal)
+        holding.belongs_to(principal.id, self.in_force.policy.bounds.bytes_in_flight)
+        with asking(principal.id):
+            return await self._answer_to(principal, headers, operation, values, scope, receive, holding)
+
+    async def _answer_to(
+        self,
+        principal: Principal,
+        headers: Headers,
+        operation: Operation,
+        values: Raw,
+        scope: Scope,
+        receive: Receive,
+        holding: Holding,
+    ) -> Answered:
         writes = operation.method != "GET"
         path = decoded(values)
         call = Call(
             principal=principal,
             path=path,
             query=parse_query(scope["query_string"]) if scope["query_string"] else {},
-            body=await read_body(operation, headers, receive) if operation.takes_body else None,
+            body=await read_body(operation, headers, receive, holding) if operation.takes_body else None,
             if_match=await self._expected_head(headers, path) if writes else None,
             key=headers.get("Idempotency-Key") if writes else None,
             notes=notes_in(headers) if writes else None,
             origin=foreign_origin(headers),
             last_event=headers.get("Last-Event-ID"),
+            size=holding.size,
         )
         if operation.stream:
             chunks = stream(self.runtime.handlers, operation, call)

@@ -13,6 +13,7 @@ from beliefd.uncertainty.equivalence.lexical import LexicalJudge, agreement
 from beliefd.uncertainty.equivalence.port import Bench, Judge, JudgeFailed
 from beliefd.uncertainty.result import DEFAULT_POLICY, Measured, check_answers, stated, unmeasured
 from beliefd.uncertainty.semantic_entropy import Clusters, meanings
+from beliefd.wanted import check_wanted
 
 METHOD: Final = "model_disagreement"
 
@@ -48,7 +49,10 @@ def model_disagreement(
 
 def graded(answers: Sequence[str]) -> float:
     """One minus the mean graded agreement of two answers."""
-    found = [agreement(a, b) for a, b in combinations(answers, 2)]
+    found: list[float] = []
+    for a, b in combinations(answers, 2):
+        check_wanted()
+        found.append(agreement(a, b))
     return 1 - sum(found) / len(found)
 
 

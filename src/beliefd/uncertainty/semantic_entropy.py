@@ -15,6 +15,7 @@ from beliefd.uncertainty.equivalence.lexical import LexicalJudge
 from beliefd.uncertainty.equivalence.port import Bench, Judge, JudgeFailed
 from beliefd.uncertainty.result import DEFAULT_POLICY, Measured, check_answers, stated, unmeasured
 from beliefd.uncertainty.rouge import rouge_l, words
+from beliefd.wanted import check_wanted
 
 METHOD: Final = "semantic_entropy"
 Clusters = tuple[tuple[int, ...], ...]
@@ -135,6 +136,7 @@ def neighbour_entropy(tokens: Sequence[Sequence[str]], temperature: float = 1.0)
     count = len(tokens)
     similarity = [[1.0] * count for _ in range(count)]
     for one in range(count):
+        check_wanted()
         for other in range(one):
             similarity[one][other] = similarity[other][one] = rouge_l(tokens[one], tokens[other])
     raw = (

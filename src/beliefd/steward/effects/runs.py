@@ -23,6 +23,7 @@ from beliefd.steward.effects.background import Background
 from beliefd.steward.effects.runner import Runner, Underway
 from beliefd.steward.effects.tools import EXECUTOR
 from beliefd.steward.entries import entry_of
+from beliefd.steward.offload import in_pool
 from beliefd.steward.write.submitting import Submit
 from beliefd.stores.base import Store
 
@@ -159,7 +160,7 @@ async def need_source(store: Store, spec: ExperimentSpec) -> None:
     try:
         text = "no content is stored under this hash; store the model's code first"
         if name in sources:
-            await asyncio.to_thread(forgetful, sources[name])
+            await in_pool("parse", forgetful, sources[name])
             return
     except ModelFailed as error:
         text = str(error)

@@ -1,6 +1,5 @@
 """What is looked up in a ledger: calls that are cited, and which elimination did what."""
 
-import asyncio
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from beliefd.kernel.substrate.echo import echoes, put_in
 from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.witness import witness_of
 from beliefd.ledger.envelope import Entry, read, read_links
+from beliefd.steward.offload import in_pool
 from beliefd.stores.base import Store
 
 MOST_CITED: Final = 10
@@ -49,7 +49,7 @@ async def seen_calls(store: Store, session: Session, names: Iterable[str]) -> tu
             entry = read(sealed.record)
             # Only what was put in until then can be repeated: a reading that is passed on stays a reading.
             args = [one.args for one in calls.values() if one.scheduled_at <= entry.ts]
-            if await asyncio.to_thread(_tells, entry, args):
+            if await in_pool("parse", _tells, entry, args):
                 seen.append(name)
     return tuple(seen)
 

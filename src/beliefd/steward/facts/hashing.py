@@ -10,4 +10,4 @@ HASH_IN_PLACE: Final = 64 * 1024
 
 
 async def sha256_of(content: bytes) -> str:
-    return (await offload(len(content) > HASH_IN_PLACE, hashlib.sha256, content)).hexdigest()
+    return (await offload(len(content) > HASH_IN_PLACE, hashlib.sha256, content, kind="parse")).hexdigest()

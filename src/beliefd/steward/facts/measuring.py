@@ -12,7 +12,7 @@ from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.measurements.commands import Conformal, Measure
 from beliefd.kernel.measurements.findings import MeasurementFindings
 from beliefd.kernel.values import Method
-from beliefd.steward.offload import offload
+from beliefd.steward.offload import PASSING, offload
 from beliefd.stores.base import CalibrationRow, Store
 from beliefd.uncertainty.calibrations import calibrated, decoded
 from beliefd.uncertainty.confidence_score import confidence_score, fit_temperature
@@ -48,7 +48,7 @@ class Meter(Struct, frozen=True):
             return findings
         everything = tuple(answer for answers in command.samples.values() for answer in answers)
         heavy = many(everything) or not self.judges.light(None)
-        measured = await offload(heavy, self._of_claims, command.bundle, command.samples)
+        measured = await offload(heavy, self._of_claims, command.bundle, command.samples, kind="measure")
         return replace(findings, measured=measured)
 
     def _of_claims(
@@ -74,13 +74,15 @@ class Meter(Struct, frozen=True):
                 return await self._of_drawn(command, drawn)
             if command.answers is not None:
                 heavy = many(command.answers) or not self.judges.light(None)
-                return await offload(heavy, self._of_answers, command.method, command.answers)
+                return await offload(heavy, self._of_answers, command.method, command.answers, kind="measure")
             if command.conformal is not None:
                 given = command.conformal
                 row = await self.store.calibration(given.calibration_set, given.version)
-                return await offload(True, _of_scores, given, row)
-            return await offload(True, _of_confidence, command)
+                return await offload(True, _of_scores, given, row, kind="measure")
+            return await offload(True, _of_confidence, command, kind="measure")
         except BeliefdError as error:
+            if error.code in PASSING:  # nothing is wrong with what was given: it may be tried again
+                raise
             path = str((error.details or {}).get("path", "$"))
             return MeasurementFindings(problem=error.message, path=path)
 
@@ -98,7 +100,7 @@ class Meter(Struct, frozen=True):
         if (problem := says_nothing(drawn)) is not None:
             return MeasurementFindings(problem=problem, path="$.asked")
         answers = tuple(drawn.texts)
-        found = await offload(True, self._of_answers, command.method, answers)
+        found = await offload(True, self._of_answers, command.method, answers, kind="measure")
         asked = command.asked
         own = asked is not None and asked.question is not None
         return replace(found, answers=answers, model=drawn.model, own_question=own)
@@ -107,7 +109,7 @@ class Meter(Struct, frozen=True):
         """Ask the server's own model. It takes long, so it is done before a session is held up."""
         if command.asked is None:
             return None
-        model = await offload(True, self.judges.model)
+        model = await offload(True, self.judges.model, kind="measure")
         k = command.asked.k or ASKED[command.method]
         manner = Manner(temperatures=TEMPERATURES.get(command.method, (1.0,)))
         return await draw(model, question_of(command), k, manner, Budget(calls=k))

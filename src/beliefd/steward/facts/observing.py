@@ -1,6 +1,5 @@
 """Values out of what is recorded or stored: found by a JSON pointer, or in a column of CSV."""
 
-import asyncio
 import csv
 import io
 import math
@@ -15,6 +14,7 @@ from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.values import shown
 from beliefd.steward.entries import entry_of
+from beliefd.steward.offload import in_pool
 from beliefd.stores.base import Store
 
 LARGEST: Final = 1e150
@@ -48,7 +48,7 @@ async def observation_findings(
         entry = await entry_of(store, session.session_id, call.outcome)
         event = entry.delta
         assert isinstance(event, OutcomeRecorded)  # noqa: S101 - the state names the event that made it
-        values, choices = await asyncio.to_thread(_taken, event.result, command)
+        values, choices = await in_pool("parse", _taken, event.result, command)
         return ObservationFindings(
             values=values, source_hash=call.result_hash or "", choices=choices, recorded_at=entry.ts
         )
@@ -61,7 +61,7 @@ async def _in_content(store: Store, sha256: str, command: Observe) -> Observatio
     if content is None:
         raise NotThere(NOT_STORED, "$.content")
     find = _in_json if command.column is None else _in_column
-    values, choices = await asyncio.to_thread(find, content, command)
+    values, choices = await in_pool("parse", find, content, command)
     brought = tuple(await store.bringers(sha256))
     return ObservationFindings(values=values, source_hash=sha256, choices=choices, brought=brought)
 

@@ -55,7 +55,7 @@ class ContentHandlers(Struct, frozen=True):
         if await sha256_of(content) != name:
             told = f"what is stored under `{name}` has another hash; restore it from a backup"
             raise BeliefdError(Code.CONTENT_DAMAGED, told, {"path": "sha256"})
-        showable = await offload(len(content) > HASH_IN_PLACE, is_text, content)
+        showable = await offload(len(content) > HASH_IN_PLACE, is_text, content, kind="parse")
         return File(content=content, name=name, is_text=showable)
 
     async def show_content(self, call: Call) -> ContentView:

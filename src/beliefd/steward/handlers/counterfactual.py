@@ -57,7 +57,7 @@ class CounterfactualHandlers(Struct, frozen=True):
             if chunk[0].seq > head.seq:
                 break  # it has grown since: somebody who writes without end does not hold this up
             await under.take(chunk)
-            await offload(is_heavy(chunk), imagining.take, chunk)
+            await offload(is_heavy(chunk), imagining.take, chunk, kind="question")
         return imagining.answer(call.session_id)
 
 

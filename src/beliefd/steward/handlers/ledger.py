@@ -1,6 +1,5 @@
 """Handlers of questions about ledgers, and their live feed. None of them writes."""
 
-import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -20,7 +19,7 @@ from beliefd.protocol.ledger import (
 from beliefd.steward.call import Call
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.shared import PAGE_BYTES, view_of
-from beliefd.steward.offload import is_heavy, offload
+from beliefd.steward.offload import in_pool, is_heavy, offload
 from beliefd.steward.write.positions import Positions, existing_head
 from beliefd.stores.base import Store
 
@@ -87,7 +86,7 @@ class DecidedUnder:
         self.policies: dict[str, Policy] = {}
 
     async def take(self, entries: list[Sealed]) -> None:
-        new = await offload(is_heavy(entries), _policy_hashes, entries) - self._sought
+        new = await offload(is_heavy(entries), _policy_hashes, entries, kind="question") - self._sought
         self._sought |= new
         for name in sorted(filter(None, new)):
             document = await self._store.policy(name)
@@ -123,7 +122,7 @@ async def verify_session(
     verifying = Verifying(session_id, under.policies, progress)
     async for entries in _all_entries(store, session_id, promised):
         await under.take(entries)
-        await asyncio.to_thread(verifying.take, entries)
+        await in_pool("question", verifying.take, entries)
         if verifying.bad is not None:
             break
     return verified(verifying.result(promised)[0])

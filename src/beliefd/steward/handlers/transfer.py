@@ -1,6 +1,5 @@
 """Handlers of ledgers that come and go: export, import, and the merge of replicas that were apart."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from io import BytesIO
 from itertools import islice
@@ -26,6 +25,7 @@ from beliefd.steward.failures import too_many_writers
 from beliefd.steward.handlers.beliefs import answer_to
 from beliefd.steward.handlers.ledger import DecidedUnder
 from beliefd.steward.handlers.testimony import grounds
+from beliefd.steward.offload import in_pool
 from beliefd.steward.projections import all_projected
 from beliefd.steward.write.positions import Positions, existing_head
 from beliefd.steward.write.submitting import Submit
@@ -60,7 +60,7 @@ class TransferHandlers(Struct, frozen=True):
 
     async def import_ledger(self, call: Call) -> Imported:
         """Take a foreign ledger in, whole and byte for byte, after everything in it has been recomputed."""
-        exported, position = await asyncio.to_thread(read_and_verify, BytesIO(call.body))
+        exported, position = await in_pool("question", read_and_verify, BytesIO(call.body))
         session_id = exported.header.session_id
         projected = all_projected(position.session)
         for row in projected.get(INBOX, ()):
@@ -95,13 +95,13 @@ class TransferHandlers(Struct, frozen=True):
         Either side can merge the other, in any order and any number of times: the survivors are the same.
         """
         session_id = call.session_id
-        exported, replica = await asyncio.to_thread(read_and_verify, BytesIO(call.body))
+        exported, replica = await in_pool("question", read_and_verify, BytesIO(call.body))
         own = await self.positions.existing(session_id)
         if genesis_hash(own.session) != genesis_hash(replica.session):
             raise invalid(
                 "the ledger is not a replica of this session: its genesis is another", "$.session_id"
             )
-        eliminations = tuple(await asyncio.to_thread(_eliminations, exported))
+        eliminations = tuple(await in_pool("question", _eliminations, exported))
         for _ in range(MERGE_ATTEMPTS):
             command = Merge(
                 genesis_hash=genesis_hash(own.session),

@@ -63,16 +63,24 @@ class UncertaintyHandlers(Struct, frozen=True):
 
     async def _compared(self, method: Comparing, asked: Answers) -> MeasuredUncertainty:
         heavy = not self.judges.light(asked.judge) or many(asked.answers)
-        return await offload(heavy, method, asked, self.judges, self.in_force.policy.uncertainty)
+        return await offload(
+            heavy, method, asked, self.judges, self.in_force.policy.uncertainty, kind="measure"
+        )
 
     async def measure_confidence(self, call: Call) -> MeasuredUncertainty:
         asked = convert(call.body, MeasureConfidence)
         return await offload(
-            asked.calibration is not None, _confidence, asked, self.in_force.policy.uncertainty
+            asked.calibration is not None,
+            _confidence,
+            asked,
+            self.in_force.policy.uncertainty,
+            kind="measure",
         )
 
     async def measure_conformal_set(self, call: Call) -> MeasuredUncertainty:
-        asked = await offload(_rows(call.body) > HEAVY_ITEMS, convert, call.body, MeasureConformalSet)
+        asked = await offload(
+            _rows(call.body) > HEAVY_ITEMS, convert, call.body, MeasureConformalSet, kind="measure"
+        )
         if (asked.calibration is None) == (asked.calibration_set is None):
             raise invalid("give either `calibration` or `calibration_set`", "$.calibration")
         row = None
@@ -80,7 +88,7 @@ class UncertaintyHandlers(Struct, frozen=True):
             row = await kept(self.store, asked.calibration_set, asked.calibration_version)
         elif asked.calibration_version is not None:
             raise invalid("only a kept set has versions; leave it out", "$.calibration_version")
-        return await offload(True, _conformal, asked, row, self.in_force.policy.uncertainty)
+        return await offload(True, _conformal, asked, row, self.in_force.policy.uncertainty, kind="measure")
 
 
 def _entropy(asked: MeasureSemanticEntropy, judges: Judges, policy: UncertaintyPolicy) -> MeasuredUncertainty:
@@ -191,33 +199,33 @@ class CalibrationHandlers(Struct, frozen=True):
 
     async def store_calibration(self, call: Call) -> CalibrationAnswer:
         """A new version that takes the place of the old one; the same set again makes none."""
-        asked = await offload(True, convert, bind(call.body, call.path), StoreCalibration)
-        new = await offload(True, _scored, asked, asked.model, asked.score)
-        document = await offload(True, encoded, new)
+        asked = await offload(True, convert, bind(call.body, call.path), StoreCalibration, kind="measure")
+        new = await offload(True, _scored, asked, asked.model, asked.score, kind="measure")
+        document = await offload(True, encoded, new, kind="measure")
         for _ in range(ATTEMPTS):
             newest = await self.store.calibration(asked.name)
             if newest is not None and newest.document == document:
-                return await offload(True, described, newest)
+                return await offload(True, described, newest, kind="measure")
             if (row := await self._add_version(asked.name, newest, document)) is not None:
-                return await offload(True, described, row)
+                return await offload(True, described, row, kind="measure")
         raise _contended(asked.name)
 
     async def append_calibration(self, call: Call) -> CalibrationAnswer:
         """A new version with more scores, and a warning if they do not look like those before them."""
-        asked = await offload(True, convert, bind(call.body, call.path), AppendCalibration)
+        asked = await offload(True, convert, bind(call.body, call.path), AppendCalibration, kind="measure")
         for _ in range(ATTEMPTS):
             newest = await kept(self.store, asked.name)
-            old = await offload(True, decoded, newest.document)
-            new = await offload(True, _scored, asked, old.model, old.score)
-            document = await offload(True, lambda old=old, new=new: encoded(joined(old, new)))
+            old = await offload(True, decoded, newest.document, kind="measure")
+            new = await offload(True, _scored, asked, old.model, old.score, kind="measure")
+            document = await offload(True, lambda old=old, new=new: encoded(joined(old, new)), kind="measure")
             if (row := await self._add_version(asked.name, newest, document)) is not None:
-                warning = await offload(True, drifted, old, new.scores)
-                return await offload(True, described, row, warning)
+                warning = await offload(True, drifted, old, new.scores, kind="measure")
+                return await offload(True, described, row, warning, kind="measure")
         raise _contended(asked.name)
 
     async def show_calibration(self, call: Call) -> CalibrationAnswer:
         return await offload(
-            True, described, await kept(self.store, call.path["name"], call.query["version"])
+            True, described, await kept(self.store, call.path["name"], call.query["version"]), kind="measure"
         )
 
     async def _add_version(

@@ -19,6 +19,7 @@ from beliefd.kernel.event import Refused
 from beliefd.kernel.events import Event, kind_of
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
+from beliefd.kernel.limits import LIMITED
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Head, Principal
@@ -29,7 +30,7 @@ from beliefd.ledger.state_hash import state_hash_due
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import Attachments, FactFinder, content_looked_at, is_examined
 from beliefd.steward.facts.threats import is_long
-from beliefd.steward.offload import HEAVY_ITEMS
+from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, in_pool, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections import TOUCHED_BY
 from beliefd.steward.write.positions import Positions, pack, session_not_found
@@ -58,6 +59,7 @@ class Counts(Struct):
 
     decided: Counter[tuple[str, str]]
     retries: int = 0
+    limited: Counter[str] = msgspec.field(default_factory=lambda: Counter(dict.fromkeys(LIMITED, 0)))
 
 
 class Ports(Struct, frozen=True):
@@ -99,8 +101,13 @@ class QueuedCommand(Struct):
             self.key is None
             and self.if_match in ANY_HEAD
             and not is_examined(self.command)
-            and not is_heavy(self.command)
+            and not self.is_heavy
         )
+
+    @property
+    def is_heavy(self) -> bool:
+        """Must it be decided beside the event loop? How long the text is that it came in is known at once."""
+        return self.attachments.size > HEAVY_BYTES or is_heavy(self.command)
 
 
 class Turn:
@@ -129,12 +136,15 @@ class Turn:
             outcome = await self._first_answer(call) if call.key is not None else None
             findings = await self._findings(call) if outcome is None else None
         except TURNED_AWAY as error:
-            self._outcomes.append((call, _as_answer(error)))
+            answer = _as_answer(error)
+            if answer.code is Code.RATE_LIMITED:
+                self._ports.counts.limited[(answer.details or {})["reason"]] += 1
+            self._outcomes.append((call, answer))
             return
         if outcome is not None:
             self._outcomes.append((call, outcome))
-        elif is_heavy(call.command):
-            await asyncio.to_thread(self.take_now, call, findings)
+        elif call.is_heavy:
+            await in_pool("decide", self.take_now, call, findings)
         else:
             self.take_now(call, findings)
 
@@ -173,7 +183,7 @@ class Turn:
         used = here[0] if here else await self._ports.store.used_key(who, call.key)
         if used is None:
             return None
-        if used.request_hash != call.request_hash:
+        if used.request_hash != await offload(call.is_heavy, lambda: call.request_hash, kind="decide"):
             raise BeliefdError(
                 Code.CONFLICT,
                 f"Idempotency-Key `{call.key}` was used for another request; use a new key",
@@ -207,6 +217,8 @@ class Turn:
         )
         self.policies[facts.policy_hash] = facts.policy
         event = decide(before, command, facts)
+        if isinstance(event, Refused) and event.code is Code.RATE_LIMITED:
+            self._ports.counts.limited[event.details["reason"]] += 1
         if before is None and isinstance(event, Refused):
             # A session that was not opened has no ledger to record it in.
             raise BeliefdError(event.code, event.message, event.details)
@@ -269,12 +281,20 @@ class Turn:
             rests_on=self._rests_on,
         )
 
+    def _growth(self) -> tuple[int, int | None]:
+        """How many bytes of records were added, and the size of the state that they were added to, if it was
+        saved on the way."""
+        saved = self._saved_state
+        since = 0 if saved is None else saved.seq
+        grown = sum(len(entry.record) for entry in self.entries if entry.seq > since)
+        return grown, None if saved is None else len(saved.state)
+
     def answer(self) -> None:
         """Remember where the session stands now, and tell every caller what became of its call."""
         ports = self._ports
         if self.entries and (position := self.position) is not None:
             ports.positions.chains.grown(self._session_id, self.entries)
-            ports.positions.keep(position)
+            ports.positions.keep(position, *self._growth())
             ports.stored_policies.update(self.policies)
         decided = ports.counts.decided
         for verdict in self._verdicts:

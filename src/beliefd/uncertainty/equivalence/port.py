@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from beliefd.wanted import check_wanted
+
 Pair = tuple[str, str]
 
 
@@ -75,6 +77,7 @@ class Bench:
                 raise JudgeFailed(f"judge `{self._judge.name}` contradicts itself on `{pair[0][:80]}`")
 
     def _asked(self, pairs: Sequence[Pair]) -> list[bool]:
+        check_wanted()
         self.calls += len(pairs)
         try:
             answers = list(self._judge.entails_all(pairs))
