@@ -14,6 +14,10 @@ NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 """Texts of agents may hold HTML; no browser may show an answer as a page."""
 
 
+CUT: Final = "beliefd.cut"
+"""In the scope of a request: ends its connection at once, so that nobody takes half an answer for all."""
+
+
 class Reply(Struct, frozen=True):
     """An answer in one piece, usable wherever Starlette expects a response. No media type means no body."""
 
