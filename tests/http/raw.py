@@ -66,11 +66,16 @@ class Connection:
         if headers.get("transfer-encoding") != "chunked":
             return self._reader.read(int(headers.get("content-length", "0")))
         body = b""
-        while size := int(self._reader.readline(), 16):
-            body += self._reader.read(size)
-            self._reader.readline()
-        self._reader.readline()
+        while piece := self.piece():
+            body += piece
         return body
+
+    def piece(self) -> bytes:
+        """The next chunk of a body; none at its end, or when the other side has hung up."""
+        size = int(self._reader.readline() or b"0", 16)
+        piece = self._reader.read(size)
+        self._reader.readline()
+        return piece
 
     def close(self) -> None:
         self._reader.close()

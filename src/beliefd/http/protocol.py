@@ -114,7 +114,7 @@ class Protocol(HttpToolsProtocol):
         if self.transport.is_closing() or self._is_behind():
             return
         held, self._held = self._held, b""
-        self._idle = False
+        self._heard, self._idle = self.loop.time(), False
         self._feed(held)
         if not self._held:
             self.wire.release()
@@ -122,7 +122,7 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._in_head, self._in_request = True, True
         self._head_size = self._body_size = self._aside = 0
-        self._waited = 0.0
+        self._waited, self._looked = 0.0, self._heard
         self.url, self.headers, self.expect_100_continue = b"", [], False
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -131,7 +131,8 @@ class Protocol(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        self._in_head, self._waited = False, 0.0
+        self._in_head = False
+        self._waited, self._looked = 0.0, self._heard
         if self._verbs is not None and self._is_ordinary():
             self._verb = self._verbs.find(self.url)
         if self._verb is None:

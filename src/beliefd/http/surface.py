@@ -1,6 +1,7 @@
 """The operations over HTTP: a request becomes a call, and what comes of it an answer."""
 
 import time
+from contextlib import ExitStack
 from typing import Final
 
 import msgspec
@@ -10,15 +11,20 @@ from beliefd.http.bodies import read_body
 from beliefd.http.errors import answer_or_error, not_offered
 from beliefd.http.guard import foreign_origin, principal_of
 from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, read_headers
+from beliefd.http.leaving import unless_gone
 from beliefd.http.metrics import Metrics
+from beliefd.http.places import REQUESTS, STREAMS, Places
 from beliefd.http.replies import Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
+from beliefd.http.standing import Standing
+from beliefd.kernel.values import Principal
 from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.operation import File
 from beliefd.protocol.operations import OPERATIONS, Operation
 from beliefd.steward.bootstrap import Runtime
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import authorise, perform, stream
+from beliefd.steward.offload import asking
 from beliefd.steward.tokens import Authenticator
 
 UNKNOWN_MEDIA: Final = "application/octet-stream"
@@ -36,13 +42,27 @@ class Surface:
         self.authenticator = Authenticator(self._store)
         self.metrics = Metrics()
         self.routes = Routes(OPERATIONS)
+        self.requests, self.streams = Places(REQUESTS), Places(STREAMS)
+        self._standing = Standing(self.authenticator.refresh, self._judge)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer the request if its path is in the table; False if it is not."""
         found = self.routes.find(scope["raw_path"])
         if found is None:
             return False
-        offered, values = found
+        with ExitStack() as under_way:
+            await self._answer_at(*found, scope, receive, send, under_way)
+        return True
+
+    async def _answer_at(
+        self,
+        offered: dict[str, Operation],
+        values: Raw,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        under_way: ExitStack,
+    ) -> None:
         started = time.perf_counter()
         method = scope["method"]
         operation = offered.get("GET" if method == "HEAD" else method)
@@ -51,16 +71,18 @@ class Surface:
         if operation is None:
             answered = not_offered(method, offered)
         else:
-            answered = await answer_or_error(self._answer(operation, values, scope, receive))
+            answered = await answer_or_error(self._answer(operation, values, scope, receive, under_way))
         self.metrics.observe(name, answered.status_code, time.perf_counter() - started)
         await answered(scope, receive, send)
-        return True
 
-    async def _answer(self, operation: Operation, values: Raw, scope: Scope, receive: Receive) -> Answered:
+    async def _answer(
+        self, operation: Operation, values: Raw, scope: Scope, receive: Receive, under_way: ExitStack
+    ) -> Answered:
         headers = read_headers(scope["headers"])
-        origins = self.in_force.policy.security.allowed_origins
-        principal = await principal_of(headers, self.authenticator, origins)
+        principal = await self._judge(headers)
         authorise(operation, principal)
+        under_way.enter_context((self.streams if operation.stream else self.requests).of(principal.id))
+        under_way.enter_context(asking(principal.id))
         writes = operation.method != "GET"
         path = decoded(values)
         call = Call(
@@ -76,12 +98,16 @@ class Surface:
         )
         if operation.stream:
             chunks = stream(self.runtime.handlers, operation, call)
-            return await Stream.start(chunks, operation.media, stream_headers(operation))
-        return self.reply_of(
-            operation,
-            await perform(self.runtime.handlers, operation, call),
-            None if writes else headers.get("If-None-Match"),
-        )
+            over = under_way.enter_context(self._standing.of(headers, operation, principal))
+            return await Stream.start(chunks, operation.media, stream_headers(operation), over)
+        work = perform(self.runtime.handlers, operation, call)
+        # What may have been written is carried out to its end, whoever has left.
+        answer = await (work if operation.writes else unless_gone(work, receive))
+        return self.reply_of(operation, answer, None if writes else headers.get("If-None-Match"))
+
+    async def _judge(self, headers: Headers) -> Principal:
+        origins = self.in_force.policy.security.allowed_origins
+        return await principal_of(headers, self.authenticator, origins)
 
     def reply_of(self, operation: Operation, answer: object, held: str | None = None) -> Reply:
         """An answer as it travels; `held` are the versions that the caller has already."""

@@ -60,6 +60,10 @@ class Authenticator:
         await self._refresh(force=_token_id(header) not in self._tokens)
         return self._principal(header)
 
+    async def refresh(self) -> None:
+        """Look at the tokens as they are now."""
+        await self._refresh(force=True)
+
     def recognised(self, header: str) -> Principal | None:
         """The same without asking the store, as long as what was read of it is fresh."""
         if self._is_stale() or _token_id(header) not in self._tokens:
