@@ -23,7 +23,7 @@ from beliefd.policy import files, watch
 from beliefd.protocol.beliefs import SURVIVORS_PAGE
 from beliefd.protocol.ledger import AUDIT_PAGE
 from beliefd.protocol.operations import OPERATIONS
-from beliefd.steward import collecting, tokens
+from beliefd.steward import collecting, directory
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
 from beliefd.steward.facts import threats
@@ -76,7 +76,7 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("lines of a batch in progress", batch.WINDOW, "lines"),
     ("sessions kept in memory", positions.MAX_SESSIONS, "sessions per process"),
     ("hypotheses kept in memory", positions.MAX_HYPOTHESES, "over all sessions kept"),
-    ("a revoked token is refused after", tokens.REFRESH_SECONDS, "second at most"),
+    ("a revoked token is refused after", directory.REFRESH_SECONDS, "second at most"),
     ("claims in a bundle", bundle.MAX_CLAIMS, "claims"),
     ("evidence of a claim", bundle.MAX_POINTERS, "pointers"),
     ("text of a bundle that detectors read", kernel_policy.MAX_READ_BYTES, "bytes, then the gate defers"),
@@ -178,7 +178,7 @@ def _default(option: click.Option) -> str:
 
 
 def _principal(role: values.Role) -> str:
-    from beliefd.steward.tokens import principal_of
+    from beliefd.steward.directory import principal_of
     from beliefd.stores.base import Token
 
     example = Token("", "NAME", role.value, values.Tier.WRITE_LIMITED.name, "", "")

@@ -137,7 +137,9 @@ async def run_server(
     listener: socket.socket, host: str, target: str, settings: ServerSettings, started: Started
 ) -> None:
     """Serve the store on the socket until told to stop; `started` is called once requests are answered."""
+    from beliefd.http.heap import return_large_pieces
     from beliefd.steward.bootstrap import start
+    from beliefd.steward.directory import Directory
     from beliefd.steward.effects.runner import Runner
     from beliefd.steward.facts.detectors import named_detectors
     from beliefd.steward.failures import translating
@@ -147,11 +149,12 @@ async def run_server(
     from beliefd.tools.biscuit import Signer
     from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
+    return_large_pieces()
     policy = settings.policy()
     detectors = named_detectors(settings.detectors) or None  # what one lacks is said before all else
     with translating():
         store = await open_store(target)
-    if not is_loopback(listener) and not await Authenticator(store).configured():
+    if not is_loopback(listener) and not await Authenticator(Directory(store)).configured():
         await store.close()
         fail(
             f"refusing to listen on `{host}`: there is no token, so everybody who reaches it could write; "

@@ -1,36 +1,35 @@
-"""Reading bodies: bounded in size, and parsed off the event loop when they are large."""
+"""Reading bodies: bounded in size, alone and together, and parsed beside the event loop if they are large."""
 
-import asyncio
 from typing import Any, Final
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
 from beliefd.http.headers import Headers, check_content
+from beliefd.http.in_flight import Holding
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.protocol.operations import Operation
 from beliefd.protocol.wire import parse_object
+from beliefd.steward.offload import HEAVY_BYTES, offload
 
 DRAIN_LIMIT: Final = 512 * 1024 * 1024
-PARSE_IN_THREAD: Final = 256 * 1024
 
 
-async def read_body(operation: Operation, headers: Headers, receive: Receive) -> Any:
+async def read_body(operation: Operation, headers: Headers, receive: Receive, holding: Holding) -> Any:
     """The body in the form that the operation takes: a JSON object, or the bytes of its lines."""
-    data = await _read(headers, receive, operation.max_body)
+    data = await _read(headers, receive, operation.max_body, holding)
     if data:
         check_content(headers, operation.body_media)
     if operation.body is None:
         return data
-    if len(data) > PARSE_IN_THREAD:
-        return await asyncio.to_thread(parse_object, data)
-    return parse_object(data)
+    return await offload(len(data) > HEAVY_BYTES, parse_object, data, kind="parse")
 
 
-async def _read(headers: Headers, receive: Receive, limit: int) -> bytes:
+async def _read(headers: Headers, receive: Receive, limit: int, holding: Holding) -> bytes:
     """All bytes, if they are not too many. The rest is read and dropped, so that the answer arrives."""
     if "Expect" in headers and _announced(headers) > limit:
         raise _too_large(limit)  # the caller asks before it sends
+    problem: BeliefdError | None = None
     chunks: list[bytes] = []
     size, more = 0, True
     while more and size <= max(limit, DRAIN_LIMIT):
@@ -40,13 +39,26 @@ async def _read(headers: Headers, receive: Receive, limit: int) -> bytes:
         chunk: bytes = message.get("body", b"")
         more = message.get("more_body", False)
         size += len(chunk)
-        if size <= limit:
+        problem = problem or _problem(size, limit, holding)
+        if problem is None:
             chunks.append(chunk)
         else:
             chunks.clear()
-    if size > limit:
-        raise _too_large(limit)
+            holding.release()
+    if problem is not None:
+        raise problem
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _problem(size: int, limit: int, holding: Holding) -> BeliefdError | None:
+    """Why so many bytes are not kept, if they are not; else they are counted as held."""
+    if size > limit:
+        return _too_large(limit)
+    try:
+        holding.up_to(size)
+    except BeliefdError as error:
+        return error
+    return None
 
 
 def _announced(headers: Headers) -> int:

@@ -73,6 +73,7 @@ class Verbs:
             principal = known_principal(headers, surface.authenticator, origins)
             if principal is None or "If-Match" in headers:
                 return None
+            surface.count_request(principal)
             authorise(operation, principal)
             if body:
                 check_content(headers, operation.body_media)

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER, canonical
 from beliefd.kernel.intents.state import IntentType
 from beliefd.kernel.labels import ATTESTED, Label
+from beliefd.kernel.limits import DEFAULT_LIMITS, LimitsPolicy
 from beliefd.kernel.names import ALL, covers, refuse_loose
 from beliefd.kernel.scan.whole_words import whole_words
 from beliefd.kernel.substrate.tools import ToolDefinition
@@ -331,11 +332,18 @@ class Policy(Value, frozen=True):
     firewall: FirewallPolicy = FirewallPolicy()
     content: ContentPolicy = ContentPolicy()
     tiers: TiersPolicy = TiersPolicy()
+    # Not in the hash while it is not given: what was adopted before there was any keeps its hash.
+    limits: LimitsPolicy | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.
         schemas = {name: {"schema": tool.schema} for name, tool in self.tools.items()}
         canonical({"constraints": self.constraints, "schemas": self.schemas, "tools": schemas})
+
+    @property
+    def bounds(self) -> LimitsPolicy:
+        """What one principal may take up, given or not."""
+        return self.limits or DEFAULT_LIMITS
 
     def tool_tier(self, tool_id: str, own: TierName) -> TierName:
         """INVARIANT: a policy raises what a tool says of itself, and never lowers it."""

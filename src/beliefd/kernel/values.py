@@ -119,11 +119,20 @@ class OntologyBundle(Value, frozen=True):
 
 
 class Principal(Value, frozen=True):
-    """Who speaks. `tier` is the name of a `Tier`, so that ledgers stay readable."""
+    """Who speaks. `tier` is the name of a `Tier`, so that ledgers stay readable.
+
+    `owner` is whose credential it is: somebody may hold one for their agent and another for themselves.
+    """
 
     id: Id
     role: Role
     tier: Annotated[str, msgspec.Meta(pattern=TIER_PATTERN)] = Tier.WRITE_LIMITED.name
+    owner: Id | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def person(self) -> str:
+        """INVARIANT: whoever must be somebody else is told apart by this, and not by the id."""
+        return self.owner or self.id
 
 
 class Head(Value, frozen=True):

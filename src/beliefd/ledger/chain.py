@@ -18,7 +18,7 @@ from beliefd.kernel.events import Event
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import PROTOCOL, Head
+from beliefd.kernel.values import PROTOCOL, Head, Principal
 from beliefd.ledger.envelope import Sealed, payload_of
 from beliefd.ledger.state_hash import state_hash, state_hash_due
 
@@ -39,6 +39,11 @@ def genesis_hash(session: Session) -> str:
     )
 
 
+def _actor(principal: Principal) -> dict[str, str]:
+    actor = {"id": principal.id, "role": principal.role.value, "tier": principal.tier}
+    return actor if principal.owner is msgspec.UNSET else {**actor, "owner": principal.owner}
+
+
 def seal(
     before: Session | None, command: Command, event: Event, after: Session, head: Head | None, facts: Facts
 ) -> Sealed:
@@ -46,7 +51,7 @@ def seal(
     seq = 1 if head is None else head.seq + 1
     after_hash = after.beliefs.survivors.digest
     envelope: dict[str, Any] = {
-        "actor": {"id": facts.principal.id, "role": facts.principal.role.value, "tier": facts.principal.tier},
+        "actor": _actor(facts.principal),
         "event_id": facts.event_id,
         "policy_hash": facts.policy_hash,
         "prev_hash": genesis_hash(after) if head is None else head.hash,

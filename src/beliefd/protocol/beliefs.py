@@ -179,7 +179,7 @@ class BeliefRows(Vocabulary):
         body=commands.DeclareSession,
         answer=Declared,
         status=201,
-        max_body=64 * MIB,
+        max_body=32 * MIB,
         idempotency_key=True,
         notes=True,
         errors=(Code.CONFLICT, *stopped_with(commands.DeclareSession)),

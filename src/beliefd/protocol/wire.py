@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
 from beliefd.kernel import patterns
-from beliefd.kernel.errors import invalid
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.json_bounds import Crowded, refuse_crowded
 from beliefd.kernel.locating import located
 from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.kernel.values import MAX_ID_LENGTH, Id, shown
@@ -15,12 +16,17 @@ from beliefd.protocol.operation import Parameter
 
 T = TypeVar("T")
 _ID = re.compile(patterns.ID)
+CONVERTED_AT_ONCE: Final = 10_000
 _WHOLE = re.compile(r"(0|[1-9][0-9]{0,15})")
 
 
 def parse(data: bytes) -> Any:
     try:
+        refuse_crowded(data)
         return loads(data)
+    except Crowded as error:
+        details = {"path": error.path, "limit": error.limit}
+        raise BeliefdError(Code.INVALID_REQUEST, error.message, details) from None
     except Unreadable as error:
         raise invalid(error.message, error.path) from None
 
@@ -40,6 +46,40 @@ def convert(value: Any, kind: type[T]) -> T:
     except msgspec.ValidationError as error:
         message, path = located(error, value, kind)
         raise invalid(message, path) from None
+
+
+def convert_in_slices(value: dict[str, Any], kind: type[T]) -> T:
+    """The same for a body with a long list in it, a slice of that at a time.
+
+    One call that checks a million names keeps all other threads from running while it does.
+    """
+    name, length = longest_list(value)
+    if length <= CONVERTED_AT_ONCE:
+        return convert(value, kind)
+    found: list[Any] = []
+    for at in range(0, length, CONVERTED_AT_ONCE):
+        try:
+            part = convert({**value, name: value[name][at : at + CONVERTED_AT_ONCE]}, kind)
+        except BeliefdError as error:
+            raise _moved(error, f"$.{name}", at) from None
+        found += getattr(part, name)
+    return msgspec.structs.replace(part, **{name: type(getattr(part, name))(found)})  # type: ignore[type-var]
+
+
+def longest_list(value: dict[str, Any]) -> tuple[str, int]:
+    """The member of an object that is its longest list, and its length; 0 if there is none."""
+    lengths = ((name, len(one)) for name, one in value.items() if type(one) is list)
+    return max(lengths, key=lambda found: found[1], default=("", 0))
+
+
+def _moved(error: BeliefdError, name: str, by: int) -> BeliefdError:
+    """An error in a slice, with its path as it is in the whole list."""
+    details = error.details or {}
+    found = re.match(rf"{re.escape(name)}\[(\d+)\]", str(details.get("path", "")))
+    if found is None:
+        return error
+    path = f"{name}[{int(found[1]) + by}]{details['path'][found.end() :]}"
+    return BeliefdError(error.code, error.message, {**details, "path": path})
 
 
 def bind(value: dict[str, Any], path_values: dict[str, str]) -> dict[str, Any]:

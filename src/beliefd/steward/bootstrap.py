@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
+from beliefd.steward.directory import Directory
 from beliefd.steward.dispatch import Handler, handlers_of, joined
 from beliefd.steward.effects.background import Background
 from beliefd.steward.effects.expiry import Expiry
@@ -57,6 +58,7 @@ class Runtime(Struct, frozen=True):
     steward: Steward
     handlers: dict[str, Handler]
     feeds: Feeds
+    directory: Directory
     expiry: Expiry
     runner: Runner
     judges: Judges
@@ -94,8 +96,8 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     runner, judges = runner or Runner(), judges or Judges()
     positions = Positions(store)
     in_force = PolicyInForce(store, environment, policy)
-    meter = Meter(store, judges)
-    finder = FactFinder(store, registry, meter, detector)
+    meter, directory = Meter(store, judges), Directory(store)
+    finder = FactFinder(store, registry, meter, directory, detector)
     steward = Steward(store, positions, in_force, finder, environment)
     submit, feeds, background = steward.submit, Feeds(store), Background()
     expiry = Expiry(store, positions, submit, environment)
@@ -129,7 +131,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         CalibrationHandlers(store, environment),
     )
     handlers = recording_attempts(joined([verb_handlers(submit), *map(handlers_of, vocabularies)]), submit)
-    return Runtime(steward, handlers, feeds, expiry, runner, judges, background)
+    return Runtime(steward, handlers, feeds, directory, expiry, runner, judges, background)
 
 
 async def start(store: Store, policy: Policy | None = None, **ports: Any) -> Runtime:

@@ -3,89 +3,75 @@
 import hashlib
 import hmac
 import secrets
-import time
 from typing import Final
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import MAX_ID_LENGTH, Principal, Role, Tier
+from beliefd.steward.directory import Directory, principal_of
 from beliefd.steward.environment import now
 from beliefd.stores.base import Store, Token
 
 LOCAL_AGENT: Final = Principal(id="agent://local", role=Role.AGENT, tier=Tier.PRIVILEGE.name)
 LOCAL_OPERATOR: Final = Principal(id="operator://local", role=Role.ADMIN, tier=Tier.PRIVILEGE.name)
-REFRESH_SECONDS: Final = 1.0
-_SCHEMES: Final = {Role.APPROVER: "human", Role.ADMIN: "human"}
 
 
-async def create_token(store: Store, name: str, role: Role, tier: Tier | None = None) -> str:
+async def create_token(
+    store: Store, name: str, role: Role, tier: Tier | None = None, owner: str | None = None
+) -> str:
     """Store a new credential and return its secret, `bd_<id>_<random>`."""
-    if not name or not name.isprintable() or len(name) > MAX_ID_LENGTH // 2:
-        raise invalid("a token's name is a short line of printable text", "name")
+    for text, path in ((name, "name"), (owner if owner is not None else name, "owner")):
+        if not text or not text.isprintable() or len(text) > MAX_ID_LENGTH // 2:
+            raise invalid(f"a token's {path} is a short line of printable text", path)
     if tier is None:
         tier = Tier.PRIVILEGE if role is Role.ADMIN else Tier.WRITE_LIMITED
     token_id = secrets.token_hex(6)
     secret = f"bd_{token_id}_{secrets.token_urlsafe(32)}"
-    await store.add_token(Token(token_id, name, role.value, tier.name, _hash(secret), now()))
+    token = Token(token_id, name, role.value, tier.name, _hash(secret), now(), owner=owner or "")
+    await store.add_token(token)
     return secret
-
-
-def principal_of(token: Token) -> Principal:
-    role = Role(token.role)
-    name = token.name if "://" in token.name else f"{_SCHEMES.get(role, role.value)}://{token.name}"
-    return Principal(id=name, role=role, tier=token.tier)
 
 
 class Authenticator:
     """Turns an Authorization header into a principal."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._tokens: dict[str, Token] = {}
-        self._read_at = float("-inf")
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
 
     def is_open(self) -> bool:
         """Is it known, without asking the store, that no token was ever made?"""
-        return not self._tokens and not self._is_stale()
+        return not self._directory.tokens and not self._directory.is_stale()
 
     async def configured(self) -> bool:
         """Has any token ever been made? From then on, nobody is let in without one."""
-        await self._refresh()
-        return bool(self._tokens)
+        await self._directory.refresh()
+        return bool(self._directory.tokens)
 
     async def authenticate(self, header: str | None) -> Principal:
         if header is None:
             if await self.configured():
                 raise _unauthorized("this server needs `Authorization: Bearer <token>`")
             return LOCAL_AGENT
-        await self._refresh(force=_token_id(header) not in self._tokens)
+        await self._directory.refresh(force=_token_id(header) not in self._directory.tokens)
         return self._principal(header)
 
     async def refresh(self) -> None:
         """Look at the tokens as they are now."""
-        await self._refresh(force=True)
+        await self._directory.refresh(force=True)
 
     def recognised(self, header: str) -> Principal | None:
         """The same without asking the store, as long as what was read of it is fresh."""
-        if self._is_stale() or _token_id(header) not in self._tokens:
+        if self._directory.is_stale() or _token_id(header) not in self._directory.tokens:
             return None
         return self._principal(header)
 
     def _principal(self, header: str) -> Principal:
         scheme, _, secret = header.partition(" ")
-        token = self._tokens.get(_token_id(header))
+        token = self._directory.tokens.get(_token_id(header))
         # Compare even when there is nothing to compare with: the time taken tells nothing.
         known = hmac.compare_digest(_hash(secret.strip()), token.secret_hash if token else _hash(""))
         if scheme.lower() != "bearer" or token is None or not known or token.revoked_at is not None:
             raise _unauthorized("the token is not known here or has been revoked")
         return principal_of(token)
-
-    def _is_stale(self) -> bool:
-        return time.monotonic() - self._read_at > REFRESH_SECONDS
-
-    async def _refresh(self, force: bool = False) -> None:
-        if force or self._is_stale():
-            self._tokens = {token.token_id: token for token in await self._store.tokens()}
-            self._read_at = time.monotonic()
 
 
 def _token_id(header: str) -> str:

@@ -131,6 +131,7 @@ class Token(Struct, frozen=True):
     secret_hash: str
     created_at: str
     revoked_at: str | None = None
+    owner: str = ""
 
 
 class Adoption(Struct, frozen=True):

@@ -24,9 +24,10 @@ token = click.Group("token", help="Make, list and revoke tokens.")
     option("--name", required=True, help="Who it is for; recorded in every event."),
     option("--role", required=True, type=click.Choice([role.value for role in Role])),
     option("--tier", type=click.Choice([tier.name for tier in Tier]), help="Highest risk it may propose."),
+    option("--owner", help="Whose it is, if not of whom it names. Nobody approves their own."),
     store_options,
 )
-def create(name: str, role: str, tier: str | None, data: Path, store: str | None) -> Reply:
+def create(name: str, role: str, tier: str | None, owner: str | None, data: Path, store: str | None) -> Reply:
     """Make a token and print it alone on the last line; it is not shown again."""
     from beliefd.steward.tokens import create_token
 
@@ -34,7 +35,7 @@ def create(name: str, role: str, tier: str | None, data: Path, store: str | None
         prepare_data(data)
     secret = with_store(
         store_name(data, store),
-        lambda opened: create_token(opened, name, Role(role), None if tier is None else Tier[tier]),
+        lambda opened: create_token(opened, name, Role(role), None if tier is None else Tier[tier], owner),
     )
     return Reply({"token": secret}, secret)
 
@@ -56,9 +57,13 @@ def _table(tokens: "list[Token]") -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("id", "name", "role", "tier", "created", "revoked", box=None, pad_edge=False)
+    from beliefd.steward.directory import principal_of
+
+    table = Table("id", "name", "owner", "role", "tier", "created", "revoked", box=None, pad_edge=False)
     for item in tokens:
-        cells = (item.token_id, item.name, item.role, item.tier, item.created_at, item.revoked_at or "-")
+        owner = principal_of(item).person
+        dates = (item.created_at, item.revoked_at or "-")
+        cells = (item.token_id, item.name, owner, item.role, item.tier, *dates)
         table.add_row(*(Text(visible(cell)) for cell in cells))
     return table
 

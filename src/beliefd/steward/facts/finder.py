@@ -39,13 +39,21 @@ from beliefd.kernel.values import Principal, TierName
 from beliefd.knowledge.schema import EXPERIMENT, REJECTED_WORDS, TESTED_DATA
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.lookups import confirmation_among
+from beliefd.steward.directory import Directory
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
 from beliefd.steward.facts.citing import citation_findings, cites_calls, eliminated_by, seen_calls
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
 from beliefd.steward.facts.published import published, rejected_elsewhere
-from beliefd.steward.facts.threats import NOBODY, OVER_THE_RATE, Detector, ThreatFinder, texts_of
+from beliefd.steward.facts.threats import (
+    NOBODY,
+    OVER_THE_RATE,
+    Detector,
+    ThreatFinder,
+    refuse_too_long,
+    texts_of,
+)
 from beliefd.steward.offload import in_pool
 from beliefd.stores.base import Store
 from beliefd.tools.registry import Registry
@@ -109,12 +117,13 @@ def is_examined(command: object) -> TypeGuard[Examined]:
 
 
 class Attachments(Struct, frozen=True):
-    """What came with a command and is no part of it: where it came from, what proves the tokens in it, and
-    what the server's own model answered."""
+    """What came with a command and is no part of it: where it came from, what proves the tokens in it, what
+    the server's own model answered, and how many bytes it came in, if that is known."""
 
     origin: str | None = None
     proofs: tuple[Proof | None, ...] = ()
     drawn: Drawn | None = None
+    size: int = 0
 
 
 NO_ATTACHMENTS: Final = Attachments()
@@ -128,11 +137,13 @@ class FactFinder:
         store: Store,
         registry: Registry,
         meter: Meter,
+        directory: Directory,
         detector: Detector | Mapping[str, Detector] | None = None,
     ) -> None:
         self._store = store
         self._registry = registry
         self.meter = meter
+        self._directory = directory
         self._detectors = ThreatFinder(detector)
         self._spoken: dict[str, deque[float]] = {}
         self._nothing_rejected_until = 0.0
@@ -152,6 +163,7 @@ class FactFinder:
         `unwritten` are the events that lead to this state of the session and are not in the store yet.
         """
         if isinstance(command, SubmitClaims):
+            refuse_too_long(command.bundle, policy)
             found = await self.examine(
                 command.bundle, session, principal.id, policy, recent, attachments.origin, unwritten
             )
@@ -232,6 +244,7 @@ class FactFinder:
         bundle = subject.bundle
         if command.decision == "MODIFIED":
             bundle = edited_bundle(bundle, command.claims or bundle.claims)
+            refuse_too_long(bundle, policy)
         return await self.examine(bundle, session, approval.proposer.id, policy, unwritten=unwritten)
 
     async def examine(

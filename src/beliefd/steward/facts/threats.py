@@ -12,7 +12,8 @@ from beliefd.adversarial.builtin import assess
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.policy import AdversarialPolicy
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.policy import AdversarialPolicy, Policy
 
 Texts = Sequence[tuple[str, str]]
 Detector = Callable[[Texts, int, Sequence[int]], Threat]
@@ -136,6 +137,17 @@ def size_of(texts: Texts) -> int:
 def is_long(bundle: ClaimBundle) -> bool:
     """Is there so much text in it that whatever reads it all must do so beside the event loop?"""
     return size_of(texts_of(bundle)) > LONG
+
+
+def refuse_too_long(bundle: ClaimBundle, policy: Policy) -> None:
+    """INVARIANT: a bundle is kept in memory for as long as it waits for a person, so its length is bounded.
+
+    What is too long is turned away and not recorded: a ledger keeps what it records for ever.
+    """
+    size, limit = size_of(texts_of(bundle)), policy.bounds.bundle_bytes
+    if size > limit:
+        message = f"a bundle may hold {limit} bytes of text, and this has {size}; submit it in parts"
+        raise BeliefdError(Code.PAYLOAD_TOO_LARGE, message, {"path": "$.claims", "limit": limit})
 
 
 def texts_of(bundle: ClaimBundle) -> list[tuple[str, str]]:

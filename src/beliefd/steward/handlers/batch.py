@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from io import BytesIO
-from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -11,12 +10,13 @@ from msgspec import Struct
 
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.commands import VERB_OF, Command
-from beliefd.kernel.errors import BeliefdError, invalid
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.json_bounds import SLICE
 from beliefd.kernel.substrate.commands import Propose
 from beliefd.kernel.substrate.events import Arbitrated
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.protocol.substrate import ProposalAnswer
-from beliefd.protocol.wire import bind, convert, parse_object
+from beliefd.protocol.wire import bind, convert_in_slices, parse_object
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import check_key, check_notes
 from beliefd.steward.effects.background import Background
@@ -26,7 +26,7 @@ from beliefd.steward.facts.finder import Attachments
 from beliefd.steward.handlers.beliefs import VERBS, answer_to
 from beliefd.steward.handlers.claims import judgement_of, submission_of
 from beliefd.steward.handlers.substrate import answer_proposal, read_proposal
-from beliefd.steward.offload import offload
+from beliefd.steward.offload import asking, offload
 from beliefd.steward.write.positions import existing_head
 from beliefd.steward.write.submitting import Submit, raise_if_refused
 from beliefd.steward.write.turn import Outcome
@@ -40,7 +40,14 @@ PROPOSE: Final = VERB_OF[Propose]
 LINE_VERBS: Final = (*PLAIN, SUBMIT_CLAIMS, PROPOSE)
 WINDOW: Final = 512
 """So many lines are submitted before the first of them is answered: they share their commits."""
-PARSE_IN_THREAD: Final = 256 * 1024
+WINDOW_BYTES: Final = 1024 * 1024
+MAX_LINE: Final = 16 * 1024 * 1024
+"""What its own operation would take."""
+MAX_LINES: Final = 100_000
+"""Lines of one batch. Each is answered, also if it cannot be read, so they are counted before."""
+IN_PLACE: Final = 16
+"""So few lines are read on the event loop, if they are short: a thread costs more than they do."""
+IN_PLACE_BYTES: Final = 16 * 1024
 CHUNK: Final = 64 * 1024
 _Numbered = list[tuple[int, bytes]]
 
@@ -52,6 +59,7 @@ class Line(Struct, frozen=True):
     key: str | None
     notes: str | None
     proofs: tuple[Proof | None, ...] = ()
+    size: int = 0
 
     @property
     def runs_tools(self) -> bool:
@@ -80,10 +88,12 @@ class BatchHandlers(Struct, frozen=True):
         A line that cannot be read answers with its error; the others are not held up by it. If the caller
         goes away, the lines that were submitted are carried out and the rest is not: always a prefix.
         """
+        _refuse_too_many_lines(call.body)
         await existing_head(self.store, call.session_id)
         for window in _windows(call.body):
-            large = sum(len(line) for _, line in window) > PARSE_IN_THREAD
-            for run in _runs(await offload(large, self._read, window, call)):
+            with asking(call.principal.id):
+                lines = await offload(_is_large(window), self._read, window, call, kind="parse")
+            for run in _runs(lines):
                 queued = [self._queued(line, call) for line in run]
                 try:
                     async for chunk in _answers(queued):
@@ -104,7 +114,7 @@ class BatchHandlers(Struct, frozen=True):
     def _queued(self, line: _Read, call: Call) -> _Queued:
         if isinstance(line, BeliefdError):
             return line
-        attachments = Attachments(call.origin, line.proofs)
+        attachments = Attachments(call.origin, line.proofs, size=line.size)
         submitted = self.submit(
             call.session_id,
             line.command,
@@ -127,10 +137,33 @@ class BatchHandlers(Struct, frozen=True):
         return await answer_proposal(outcome, outcome.event, self.tools)
 
 
+def _refuse_too_many_lines(body: bytes) -> None:
+    """Counted slice by slice, to the first that is too many."""
+    lines = 1
+    for at in range(0, len(body), SLICE):
+        lines += body.count(b"\n", at, at + SLICE)
+        if lines > MAX_LINES:
+            message = f"a batch may hold {MAX_LINES} lines; send it in parts"
+            raise BeliefdError(Code.INVALID_REQUEST, message, {"path": "$", "limit": MAX_LINES})
+
+
+def _is_large(window: _Numbered) -> bool:
+    return len(window) > IN_PLACE or sum(len(line) for _, line in window) > IN_PLACE_BYTES
+
+
 def _windows(body: bytes) -> Iterator[_Numbered]:
-    """The lines that say something, with their numbers, so many at a time."""
-    numbered = ((number, line) for number, line in enumerate(BytesIO(body), 1) if line.strip())
-    while window := list(islice(numbered, WINDOW)):
+    """The lines that say something, with their numbers, so many and so much at a time."""
+    window: _Numbered = []
+    size = 0
+    for number, line in enumerate(BytesIO(body), 1):
+        if line.isspace():
+            continue
+        window.append((number, line))
+        size += len(line)
+        if len(window) == WINDOW or size > WINDOW_BYTES:
+            yield window
+            window, size = [], 0
+    if window:
         yield window
 
 
@@ -148,6 +181,9 @@ def _runs(lines: Iterable[_Read]) -> Iterator[list[_Read]]:
 
 
 def _line(line: bytes, call: Call, signer: Signer | None) -> Line:
+    if len(line) > MAX_LINE:
+        told = f"a line may hold {MAX_LINE} bytes at most"
+        raise BeliefdError(Code.PAYLOAD_TOO_LARGE, told, {"path": "$", "limit": MAX_LINE})
     value = bind(parse_object(line), {"session_id": call.session_id})
     verb = value.get("verb")
     if not isinstance(verb, str) or verb not in LINE_VERBS:
@@ -156,12 +192,12 @@ def _line(line: bytes, call: Call, signer: Signer | None) -> Line:
     key = _text(value, "idempotency_key", check_key)
     notes = _text(value, "notes", check_notes)
     if verb in PLAIN:
-        return Line(convert(value, PLAIN[verb]), key, notes)
+        return Line(convert_in_slices(value, PLAIN[verb]), key, notes, size=len(line))
     del value["verb"]
     if verb == SUBMIT_CLAIMS:
-        return Line(submission_of(value, call.principal), key, notes)
+        return Line(submission_of(value, call.principal), key, notes, size=len(line))
     command, proofs = read_proposal(value, signer)
-    return Line(command, key, notes, proofs)
+    return Line(command, key, notes, proofs, len(line))
 
 
 def _text(value: dict[str, Any], name: str, check: Callable[[str, str], None]) -> str | None:

@@ -24,10 +24,11 @@ from beliefd.protocol.beliefs import (
 )
 from beliefd.protocol.operation import Answer
 from beliefd.protocol.operations import BY_NAME, Operation
-from beliefd.protocol.wire import bind, convert
+from beliefd.protocol.wire import bind, convert, convert_in_slices, longest_list
 from beliefd.steward.call import Call
+from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments
 from beliefd.steward.handlers.shared import cut, view_of
-from beliefd.steward.offload import HEAVY_ITEMS, offload
+from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, offload
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, raise_if_refused
 from beliefd.steward.write.turn import Outcome
@@ -56,8 +57,11 @@ class BeliefHandlers(Struct, frozen=True):
     declare: Callable[..., Awaitable[Outcome]]
 
     async def declare_session(self, call: Call) -> Answer:
-        command = await _converted(call.body, DeclareSession)
-        return answer_to(await self.declare(command, call.principal, key=call.key, notes=call.notes))
+        command = await _converted(call.body, DeclareSession, call)
+        attached = Attachments(size=call.size)
+        return answer_to(
+            await self.declare(command, call.principal, key=call.key, notes=call.notes, attachments=attached)
+        )
 
     async def list_sessions(self, call: Call) -> SessionPage:
         cursor, limit = call.query["cursor"], call.query["limit"]
@@ -87,7 +91,13 @@ def submit_verb(operation: Operation, submit: Submit, call: Call) -> "asyncio.Fu
 
 def _submitted(submit: Submit, command: Command, call: Call) -> "asyncio.Future[Outcome]":
     return submit(
-        call.session_id, command, call.principal, if_match=call.if_match, key=call.key, notes=call.notes
+        call.session_id,
+        command,
+        call.principal,
+        if_match=call.if_match,
+        key=call.key,
+        notes=call.notes,
+        attachments=Attachments(size=call.size) if call.size else NO_ATTACHMENTS,
     )
 
 
@@ -97,17 +107,15 @@ def verb_handlers(submit: Submit) -> dict[str, Callable[[Call], Awaitable[Answer
 
 def _verb_handler(submit: Submit, kind: Any) -> Callable[[Call], Awaitable[Answer]]:
     async def handle(call: Call) -> Answer:
-        command = await _converted(bind(call.body, call.path), kind)
+        command = await _converted(bind(call.body, call.path), kind, call)
         return answer_to(await _submitted(submit, command, call))
 
     return handle
 
 
-async def _converted(body: dict[str, Any], kind: Any) -> Any:
-    for value in body.values():
-        if type(value) is list and len(value) > HEAVY_ITEMS:
-            return await offload(True, convert, body, kind, kind="parse")
-    return convert(body, kind)
+async def _converted(body: dict[str, Any], kind: Any, call: Call) -> Any:
+    heavy = call.size > HEAVY_BYTES or longest_list(body)[1] > HEAVY_ITEMS
+    return await offload(heavy, convert_in_slices, body, kind, kind="parse")
 
 
 def answer_to(outcome: Outcome) -> Answer:

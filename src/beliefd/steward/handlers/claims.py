@@ -15,6 +15,7 @@ from beliefd.kernel.claims.bundle import ClaimBundle, SpeltTwice, filled, snake_
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.claims.ending import cannot_correct
 from beliefd.kernel.claims.events import BundleGated, ClaimsRetracted, Gated
+from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import caveats, run_gates
 from beliefd.kernel.claims.judging import gate_input, gated
 from beliefd.kernel.claims.measured import with_receipts
@@ -32,10 +33,10 @@ from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import FactFinder
-from beliefd.steward.facts.threats import is_long
+from beliefd.steward.facts.threats import is_long, refuse_too_long
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import page, view_of
-from beliefd.steward.offload import offload
+from beliefd.steward.offload import HEAVY_BYTES, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, expected, submit_for, submit_on_behalf
@@ -94,6 +95,11 @@ def submit_bundle(submit: Submit, call: Call) -> "asyncio.Future[Outcome]":
     return submit_on_behalf(call, submit, call.session_id, submission_of(call.body, call.principal))
 
 
+async def read_beside(call: Call) -> SubmitClaims:
+    """What was submitted, read beside the event loop if it is long."""
+    return await offload(call.size > HEAVY_BYTES, submission_of, call.body, call.principal, kind="parse")
+
+
 def judgement_of(outcome: Outcome) -> JudgedBundle:
     event = expected(outcome, BundleGated)
     return judged(event.gated, outcome.head.event_id, event.proposer, outcome.session.claims)
@@ -107,10 +113,13 @@ class ClaimHandlers(Struct, frozen=True):
     submit: Submit
 
     async def submit_claims(self, call: Call) -> JudgedBundle:
-        return judgement_of(await submit_bundle(self.submit, call))
+        command = await read_beside(call)
+        return judgement_of(await submit_on_behalf(call, self.submit, call.session_id, command))
 
     async def retract_claims(self, call: Call) -> RetractedClaims:
-        command = convert(bind(snake_body(call.body), call.path), RetractClaims)
+        heavy = call.size > HEAVY_BYTES
+        body = await offload(heavy, snake_body, call.body, kind="parse")
+        command = convert(bind(body, call.path), RetractClaims)
         outcome, event = await submit_for(call, self.submit, call.session_id, command, ClaimsRetracted)
         bundle = await self._bundle(Position(outcome.session, outcome.head), command.bundle_id)
         return view_of(
@@ -176,12 +185,17 @@ class ClaimCheckHandlers(Struct, frozen=True):
     async def check_claims(self, call: Call) -> JudgedBundle:
         """Run the gates as a submission would, and write nothing."""
         principal, policy = call.principal, self.in_force.policy
-        command = submission_of(call.body, principal)
-        if (problem := await offload(is_long(command.bundle), speculation_in, command)) is not None:
+        command = await read_beside(call)
+        refuse_too_long(command.bundle, policy)
+        heavy = call.size > HEAVY_BYTES or is_long(command.bundle)
+        if (problem := await offload(heavy, speculation_in, command, kind="decide")) is not None:
             raise BeliefdError(problem.code, problem.message, problem.details)
         recent = self.finder.count(command, principal, policy)  # a try costs as much as a submission
         examined = await self.finder.examine(command.bundle, None, principal.id, policy, recent, call.origin)
         found = await self.finder.meter.with_measured(examined, command)
+        return await offload(heavy, self._judged, command, principal, found, kind="decide")
+
+    def _judged(self, command: SubmitClaims, principal: Principal, found: ClaimFindings) -> JudgedBundle:
         facts = Facts(
             now=self.environment.now(),
             event_id=self.environment.new_id(),

@@ -66,5 +66,9 @@ class Steward:
         *,
         key: str | None = None,
         notes: str | None = None,
+        attachments: Attachments = NO_ATTACHMENTS,
     ) -> Outcome:
-        return await self.submit(self.environment.new_id(), command, principal, key=key, notes=notes)
+        session_id = self.environment.new_id()
+        return await self.submit(
+            session_id, command, principal, key=key, notes=notes, attachments=attachments
+        )

@@ -42,7 +42,7 @@ async def submit_for(
     drawn: Drawn | None = None,
 ) -> tuple[Outcome, E]:
     """Submit what a caller asks for; a `kind` of event comes of it, or the error that a refusal names."""
-    attached = Attachments(call.origin, proofs, drawn)
+    attached = Attachments(call.origin, proofs, drawn, call.size)
     outcome = await submit_on_behalf(call, submit, session_id, command, attached)
     return outcome, expected(outcome, kind)
 
@@ -57,7 +57,7 @@ def submit_on_behalf(
         if_match=call.if_match,
         key=call.key,
         notes=call.notes,
-        attachments=attached or Attachments(call.origin),
+        attachments=attached or Attachments(call.origin, size=call.size),
     )
 
 

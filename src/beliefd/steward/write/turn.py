@@ -29,7 +29,7 @@ from beliefd.ledger.state_hash import state_hash_due
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import Attachments, FactFinder, content_looked_at, is_examined
 from beliefd.steward.facts.threats import is_long
-from beliefd.steward.offload import HEAVY_ITEMS, in_pool
+from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, in_pool, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections import TOUCHED_BY
 from beliefd.steward.write.positions import Positions, pack, session_not_found
@@ -99,8 +99,13 @@ class QueuedCommand(Struct):
             self.key is None
             and self.if_match in ANY_HEAD
             and not is_examined(self.command)
-            and not is_heavy(self.command)
+            and not self.is_heavy
         )
+
+    @property
+    def is_heavy(self) -> bool:
+        """Must it be decided beside the event loop? How long the text is that it came in is known at once."""
+        return self.attachments.size > HEAVY_BYTES or is_heavy(self.command)
 
 
 class Turn:
@@ -133,7 +138,7 @@ class Turn:
             return
         if outcome is not None:
             self._outcomes.append((call, outcome))
-        elif is_heavy(call.command):
+        elif call.is_heavy:
             await in_pool("decide", self.take_now, call, findings)
         else:
             self.take_now(call, findings)
@@ -173,7 +178,7 @@ class Turn:
         used = here[0] if here else await self._ports.store.used_key(who, call.key)
         if used is None:
             return None
-        if used.request_hash != call.request_hash:
+        if used.request_hash != await offload(call.is_heavy, lambda: call.request_hash, kind="decide"):
             raise BeliefdError(
                 Code.CONFLICT,
                 f"Idempotency-Key `{call.key}` was used for another request; use a new key",

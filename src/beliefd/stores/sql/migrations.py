@@ -197,6 +197,10 @@ _SCRIPTS: Final = (
         JOIN content_about ON content_about.sha256 = brought.sha256
         GROUP BY brought.id;
     """,
+    """
+    -- Whose a token is. Of those made before, it is whoever they are named after.
+    ALTER TABLE tokens ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+    """,
 )
 
 

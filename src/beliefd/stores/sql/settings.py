@@ -46,14 +46,14 @@ class Settings(Database):
 
     async def add_token(self, token: Token) -> None:
         statement = (
-            "INSERT INTO tokens (token_id, name, role, tier, secret_hash, created_at, revoked_at)"
-            " VALUES ($1, $2, $3, $4, $5, $6, $7)"
+            "INSERT INTO tokens (token_id, name, role, tier, secret_hash, created_at, revoked_at, owner)"
+            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
         )
         await self._write(statement, *astuple(token))
 
     async def tokens(self) -> list[Token]:
         rows = await self._all(
-            "SELECT token_id, name, role, tier, secret_hash, created_at, revoked_at"
+            "SELECT token_id, name, role, tier, secret_hash, created_at, revoked_at, owner"
             " FROM tokens ORDER BY token_id"
         )
         return [Token(*row) for row in rows]
