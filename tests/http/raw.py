@@ -3,7 +3,7 @@
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from msgspec import Struct
@@ -54,6 +54,14 @@ class Connection:
 
     def line(self) -> bytes:
         return self._reader.readline()
+
+    def rest(self) -> bytes:
+        """All that comes until the other side hangs up."""
+        rest = b""
+        with suppress(ConnectionError):
+            while line := self.line():
+                rest += line
+        return rest
 
     def is_closed(self) -> bool:
         """Does the other side hang up without a word?"""
