@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -125,6 +126,26 @@ def test_twenty_thousand_pipelined_requests_are_answered_in_order(
         sending.join()
     assert memory_of(server) - before < 64 * 1024 * 1024
     assert http.get("/healthz").status_code == 200
+
+
+def test_requests_are_not_read_ahead_without_end_while_an_answer_is_due(
+    place: Place, near: httpx.Client
+) -> None:
+    feed = f"GET /v1/sessions/{declare(near)}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    connection = Connection(place.port)
+    connection.send(feed.encode())  # it ends when the server does
+    assert connection.line() == b"HTTP/1.1 200 OK\r\n"
+    near.close()
+    connection.socket.settimeout(SILENCE)
+    sent = 0
+    with suppress(TimeoutError):
+        while sent < 4 * FLOOD:
+            sent += connection.socket.send(b"GET / HTTP/1.1\r\n\r\n" * 1000)
+    assert sent < 4 * FLOOD  # what is in flight is in the buffers of two sockets
+    [one] = [one for one in place.server.server_state.connections if isinstance(one, protocol.Protocol)]
+    assert len(one.pipeline) <= protocol.SLICE // 18
+    place.runtime.feeds.end()
+    connection.close()
 
 
 @pytest.mark.parametrize("query", ["", "?"], ids=["answered directly", "by the application"])
