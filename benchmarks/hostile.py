@@ -43,7 +43,7 @@ def hostile(run: Run) -> list[Figure]:
 
 
 def _rows(run: Run) -> dict[str, Attack]:
-    """Every attack, and every operation with the largest body that it takes; of those, a few if it is quick."""
+    """Every attack, and operations with the largest body that they take: all, or a few if it is quick."""
     return {**ATTACKS, **dict(islice(BODIES.items(), run.size(len(BODIES), 3)))}
 
 
