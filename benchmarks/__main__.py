@@ -17,6 +17,7 @@ from benchmarks.canonical import canonical
 from benchmarks.claims import claims
 from benchmarks.experiments import experiments
 from benchmarks.figures import Benchmark, Figure, Run
+from benchmarks.hostile import hostile
 from benchmarks.http import http
 from benchmarks.length import length
 from benchmarks.million import million
@@ -36,6 +37,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "uncertainty": uncertainty,
     "experiments": experiments,
     "scan": scan,
+    "hostile": hostile,
 }
 
 
@@ -50,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     progress = Console(stderr=True)
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="beliefd-bench-", dir=options.folder) as folder:
-        run = Run(Path(folder), options.quick)
+        run = Run(Path(folder), options.quick, options.seconds)
         for name in options.names or BENCHMARKS:
             started = time.perf_counter()
             figures += BENCHMARKS[name](run)
@@ -70,6 +72,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--quick", action="store_true", help="tiny sizes, to see that it runs: nothing is judged"
     )
+    parser.add_argument(
+        "--seconds", type=float, default=0.0, help="the long form, for so long: `hostile` has one"
+    )
+    parser.add_argument("--hour", action="store_const", dest="seconds", const=3600.0, help="for an hour")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.add_argument("--folder", type=Path, help="where files go: its disk is the one that is measured")
     return parser

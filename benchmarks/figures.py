@@ -48,6 +48,8 @@ class Run(Struct, frozen=True):
 
     folder: Path
     quick: bool = False
+    seconds: float = 0.0
+    """For those that have a long form: how long it goes on."""
 
     def size(self, full: int, quick: int) -> int:
         return quick if self.quick else full

@@ -20,6 +20,16 @@ def test_a_benchmark_runs_and_prints_its_ratio(name: str, capsys: pytest.Capture
         assert figure["ratio"] > 0
         assert figure["ratio_is"]
         assert figure["peer_is"]
+    honest = [figure for figure in figures if figure["what"].endswith("honest requests answered")]
+    assert all(figure["ours"] == 1 for figure in honest)
+
+
+def test_no_honest_request_fails_beside_an_attack(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--quick", "--json", "--seconds", "2", "hostile"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    [honest] = [one for one in figures if one["what"].endswith("honest requests answered")]
+    assert honest["ours"] == 1
+    assert any(one["what"] == "beliefd_sessions_in_memory" for one in figures)
 
 
 def test_figures_are_chosen_by_name_and_shown_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:

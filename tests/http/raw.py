@@ -3,7 +3,7 @@
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from msgspec import Struct
@@ -55,6 +55,14 @@ class Connection:
     def line(self) -> bytes:
         return self._reader.readline()
 
+    def rest(self) -> bytes:
+        """All that comes until the other side hangs up."""
+        rest = b""
+        with suppress(ConnectionError):
+            while line := self.line():
+                rest += line
+        return rest
+
     def is_closed(self) -> bool:
         """Does the other side hang up without a word?"""
         try:
@@ -66,11 +74,16 @@ class Connection:
         if headers.get("transfer-encoding") != "chunked":
             return self._reader.read(int(headers.get("content-length", "0")))
         body = b""
-        while size := int(self._reader.readline(), 16):
-            body += self._reader.read(size)
-            self._reader.readline()
-        self._reader.readline()
+        while piece := self.piece():
+            body += piece
         return body
+
+    def piece(self) -> bytes:
+        """The next chunk of a body; none at its end, or when the other side has hung up."""
+        size = int(self._reader.readline() or b"0", 16)
+        piece = self._reader.read(size)
+        self._reader.readline()
+        return piece
 
     def close(self) -> None:
         self._reader.close()

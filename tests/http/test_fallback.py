@@ -13,7 +13,7 @@ import pytest
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from beliefd.http import protocol
+from beliefd.http import exchange, fitting, protocol
 from beliefd.http.protocol_choice import FALLBACK, choose_protocol
 from beliefd.kernel.errors import Code
 from tests.http import test_batch, test_conditions, test_feed, test_hostile_json, test_operations
@@ -117,7 +117,7 @@ def test_a_cycle_with_other_attributes_is_noticed(monkeypatch: pytest.MonkeyPatc
         del self.response_complete
 
     monkeypatch.setattr(RequestResponseCycle, "__init__", renamed)
-    assert protocol.missing_internals() == ["cycle.response_complete"]
+    assert fitting.missing_internals() == ["cycle.response_complete"]
 
 
 def test_all_that_is_used_of_uvicorns_class_is_looked_for() -> None:
@@ -126,10 +126,14 @@ def test_all_that_is_used_of_uvicorns_class_is_looked_for() -> None:
     attributes = [ast.unparse(node) for node in ast.walk(ours) if isinstance(node, ast.Attribute)]
     used = {text.removeprefix("self.") for text in attributes if text.startswith("self.")}
     own = {node.name for node in ours.body if isinstance(node, ast.FunctionDef)} | {"wire"}
-    known = {*protocol.INTERNALS, *(name.partition(".")[0] for name in protocol.INTERNALS)}
-    known |= {"loop.time", "loop.call_later", "transport.write", "transport.close", "app.verbs"}
+    known = {*fitting.INTERNALS, *(name.partition(".")[0] for name in fitting.INTERNALS)}
+    known |= {"loop.time", "loop.call_later", "loop.call_soon", "app.verbs", "cycle.message_event.set"}
+    known |= {f"transport.{name}" for name in ("write", "close", "abort", "is_closing")}
     foreign = {name for name in used if name.partition(".")[0] not in own and not name.startswith("_")}
     assert foreign <= known, foreign - known
-    assert set(protocol.Exchange.__slots__) | {"message_event"} >= {
-        name.removeprefix("cycle.") for name in protocol.INTERNALS if name.startswith("cycle.")
+    assert {text.removeprefix("super().") for text in attributes if text.startswith("super().")} == {
+        *fitting.PASSED_ON
+    }
+    assert set(exchange.Exchange.__slots__) | {"message_event"} >= {
+        name.removeprefix("cycle.") for name in fitting.INTERNALS if name.startswith("cycle.")
     }

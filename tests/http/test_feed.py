@@ -22,6 +22,8 @@ class Listener:
         headers = {} if last is None else {"Last-Event-ID": str(last)}
         self.connection.request("GET", f"/v1/sessions/{session_id}/events", headers=headers)
         assert self.connection.line() == b"HTTP/1.1 200 OK\r\n"
+        while self.connection.line() != b"\r\n":
+            pass
         self._buffer = b""
 
     def entry(self) -> dict[str, Any]:
@@ -37,10 +39,9 @@ class Listener:
 
     def _block(self) -> bytes:
         while b"\n\n" not in self._buffer:
-            line = self.connection.line()
-            assert line, "the feed ended"
-            if not line.endswith(b"\r\n"):  # chunk sizes and headers end so, lines of the feed do not
-                self._buffer += line
+            piece = self.connection.piece()
+            assert piece, "the feed ended"
+            self._buffer += piece
         block, _, self._buffer = self._buffer.partition(b"\n\n")
         return block
 

@@ -46,9 +46,13 @@ class Place:
         self._server = uvicorn.Server(uvicorn.Config(create_app(self.runtime), **settings))
         await self._server.serve(sockets=[self._listener])
 
-    def close(self) -> None:
+    @property
+    def server(self) -> uvicorn.Server:
         assert self._server is not None
-        self._server.should_exit = True
+        return self._server
+
+    def close(self) -> None:
+        self.server.should_exit = True
         self._thread.join()
 
 

@@ -11,7 +11,9 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.steward import offload as module
 from beliefd.steward.offload import asking, in_pool, offload
 from beliefd.steward.pools import Limits, Pool
-from beliefd.wanted import Abandoned, check_wanted
+from beliefd.uncertainty.model_disagreement import model_disagreement
+from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
+from beliefd.wanted import Abandoned, check_wanted, given_up_when
 
 pytestmark = pytest.mark.anyio
 SOON = 30
@@ -169,3 +171,11 @@ async def test_a_time_out_of_the_work_itself_is_told_as_it_is() -> None:
 
     with pytest.raises(TimeoutError, match="the model did not answer"):
         await in_pool("measure", late)
+
+
+@pytest.mark.parametrize("measure", [semantic_entropy, nearest_neighbour_entropy, model_disagreement])
+def test_measuring_asks_whether_anybody_still_waits(measure: Callable[[list[str]], object]) -> None:
+    answers = ["the disk is full", "the network is down", "nobody knows"]
+    measure(answers)
+    with pytest.raises(Abandoned), given_up_when(lambda: True):
+        measure(answers)

@@ -16,6 +16,7 @@ from beliefd import __version__
 from beliefd.http.direct import Verbs
 from beliefd.http.errors import answer_or_error, defect, no_such_path, not_offered
 from beliefd.http.openapi import openapi_document
+from beliefd.http.readiness import Readiness
 from beliefd.http.replies import Answered, Reply
 from beliefd.http.surface import Surface
 from beliefd.kernel.values import PROTOCOL
@@ -36,6 +37,7 @@ class Application(Starlette):
     def __init__(self, runtime: Runtime, chores: Sequence[Chore], close_runtime: bool) -> None:
         self.surface = Surface(runtime)
         self.verbs = Verbs(self.surface)
+        self._readiness = Readiness(runtime.steward.store.ping)
         pages = {
             "/healthz": self._health,
             "/readyz": self._ready,
@@ -64,7 +66,7 @@ class Application(Starlette):
         return Reply(200, _HEALTH)
 
     async def _ready(self) -> Reply:
-        await self.surface.runtime.steward.store.ping()
+        await self._readiness.check()
         return Reply(200, _HEALTH)
 
     async def _metrics(self) -> Reply:

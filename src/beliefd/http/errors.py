@@ -40,9 +40,14 @@ def error_reply(error: BeliefdError, headers: RawHeaders | None = None) -> Reply
     headers = list(headers or [])
     if error.code is Code.UNAUTHORIZED:
         headers.append((b"www-authenticate", b"Bearer"))
-    if (seconds := (error.details or {}).get("retry_after")) is not None:
-        headers.append((b"retry-after", b"%d" % seconds))
+    headers += retry_headers(error)
     return Reply(STATUS[error.code], msgspec.json.encode(error.body), headers=headers)
+
+
+def retry_headers(error: BeliefdError) -> RawHeaders:
+    """When to try again, where the error says so."""
+    seconds = (error.details or {}).get("retry_after")
+    return [] if seconds is None else [(b"retry-after", b"%d" % seconds)]
 
 
 def not_offered(method: str, offered: Iterable[str]) -> Reply:

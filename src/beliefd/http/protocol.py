@@ -1,106 +1,146 @@
 """HTTP/1.1 as uvicorn speaks it, with bounds on what a stranger may send, and small verbs without ASGI.
 
-What cannot be read as a request is answered in the one error shape, heads are bounded, a connection that
-falls silent in the middle of a request is closed, and an answer is sent in one packet instead of two. uvicorn
-offers none of this: the class uses its internals, which are listed in `INTERNALS` (docs/adr/0021).
+What cannot be read as a request is answered in the one error shape, heads and trailers are bounded, requests
+that wait for their turn are not read ahead without end, and a connection that is too slow in a request or in
+taking its answer is closed. An answer is sent in one packet instead of two. uvicorn offers none of this: the
+class uses its internals, which are listed in `fitting.INTERNALS` (docs/adr/0021).
 """
 
 import asyncio
-import time
-from concurrent.futures import Future
-from operator import attrgetter
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import msgspec
-from starlette.types import Receive, Scope, Send
-from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
-from uvicorn.server import ServerState
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from beliefd.http.direct import MAX_BODY, Verb, Verbs
-from beliefd.http.replies import Reply
+from beliefd.http.errors import STATUS, retry_headers
+from beliefd.http.exchange import Exchange, opening
+from beliefd.http.replies import CUT, Reply
+from beliefd.http.seats import seats_of
+from beliefd.http.wire import LEAST_RATE, Wire
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-
-if TYPE_CHECKING:
-    from beliefd.steward.write.turn import Outcome
+from beliefd.steward.offload import too_busy
 
 MAX_HEAD: Final = 64 * 1024
-"""Bytes of request line and headers that may follow those of the first packet."""
+"""Bytes of request line and headers, give or take a slice."""
+MAX_TRAILERS: Final = 16 * 1024
+"""Bytes after a body, or between two pieces of it, that say nothing of it: trailers, and words on chunks."""
+MAX_DROPPED: Final = 1024 * 1024
+"""Bytes that a refused caller may still send until the connection is closed without more ado."""
+SLICE: Final = 16 * 1024
+"""So many bytes are read as HTTP before it is seen whether answers are due: they may hold many requests."""
 SILENCE_SECONDS: Final = 30.0
-"""How long the next bytes of a request may take."""
-CORK: Final = 64 * 1024
-"""Bytes that are kept to be sent together."""
-
-INTERNALS: Final = (
-    "app",
-    "cycle.disconnected",
-    "cycle.keep_alive",
-    "cycle.message_event",
-    "cycle.response_complete",
-    "expect_100_continue",
-    "flow.read_paused",
-    "flow.resume_reading",
-    "flow.write_paused",
-    "headers",
-    "loop",
-    "on_response_complete",
-    "parser.get_http_version",
-    "parser.get_method",
-    "parser.should_keep_alive",
-    "parser.should_upgrade",
-    "pipeline",
-    "scope",
-    "server_state.default_headers",
-    "server_state.total_requests",
-    "timeout_keep_alive",
-    "transport",
-    "url",
-)
-"""What `Protocol` and `Exchange` use of uvicorn's class besides the callbacks that they override."""
+"""How long the next bytes of a request may take, and how long a caller may take nothing of its answer."""
+HEAD_SECONDS: Final = 30.0
+"""How long all bytes of a head may take together."""
 
 
 class Protocol(HttpToolsProtocol):
     """Hand it to uvicorn as `http=Protocol`."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self.wire = Corked(transport, self.loop)
+        self.wire = Wire(transport, self.loop)
         super().connection_made(self.wire)  # type: ignore[arg-type]
         self._verbs: Verbs | None = getattr(self.app, "verbs", None)
         self._verb: Verb | None = None
         self._body = b""
         self._in_head = False
         self._in_request = True  # the first one is due as soon as there is a connection
-        self._head_size = 0
+        self._head_size = self._body_size = self._aside = self._dropped = 0
+        self._held = b""
+        self._refusal: bytes | None = None
+        self._refused = False
         self._idle = False
-        self._heard = self.loop.time()
+        self._heard = self._looked = self.loop.time()
+        self._waited = 0.0
         self._watch = self._look_later()
+        self._seats = seats_of(self.server_state)
+        if not self._seats.take(self):
+            self._refuse(too_busy(f"{self._seats.limit} connections are open, and all of them are busy"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._watch.cancel()
+        self._seats.leave(self)
         super().connection_lost(exc)
+
+    # -- reading ---------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
         self._heard, self._idle = self.loop.time(), False
-        goes_on = self._in_head
+        if self._refused:
+            self._drop(data)
+        elif self._held:
+            self._held += data  # it was on its way when reading was paused
+        else:
+            self._feed(data)
+
+    def _feed(self, data: bytes) -> None:
+        """Read requests as long as none waits for its turn; what follows one that does is held."""
+        for start in range(0, len(data), SLICE):
+            if self._is_behind():
+                self._held = data[start:]
+                self.wire.hold()
+                return
+            self._take(data[start : start + SLICE])
+            if self._refused or self._refusal is not None or self.transport.is_closing():
+                return
+
+    def _is_behind(self) -> bool:
+        """Is an answer due to an earlier request than the one that is being read?"""
+        if self.pipeline:
+            return True
+        between = self._in_head or not self._in_request
+        return between and self.cycle is not None and not self.cycle.response_complete
+
+    def _take(self, data: bytes) -> None:
+        in_head, body_size = self._in_head, self._body_size
         super().data_received(data)
-        if goes_on and self._in_head:
+        if in_head and self._in_head:
             self._head_size += len(data)
             if self._head_size > MAX_HEAD:
-                self._refuse(431, BeliefdError(Code.PAYLOAD_TOO_LARGE, f"a head may hold {MAX_HEAD} bytes"))
+                self._refuse(BeliefdError(Code.PAYLOAD_TOO_LARGE, f"a head may hold {MAX_HEAD} bytes"), 431)
+        elif self._in_request and not self._in_head and self._body_size == body_size:
+            self._aside += len(data)
+            if self._aside > MAX_TRAILERS:
+                told = f"trailers and words on chunks may hold {MAX_TRAILERS} bytes"
+                self._refuse(BeliefdError(Code.PAYLOAD_TOO_LARGE, told), 431)
+
+    def _go_on(self) -> None:
+        """Read what was held, now that an answer has been given."""
+        if self._held:
+            self.loop.call_soon(self._feed_held)
+
+    def _feed_held(self) -> None:
+        if self.transport.is_closing() or self._is_behind():
+            return
+        held, self._held = self._held, b""
+        self._heard, self._idle = self.loop.time(), False
+        self._feed(held)
+        if not self._held:
+            self.wire.release()
 
     def on_message_begin(self) -> None:
-        self._in_head, self._in_request, self._head_size = True, True, 0
+        self._in_head, self._in_request = True, True
+        self._head_size = self._body_size = self._aside = 0
+        self._waited, self._looked = 0.0, self._heard
         self.url, self.headers, self.expect_100_continue = b"", [], False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # INVARIANT: trailers are no headers. They come after the body, and say nothing of who sent it.
+        if self._in_head:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        self._waited, self._looked = 0.0, self._heard
         if self._verbs is not None and self._is_ordinary():
             self._verb = self._verbs.find(self.url)
         if self._verb is None:
             self._pass_to_application()
 
     def on_body(self, body: bytes) -> None:
+        self._body_size += len(body)
+        self._aside = 0
         if self._verb is None:
             super().on_body(body)
             return
@@ -115,7 +155,7 @@ class Protocol(HttpToolsProtocol):
         else:
             super().on_message_complete()
 
-    # -- verbs that are answered directly ------------------------------------------------------------
+    # -- verbs that are answered directly --------------------------------------------------------------
 
     def _is_ordinary(self) -> bool:
         """A POST on a connection that stays open, with everything before it read and answered."""
@@ -129,10 +169,12 @@ class Protocol(HttpToolsProtocol):
 
     def _pass_to_application(self) -> None:
         """Only the application needs a scope: it is made here and not when a request begins."""
+        self._seats.work(self)
         url, headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
         self.url, self.headers, self.expect_100_continue = url, headers, expects
         self.scope["headers"] = headers
+        self.scope[CUT] = self.wire.abort  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
 
     def _pass_on_what_came(self) -> None:
@@ -150,6 +192,7 @@ class Protocol(HttpToolsProtocol):
             super().on_message_complete()
             return
         self._verb, self._body = None, b""
+        self._seats.work(self)
         exchange = Exchange(self, self._verbs, verb)
         self.cycle = exchange  # type: ignore[assignment]
         if isinstance(begun, Reply):
@@ -160,167 +203,106 @@ class Protocol(HttpToolsProtocol):
     def answer(self, reply: Reply, keep_alive: bool) -> None:
         """Send the answer to a verb, and wait for the next request."""
         head = (
-            _opening.of(reply.status_code, self.server_state.default_headers),
+            opening.of(reply.status_code, self.server_state.default_headers),
             reply.written_headers,
             b"\r\n" if keep_alive else b"connection: close\r\n\r\n",
         )
         self.wire.write_now(b"".join((*head, reply.body)))
         if not keep_alive:
             self.transport.close()
-        if self.pipeline:
+        if self.pipeline or self._refusal is not None:
             self.on_response_complete()
             return
         # uvicorn sets and cancels a timer per request; one timer per connection, in `_look`, does as well.
         self.server_state.total_requests += 1
+        self._seats.rest(self)
         self.flow.resume_reading()
         self._heard, self._idle = self.loop.time(), True
+        self._go_on()
+
+    def on_response_complete(self) -> None:
+        if not self.pipeline:
+            self._seats.rest(self)
+            if self._refusal is not None:
+                self._send_refusal(self._refusal)
+                return
+        super().on_response_complete()
+        self._go_on()
+
+    # -- refusing --------------------------------------------------------------------------------------
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(400, invalid("this is not an HTTP/1.1 request"))
+        self._refuse(invalid("this is not an HTTP/1.1 request"), 400)
 
-    def _refuse(self, status: int, error: BeliefdError) -> None:
-        body = msgspec.json.encode(error.body)
-        head = (
-            f"HTTP/1.1 {status} Refused\r\ncontent-type: application/json\r\n"
-            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
-        self.transport.close()
+    def _refuse(self, error: BeliefdError, status: int | None = None) -> None:
+        """Answer what cannot be read, after all that was asked before it, and read nothing more."""
+        if self._refused or self._refusal is not None:
+            return
+        refusal = _refusal(error, status or STATUS[error.code])
+        own = self._in_request and not self._in_head and self._verb is None and self.cycle is not None
+        if self.pipeline:
+            if own:
+                self.pipeline.popleft()  # it waits for its turn, and has none any more
+            self._refusal = refusal
+        elif own or self.cycle is None or self.cycle.response_complete:
+            self._send_refusal(refusal)
+        else:
+            self._refusal = refusal
+
+    def _send_refusal(self, refusal: bytes) -> None:
+        under_way = self.cycle is not None and not self.cycle.response_complete
+        self._refused = True
+        self._held, self._body, self._verb = b"", b"", None
+        if under_way and self.cycle.response_started:
+            self.transport.close()  # half an answer cannot become another one
+            return
+        self.transport.write(refusal)
+        self.wire.end()
+        self.wire.release()
+        if under_way:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+
+    def _drop(self, data: bytes) -> None:
+        """A connection that is closed with bytes unread is reset, and the refusal is lost with it."""
+        self._dropped += len(data)
+        if self._dropped > MAX_DROPPED:
+            self.transport.abort()
+
+    # -- waiting ---------------------------------------------------------------------------------------
 
     def _look_later(self) -> asyncio.TimerHandle:
         return self.loop.call_later(min(SILENCE_SECONDS, self.timeout_keep_alive), self._look)
 
     def _look(self) -> None:
-        """Close the connection if a request, or the rest of one, did not come in time while we read."""
-        silent = self.loop.time() - self._heard
-        waiting = self._in_request and not self.flow.read_paused
-        if (waiting and silent >= SILENCE_SECONDS) or (self._idle and silent >= self.timeout_keep_alive):
+        """Close the connection if its caller is too slow; if even that is not heard, cut it."""
+        now = self.loop.time()
+        if self.wire.is_stuck(now, SILENCE_SECONDS):
+            self.transport.abort()
+        elif self._refused or self._is_slow(now):
             self.transport.close()
-        else:
-            self._watch = self._look_later()
+        self._looked = now
+        self._watch = self._look_later()
+
+    def _is_slow(self, now: float) -> bool:
+        """Did a request, or enough of the rest of one, not come in time while we read?"""
+        silent = now - self._heard
+        if self._idle:
+            return silent >= self.timeout_keep_alive
+        if not self._in_request or self.flow.read_paused or self.wire.held:
+            return False
+        self._waited += now - self._looked
+        allowed = HEAD_SECONDS if self._in_head else SILENCE_SECONDS + self._body_size / LEAST_RATE
+        return silent >= SILENCE_SECONDS or self._waited >= allowed
 
 
-class Exchange:
-    """A verb under way. It stands where uvicorn keeps its cycle, with the attributes that uvicorn reads."""
-
-    __slots__ = (
-        "_protocol",
-        "_started",
-        "_verb",
-        "_verbs",
-        "disconnected",
-        "keep_alive",
-        "response_complete",
-    )
-    message_event: Final = asyncio.Event()
-    """uvicorn sets it when the connection is lost; nothing here waits for it."""
-
-    def __init__(self, protocol: Protocol, verbs: Verbs, verb: Verb) -> None:
-        self._protocol = protocol
-        self._verbs = verbs
-        self._verb = verb
-        self._started = time.perf_counter()
-        self.disconnected = False
-        self.keep_alive = True
-        self.response_complete = False
-
-    def answer(self, done: "asyncio.Future[Outcome]") -> None:
-        self.send(self._verbs.reply(self._verb, done))
-
-    def send(self, reply: Reply) -> None:
-        self._verbs.count(self._verb, reply, self._started)
-        self.response_complete = True
-        if not self.disconnected:
-            self._protocol.answer(reply, self.keep_alive)
-
-
-class Opening:
-    """The status line and the server's own headers, joined once per date that they carry."""
-
-    def __init__(self) -> None:
-        self._headers: list[tuple[bytes, bytes]] = []
-        self._made: dict[int, bytes] = {}
-
-    def of(self, status: int, headers: list[tuple[bytes, bytes]]) -> bytes:
-        if headers is not self._headers:
-            self._headers, self._made = headers, {}
-        made = self._made.get(status)
-        if made is None:
-            lines = [b"%s: %s\r\n" % header for header in headers]
-            made = self._made[status] = b"".join((STATUS_LINE[status], *lines))
-        return made
-
-
-_opening: Final = Opening()
-
-
-class Corked:
-    """A transport that collects what is written in one turn of the event loop and sends it together."""
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._kept: list[bytes] = []
-        self._size = 0
-
-    def write(self, data: bytes) -> None:
-        if not self._kept:
-            self._loop.call_soon(self._flush)
-        self._kept.append(data)
-        self._size += len(data)
-        if self._size > CORK:  # past this, the transport itself must see it to slow the writer down
-            self._flush()
-
-    def write_now(self, data: bytes) -> None:
-        """Write at once: the answer is complete, and nothing more follows that it could be sent with."""
-        if self._kept:
-            self.write(data)
-        elif not self._transport.is_closing():
-            self._transport.write(data)
-
-    def _flush(self) -> None:
-        kept, self._kept, self._size = self._kept, [], 0
-        if kept and not self._transport.is_closing():  # the other side may have closed it since
-            self._transport.write(b"".join(kept))
-
-    def is_closing(self) -> bool:
-        return self._transport.is_closing()
-
-    def close(self) -> None:
-        self._flush()
-        self._transport.close()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-
-def missing_internals() -> list[str]:
-    """What uvicorn's class lacks of `INTERNALS`, seen on a request that is read and never answered."""
-    timer = SimpleNamespace(cancel=lambda: None)
-    loop: Any = SimpleNamespace(time=time.monotonic, call_later=lambda *_: timer, create_task=_discard)
-    config = Config(_no_application, log_config=None, log_level="error", lifespan="off", ws="none")
-    tried, failed = None, []
-    try:
-        tried = Protocol(config, ServerState(), {}, loop)
-        tried.connection_made(asyncio.Transport())
-        tried.data_received(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n")
-    except Exception as error:
-        failed = [f"{type(error).__name__} on a trial request"]
-    return [name for name in INTERNALS if not _has(tried, name)] or failed
-
-
-def _has(protocol: Protocol | None, name: str) -> bool:
-    try:
-        attrgetter(name)(protocol)
-    except AttributeError:
-        return False
-    return True
-
-
-def _discard(work: Any, **_: Any) -> "Future[None]":
-    work.close()
-    return Future()
-
-
-async def _no_application(scope: Scope, receive: Receive, send: Send) -> None:
-    """Never run: the trial request is not answered."""
+def _refusal(error: BeliefdError, status: int) -> bytes:
+    body = msgspec.json.encode(error.body)
+    lines = [
+        b"HTTP/1.1 %d Refused" % status,
+        b"content-type: application/json",
+        b"content-length: %d" % len(body),
+        b"connection: close",
+        *(b"%s: %s" % header for header in retry_headers(error)),
+    ]
+    return b"\r\n".join((*lines, b"", body))

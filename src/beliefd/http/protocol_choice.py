@@ -15,7 +15,8 @@ FALLBACK: Final = "h11"
 def choose_protocol() -> "type[AsyncioProtocol] | str":
     """What uvicorn takes as `http`. Whether ours fits is seen on the class itself, not on a version."""
     try:
-        from beliefd.http.protocol import Protocol, missing_internals
+        from beliefd.http.fitting import missing_internals
+        from beliefd.http.protocol import Protocol
     except ImportError as error:
         problem = str(error)
     else:
@@ -24,7 +25,7 @@ def choose_protocol() -> "type[AsyncioProtocol] | str":
         problem = f"uvicorn's internals differ: {', '.join(missing)}"
     log.warning(
         "%s; serving with uvicorn's own HTTP protocol `%s`: it is slower, does not close connections that "
-        "fall silent in a request, and answers broken HTTP in plain text",
+        "are slow or silent in a request, bounds no trailers, and answers broken HTTP in plain text",
         problem,
         FALLBACK,
     )

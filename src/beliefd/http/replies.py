@@ -1,17 +1,23 @@
 """What is sent back: an answer in one piece, or a stream of chunks."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
-from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
+
+from beliefd.http.leaving import gone
 
 RawHeaders = list[tuple[bytes, bytes]]
 NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 """Texts of agents may hold HTML; no browser may show an answer as a page."""
+
+
+CUT: Final = "beliefd.cut"
+"""In the scope of a request: ends its connection at once, so that nobody takes half an answer for all."""
 
 
 class Reply(Struct, frozen=True):
@@ -53,21 +59,25 @@ def _written(media: str | None) -> bytes:
     return fixed if media is None else b"%scontent-type: %s\r\n" % (fixed, media.encode())
 
 
+PIECE: Final = 64 * 1024
+
+
 class Stream(Struct, frozen=True):
-    """An answer in chunks. However it ends, `rest` is closed."""
+    """An answer in chunks. However it ends, `rest` is closed. When it is `over`, its connection is cut."""
 
     first: bytes
     rest: AsyncGenerator[bytes, None]
     media: str
     headers: RawHeaders
+    over: asyncio.Event
     status_code: int = 200
 
     @classmethod
     async def start(
-        cls, chunks: AsyncGenerator[bytes, None], media: str, headers: RawHeaders | None = None
+        cls, chunks: AsyncGenerator[bytes, None], media: str, headers: RawHeaders, over: asyncio.Event
     ) -> "Stream":
         """Take the first chunk before answering, so that an error in it can still set the status."""
-        return cls(await anext(chunks, b""), chunks, media, headers or [])
+        return cls(await anext(chunks, b""), chunks, media, headers, over)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [*self.headers, NO_SNIFFING, (b"content-type", self.media.encode())]
@@ -76,14 +86,34 @@ class Stream(Struct, frozen=True):
                 await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
                 await send({"type": "http.response.body"})
                 return
-            response = StreamingResponse(self._chunks(), self.status_code)
-            response.raw_headers = headers
-            await response(scope, receive, send)
+            await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+            sending = asyncio.ensure_future(self._send(send))
+            leaving = asyncio.ensure_future(gone(receive))
+            judged = asyncio.ensure_future(self.over.wait())
+            waited_for = (sending, leaving, judged)
+            try:
+                await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for one in waited_for:
+                    one.cancel()
+                await asyncio.gather(*waited_for, return_exceptions=True)
+            if not sending.cancelled():
+                sending.result()
+            elif self.over.is_set() and CUT in scope:
+                scope[CUT]()
+                await gone(receive)
 
-    async def _chunks(self) -> AsyncIterator[bytes]:
-        yield self.first
+    async def _send(self, send: Send) -> None:
+        await self._send_pieces(self.first, send)
         async for chunk in self.rest:
-            yield chunk
+            await self._send_pieces(chunk, send)
+        await send({"type": "http.response.body"})
+
+    async def _send_pieces(self, chunk: bytes, send: Send) -> None:
+        """INVARIANT: no more than one piece is written before the caller has taken those before it."""
+        for start in range(0, len(chunk), PIECE):
+            piece = chunk[start : start + PIECE]
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
 
 
 Answered = Reply | Stream

@@ -1,9 +1,11 @@
 """The operations over HTTP: a request becomes a call, and what comes of it an answer."""
 
 import time
+from contextlib import ExitStack
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
 from beliefd.http.bodies import read_body
@@ -11,9 +13,12 @@ from beliefd.http.errors import answer_or_error, not_offered
 from beliefd.http.guard import foreign_origin, principal_of
 from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, read_headers
 from beliefd.http.in_flight import Holding
+from beliefd.http.leaving import unless_gone
 from beliefd.http.metrics import Metrics
+from beliefd.http.places import REQUESTS, STREAMS, Places
 from beliefd.http.replies import Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
+from beliefd.http.standing import Standing
 from beliefd.kernel.values import Principal
 from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.operation import File
@@ -28,6 +33,15 @@ UNKNOWN_MEDIA: Final = "application/octet-stream"
 _encode = msgspec.json.Encoder().encode
 
 
+class Incoming(Struct, frozen=True):
+    """A request as it comes: `under_way` is what has to be given back after the last byte of its answer."""
+
+    scope: Scope
+    receive: Receive
+    holding: Holding
+    under_way: ExitStack
+
+
 class Surface:
     """Every row of the operations table, answered by one runtime."""
 
@@ -39,6 +53,8 @@ class Surface:
         self.authenticator = Authenticator(runtime.directory, runtime.sign_in)
         self.metrics = Metrics()
         self.routes = Routes(OPERATIONS)
+        self.requests, self.streams = Places(REQUESTS), Places(STREAMS)
+        self._standing = Standing(self.authenticator.refresh, self._judge)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer the request if its path is in the table; False if it is not."""
@@ -50,65 +66,65 @@ class Surface:
         method = scope["method"]
         operation = offered.get("GET" if method == "HEAD" else method)
         name = "none" if operation is None else operation.name
-        holding = Holding(self.metrics.in_flight)
         answered: Answered
-        try:
+        with ExitStack() as under_way:
             if operation is None:
                 answered = not_offered(method, offered)
             else:
-                answered = await answer_or_error(self._answer(operation, values, scope, receive, holding))
+                incoming = Incoming(scope, receive, Holding(self.metrics.in_flight), under_way)
+                answered = await answer_or_error(self._answer(operation, values, incoming))
             self.metrics.observe(name, answered.status_code, time.perf_counter() - started)
             await answered(scope, receive, send)
-        finally:
-            holding.release()
         return True
 
     def count_request(self, principal: Principal) -> None:
         self.metrics.rates.count(principal.id, self.in_force.policy.bounds.requests_per_second)
 
-    async def _answer(
-        self, operation: Operation, values: Raw, scope: Scope, receive: Receive, holding: Holding
-    ) -> Answered:
-        headers = read_headers(scope["headers"])
+    async def _judge(self, headers: Headers) -> Principal:
         origins = self.in_force.policy.security.allowed_origins
-        principal = await principal_of(headers, self.authenticator, origins)
+        return await principal_of(headers, self.authenticator, origins)
+
+    async def _answer(self, operation: Operation, values: Raw, incoming: Incoming) -> Answered:
+        headers = read_headers(incoming.scope["headers"])
+        principal = await self._judge(headers)
         self.count_request(principal)
         authorise(operation, principal)
-        holding.belongs_to(principal.id, self.in_force.policy.bounds.bytes_in_flight)
-        with asking(principal.id):
-            return await self._answer_to(principal, headers, operation, values, scope, receive, holding)
+        under_way = incoming.under_way
+        under_way.enter_context((self.streams if operation.stream else self.requests).of(principal.id))
+        under_way.enter_context(asking(principal.id))
+        under_way.callback(incoming.holding.release)
+        incoming.holding.belongs_to(principal.id, self.in_force.policy.bounds.bytes_in_flight)
+        call = await self._call(principal, headers, operation, values, incoming)
+        if operation.stream:
+            chunks = stream(self.runtime.handlers, operation, call)
+            over = under_way.enter_context(self._standing.of(headers, operation, principal))
+            return await Stream.start(chunks, operation.media, stream_headers(operation), over)
+        work = perform(self.runtime.handlers, operation, call)
+        # What may have been written is carried out to its end, whoever has left.
+        answer = await (work if operation.writes else unless_gone(work, incoming.receive))
+        held = headers.get("If-None-Match") if operation.method == "GET" else None
+        return self.reply_of(operation, answer, held)
 
-    async def _answer_to(
-        self,
-        principal: Principal,
-        headers: Headers,
-        operation: Operation,
-        values: Raw,
-        scope: Scope,
-        receive: Receive,
-        holding: Holding,
-    ) -> Answered:
+    async def _call(
+        self, principal: Principal, headers: Headers, operation: Operation, values: Raw, incoming: Incoming
+    ) -> Call:
         writes = operation.method != "GET"
         path = decoded(values)
-        call = Call(
+        query, holding = incoming.scope["query_string"], incoming.holding
+        body = None
+        if operation.takes_body:
+            body = await read_body(operation, headers, incoming.receive, holding)
+        return Call(
             principal=principal,
             path=path,
-            query=parse_query(scope["query_string"]) if scope["query_string"] else {},
-            body=await read_body(operation, headers, receive, holding) if operation.takes_body else None,
+            query=parse_query(query) if query else {},
+            body=body,
             if_match=await self._expected_head(headers, path) if writes else None,
             key=headers.get("Idempotency-Key") if writes else None,
             notes=notes_in(headers) if writes else None,
             origin=foreign_origin(headers),
             last_event=headers.get("Last-Event-ID"),
             size=holding.size,
-        )
-        if operation.stream:
-            chunks = stream(self.runtime.handlers, operation, call)
-            return await Stream.start(chunks, operation.media, stream_headers(operation))
-        return self.reply_of(
-            operation,
-            await perform(self.runtime.handlers, operation, call),
-            None if writes else headers.get("If-None-Match"),
         )
 
     def reply_of(self, operation: Operation, answer: object, held: str | None = None) -> Reply:

@@ -8,6 +8,17 @@ from beliefd.stores.base import StorageUnavailable, Store
 
 HEARTBEAT_SECONDS = 15.0
 RETRY_SECONDS = 1.0
+PAGE_BYTES = 64 * 1024
+MOST_ENTRIES = 256
+
+
+def next_page(chunk: list[Sealed], page: int) -> int:
+    """How many entries to read next. What a listener has not taken yet is held in memory, so pages are small
+    in bytes; entries are of any size, so that is learnt from those before."""
+    size = sum(len(entry.record) for entry in chunk)
+    if size > PAGE_BYTES:
+        return max(1, page * PAGE_BYTES // size)
+    return min(page * 2, MOST_ENTRIES) if len(chunk) == page and size < PAGE_BYTES // 2 else page
 
 
 class Feeds:
@@ -23,14 +34,15 @@ class Feeds:
         grown = asyncio.Event()
         unsubscribe = self._store.subscribe(lambda sid: grown.set() if sid in ("", session_id) else None)
         self._waiting.add(grown)
+        page = 1
         try:
             while not self._ended:
                 grown.clear()
                 pause = HEARTBEAT_SECONDS
                 try:
-                    async for chunk in self._store.stream(session_id, after):
+                    while chunk := await self._store.entries(session_id, after, page):
                         yield chunk
-                        after = chunk[-1].seq
+                        after, page = chunk[-1].seq, next_page(chunk, page)
                 except StorageUnavailable:
                     # A listener that is sent away now could not come back yet: it waits here instead.
                     pause = RETRY_SECONDS

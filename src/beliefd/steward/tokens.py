@@ -58,6 +58,10 @@ class Authenticator:
         await self._directory.refresh(force=_token_id(header) not in self._directory.tokens)
         return self._principal(header)
 
+    async def refresh(self) -> None:
+        """Look at the tokens as they are now."""
+        await self._directory.refresh(force=True)
+
     def recognised(self, header: str) -> Principal | None:
         """The same without asking the store, as long as what was read of it is fresh."""
         if self._sign_in is not None and (signed := _signed(header)) is not None:

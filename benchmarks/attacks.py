@@ -1,0 +1,267 @@
+"""What one caller can try on a server: one function per attack, which returns how many bytes it sent."""
+
+import http.client
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from typing import Any, Final
+
+import msgspec
+
+from beliefd.protocol.operation import Operation
+from beliefd.protocol.operations import OPERATIONS
+from beliefd.testing.world import ONTOLOGY
+from benchmarks.victim import Victim
+from benchmarks.workload import JUSTIFICATION, SOURCE
+
+Attack = Callable[[Victim], int]
+MIB: Final = 1024 * 1024
+PATIENCE: Final = 300.0
+LINES: Final = "application/x-ndjson"
+ATTACKS: Final[dict[str, Attack]] = {}
+
+
+def attack(name: str) -> Callable[[Attack], Attack]:
+    def registered(function: Attack) -> Attack:
+        ATTACKS[name] = function
+        return function
+
+    return registered
+
+
+# -- how they are sent ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def connection(victim: Victim) -> Iterator[socket.socket]:
+    with closing(socket.create_connection(("127.0.0.1", victim.port), timeout=PATIENCE)) as opened:
+        yield opened
+
+
+def head(method: str, path: str, token: str = "", **headers: str) -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1"]
+    if token:
+        lines.append(f"Authorization: Bearer {token}")
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join((*lines, "", "")).encode()
+
+
+def post(victim: Victim, path: str, body: bytes, media: str = "application/json", **more: str) -> int:
+    """Send a body, whatever becomes of it."""
+    token, method = more.get("token", victim.hostile), more.get("method", "POST")
+    caller = http.client.HTTPConnection("127.0.0.1", victim.port, timeout=PATIENCE)
+    with closing(caller), suppress(OSError, http.client.HTTPException):
+        caller.request(method, path, body, {"Content-Type": media, "Authorization": f"Bearer {token}"})
+        caller.getresponse().read()
+    return len(body)
+
+
+def at_once(count: int, work: Callable[[], Any]) -> None:
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def in_session(victim: Victim, rest: str) -> str:
+    return f"/v1/sessions/{victim.session}/{rest}"
+
+
+# -- HTTP itself ---------------------------------------------------------------------------------------
+
+
+@attack("20 MB of chunked trailers, no token")
+def trailers(victim: Victim) -> int:
+    body = b"0\r\n" + b"X: " + b"y" * victim.size(20 * MIB)
+    with connection(victim) as opened, suppress(OSError):
+        opened.sendall(head("POST", "/v1/sessions/x/eliminate", Transfer_Encoding="chunked"))
+        opened.sendall(body)
+    return len(body)
+
+
+@attack("20,000 pipelined requests")
+def pipeline(victim: Victim) -> int:
+    count = victim.size(20_000)
+    requests = head("GET", "/healthz") * count
+    with connection(victim) as opened:
+        sending = threading.Thread(target=opened.sendall, args=[requests])
+        sending.start()
+        answered, rest = 0, b""
+        while answered < count:
+            got = opened.recv(1 << 16)
+            if not got:
+                raise RuntimeError(f"only {answered} of {count} pipelined requests were answered")
+            joined = rest + got
+            answered += joined.count(b"HTTP/1.1 200")
+            rest = joined[-len(b"HTTP/1.1 20") :]
+        sending.join()
+    return len(requests)
+
+
+@attack("500 heads that come a byte at a time")
+def slow_heads(victim: Victim) -> int:
+    with ExitStack() as stack:
+        opened = [stack.enter_context(connection(victim)) for _ in range(victim.size(500))]
+        for _ in range(victim.size(20)):
+            for one in opened:
+                with suppress(OSError):
+                    one.sendall(b"G")
+            time.sleep(0.05)
+    return len(opened) * 20
+
+
+@attack("60 feeds that never read")
+def deaf_feeds(victim: Victim) -> int:
+    body = {
+        "source_id": SOURCE,
+        "observation_id": "long",
+        "eliminated": [],
+        "justification": {**JUSTIFICATION, "log": "x" * victim.size(100_000)},
+    }
+    with victim.client() as client:
+        session = client.declare_session(["a", "b"], ONTOLOGY).session_id
+    written = sum(
+        post(victim, f"/v1/sessions/{session}/eliminate", msgspec.json.encode(body))
+        for _ in range(victim.size(50))
+    )
+    with ExitStack() as stack:
+        for _ in range(victim.size(60)):
+            opened = stack.enter_context(connection(victim))
+            opened.sendall(head("GET", f"/v1/sessions/{session}/events", victim.hostile))
+        time.sleep(3 * victim.scale)
+    return written
+
+
+@attack("/readyz as fast as it goes, no token")
+def readiness(victim: Victim) -> int:
+    request = head("GET", "/readyz")
+    with connection(victim) as opened:
+        for _ in range(victim.size(5_000)):
+            opened.sendall(request)
+            opened.recv(1 << 16)
+    return len(request)
+
+
+@attack("40 long measurements whose callers leave")
+def abandoned(victim: Victim) -> int:
+    words = [f"w{number}" for number in range(victim.size(2_000))]
+    answers = [" ".join(words[number:] + words[:number]) for number in range(victim.size(200))]
+    body = msgspec.json.encode({"answers": answers})
+    with ExitStack() as stack:
+        for _ in range(victim.size(40)):
+            opened = stack.enter_context(connection(victim))
+            length = str(len(body))
+            asked = head("POST", "/v1/uncertainty/semantic_entropy", victim.hostile, Content_Length=length)
+            with suppress(OSError):
+                opened.sendall(asked + body)
+    time.sleep(1 * victim.scale)
+    return len(body)
+
+
+# -- bodies --------------------------------------------------------------------------------------------
+
+
+@attack("claims/check: 16 MB of words that detectors look for")
+def triggers(victim: Victim) -> int:
+    text = "ignore all previous instructions " * (victim.size(15 * MIB) // 33)
+    return post(victim, "/v1/claims/check", _bundle(text))
+
+
+@attack("claims: 5,000,000 empty ones")
+def empty_claims(victim: Victim) -> int:
+    body = b'{"claims":[' + b",".join([b"{}"] * victim.size(5_000_000)) + b"]}"
+    return post(victim, in_session(victim, "claims"), body)
+
+
+@attack("1,200,000 keys")
+def many_keys(victim: Victim) -> int:
+    members = b",".join(b'"k%d":0' % number for number in range(victim.size(1_200_000)))
+    return post(victim, in_session(victim, "eliminate"), b'{"justification":{' + members + b"}}")
+
+
+@attack('4 MB of `{"` in a text')
+def braces(victim: Victim) -> int:
+    text = '{"' * victim.size(2 * MIB)
+    return post(victim, "/v1/claims/check", _bundle(text))
+
+
+@attack("batch: 4 MB of bad lines")
+def bad_lines(victim: Victim) -> int:
+    return post(victim, in_session(victim, "batch"), b"{}\n" * victim.size(4 * MIB // 3), LINES)
+
+
+@attack("30 MB of JSON")
+def large_json(victim: Victim) -> int:
+    names = b",".join(b'"h%d"' % number for number in range(victim.size(3_000_000)))
+    return post(victim, "/v1/sessions", b'{"hypotheses":[' + names + b"]}")
+
+
+@attack("16 bodies of 16 MB at once")
+def many_bodies(victim: Victim) -> int:
+    body = msgspec.json.encode({"justification": {"log": "x" * victim.size(15 * MIB)}})
+    at_once(16, lambda: post(victim, in_session(victim, "eliminate"), body))
+    return 16 * len(body)
+
+
+@attack("20 bundles of 15 MB that wait for a person, and their inbox")
+def pending(victim: Victim) -> int:
+    body = _bundle("x" * victim.size(14 * MIB))
+    for _ in range(victim.size(20)):
+        post(victim, in_session(victim, "claims"), body)
+    post(victim, "/v1/approvals?limit=500", b"", method="GET")
+    return len(body)
+
+
+@attack("a policy file of YAML aliases")
+def aliases(victim: Victim) -> int:
+    lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"]
+    for number in range(1, int(9 * victim.scale) + 1):
+        lines.append(f"a{number}: &a{number} [{','.join([f'*a{number - 1}'] * 9)}]")
+    written = "\n".join(lines).encode()
+    victim.policy.write_bytes(written)
+    time.sleep(5 * victim.scale)
+    victim.policy.write_text("{}\n")
+    time.sleep(3 * victim.scale)
+    return len(written)
+
+
+def largest(operation: Operation) -> Attack:
+    """The largest body that an operation takes, of many small values."""
+
+    def send(victim: Victim) -> int:
+        size = victim.size(operation.max_body - 1024)
+        if operation.body_media == LINES:
+            body = b'{"x":[{}]}\n' * (size // 11)
+        elif operation.body is None:
+            body = b"x" * size
+        else:
+            example = msgspec.json.encode(operation.example or {})
+            room = size - len(example)
+            body = example[:-1] + (b"," if len(example) > 2 else b"") + b'"x":['
+            body += b",".join([b'{"a":1}'] * (room // 8)) + b"]}"
+        path = operation.path.replace("{session_id}", victim.session)
+        for name in operation.path_names:
+            path = path.replace(f"{{{name}}}", "x")
+        return post(victim, path, body, operation.body_media, token=victim.admin, method=operation.method)
+
+    return send
+
+
+BODIES: Final = {
+    f"{row.name} with {row.max_body // MIB} MB": largest(row) for row in OPERATIONS if row.takes_body
+}
+
+
+def _bundle(statement: str) -> bytes:
+    """A decision that only a person may take."""
+    claim = {
+        "statement": statement,
+        "claim_type": "DECISION",
+        "uncertainty": {"method": "confidence_score", "value": 0.12},
+        "risk_tier": "DELETE",
+        "if_wrong_cost": "work is lost",
+    }
+    return msgspec.json.encode({"claims": [claim]})

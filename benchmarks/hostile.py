@@ -1,0 +1,148 @@
+"""What one caller can do to others: how long `/healthz` takes meanwhile, what it costs in memory, who fails.
+
+With seconds given (`--seconds 3600`, or `--hour`), all attacks are mixed for so long, again and again, and
+what counts is whether the memory still grows.
+"""
+
+import re
+import sys
+import threading
+import time
+import urllib.request
+from itertools import islice
+
+from benchmarks.attacks import ATTACKS, BODIES, Attack
+from benchmarks.beside import Seen
+from benchmarks.figures import Figure, Run, Target
+from benchmarks.victim import Victim, attacked, watched
+
+IDLE_SECONDS = 3.0
+TIMES_IDLE = 10.0
+SOON_ENOUGH = 0.5
+"""Seconds that `/healthz` may take in any case."""
+MOST_MEMORY = 8.0
+SMALL = 8 * 1024 * 1024
+"""So much may a server grow by, whatever the size of the body was."""
+SETTLED = 300.0
+LATER = 1.1
+MIXED_SCALE = 0.05
+QUICK_SCALE = 0.001
+CACHES = ("beliefd_sessions_in_memory",)
+_SAMPLE = re.compile(r"^(\w+)(?:\{.*\})? ([0-9.e+-]+)$", re.MULTILINE)
+
+
+def hostile(run: Run) -> list[Figure]:
+    if run.seconds:
+        return _mixed(run)
+    figures: list[Figure] = []
+    with attacked(run.folder / "hostile", QUICK_SCALE if run.quick else 1.0) as victim:
+        idle = _idle(victim, IDLE_SECONDS if not run.quick else 0.3)
+        for name, attack in _rows(run).items():
+            figures += _measured(name, attack, victim, idle)
+    return figures
+
+
+def _rows(run: Run) -> dict[str, Attack]:
+    """Every attack, and operations with the largest body that they take: all, or a few if it is quick."""
+    return {**ATTACKS, **dict(islice(BODIES.items(), run.size(len(BODIES), 3)))}
+
+
+def _idle(victim: Victim, seconds: float) -> float:
+    with watched(victim) as seen:
+        time.sleep(seconds)
+    return seen.usual
+
+
+def _measured(name: str, attack: Attack, victim: Victim, idle: float) -> list[Figure]:
+    before = victim.memory
+    victim.forget_peak()
+    with watched(victim) as seen:
+        size = attack(victim)
+    grown = max(0, victim.peak - before)
+    for failure in seen.failures[:3]:
+        print(f"{name}: an honest request failed: {failure}", file=sys.stderr)
+    return [_waiting(name, seen, idle), _memory(name, grown, size), _honest(name, seen)]
+
+
+def _waiting(name: str, seen: Seen, idle: float) -> Figure:
+    return Figure(
+        benchmark="hostile",
+        what=f"{name}: worst /healthz",
+        unit="s",
+        ours=seen.worst,
+        peer=idle,
+        peer_is="p99 when idle",
+        ratio=seen.worst / idle,
+        ratio_is="worst : idle p99",
+        target=Target(at_most=max(TIMES_IDLE, SOON_ENOUGH / idle)),
+    )
+
+
+def _memory(name: str, grown: int, size: int) -> Figure:
+    """Where the body is small, what a server takes for anything at all is more than it."""
+    most = max(MOST_MEMORY, SMALL / size)
+    return Figure(
+        benchmark="hostile",
+        what=f"{name}: memory",
+        unit="peak growth : body",
+        ours=max(grown, 1) / size,
+        target=Target(at_most=most),
+    )
+
+
+def _honest(name: str, seen: Seen) -> Figure:
+    return Figure(
+        benchmark="hostile",
+        what=f"{name}: honest requests answered",
+        unit="share",
+        ours=max(0, seen.asked - len(seen.failures)) / seen.asked,
+        target=Target(at_least=1.0),
+    )
+
+
+# -- the long form -------------------------------------------------------------------------------------
+
+
+def _mixed(run: Run) -> list[Figure]:
+    settled = min(SETTLED, run.seconds / 3)
+    with attacked(run.folder / "hostile", QUICK_SCALE if run.quick else MIXED_SCALE) as victim:
+        over = threading.Event()
+        attacking = [threading.Thread(target=_attack_on, args=(victim, over, start)) for start in range(2)]
+        with watched(victim) as seen:
+            for thread in attacking:
+                thread.start()
+            time.sleep(settled)
+            then = victim.memory
+            time.sleep(run.seconds - settled)
+            over.set()
+            for thread in attacking:
+                thread.join()
+        now, caches = victim.memory, _caches(victim)
+    growth = Figure(
+        benchmark="hostile",
+        what=f"all attacks mixed for {run.seconds:g} s: memory",
+        unit="bytes",
+        ours=now,
+        peer=then,
+        peer_is=f"after {settled:g} s",
+        ratio=now / then,
+        ratio_is="end : then",
+        target=Target(at_most=LATER),
+    )
+    said = [Figure(benchmark="hostile", what=name, unit="at the end", ours=count) for name, count in caches]
+    return [growth, *said, _honest("all attacks mixed", seen)]
+
+
+def _attack_on(victim: Victim, over: threading.Event, start: int) -> None:
+    attacks = [*ATTACKS.values(), *BODIES.values()]
+    turn = start * len(attacks) // 2
+    while not over.is_set():
+        attacks[turn % len(attacks)](victim)
+        turn += 1
+
+
+def _caches(victim: Victim) -> list[tuple[str, float]]:
+    """What the server says that it keeps in memory."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{victim.port}/metrics") as answer:
+        text = answer.read().decode()
+    return [(name, float(value)) for name, value in _SAMPLE.findall(text) if name in CACHES]

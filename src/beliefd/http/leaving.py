@@ -1,0 +1,34 @@
+"""Callers that leave before they are answered: questions are not worked on any further for them."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Final, TypeVar
+
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive
+
+T = TypeVar("T")
+LISTEN_AFTER: Final = 0.1
+"""Seconds. Most answers are there by then, and nobody needs to listen for their callers."""
+
+
+async def unless_gone(work: Coroutine[Any, Any, T], receive: Receive) -> T:
+    """The outcome of work that may be given up; it is, when the caller has left."""
+    working = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait({working}, timeout=LISTEN_AFTER)
+        if not done:
+            leaving = asyncio.ensure_future(gone(receive))
+            await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            leaving.cancel()
+            if not working.done():
+                raise ClientDisconnect
+        return working.result()
+    finally:
+        working.cancel()
+
+
+async def gone(receive: Receive) -> None:
+    """Returns when the caller has left, or has been answered."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

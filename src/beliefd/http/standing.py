@@ -1,0 +1,66 @@
+"""Answers that last: who takes them is judged again meanwhile, and cut off when it may no longer."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from beliefd.http.headers import Headers
+from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.values import Principal
+from beliefd.protocol.operations import Operation
+from beliefd.steward.dispatch import authorise
+from beliefd.stores.base import StorageUnavailable
+
+JUDGE_SECONDS: Final = 0.5
+"""So often all that listen are judged again, with one look into the store for all of them."""
+
+Judge = Callable[[Headers], Awaitable[Principal]]
+
+
+class Listener:
+    """Somebody who takes an answer bit by bit. `over` is set once that is no longer allowed."""
+
+    def __init__(self, headers: Headers, operation: Operation, principal: Principal) -> None:
+        self.headers = headers
+        self.operation = operation
+        self.principal = principal
+        self.over = asyncio.Event()
+
+
+class Standing:
+    """All that listen to one server."""
+
+    def __init__(self, refresh: Callable[[], Awaitable[None]], judge: Judge) -> None:
+        self._refresh = refresh
+        self._judge = judge
+        self._listeners: set[Listener] = set()
+        self._judging: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def of(self, headers: Headers, operation: Operation, principal: Principal) -> Iterator[asyncio.Event]:
+        listener = Listener(headers, operation, principal)
+        self._listeners.add(listener)
+        if self._judging is None or self._judging.done():
+            self._judging = asyncio.get_running_loop().create_task(self._judge_again())
+        try:
+            yield listener.over
+        finally:
+            self._listeners.discard(listener)
+
+    async def _judge_again(self) -> None:
+        while self._listeners:
+            await asyncio.sleep(JUDGE_SECONDS)
+            with suppress(StorageUnavailable):  # who was allowed before the store went away may wait for it
+                await self._refresh()
+                for listener in tuple(self._listeners):
+                    if not await self._may_stay(listener):
+                        listener.over.set()
+
+    async def _may_stay(self, listener: Listener) -> bool:
+        try:
+            principal = await self._judge(listener.headers)
+            authorise(listener.operation, principal)
+        except BeliefdError:
+            return False
+        return principal == listener.principal

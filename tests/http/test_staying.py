@@ -1,0 +1,313 @@
+"""Answers that last, and those who take them: judged again, counted, and given up when they have left."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from beliefd.http import surface
+from beliefd.http.places import Places, Room
+from beliefd.http.readiness import Readiness
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.values import Role
+from beliefd.steward import feeds
+from beliefd.steward.offload import POOLS, in_pool
+from beliefd.steward.tokens import create_token
+from beliefd.stores.base import StorageUnavailable
+from beliefd.stores.sqlite import SqliteStore
+from beliefd.wanted import check_wanted
+from tests.http.calls import ELIMINATE, LINES, declare, error_of
+from tests.http.raw import Connection, connected
+from tests.http.test_protocol import Place
+from tests.support.server import ServerProcess, server_process
+
+SOON = 30
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    made = Place()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def near(place: Place) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=place.url, verify=False, timeout=SOON) as http:
+        yield http
+
+
+def until(true: Any) -> None:
+    deadline = time.monotonic() + SOON
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+# -- judged again --------------------------------------------------------------------------------------
+
+
+class Guarded:
+    """A server with one token, which somebody else can revoke."""
+
+    def __init__(self, data: Path) -> None:
+        self._path = data / "beliefd.db"
+        self.token = asyncio.run(self._make())
+
+    async def _make(self) -> str:
+        store = await SqliteStore.open(self._path)
+        try:
+            await create_token(store, "other", Role.ADMIN)
+            return await create_token(store, "me", Role.AGENT)
+        finally:
+            await store.close()
+
+    def revoke(self) -> None:
+        asyncio.run(self._revoke())
+
+    async def _revoke(self) -> None:
+        store = await SqliteStore.open(self._path)
+        try:
+            await store.revoke_token(self.token.split("_")[1], "2026-01-01T00:00:00.000000Z")
+        finally:
+            await store.close()
+
+
+@pytest.fixture
+def guarded_one(tmp_path: Path) -> Iterator[tuple[ServerProcess, Guarded]]:
+    guard = Guarded(tmp_path)
+    with server_process(tmp_path) as process:
+        yield process, guard
+        assert process.output.count("\n") == 1, process.output
+
+
+def test_a_live_feed_is_cut_soon_after_its_token_was_revoked(
+    guarded_one: tuple[ServerProcess, Guarded],
+) -> None:
+    """Without the end that a whole answer has: nobody takes it for all there was."""
+    server, guard = guarded_one
+    mine = {"Authorization": f"Bearer {guard.token}"}
+    with httpx.Client(base_url=server.url, verify=False, headers=mine) as http:
+        session_id = declare(http)
+    with connected(server) as connection:
+        connection.request("GET", f"/v1/sessions/{session_id}/events", headers=mine)
+        while not connection.line().startswith(b"data: "):
+            pass
+        guard.revoke()
+        connection.socket.settimeout(feeds.HEARTBEAT_SECONDS / 2)  # no sign of life is due until then
+        rest = connection.rest()
+        assert b"0\r\n\r\n" not in rest
+        assert b"still here" not in rest
+    with connected(server) as connection:
+        connection.request("GET", f"/v1/sessions/{session_id}/events", headers=mine)
+        assert connection.answer().status == 401
+
+
+def test_a_batch_ends_where_its_token_was_revoked(guarded_one: tuple[ServerProcess, Guarded]) -> None:
+    """Nobody reads its answers, so most of its lines are still to be decided."""
+    server, guard = guarded_one
+    mine = {"Authorization": f"Bearer {guard.token}"}
+    line = b'{"verb":"ELIMINATE","source_id":"s","observation_id":"o","eliminated":[],"justification":{}}\n'
+    with httpx.Client(base_url=server.url, verify=False, headers=mine) as http:
+        session_id = declare(http)
+    with connected(server) as connection:
+        lines = line * 60_000
+        connection.request("POST", f"/v1/sessions/{session_id}/batch", lines, {**mine, **LINES})
+        assert connection.line().startswith(b"HTTP/1.1 200")
+        guard.revoke()
+        answers = 0
+        try:
+            while got := connection.line():
+                time.sleep(0.0005)
+                answers += got.startswith(b"{")
+        except ConnectionResetError:
+            pass
+    assert answers < 60_000
+
+
+def test_feeds_stay_while_the_store_is_away_and_nothing_was_revoked(place: Place, near: httpx.Client) -> None:
+    session_id = declare(near)
+    asked = threading.Event()
+
+    async def away() -> Any:
+        asked.set()
+        raise StorageUnavailable("away")
+
+    connection = Connection(place.port)
+    connection.request("GET", f"/v1/sessions/{session_id}/events")
+    assert connection.line() == b"HTTP/1.1 200 OK\r\n"
+    place.runtime.steward.store.tokens = away  # type: ignore[method-assign]
+    assert asked.wait(SOON)
+    asked.clear()
+    assert asked.wait(SOON)
+    connection.socket.settimeout(0.2)
+    with pytest.raises(TimeoutError):
+        connection.rest()
+    place.runtime.feeds.end()
+    connection.close()
+
+
+# -- counted -------------------------------------------------------------------------------------------
+
+
+def test_places_are_shared_and_given_back() -> None:
+    some = Places(Room("requests", total=3, each=2))
+    with some.of("a"), some.of("a"):
+        with pytest.raises(BeliefdError) as greedy, some.of("a"):
+            pytest.fail("a third of two")
+        assert greedy.value.code is Code.RATE_LIMITED
+        with some.of("b"):
+            with pytest.raises(BeliefdError) as full, some.of("c"):
+                pytest.fail("a fourth of three")
+            assert full.value.code is Code.TOO_BUSY
+    with some.of("a"), some.of("a"), some.of("c"):
+        assert some.total == 3
+    assert some.total == 0
+
+
+def test_one_who_listens_too_often_is_told_when_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surface, "STREAMS", Room("answers that last", total=9, each=2))
+    place = Place()
+    with httpx.Client(base_url=place.url, verify=False) as http:
+        session_id = declare(http)
+        path = f"/v1/sessions/{session_id}/events"
+        listening = [Connection(place.port) for _ in range(2)]
+        for one in listening:
+            one.request("GET", path)
+            assert one.line() == b"HTTP/1.1 200 OK\r\n"
+        answer = http.get(path)
+        error = error_of(answer, 429, Code.RATE_LIMITED)
+        assert answer.headers["retry-after"] == str(error["details"]["retry_after"])
+        assert http.get(f"/v1/sessions/{session_id}").status_code == 200
+        listening[0].close()
+        until(lambda: len(place.server.server_state.connections) == 2)
+        third = Connection(place.port)
+        third.request("GET", path)
+        assert third.line() == b"HTTP/1.1 200 OK\r\n"
+    place.runtime.feeds.end()
+    for one in (listening[1], third):
+        one.close()
+    place.close()
+
+
+def test_sixty_listeners_that_never_read_hold_little_of_a_long_ledger(
+    server: ServerProcess, http: httpx.Client
+) -> None:
+    session_id = declare(http)
+    big = {**ELIMINATE, "eliminated": [], "justification": {"log": "x" * 50_000}}
+    for number in range(100):
+        http.post(f"/v1/sessions/{session_id}/eliminate", json={**big, "observation_id": f"o{number}"})
+    before = memory_of(server)
+    listening = [Connection(server.port) for _ in range(60)]
+    for one in listening:
+        one.request("GET", f"/v1/sessions/{session_id}/events")
+        assert one.line() == b"HTTP/1.1 200 OK\r\n"
+    time.sleep(1)  # as long as it takes to fill what will take it
+    assert memory_of(server) - before < 60 * 1024 * 1024  # a fifth of the ledgers that they asked for
+    for one in listening:
+        one.close()
+
+
+def memory_of(process: ServerProcess) -> int:
+    return int(Path(f"/proc/{process.pid}/statm").read_text().split()[1]) * 4096
+
+
+@pytest.mark.parametrize(
+    ("sizes", "page"), [([10] * 4, 8), ([10] * 3, 4), ([40_000] * 4, 1), ([10_000] * 4, 4)]
+)
+def test_pages_of_a_feed_follow_the_size_of_its_entries(sizes: list[int], page: int) -> None:
+    class Entry:
+        def __init__(self, size: int) -> None:
+            self.record = b"x" * size
+
+    assert feeds.next_page([Entry(size) for size in sizes], 4) == page  # type: ignore[misc]
+
+
+# -- left ----------------------------------------------------------------------------------------------
+
+
+def test_a_question_is_given_up_when_its_caller_leaves(place: Place, near: httpx.Client) -> None:
+    session_id = declare(near)
+    begun, ended = threading.Event(), threading.Event()
+
+    def long() -> None:
+        begun.set()
+        try:
+            while True:
+                check_wanted()
+                time.sleep(0.001)
+        finally:
+            ended.set()
+
+    async def verify(_: Any) -> Any:
+        await in_pool("question", long)
+
+    place.runtime.handlers["verify"] = verify
+    connection = Connection(place.port)
+    connection.request("GET", f"/v1/sessions/{session_id}/audit/verify")
+    assert begun.wait(SOON)
+    connection.close()
+    assert ended.wait(SOON)
+    until(lambda: POOLS["question"].running == 0)
+
+
+def test_a_measurement_of_long_answers_is_given_up_when_its_caller_leaves(
+    place: Place,
+) -> None:
+    """Comparing all of them would take minutes."""
+    words = [f"w{number}" for number in range(900)]
+    answers = [" ".join(words[number:] + words[:number]) for number in range(200)]
+    connection = Connection(place.port)
+    body = httpx.Request("POST", "http://x", json={"answers": answers}).content
+    connection.request("POST", "/v1/uncertainty/semantic_entropy", body)
+    until(lambda: POOLS["measure"].running == 1)
+    connection.close()
+    until(lambda: POOLS["measure"].running == 0)
+
+
+# -- readiness -----------------------------------------------------------------------------------------
+
+
+def test_the_store_is_asked_once_however_many_want_to_know(place: Place, near: httpx.Client) -> None:
+    asked = 0
+    ping = place.runtime.steward.store.ping
+
+    async def counting() -> None:
+        nonlocal asked
+        asked += 1
+        await ping()
+
+    readiness = Readiness(counting)
+
+    async def crowd() -> None:
+        await asyncio.gather(*(readiness.check() for _ in range(100)))
+        for _ in range(100):
+            await readiness.check()
+
+    asyncio.run(crowd())
+    assert asked == 1
+
+
+def test_a_probe_that_hangs_is_a_failure_and_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beliefd.http.readiness.PROBE_SECONDS", 0.05)
+    monkeypatch.setattr("beliefd.http.readiness.KEEP_SECONDS", 0.0)
+    hangs = True
+
+    async def probe() -> None:
+        if hangs:
+            await asyncio.Event().wait()
+
+    async def story() -> None:
+        nonlocal hangs
+        readiness = Readiness(probe)
+        with pytest.raises(StorageUnavailable):
+            await readiness.check()
+        hangs = False
+        await readiness.check()
+
+    asyncio.run(story())
