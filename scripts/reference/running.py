@@ -11,10 +11,10 @@ from scripts.reference.types import fields, sections, sentence, table, values_in
 
 from beliefd.cli.main import main
 from beliefd.cli.output import Exit
-from beliefd.http import bodies
+from beliefd.http import bodies, in_flight, places, readiness, seats, standing, wire
 from beliefd.http import metrics as http_metrics
 from beliefd.http import protocol as http_protocol
-from beliefd.kernel import canonical, values
+from beliefd.kernel import canonical, json_bounds, values
 from beliefd.kernel import policy as kernel_policy
 from beliefd.kernel.claims import bundle
 from beliefd.kernel.values import MAX_NOTES
@@ -23,7 +23,7 @@ from beliefd.policy import files, watch
 from beliefd.protocol.beliefs import SURVIVORS_PAGE
 from beliefd.protocol.ledger import AUDIT_PAGE
 from beliefd.protocol.operations import OPERATIONS
-from beliefd.steward import collecting, directory
+from beliefd.steward import collecting, directory, offload
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
 from beliefd.steward.facts import threats
@@ -42,6 +42,14 @@ METRICS: Final = {
     "beliefd_events_total": "Commands decided, by verb and by kind of event.",
     "beliefd_append_retries_total": "Appends that lost a race for a session's head and were decided again.",
     "beliefd_sessions_in_memory": "Sessions whose state is cached in this process.",
+    "beliefd_state_bytes_in_memory": "Their size, as they would be saved; in memory they take several times"
+    " that.",
+    "beliefd_body_bytes_in_flight": "Bodies of requests that are not answered yet.",
+    "beliefd_limited_total": "Requests that a limit refused: one per principal (`limits` in the"
+    " [policy](policy.md)), or that of all bodies together (`all_bytes_in_flight`).",
+    "beliefd_requests_under_way": "Requests that are not answered yet, and answers that last (`streams`):"
+    " feeds, exports, batches.",
+    "beliefd_work": "Long work beside the event loop, by kind: what runs, and what waits for a thread.",
     "beliefd_start_time_seconds": "When the process started, in seconds since 1970.",
 }
 EXITS: Final = {
@@ -62,7 +70,40 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
         max(row.max_body for row in OPERATIONS),
         "bytes; most operations take less",
     ),
+    *((f"{what} in a JSON body", bound, "then `INVALID_REQUEST`") for what, _, bound in json_bounds.BOUNDS),
+    ("bodies that are not answered yet", in_flight.MAX_TOTAL, "bytes per process, then `TOO_BUSY`"),
+    ("trailers, and words on one chunk", http_protocol.MAX_TRAILERS, "bytes; they are dropped"),
+    ("time for a head", http_protocol.HEAD_SECONDS, "seconds, then the connection is closed"),
     ("pause within a request", http_protocol.SILENCE_SECONDS, "seconds, then the connection is closed"),
+    (
+        "least rate of a body, and of taking an answer",
+        wire.LEAST_RATE,
+        "bytes per second, after that",
+    ),
+    ("connections", seats.MAX_CONNECTIONS, "at once, or fewer if the system allows fewer files"),
+    *(
+        limit
+        for room in (places.REQUESTS, places.STREAMS)
+        for limit in (
+            (f"{room.what} under way", room.total, "per process, then `TOO_BUSY`"),
+            (f"{room.what} under way, of one principal", room.each, "per process, then `RATE_LIMITED`"),
+        )
+    ),
+    *(
+        (f"work of the kind `{kind}` that waits", pool.limits.waiting, "per process, then `TOO_BUSY`")
+        for kind, pool in offload.POOLS.items()
+    ),
+    *(
+        (f"time for work of the kind `{kind}`", pool.limits.seconds, "seconds, then `TIMED_OUT`")
+        for kind, pool in offload.POOLS.items()
+        if pool.limits.seconds is not None
+    ),
+    (
+        "time between two probes of the store",
+        readiness.KEEP_SECONDS,
+        "second at least",
+    ),
+    ("time between looks at who takes lasting answers", standing.JUDGE_SECONDS, "seconds"),
     ("body that is read and dropped", bodies.DRAIN_LIMIT, "bytes, so that `PAYLOAD_TOO_LARGE` arrives"),
     (
         "survivors in a snapshot",
@@ -73,14 +114,18 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("commands decided in one turn", session_queue.BATCH, "per session"),
     ("turns that are being written", session_queue.UNDER_WAY, "per session, if the store keeps their order"),
     ("attempts at a head that keeps moving", session_queue.MAX_ATTEMPTS, "then `CONFLICT`"),
+    ("lines of a batch", batch.MAX_LINES, "lines"),
+    ("line of a batch", batch.MAX_LINE, "bytes"),
     ("lines of a batch in progress", batch.WINDOW, "lines"),
     ("sessions kept in memory", positions.MAX_SESSIONS, "sessions per process"),
     ("hypotheses kept in memory", positions.MAX_HYPOTHESES, "over all sessions kept"),
+    ("states kept in memory", positions.MAX_BYTES, "bytes, as they would be saved"),
     ("a revoked token is refused after", directory.REFRESH_SECONDS, "second at most"),
     ("claims in a bundle", bundle.MAX_CLAIMS, "claims"),
     ("evidence of a claim", bundle.MAX_POINTERS, "pointers"),
     ("text of a bundle that detectors read", kernel_policy.MAX_READ_BYTES, "bytes, then the gate defers"),
     ("questions to detectors", threats.MAX_RUNNING, "at once, then the gate defers"),
+    ("questions to detectors about one principal", threats.MAX_OWN, "at once, then the gate defers"),
     ("notes on a command", MAX_NOTES, "characters"),
     ("content that is looked for in the ledgers", collecting.ROUND, "hashes at once"),
     ("content that is removed", collecting.AT_ONCE, "items per transaction"),

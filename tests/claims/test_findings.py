@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.commands import SubmitClaims
@@ -20,7 +21,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.envelope import read
 from beliefd.steward.facts.finder import Attachments
-from beliefd.steward.facts.threats import MAX_RUNNING, Detector
+from beliefd.steward.facts.threats import MAX_OWN, MAX_RUNNING, Detector
 from beliefd.steward.handlers.claims import read_bundle
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore
@@ -151,8 +152,10 @@ def test_hanging_detectors_are_bounded_and_others_go_on_when_they_come_back() ->
 
     with World(detector=stuck, policy=policy(adversarial={"timeout_ms": 10})) as house:
         session = house.session()
-        for _ in range(MAX_RUNNING + 4):
-            assert house.agent.submit_claims(session, bundle()).decision == "DEFER"
+        agents = [replace(AGENT, id=f"agent://{number}") for number in range(MAX_RUNNING // MAX_OWN + 1)]
+        for one in agents * (MAX_OWN + 1):
+            given = bundle(origin_agent=one.id)
+            assert house.person(one).submit_claims(session, given).decision == "DEFER"
         assert len(started) == MAX_RUNNING
         let_go.set()
         house.steward.in_force.adopt(policy(adversarial={"timeout_ms": 60_000}))

@@ -10,6 +10,8 @@ from typing import Final
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.steward.offload import RETRY_SECONDS, too_busy
 
+OWN: Final = "bytes_in_flight"
+ALL: Final = "all_bytes_in_flight"
 MAX_TOTAL: Final = 512 * 1024 * 1024
 """Bytes of all bodies together; small verbs, which are answered directly, are not counted."""
 
@@ -20,7 +22,7 @@ class InFlight:
     def __init__(self, most: int = MAX_TOTAL) -> None:
         self.most = most
         self.total = 0
-        self.refused = 0
+        self.refused = Counter({OWN: 0, ALL: 0})
         self._by_principal: Counter[str] = Counter()
 
     def of(self, principal_id: str) -> int:
@@ -33,10 +35,10 @@ class InFlight:
         """
         held = self._by_principal[principal_id]
         if held > own and held + size > share:
-            self.refused += 1
+            self.refused[OWN] += 1
             raise _over_the_share(principal_id, share)
         if self.total > own and self.total + size > self.most:
-            self.refused += 1
+            self.refused[ALL] += 1
             raise too_busy(f"bodies of more than {self.most} bytes are being dealt with; try again")
         self.total += size
         self._by_principal[principal_id] += size
@@ -77,5 +79,5 @@ class Holding:
 
 def _over_the_share(principal_id: str, share: int) -> BeliefdError:
     message = f"`{principal_id}` has {share} bytes of bodies under way; wait for an answer to one"
-    details = {"path": "$", "limit": share, "reason": "bytes_in_flight", "retry_after": RETRY_SECONDS}
+    details = {"path": "$", "limit": share, "reason": OWN, "retry_after": RETRY_SECONDS}
     return BeliefdError(Code.RATE_LIMITED, message, details)

@@ -1,12 +1,14 @@
 """How many requests a principal makes: a bucket each, which fills with time and is emptied by requests."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.steward.offload import RETRY_SECONDS
 
+REASON: Final = "requests_per_second"
 BURST_SECONDS: Final = 2.0
 """Who was silent may make the requests of so many seconds at once."""
 FORGOTTEN: Final = 10_000
@@ -19,7 +21,7 @@ class Rates:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._buckets: dict[str, tuple[float, float]] = {}
-        self.refused = 0
+        self.refused = Counter({REASON: 0})
 
     def count(self, principal_id: str, per_second: int) -> None:
         """Count a request, or refuse it."""
@@ -28,7 +30,7 @@ class Rates:
         left = min(full, left + (now - since) * per_second)
         if left < 1:
             self._buckets[principal_id] = (left, now)
-            self.refused += 1
+            self.refused[REASON] += 1
             raise _too_many(principal_id, per_second)
         if principal_id not in self._buckets and len(self._buckets) >= FORGOTTEN:
             self._forget(now, full, per_second)
@@ -43,5 +45,5 @@ class Rates:
 
 def _too_many(principal_id: str, per_second: int) -> BeliefdError:
     message = f"`{principal_id}` makes more than {per_second} requests per second"
-    details = {"limit": per_second, "reason": "requests_per_second", "retry_after": RETRY_SECONDS}
+    details = {"limit": per_second, "reason": REASON, "retry_after": RETRY_SECONDS}
     return BeliefdError(Code.RATE_LIMITED, message, details)

@@ -12,11 +12,9 @@ from beliefd.http.bodies import read_body
 from beliefd.http.errors import answer_or_error, not_offered
 from beliefd.http.guard import foreign_origin, principal_of
 from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, read_headers
-from beliefd.http.in_flight import Holding, InFlight
+from beliefd.http.in_flight import Holding
 from beliefd.http.leaving import unless_gone
 from beliefd.http.metrics import Metrics
-from beliefd.http.places import REQUESTS, STREAMS, Places
-from beliefd.http.rates import Rates
 from beliefd.http.replies import Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
 from beliefd.http.standing import Standing
@@ -53,10 +51,7 @@ class Surface:
         self._store = runtime.steward.store
         self.authenticator = Authenticator(runtime.directory)
         self.metrics = Metrics()
-        self.in_flight = InFlight()
-        self.rates = Rates()
         self.routes = Routes(OPERATIONS)
-        self.requests, self.streams = Places(REQUESTS), Places(STREAMS)
         self._standing = Standing(self.authenticator.refresh, self._judge)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
@@ -74,14 +69,14 @@ class Surface:
             if operation is None:
                 answered = not_offered(method, offered)
             else:
-                incoming = Incoming(scope, receive, Holding(self.in_flight), under_way)
+                incoming = Incoming(scope, receive, Holding(self.metrics.in_flight), under_way)
                 answered = await answer_or_error(self._answer(operation, values, incoming))
             self.metrics.observe(name, answered.status_code, time.perf_counter() - started)
             await answered(scope, receive, send)
         return True
 
     def count_request(self, principal: Principal) -> None:
-        self.rates.count(principal.id, self.in_force.policy.bounds.requests_per_second)
+        self.metrics.rates.count(principal.id, self.in_force.policy.bounds.requests_per_second)
 
     async def _judge(self, headers: Headers) -> Principal:
         origins = self.in_force.policy.security.allowed_origins
@@ -93,7 +88,8 @@ class Surface:
         self.count_request(principal)
         authorise(operation, principal)
         under_way = incoming.under_way
-        under_way.enter_context((self.streams if operation.stream else self.requests).of(principal.id))
+        places = self.metrics.streams if operation.stream else self.metrics.requests
+        under_way.enter_context(places.of(principal.id))
         under_way.enter_context(asking(principal.id))
         under_way.callback(incoming.holding.release)
         incoming.holding.belongs_to(principal.id, self.in_force.policy.bounds.bytes_in_flight)

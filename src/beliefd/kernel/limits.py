@@ -1,10 +1,13 @@
 """How much one principal may take up of what all share."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import UnsetType
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
+from beliefd.kernel.errors import Code
+from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.values import Value
 
 MIB = 1024 * 1024
@@ -24,9 +27,31 @@ class LimitsPolicy(Value, frozen=True):
 
     requests_per_second: Many = 5_000
     bytes_in_flight: Bytes = 64 * MIB
-    pending_approvals: Many = 1_000
+    pending_approvals: Many = 500
     running_experiments: Many = 16
-    bundle_bytes: Bytes = MIB
+    bundle_bytes: Bytes = MIB // 2
 
 
 DEFAULT_LIMITS = LimitsPolicy()
+PENDING: Final = "pending_approvals"
+RUNNING: Final = "running_experiments"
+LIMITED: Final = {
+    PENDING: "items wait for a person because of this principal; withdraw some, or wait for decisions",
+    RUNNING: "experiments of this principal are under way; wait until one has ended",
+}
+"""What is counted in the store, and what it is about."""
+RETRY_SECONDS: Final = {PENDING: 60, RUNNING: 5}
+
+
+def over_limit(name: str, counted: int | UnsetType, limit: int, path: str) -> Refused | None:
+    """The refusal if so many are there already. Facts tell of a count only where it reaches the limit."""
+    if not isinstance(counted, int) or counted < limit:
+        return None
+    return refused(
+        Code.RATE_LIMITED,
+        f"{counted} {LIMITED[name]}",
+        path,
+        limit=limit,
+        reason=name,
+        retry_after=RETRY_SECONDS[name],
+    )

@@ -83,7 +83,8 @@ class Row(Protocol):
 class InboxRow(Struct, frozen=True):
     """Where an approval stands, for finding it across sessions; what it says is in its session's ledger.
 
-    `expires_at` is None once its time-out has been dealt with.
+    `expires_at` is None once its time-out has been dealt with. `principal` is because of whom it is there,
+    where that is counted.
     """
 
     approval_id: str
@@ -91,6 +92,7 @@ class InboxRow(Struct, frozen=True):
     status: str
     opened_at: str
     expires_at: str | None
+    principal: str | None = None
 
     @property
     def key(self) -> tuple[str]:
@@ -213,6 +215,10 @@ class Store(Protocol):
         ...
 
     async def inbox_row(self, approval_id: str) -> InboxRow | None: ...
+
+    async def inbox_count(self, principal: str, status: str) -> int:
+        """How many rows of this status are there because of a principal, in all sessions."""
+        ...
 
     async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
         """What is open (approvals, running calls) and has an `expires_at` that is not after `now`."""

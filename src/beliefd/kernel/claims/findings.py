@@ -37,7 +37,8 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     them. `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each.
     `rejected` is what people rejected in other sessions, by the digest of the words. Entries without it are
     older than the rule that a gate which people overrode did not pass. `corrected` is the published bundle
-    that this one corrects.
+    that this one corrects. `pending` is there if as many items wait because of the proposer as policy
+    allows: how many those are.
     """
 
     threat: Threat
@@ -52,6 +53,7 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     fallen: dict[str, str] | UnsetType = UNSET
     rejected: dict[str, RejectedBefore] | UnsetType = UNSET
     corrected: PublishedBundle | UnsetType = UNSET
+    pending: int | UnsetType = UNSET
 
     @property
     def threats(self) -> tuple[Threat, ...]:

@@ -18,6 +18,7 @@ from beliefd.kernel.claims.resolving import unsaid
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.limits import PENDING, over_limit
 from beliefd.kernel.state import Session
 from beliefd.kernel.subjects import undeclared
 from beliefd.kernel.tables import Rules
@@ -51,6 +52,12 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
     given = replace(asked, granted=grant)
     judged = gated(run_gates(given), given, facts, proposers, facts.principal)
     judged = with_correction(session, judged, facts, facts.principal.id)
+    if superseded is None and judged.approval is not None and judged.approval.status == "pending":
+        # INVARIANT: nobody fills the inbox. What would be one more to wait is refused, what passes is not.
+        limit = facts.policy.bounds.pending_approvals
+        problem = over_limit(PENDING, findings_of(facts).pending, limit, "$.claims")
+        if problem is not None:
+            return problem
     used = grant if grant is not None and judged.bundle.decision == "PUBLISH" else None
     return BundleGated(
         event_id=facts.event_id,

@@ -16,6 +16,7 @@ from beliefd.kernel.experiments.state import Evidence, Experiment, Run
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.state import Proposition
 from beliefd.kernel.intents.warrant import counted, fallen, warrant_of
+from beliefd.kernel.limits import RUNNING, over_limit
 from beliefd.kernel.scan.guards import stopped_by
 from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.speculation.lanes import join
@@ -40,6 +41,9 @@ def start_run(session: Session, command: StartRun, facts: Facts) -> RunStarted |
     if not isinstance(found, ExperimentFindings) or found.code_hash != experiment.code_hash:
         text = f"the code of `{experiment.template}` is not what it was when the plan was frozen"
         return refused(Code.CONFLICT, text, "$.experiment_id")
+    limit = facts.policy.bounds.running_experiments
+    if (problem := over_limit(RUNNING, found.running, limit, "$.experiment_id")) is not None:
+        return problem
     run = Run(
         run_id=f"run-{facts.event_id}",
         experiment_id=experiment.experiment_id,

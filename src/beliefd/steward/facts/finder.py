@@ -18,6 +18,7 @@ from beliefd.kernel.claims.endings import PublishedBundle, RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings, RejectedBefore
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.claims.tiers import effective_tiers
+from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
 from beliefd.kernel.experiments.designing import bodies_of
 from beliefd.kernel.experiments.findings import ExperimentFindings
@@ -26,7 +27,9 @@ from beliefd.kernel.experiments.plan import ExperimentSpec
 from beliefd.kernel.experiments.referring import named
 from beliefd.kernel.experiments.state import tries_key
 from beliefd.kernel.facts import Findings
+from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.labels import Bringer
+from beliefd.kernel.limits import PENDING, over_limit
 from beliefd.kernel.measurements.commands import Measure
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.findings import ObservationFindings
@@ -46,6 +49,7 @@ from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
 from beliefd.steward.facts.published import published, rejected_elsewhere
+from beliefd.steward.facts.shares import Shares
 from beliefd.steward.facts.threats import (
     NOBODY,
     OVER_THE_RATE,
@@ -69,6 +73,7 @@ EXAMINED = (
     Measure,
     DesignExperiment,
     StartRun,
+    StageIntent,
 )
 Examined = (
     SubmitClaims
@@ -80,6 +85,7 @@ Examined = (
     | Measure
     | DesignExperiment
     | StartRun
+    | StageIntent
     | Eliminate
 )
 MOST_TRIES: Final = 10_000
@@ -145,6 +151,7 @@ class FactFinder:
         self.meter = meter
         self._directory = directory
         self._detectors = ThreatFinder(detector)
+        self._shares = Shares(store)
         self._spoken: dict[str, deque[float]] = {}
         self._nothing_rejected_until = 0.0
 
@@ -167,6 +174,7 @@ class FactFinder:
             found = await self.examine(
                 command.bundle, session, principal.id, policy, recent, attachments.origin, unwritten
             )
+            found = await self._with_pending(found, principal.id, policy, unwritten)
             return await self.meter.with_measured(found, command)
         if session is None:
             return None
@@ -174,6 +182,10 @@ class FactFinder:
             return RetractionFindings(
                 published=await published(self._store, session, command.bundle_id, unwritten)
             )
+        if isinstance(command, Propose | StageIntent):
+            await self._refuse_full_inbox(principal.id, policy, unwritten)
+        if isinstance(command, StageIntent):
+            return None
         if isinstance(command, Propose):
             return proposal_findings(session, command.candidates, attachments.proofs, policy, self._registry)
         if isinstance(command, Remember):
@@ -185,18 +197,40 @@ class FactFinder:
         if isinstance(command, Measure):
             return await self.meter.findings(command, attachments.drawn)
         if isinstance(command, DesignExperiment | StartRun):
-            return await self._experiment(session, command, principal.id)
+            return await self._experiment(session, command, principal.id, policy, unwritten)
         return await self._for_decision(session, command, policy, unwritten)
 
     async def _experiment(
-        self, session: Session, command: DesignExperiment | StartRun, who: str
+        self,
+        session: Session,
+        command: DesignExperiment | StartRun,
+        who: str,
+        policy: Policy,
+        unwritten: Sequence[Sealed],
     ) -> ExperimentFindings | None:
         if isinstance(command, DesignExperiment):
             installed = await in_pool("decide", _installed, command.spec.template)
             return await self._with_tries(installed, session, command.spec, who)
         experiment = session.experiments.by_id.get(command.experiment_id)
         name = "" if experiment is None else experiment.template.partition("@")[0]
-        return await in_pool("decide", _installed, name)
+        found = await in_pool("decide", _installed, name)
+        limit = policy.bounds.running_experiments
+        running = await self._shares.running(who, limit, unwritten)
+        return found if found is None or running < limit else replace(found, running=running)
+
+    async def _with_pending(
+        self, found: ClaimFindings, who: str, policy: Policy, unwritten: Sequence[Sealed]
+    ) -> ClaimFindings:
+        limit = policy.bounds.pending_approvals
+        pending = await self._shares.pending(who, limit, unwritten)
+        return found if pending < limit else replace(found, pending=pending)
+
+    async def _refuse_full_inbox(self, who: str, policy: Policy, unwritten: Sequence[Sealed]) -> None:
+        """What may wait for a person is turned away before, where only its rule knows whether it will."""
+        limit = policy.bounds.pending_approvals
+        pending = await self._shares.pending(who, limit, unwritten)
+        if (problem := over_limit(PENDING, pending, limit, "$")) is not None:
+            raise BeliefdError(problem.code, problem.message, problem.details)
 
     async def _confirmation(self, session: Session, command: Remember) -> MemoryFindings | None:
         event_id = command.entry.confirmed_by_event_id
@@ -264,7 +298,9 @@ class FactFinder:
         if recent >= policy.security.rate_limit:  # the security gate stops it, so nothing is spent on it
             threat, *others = [Threat(detector=NOBODY, failed=OVER_THE_RATE)]
         else:
-            threat, *others = await self._detectors.threats(texts_of(bundle), tier, tiers, policy.adversarial)
+            threat, *others = await self._detectors.threats(
+                texts_of(bundle), tier, tiers, policy.adversarial, principal_id
+            )
         content = await self._content(bundle)
         return ClaimFindings(
             threat=threat,

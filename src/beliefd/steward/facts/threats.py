@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -25,6 +26,8 @@ IN_PLACE: Final = 2 * 1024
 LONG: Final = 32 * 1024
 MAX_RUNNING: Final = 16
 """So many questions may be with detectors at once; those that hang count too."""
+MAX_OWN: Final = MAX_RUNNING // 4
+"""So many of them may be about what one principal says: nobody takes all places."""
 NOBODY: Final = "none"
 TOO_LONG: Final = "too long to be looked at"
 OVER_THE_RATE: Final = "not asked, the principal is over its rate"
@@ -33,8 +36,8 @@ OVER_THE_RATE: Final = "not asked, the principal is over its rate"
 class _Question:
     """One bundle's texts for one detector. Nobody waits for it any longer once it is `over`."""
 
-    def __init__(self, texts: Texts, tier: int, trail: Sequence[int]) -> None:
-        self.texts, self.tier, self.trail = texts, tier, trail
+    def __init__(self, texts: Texts, tier: int, trail: Sequence[int], asker: str) -> None:
+        self.texts, self.tier, self.trail, self.asker = texts, tier, trail, asker
         self.over = False
 
     def put_to(self, name: str, detector: Detector) -> Threat:
@@ -56,19 +59,23 @@ class ThreatFinder:
     def __init__(self, detectors: Detector | Mapping[str, Detector] | None = None) -> None:
         self._detectors = _by_name(detectors)
         self._running = 0
+        self._by_asker: Counter[str] = Counter()
         # Ours read one bundle at a time: more threads would only take turns with the event loop.
         self._turns = {name: threading.Lock() for name, one in self._detectors.items() if _is_ours(one)}
 
     async def threats(
-        self, texts: Texts, tier: int, trail: Sequence[int], rules: AdversarialPolicy
+        self, texts: Texts, tier: int, trail: Sequence[int], rules: AdversarialPolicy, asker: str = ""
     ) -> tuple[Threat, ...]:
-        """One verdict per detector, at least one. INVARIANT: how much there is to read is known before."""
+        """One verdict per detector, at least one. INVARIANT: how much there is to read is known before.
+
+        `asker` is the principal whose texts they are.
+        """
         names = rules.asked or tuple(self._detectors)
         size = size_of(texts)
         if size > rules.budget:
             failed = f"{TOO_LONG}: {size} bytes of text, at most {rules.budget} are read"
             return (Threat(detector=names[0] if names else NOBODY, failed=failed),)
-        question = _Question(texts, tier, trail)
+        question = _Question(texts, tier, trail, asker)
         try:
             asked = [self._asked(name, question, size, rules.timeout_ms) for name in names]
             if len(asked) == 1:  # a task of its own would take as long as a look at a short text
@@ -85,8 +92,12 @@ class ThreatFinder:
             return question.put_to(name, detector)
         if self._running >= MAX_RUNNING:
             return Threat(detector=name, failed=f"{MAX_RUNNING} earlier questions hang")
+        if question.asker and self._by_asker[question.asker] >= MAX_OWN:
+            return Threat(detector=name, failed=f"{MAX_OWN} earlier questions about this principal hang")
+        # Ours takes its questions one by one, and always comes back: those before have their time too.
+        turns = 1 + (self._running if name in self._turns else 0)
         try:
-            return await asyncio.wait_for(self._apart(name, detector, question), timeout_ms / 1000)
+            return await asyncio.wait_for(self._apart(name, detector, question), turns * timeout_ms / 1000)
         except TimeoutError:
             return Threat(detector=name, failed=f"no answer within {timeout_ms} ms")
 
@@ -101,15 +112,19 @@ class ThreatFinder:
                 if not question.over:
                     found = question.put_to(name, detector)
             with contextlib.suppress(RuntimeError):  # the loop is gone, and who asked with it
-                loop.call_soon_threadsafe(self._pass_on, answer, found)
+                loop.call_soon_threadsafe(self._pass_on, question, answer, found)
 
         self._running += 1
+        self._by_asker[question.asker] += 1
         # A thread that hangs cannot be ended; as a daemon it does not keep the process from ending either.
         threading.Thread(target=work, name="beliefd-detector", daemon=True).start()
         return answer
 
-    def _pass_on(self, answer: "asyncio.Future[Threat]", found: Threat | None) -> None:
+    def _pass_on(self, question: _Question, answer: "asyncio.Future[Threat]", found: Threat | None) -> None:
         self._running -= 1
+        self._by_asker[question.asker] -= 1
+        if not self._by_asker[question.asker]:
+            del self._by_asker[question.asker]
         if found is not None and not answer.done():
             answer.set_result(found)
 

@@ -84,6 +84,7 @@ def _row(session: Session, approval: Approval) -> InboxRow:
         status=approval.status,
         opened_at=approval.opened_at,
         expires_at=approval.expires_at if waits else None,
+        principal=approval.proposer.id,
     )
 
 
@@ -92,10 +93,13 @@ def _call_row(session: Session, call: ToolCall) -> InboxRow:
 
 
 def _run_row(session: Session, run: Run) -> InboxRow:
-    return _work_row(session, run.run_id, run.status == "running", run.started_at, run.deadline)
+    unfinished = run.status == "running"
+    return _work_row(session, run.run_id, unfinished, run.started_at, run.deadline, run.started_by)
 
 
-def _work_row(session: Session, name: str, unfinished: bool, since: str, deadline: str) -> InboxRow:
+def _work_row(
+    session: Session, name: str, unfinished: bool, since: str, deadline: str, principal: str | None = None
+) -> InboxRow:
     if unfinished and not session.beliefs.terminated:
-        return InboxRow(name, session.session_id, RUNNING, since, deadline)
-    return InboxRow(name, session.session_id, DONE, since, None)
+        return InboxRow(name, session.session_id, RUNNING, since, deadline, principal)
+    return InboxRow(name, session.session_id, DONE, since, None, principal)

@@ -21,15 +21,20 @@ from beliefd.stores.base import SavedState, Store
 
 MAX_SESSIONS = 10_000
 MAX_HYPOTHESES = 5_000_000
+MAX_BYTES = 256 * 1024 * 1024
+"""Of the states that are kept, as they would be saved; in memory they take several times that."""
 
 
 class Positions:
-    """An LRU of positions, bounded by sessions and by hypotheses. Only a cache: the store is the truth."""
+    """An LRU of positions, bounded by sessions, by hypotheses and by bytes. Only a cache: the store is the
+    truth."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._cache: OrderedDict[str, Position] = OrderedDict()
         self._weight = 0
+        self._sizes: dict[str, int] = {}
+        self.bytes = 0
 
     def __len__(self) -> int:
         return len(self._cache)
@@ -40,7 +45,10 @@ class Positions:
             self._cache.move_to_end(session_id)
         return position
 
-    def keep(self, position: Position) -> None:
+    def keep(self, position: Position, grown: int = 0, whole: int | None = None) -> None:
+        """Remember where a session stands. `grown` is how many bytes of records it has moved on by, which is
+        at least what its state has grown by: from what is known here, or from a state of the size `whole`.
+        """
         session_id = position.session.session_id
         known = self._cache.get(session_id)
         if known is None:
@@ -48,9 +56,26 @@ class Positions:
         elif known.head.seq > position.head.seq:
             return  # a slow reader does not take back what a writer has put here since
         self._cache[session_id] = position
-        while len(self._cache) > 1 and (len(self._cache) > MAX_SESSIONS or self._weight > MAX_HYPOTHESES):
-            _, dropped = self._cache.popitem(last=False)
+        self._weigh(position, grown, whole)
+        while len(self._cache) > 1 and self._is_full:
+            name, dropped = self._cache.popitem(last=False)
             self._weight -= len(dropped.session.beliefs.survivors.universe)
+            self.bytes -= self._sizes.pop(name)
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._cache) > MAX_SESSIONS or self._weight > MAX_HYPOTHESES or self.bytes > MAX_BYTES
+
+    def _weigh(self, position: Position, grown: int, whole: int | None) -> None:
+        """What was written here adds up; what comes from the store is weighed."""
+        session_id = position.session.session_id
+        before = self._sizes.get(session_id, 0)
+        if whole is not None or grown:
+            size = grown + (before if whole is None else whole)
+        else:
+            size = len(pack(position.session, 0).state)
+        self._sizes[session_id] = size
+        self.bytes += size - before
 
     async def fresh(self, session_id: str) -> Position | None:
         """The position at the store's head."""
@@ -99,6 +124,7 @@ class Positions:
         if self._cache.get(session_id) is position:
             del self._cache[session_id]
             self._weight -= len(position.session.beliefs.survivors.universe)
+            self.bytes -= self._sizes.pop(session_id)
 
     async def at(self, session_id: str, seq: int) -> Position | None:
         """The position right after event `seq`, folded from the saved state before it."""

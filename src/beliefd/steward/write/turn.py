@@ -19,6 +19,7 @@ from beliefd.kernel.event import Refused
 from beliefd.kernel.events import Event, kind_of
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
+from beliefd.kernel.limits import LIMITED
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Head, Principal
@@ -58,6 +59,7 @@ class Counts(Struct):
 
     decided: Counter[tuple[str, str]]
     retries: int = 0
+    limited: Counter[str] = msgspec.field(default_factory=lambda: Counter(dict.fromkeys(LIMITED, 0)))
 
 
 class Ports(Struct, frozen=True):
@@ -134,7 +136,10 @@ class Turn:
             outcome = await self._first_answer(call) if call.key is not None else None
             findings = await self._findings(call) if outcome is None else None
         except TURNED_AWAY as error:
-            self._outcomes.append((call, _as_answer(error)))
+            answer = _as_answer(error)
+            if answer.code is Code.RATE_LIMITED:
+                self._ports.counts.limited[(answer.details or {})["reason"]] += 1
+            self._outcomes.append((call, answer))
             return
         if outcome is not None:
             self._outcomes.append((call, outcome))
@@ -212,6 +217,8 @@ class Turn:
         )
         self.policies[facts.policy_hash] = facts.policy
         event = decide(before, command, facts)
+        if isinstance(event, Refused) and event.code is Code.RATE_LIMITED:
+            self._ports.counts.limited[event.details["reason"]] += 1
         if before is None and isinstance(event, Refused):
             # A session that was not opened has no ledger to record it in.
             raise BeliefdError(event.code, event.message, event.details)
@@ -274,11 +281,19 @@ class Turn:
             rests_on=self._rests_on,
         )
 
+    def _growth(self) -> tuple[int, int | None]:
+        """How many bytes of records were added, and the size of the state that they were added to, if it was
+        saved on the way."""
+        saved = self._saved_state
+        since = 0 if saved is None else saved.seq
+        grown = sum(len(entry.record) for entry in self.entries if entry.seq > since)
+        return grown, None if saved is None else len(saved.state)
+
     def answer(self) -> None:
         """Remember where the session stands now, and tell every caller what became of its call."""
         ports = self._ports
         if self.entries and (position := self.position) is not None:
-            ports.positions.keep(position)
+            ports.positions.keep(position, *self._growth())
             ports.stored_policies.update(self.policies)
         decided = ports.counts.decided
         for verdict in self._verdicts:

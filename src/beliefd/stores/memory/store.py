@@ -131,6 +131,9 @@ class MemoryStore:
     async def inbox_row(self, approval_id: str) -> InboxRow | None:
         return self._inbox.by_id.get(approval_id)
 
+    async def inbox_count(self, principal: str, status: str) -> int:
+        return sum(row.principal == principal and row.status == status for row in self._inbox.rows)
+
     async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
         rows = self._inbox.rows
         return [row for row in rows if row.expires_at is not None and row.expires_at <= now][:limit]

@@ -15,6 +15,12 @@ class Inbox(Database):
     async def inbox_row(self, approval_id: str) -> InboxRow | None:
         return next(iter(await self._approvals("approval_id = $1", approval_id)), None)
 
+    async def inbox_count(self, principal: str, status: str) -> int:
+        ((count,),) = await self._all(
+            "SELECT count(*) FROM inbox WHERE principal = $1 AND status = $2", principal, status
+        )
+        return int(count)
+
     async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
         return await self._approvals("expires_at <= $1 ORDER BY expires_at LIMIT $2", now, limit)
 

@@ -201,6 +201,11 @@ _SCRIPTS: Final = (
     -- Whose a token is. Of those made before, it is whoever they are named after.
     ALTER TABLE tokens ADD COLUMN owner TEXT NOT NULL DEFAULT '';
     """,
+    """
+    -- Because of whom something waits or runs. Rows from before have nobody until they are built anew.
+    ALTER TABLE inbox ADD COLUMN principal {id};
+    CREATE INDEX inbox_by_principal ON inbox (principal, status) WHERE principal IS NOT NULL;
+    """,
 )
 
 

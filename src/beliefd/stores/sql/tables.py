@@ -69,9 +69,11 @@ def _link_cells(link: LinkRow) -> tuple[str, ...]:
 APPROVALS: Final = Table(
     name="inbox",
     kind=InboxRow,
-    columns=("approval_id", "session_id", "status", "opened_at", "expires_at"),
+    columns=("approval_id", "session_id", "status", "opened_at", "expires_at", "principal"),
     key=("approval_id",),
-    cells=lambda row: (row.approval_id, row.session_id, row.status, row.opened_at, row.expires_at),
+    cells=lambda row: (
+        *(row.approval_id, row.session_id, row.status, row.opened_at, row.expires_at, row.principal),
+    ),
     row=lambda cells: InboxRow(*cells),
 )
 NODES: Final = Table(

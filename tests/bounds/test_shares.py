@@ -1,0 +1,275 @@
+"""What is kept because of one principal: it is bounded for each, and nobody takes the place of others."""
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.errors import Code
+from beliefd.kernel.event import Refused
+from beliefd.kernel.experiments.commands import StartRun
+from beliefd.kernel.experiments.events import RunStarted
+from beliefd.kernel.policy import AdversarialPolicy, Policy
+from beliefd.ledger.chain import policy_hash
+from beliefd.steward.facts import shares, threats
+from beliefd.steward.facts.threats import MAX_OWN, MAX_RUNNING, ThreatFinder
+from beliefd.steward.write import positions as positions_module
+from beliefd.steward.write.positions import Positions
+from beliefd.testing.world import AGENT, OTHER_AGENT, World, policy, refused
+from tests.claims.support import bundle, claim
+from tests.substrate.support import ToolWorld, delta, rules
+
+WAITS = bundle(claim("DELETE"))
+PASSES = bundle(claim())
+
+
+def limited(**limits: int) -> Policy:
+    return policy(limits=limits)
+
+
+def test_limits_that_are_not_given_leave_the_hash_of_a_policy_as_it_was() -> None:
+    assert Policy().bounds.pending_approvals == 500
+    assert "limits" not in Policy().__struct_fields__ or policy_hash(Policy()) == policy_hash(policy())
+    assert policy_hash(limited(pending_approvals=500)) != policy_hash(Policy())
+
+
+# -- the inbox -----------------------------------------------------------------------------------------
+
+
+def test_who_has_enough_waiting_is_refused_on_record_and_others_are_not() -> None:
+    with World(policy=limited(pending_approvals=3)) as house:
+        session, elsewhere = house.session(), house.session()
+        waiting = [house.agent.submit_claims(one, WAITS) for one in (session, session, elsewhere)]
+        assert {one.decision for one in waiting} == {"ESCALATE"}
+        error = refused(Code.RATE_LIMITED, lambda: house.agent.submit_claims(session, WAITS))
+        assert error.details is not None
+        told = {name: error.details[name] for name in ("path", "limit", "reason", "retry_after")}
+        assert told == {"path": "$.claims", "limit": 3, "reason": "pending_approvals", "retry_after": 60}
+        last = house.deltas(session)[-1]
+        assert isinstance(last, Refused)
+        assert last.code is Code.RATE_LIMITED
+        assert house.agent.submit_claims(session, PASSES).decision == "PUBLISH", "it waits for nobody"
+        other = house.person(OTHER_AGENT)
+        mine = bundle(claim("DELETE"), origin_agent=OTHER_AGENT.id)
+        assert other.submit_claims(session, mine).decision == "ESCALATE"
+        assert len([row for row in house.rows() if row.status == "pending"]) == 4
+        assert house.steward.counts.limited["pending_approvals"] == 1
+        house.check(session)
+        house.check(elsewhere)
+
+
+def test_a_place_is_free_again_when_somebody_decides_or_the_proposer_withdraws() -> None:
+    with World(policy=limited(pending_approvals=1)) as house:
+        session = house.session()
+        for end in (house.ann.reject, lambda card: house.agent.withdraw_approval(card.approval_id)):
+            card = house.agent.submit_claims(session, WAITS)
+            refused(Code.RATE_LIMITED, lambda: house.agent.submit_claims(session, WAITS))
+            end(card)
+        assert house.agent.submit_claims(session, WAITS).decision == "ESCALATE"
+
+
+def test_a_new_version_of_what_waits_takes_no_other_place() -> None:
+    with World(policy=limited(pending_approvals=1)) as house:
+        session = house.session()
+        house.agent.submit_claims(session, bundle(claim("DELETE"), id="b"))
+        again = bundle(claim("DELETE", statement="rotate another file"), id="b")
+        assert house.agent.submit_claims(session, again).decision == "ESCALATE"
+        house.check(session)
+
+
+def test_a_principal_over_its_rate_fills_no_inbox() -> None:
+    rules = policy(security={"rate_limit": 1, "rate_window_seconds": 3600}, limits={"pending_approvals": 5})
+    with World(policy=rules) as house:
+        session = house.session()
+        answers = house.agent.batch(session, [{"verb": "SUBMIT_CLAIMS", **PASSES}] * 50)
+        decisions = [one.get("decision") or one["error"]["code"] for one in answers]
+        assert decisions == ["PUBLISH", *["DEFER"] * 5, *["RATE_LIMITED"] * 44]
+        assert len([row for row in house.rows() if row.status == "pending"]) == 5
+        house.check(session)
+
+
+def test_processes_on_one_store_count_together(tmp_path: Path) -> None:
+    rules = limited(pending_approvals=2)
+    with World(tmp_path / "beliefd.db", rules) as one, World(tmp_path / "beliefd.db", rules) as two:
+        two.clock._ids = 1_000
+        here, there = one.session(), two.session()
+        one.agent.submit_claims(here, WAITS)
+        two.agent.submit_claims(there, WAITS)
+        refused(Code.RATE_LIMITED, lambda: one.agent.submit_claims(here, WAITS))
+        refused(Code.RATE_LIMITED, lambda: two.agent.submit_claims(there, WAITS))
+
+
+def test_far_below_its_limit_the_store_is_asked_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "LOOKED_AGAIN_SECONDS", 3600.0)
+    asked: list[str] = []
+    with World(policy=limited(pending_approvals=100)) as house:
+        session, store = house.session(), house.store
+        original = store.inbox_count
+
+        async def counting(principal: str, status: str) -> int:
+            asked.append(principal)
+            return await original(principal, status)
+
+        monkeypatch.setattr(store, "inbox_count", counting)
+        for _ in range(8):
+            house.agent.submit_claims(session, PASSES)
+        assert asked == [AGENT.id]
+
+
+def test_proposals_that_may_wait_are_turned_away_too() -> None:
+    asks = rules(all={"v": 1, "effect": "deny", "on_fail": "ask", "subject": None, "reason": "why"})
+    given = policy(constraints=asks.constraints, limits={"pending_approvals": 1})
+    with ToolWorld(policy=given) as house:
+        session = house.session()
+        first = house.agent.propose(session, [delta(goal__x=1)])
+        assert first.results[0].verdict == "defer", first
+        refused(Code.RATE_LIMITED, lambda: house.agent.propose(session, [delta(goal__x=2)]))
+
+
+# -- bundles -------------------------------------------------------------------------------------------
+
+
+def test_a_bundle_too_long_to_wait_in_memory_is_turned_away_wherever_it_comes_from() -> None:
+    with World(policy=limited(bundle_bytes=1_000)) as house:
+        session = house.session()
+        long = bundle(claim("DELETE", statement="x" * 1_000))
+        card = house.agent.submit_claims(session, WAITS)
+        before = len(house.entries(session))
+        ways: list[Any] = [
+            lambda: house.agent.submit_claims(session, long),
+            lambda: house.agent.check_claims(long),
+            lambda: house.ann.modify(card, claim("DELETE", statement="x" * 1_000)),
+        ]
+        for way in ways:
+            error = refused(Code.PAYLOAD_TOO_LARGE, way)
+            assert error.details == {"path": "$.claims", "limit": 1_000}
+        (answer,) = house.agent.batch(session, [{"verb": "SUBMIT_CLAIMS", **long}])
+        assert answer["error"]["code"] == "PAYLOAD_TOO_LARGE"
+        assert len(house.entries(session)) == before, "a ledger keeps what it records"
+        assert house.ann.approve(card).bundle is not None
+
+
+# -- detectors -----------------------------------------------------------------------------------------
+
+
+def test_hanging_questions_about_one_principal_leave_places_for_others() -> None:
+    let_go = threading.Event()
+
+    def hangs(texts: threats.Texts, *_: Any) -> Threat:
+        if texts[0][1] == "hang":
+            let_go.wait(60)
+        return Threat(detector="slow@1")
+
+    async def run() -> None:
+        finder, rules = ThreatFinder(hangs), AdversarialPolicy(timeout_ms=60_000)
+        hanging = [
+            asyncio.ensure_future(finder.threats([("$", "hang")], 0, (), rules, "agent://greedy"))
+            for _ in range(2 * MAX_RUNNING)
+        ]
+        await asyncio.sleep(0)
+        done, _ = await asyncio.wait(hanging, timeout=0.1)
+        told = {one.result()[0].failed for one in done}
+        assert told == {f"{MAX_OWN} earlier questions about this principal hang"}
+        assert len(done) == 2 * MAX_RUNNING - MAX_OWN
+        (honest,) = await finder.threats([("$", "x")], 0, (), rules, "agent://honest")
+        assert honest.failed is None
+        let_go.set()
+        await asyncio.gather(*hanging)
+        (again,) = await finder.threats([("$", "x")], 0, (), rules, "agent://greedy")
+        assert again.failed is None
+        assert not finder._by_asker
+
+    asyncio.run(run())
+
+
+def test_who_waits_behind_others_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The built-in detector takes one question at a time; those before do not use up the time of the next."""
+    let_go = threading.Event()
+
+    def slow(texts: threats.Texts, *_: Any) -> Threat:
+        if texts[0][1].startswith("first"):
+            let_go.wait(60)
+        return Threat(detector="slow@1")
+
+    async def run() -> None:
+        finder, rules = ThreatFinder(), AdversarialPolicy(timeout_ms=1_000)
+        texts = [[("$", f"{name} {'x' * 5_000}")] for name in ("first", "second")]
+        first, second = (
+            asyncio.ensure_future(finder.threats(one, 0, (), rules, f"agent://{at}"))
+            for at, one in enumerate(texts)
+        )
+        (given_up,) = await first
+        assert given_up.failed == "no answer within 1000 ms"
+        let_go.set()
+        (answered,) = await second
+        assert answered.failed is None
+
+    monkeypatch.setattr(threats, "assess", slow)
+    asyncio.run(run())
+
+
+# -- states in memory ----------------------------------------------------------------------------------
+
+
+def test_states_in_memory_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(positions_module, "MAX_BYTES", 300_000)
+    with World() as house:
+        sessions = [house.session() for _ in range(8)]
+        long = bundle(*(claim("DELETE", id=f"c{n}", statement="x" * 10_000) for n in range(10)))
+        positions = house.steward.positions
+        for session in sessions:
+            house.agent.submit_claims(session, long)
+            assert positions.bytes <= 300_000 or len(positions) == 1
+        assert 0 < len(positions) < 4
+        hashes = [house.hash(session) for session in sessions]
+        assert positions.bytes <= 300_000, "what is loaded again is weighed too"
+        assert positions.bytes > 100_000
+        for session, state in zip(sessions, hashes, strict=True):
+            house.check(session)
+            assert house.hash(session) == state
+
+
+def test_what_was_weighed_too_high_is_weighed_again() -> None:
+    """Records of eliminations are longer than what they leave behind."""
+    with World() as house:
+        session = house.session()
+        told = {
+            "source_id": "s",
+            "observation_id": "o",
+            "eliminated": ["h1"],
+            "justification": {"x": "y" * 500},
+        }
+        house.agent.batch(session, [{"verb": "ELIMINATE", **told}] * 300)
+        weighed = house.steward.positions.bytes
+        fresh = Positions(house.store)
+        house.run(lambda: fresh.existing(session))
+        assert weighed < 60 * 1_200, "only those since the last saved state are counted with their records"
+        assert 0 < fresh.bytes < weighed
+
+
+# -- experiments ---------------------------------------------------------------------------------------
+
+SPEC: dict[str, Any] = {
+    "template": "threshold_check",
+    "params": {"values": [2.0, 2.1, 1.9, 2.05, 1.95, 2.0], "threshold": 1.0, "direction": "above"},
+}
+
+
+def test_runs_under_way_are_bounded_per_principal_in_all_sessions() -> None:
+    with World(policy=limited(running_experiments=2)) as house:
+        for number in range(2):
+            session = house.session()
+            planned = house.agent.design_experiment(session, spec={"claim_id": f"c{number}", **SPEC})
+            event = house.submit(session, StartRun(experiment_id=planned.experiment_id), AGENT).event
+            assert isinstance(event, RunStarted)
+        session = house.session()
+        planned = house.agent.design_experiment(session, spec={"claim_id": "c", **SPEC})
+        command = StartRun(experiment_id=planned.experiment_id)
+        event = house.submit(session, command, AGENT).event
+        assert isinstance(event, Refused)
+        assert (event.code, event.details["reason"]) == (Code.RATE_LIMITED, "running_experiments")
+        assert isinstance(house.submit(session, command, OTHER_AGENT).event, RunStarted)
+        house.check(session)
