@@ -11,7 +11,7 @@ from scripts.reference.types import fields, sections, sentence, table, values_in
 
 from beliefd.cli.main import main
 from beliefd.cli.output import Exit
-from beliefd.http import bodies, in_flight
+from beliefd.http import bodies, in_flight, places, readiness, seats, standing, wire
 from beliefd.http import metrics as http_metrics
 from beliefd.http import protocol as http_protocol
 from beliefd.kernel import canonical, json_bounds, values
@@ -23,7 +23,7 @@ from beliefd.policy import files, watch
 from beliefd.protocol.beliefs import SURVIVORS_PAGE
 from beliefd.protocol.ledger import AUDIT_PAGE
 from beliefd.protocol.operations import OPERATIONS
-from beliefd.steward import collecting, directory
+from beliefd.steward import collecting, directory, offload
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
 from beliefd.steward.facts import threats
@@ -49,6 +49,9 @@ METRICS: Final = {
     "beliefd_body_bytes_in_flight": "Bodies of requests that are not answered yet.",
     "beliefd_limited_total": "Requests that a limit refused: one per principal (`limits` in the"
     " [policy](policy.md)), or that of all bodies together (`all_bytes_in_flight`).",
+    "beliefd_requests_under_way": "Requests that are not answered yet, and answers that last (`streams`):"
+    " feeds, exports, batches.",
+    "beliefd_work": "Long work beside the event loop, by kind: what runs, and what waits for a thread.",
     "beliefd_start_time_seconds": "When the process started, in seconds since 1970.",
 }
 EXITS: Final = {
@@ -71,7 +74,38 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ),
     *((f"{what} in a JSON body", bound, "then `INVALID_REQUEST`") for what, _, bound in json_bounds.BOUNDS),
     ("bodies that are not answered yet", in_flight.MAX_TOTAL, "bytes per process, then `TOO_BUSY`"),
+    ("trailers, and words on one chunk", http_protocol.MAX_TRAILERS, "bytes; they are dropped"),
+    ("time for a head", http_protocol.HEAD_SECONDS, "seconds, then the connection is closed"),
     ("pause within a request", http_protocol.SILENCE_SECONDS, "seconds, then the connection is closed"),
+    (
+        "least rate of a body, and of taking an answer",
+        wire.LEAST_RATE,
+        "bytes per second, after that",
+    ),
+    ("connections", seats.MAX_CONNECTIONS, "at once, or fewer if the system allows fewer files"),
+    *(
+        limit
+        for room in (places.REQUESTS, places.STREAMS)
+        for limit in (
+            (f"{room.what} under way", room.total, "per process, then `TOO_BUSY`"),
+            (f"{room.what} under way, of one principal", room.each, "per process, then `RATE_LIMITED`"),
+        )
+    ),
+    *(
+        (f"work of the kind `{kind}` that waits", pool.limits.waiting, "per process, then `TOO_BUSY`")
+        for kind, pool in offload.POOLS.items()
+    ),
+    *(
+        (f"time for work of the kind `{kind}`", pool.limits.seconds, "seconds, then `TIMED_OUT`")
+        for kind, pool in offload.POOLS.items()
+        if pool.limits.seconds is not None
+    ),
+    (
+        "time between two probes of the store",
+        readiness.KEEP_SECONDS,
+        "second at least",
+    ),
+    ("time between looks at who takes lasting answers", standing.JUDGE_SECONDS, "seconds"),
     ("body that is read and dropped", bodies.DRAIN_LIMIT, "bytes, so that `PAYLOAD_TOO_LARGE` arrives"),
     (
         "survivors in a snapshot",

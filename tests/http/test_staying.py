@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from beliefd.http import surface
+from beliefd.http import metrics
 from beliefd.http.places import Places, Room
 from beliefd.http.readiness import Readiness
 from beliefd.kernel.errors import BeliefdError, Code
@@ -156,7 +156,7 @@ def test_feeds_stay_while_the_store_is_away_and_nothing_was_revoked(place: Place
 
 
 def test_places_are_shared_and_given_back() -> None:
-    some = Places(Room("requests", total=3, each=2))
+    some = Places(Room("requests", "requests", total=3, each=2))
     with some.of("a"), some.of("a"):
         with pytest.raises(BeliefdError) as greedy, some.of("a"):
             pytest.fail("a third of two")
@@ -167,11 +167,11 @@ def test_places_are_shared_and_given_back() -> None:
             assert full.value.code is Code.TOO_BUSY
     with some.of("a"), some.of("a"), some.of("c"):
         assert some.total == 3
-    assert some.total == 0
+    assert (some.total, some.refused) == (0, 2)
 
 
 def test_one_who_listens_too_often_is_told_when_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(surface, "STREAMS", Room("answers that last", total=9, each=2))
+    monkeypatch.setattr(metrics, "STREAMS", Room("streams", "answers that last", total=9, each=2))
     place = Place()
     with httpx.Client(base_url=place.url, verify=False) as http:
         session_id = declare(http)

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from beliefd.http.in_flight import InFlight
+from beliefd.http.places import REQUESTS, STREAMS, Places
 from beliefd.http.rates import Rates
+from beliefd.steward.offload import POOLS
 from beliefd.steward.write.steward import Steward
 
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -23,6 +25,7 @@ class Metrics:
         self._started = time.time()
         self.in_flight = InFlight()
         self.rates = Rates()
+        self.requests, self.streams = Places(REQUESTS), Places(STREAMS)
 
     def observe(self, operation: str, status: int, seconds: float) -> None:
         self._requests[operation, status] += 1
@@ -49,14 +52,20 @@ class Metrics:
             *_family("beliefd_scrubbed_entries_total", "counter", "Scrubbed", [("", chains.scrubbed)]),
             *_family("beliefd_state_bytes_in_memory", "gauge", "Their size", [("", steward.positions.bytes)]),
             *_family("beliefd_body_bytes_in_flight", "gauge", "Bodies", [("", self.in_flight.total)]),
+            *_family("beliefd_requests_under_way", "gauge", "Not answered yet", self._under_way()),
+            *_family("beliefd_work", "gauge", "Long work beside the event loop", _work()),
             *_family("beliefd_limited_total", "counter", "Refused by a limit", self._limited(steward)),
             *_family("beliefd_start_time_seconds", "gauge", "Since when", [("", round(self._started, 3))]),
         ]
         return "\n".join(lines).encode() + b"\n"
 
     def _limited(self, steward: Steward) -> Iterable[tuple[str, float]]:
-        counted = {**self.in_flight.refused, **self.rates.refused, **steward.counts.limited}
+        places = {one.room.name: one.refused for one in (self.requests, self.streams)}
+        counted = {**places, **self.in_flight.refused, **self.rates.refused, **steward.counts.limited}
         return [(f'{{limit="{name}"}}', count) for name, count in sorted(counted.items())]
+
+    def _under_way(self) -> Iterable[tuple[str, float]]:
+        return [(f'{{kind="{one.room.name}"}}', one.total) for one in (self.requests, self.streams)]
 
     def _histogram(self) -> Iterable[tuple[str, float]]:
         total = 0
@@ -65,6 +74,12 @@ class Metrics:
             yield f'_bucket{{le="{bound}"}}', total
         yield "_sum", round(self._seconds, 6)
         yield "_count", total
+
+
+def _work() -> Iterable[tuple[str, float]]:
+    for kind, pool in POOLS.items():
+        yield f'{{kind="{kind}",is="running"}}', pool.running
+        yield f'{{kind="{kind}",is="waiting"}}', pool.waiting
 
 
 def _family(name: str, kind: str, help_text: str, samples: Iterable[tuple[str, float]]) -> Iterable[str]:

@@ -14,13 +14,14 @@ from beliefd.steward.offload import RETRY_SECONDS, too_busy
 class Room(Struct, frozen=True):
     """So many at once in all, and of one principal."""
 
+    name: str
     what: str
     total: int
     each: int
 
 
-REQUESTS: Final = Room("requests", 2048, 512)
-STREAMS: Final = Room("answers that last", 1024, 128)
+REQUESTS: Final = Room("requests", "requests", 2048, 512)
+STREAMS: Final = Room("streams", "answers that last", 1024, 128)
 """Live feeds, exports and batches."""
 
 
@@ -28,18 +29,21 @@ class Places:
     """What is under way, of one sort."""
 
     def __init__(self, room: Room) -> None:
-        self._room = room
+        self.room = room
+        self.refused = 0
         self._taken: Counter[str] = Counter()
         self.total = 0
 
     @contextmanager
     def of(self, principal_id: str) -> Iterator[None]:
-        room, taken = self._room, self._taken
+        room, taken = self.room, self._taken
         if taken[principal_id] >= room.each:
+            self.refused += 1
             told = f"{room.each} {room.what} of yours are under way, and no more may be"
             details = {"retry_after": RETRY_SECONDS, "limit": room.each}
             raise BeliefdError(Code.RATE_LIMITED, told, details)
         if self.total >= room.total:
+            self.refused += 1
             raise too_busy(f"{room.total} {room.what} are under way, and no more may be")
         taken[principal_id] += 1
         self.total += 1

@@ -15,7 +15,6 @@ from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, re
 from beliefd.http.in_flight import Holding
 from beliefd.http.leaving import unless_gone
 from beliefd.http.metrics import Metrics
-from beliefd.http.places import REQUESTS, STREAMS, Places
 from beliefd.http.replies import Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
 from beliefd.http.standing import Standing
@@ -53,7 +52,6 @@ class Surface:
         self.authenticator = Authenticator(runtime.directory, runtime.sign_in)
         self.metrics = Metrics()
         self.routes = Routes(OPERATIONS)
-        self.requests, self.streams = Places(REQUESTS), Places(STREAMS)
         self._standing = Standing(self.authenticator.refresh, self._judge)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
@@ -90,7 +88,8 @@ class Surface:
         self.count_request(principal)
         authorise(operation, principal)
         under_way = incoming.under_way
-        under_way.enter_context((self.streams if operation.stream else self.requests).of(principal.id))
+        places = self.metrics.streams if operation.stream else self.metrics.requests
+        under_way.enter_context(places.of(principal.id))
         under_way.enter_context(asking(principal.id))
         under_way.callback(incoming.holding.release)
         incoming.holding.belongs_to(principal.id, self.in_force.policy.bounds.bytes_in_flight)
