@@ -15,6 +15,7 @@ from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
 from beliefd.kernel.substrate.events import (
     Arbitrated,
+    CallStopped,
     CandidateResult,
     CapabilityIssued,
     CapabilityRevoked,
@@ -44,7 +45,7 @@ from beliefd.protocol.substrate import (
 )
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.effects.tools import ToolCalls, call_id_of
+from beliefd.steward.effects.tools import CallEnd, ToolCalls, call_id_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, presented
 from beliefd.steward.failures import not_found
@@ -163,15 +164,21 @@ async def answer_proposal(outcome: Outcome, event: Arbitrated, tools: ToolCalls)
     )
 
 
-def candidate_answer(result: CandidateResult, recorded: OutcomeRecorded | None) -> CandidateAnswer:
-    """A verdict in the words of the protocol, with what is recorded of its call."""
+def candidate_answer(result: CandidateResult, ended: CallEnd | None) -> CandidateAnswer:
+    """A verdict in the words of the protocol, with what is recorded of its call.
+
+    For a call that was stopped before it began, that is the verdict.
+    """
     call_id = call_id_of(result)
+    if isinstance(ended, CallStopped):
+        result = ended.result
+    recorded = ended if isinstance(ended, OutcomeRecorded) else None
     return view_of(
         CandidateAnswer,
         result,
         reasons=list(result.reasons),
         result=None if recorded is None else recorded.result,
-        status=None if call_id is None else ("scheduled" if recorded is None else recorded.call.status),
+        status=None if call_id is None else ("scheduled" if ended is None else ended.call.status),
         error="" if recorded is None else recorded.error,
         call_id=call_id,
         result_hash=None if recorded is None else recorded.call.result_hash,
