@@ -118,7 +118,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         PolicyHandlers(in_force),
         StateHandlers(store, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
-        CapabilityHandlers(positions, submit, signer),
+        CapabilityHandlers(positions, submit, signer, in_force),
         MemoryHandlers(positions, submit, environment),
         SpeculationHandlers(positions, submit),
         ObservationHandlers(store, positions, submit),

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -87,7 +88,7 @@ class ToolCalls(Struct, frozen=True):
         """One after the other; neighbours that may run side by side do."""
         running: dict[str, asyncio.Task[CallEnd | None]] = {}
         ended: dict[str, CallEnd | None] = {}
-        for call, following in zip(calls, [*calls[1:], None], strict=True):
+        for call, following in zip_longest(calls, calls[1:]):
             # It is run and recorded also if who asked for it goes away meanwhile.
             running[call.call_id] = self.background.start(self._run_and_record(session_id, call))
             if following is None or not (self._is_independent(call) and self._is_independent(following)):

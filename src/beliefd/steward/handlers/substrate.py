@@ -11,7 +11,7 @@ from beliefd.kernel.approvals.resting import doubt_about
 from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.capabilities import Capability
+from beliefd.kernel.substrate.capabilities import Amounts, Capability, Scope
 from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
 from beliefd.kernel.substrate.events import (
     Arbitrated,
@@ -22,10 +22,11 @@ from beliefd.kernel.substrate.events import (
     OutcomeRecorded,
     Remembered,
 )
+from beliefd.kernel.substrate.issuing import rules_for
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState
-from beliefd.kernel.values import seconds
+from beliefd.kernel.values import Principal, seconds
 from beliefd.ledger.envelope import LedgerBroken, read
 from beliefd.ledger.replay import Position
 from beliefd.protocol.substrate import (
@@ -193,6 +194,7 @@ class CapabilityHandlers(Struct, frozen=True):
     positions: Positions
     submit: Submit
     signer: Signer | None
+    in_force: PolicyInForce
 
     async def issue_capability(self, call: Call) -> IssuedCapability:
         asked = convert(call.body, CapabilityRequest)
@@ -207,8 +209,8 @@ class CapabilityHandlers(Struct, frozen=True):
             parent = await self._proven_parent(asked.session_id, asked.parent_token) or UNPROVEN
         secret = secrets.token_urlsafe(32)
         command = IssueCapability(
-            agent_id=asked.agent_id,
-            scope=asked.scope,
+            agent_id=asked.agent_id or call.principal.id,
+            scope=asked.scope or self._scope_by_policy(call.principal),
             expires_in_seconds=asked.expires_in_seconds,
             secret_hash=hashlib.sha256(secret.encode()).hexdigest(),
             parent=parent,
@@ -222,6 +224,13 @@ class CapabilityHandlers(Struct, frozen=True):
             capability=_capability(f"{asked.session_id}/{capability.capability_id}", capability),
             public_key=None if signer is None else signer.public_key,
         )
+
+    def _scope_by_policy(self, who: Principal) -> Scope:
+        """All that the first rule of the policy issues to somebody."""
+        rules = rules_for(self.in_force.policy, who)
+        if not rules:
+            raise invalid(f"policy issues nothing to `{who.id}`: say which `scope`", "$.scope")
+        return rules[0].scope
 
     async def _proven_parent(self, session_id: str, token: str) -> str | None:
         """The capability that is to be handed on; one that its holder has narrowed down is another one."""
@@ -247,7 +256,14 @@ class CapabilityHandlers(Struct, frozen=True):
 
 
 def _capability(name: str, capability: Capability) -> CapabilityView:
-    return view_of(CapabilityView, capability, capability_id=name, session_id=name.partition("/")[0])
+    return view_of(
+        CapabilityView,
+        capability,
+        capability_id=name,
+        session_id=name.partition("/")[0],
+        reserved=capability.reserved or Amounts(),
+        rule=capability.rule or None,
+    )
 
 
 class MemoryHandlers(Struct, frozen=True):
