@@ -195,9 +195,7 @@ class Auditor:
             assert candidate["tool_id"] != "t.write", "what changes things has a key"
         self.calls[call["call_id"]] = dict(call)
 
-    def _action(
-        self, actor: dict[str, Any], call: dict[str, Any], asked: dict[str, str] | None
-    ) -> Action:
+    def _action(self, actor: dict[str, Any], call: dict[str, Any], asked: dict[str, str] | None) -> Action:
         context = {**context_of(actor, asked), "tier": "READ_ONLY", "mutates": call["tool_id"] == "t.write"}
         return Action(call["tool_id"], (), call["args"], context)
 

@@ -178,8 +178,6 @@ def test_independent_calls_run_side_by_side_and_others_one_after_the_other(house
     answer = house.agent.propose(session, [tool_call("meets", token)] * 2 + [tool_call("alone", token)])
     assert [result.status for result in answer.results] == ["ok"] * 3, "both were there at once"
     assert answer.results[2].result == 3
-    answer = house.agent.propose(
-        session, [tool_call("writes", token, "a"), tool_call("writes", token, "b")]
-    )
+    answer = house.agent.propose(session, [tool_call("writes", token, "a"), tool_call("writes", token, "b")])
     assert [result.status for result in answer.results] == ["error"] * 2, "what changes things never is"
     house.check(session)

@@ -31,7 +31,7 @@ from tests.substrate.support import (
 )
 
 AMOUNTS = ("tokens", "cpu_ms", "disk_bytes")
-DECLARED = {name: 100 for name in AMOUNTS}
+DECLARED = dict.fromkeys(AMOUNTS, 100)
 
 
 def capability_of(house: ToolWorld, session: str, token: str) -> Capability:
@@ -147,7 +147,10 @@ class Budget(RuleBasedStateMachine):
         self.session = self.house.session()
         self.token = self.house.token(self.session, budgets=LIMITS)
         self.child = self.house.agent.issue_capability(
-            self.session, agent_id=AGENT.id, scope={"tools": ["*"], "budgets": LIMITS}, parent_token=self.token
+            self.session,
+            agent_id=AGENT.id,
+            scope={"tools": ["*"], "budgets": LIMITS},
+            parent_token=self.token,
         ).token
         self.scheduled: list[str] = []
         self.running: dict[str, Amounts] = {}
@@ -160,7 +163,10 @@ class Budget(RuleBasedStateMachine):
         capability_id, _, proof = presented(self.child if of_child else self.token, None)
         candidate = call_candidate(tool, capability_id=capability_id)
         outcome = self.house.submit(
-            self.session, proposal(*[candidate] * many), AGENT, attachments=Attachments(proofs=(proof,) * many)
+            self.session,
+            proposal(*[candidate] * many),
+            AGENT,
+            attachments=Attachments(proofs=(proof,) * many),
         )
         assert isinstance(outcome.event, Arbitrated)
         let = [result.call.call_id for result in outcome.event.results if result.call is not None]
@@ -225,4 +231,6 @@ class Budget(RuleBasedStateMachine):
 
 
 def test_no_story_overdraws_a_budget() -> None:
-    run_state_machine_as_test(Budget, settings=settings(max_examples=40, stateful_step_count=30, deadline=None))
+    run_state_machine_as_test(
+        Budget, settings=settings(max_examples=40, stateful_step_count=30, deadline=None)
+    )
