@@ -15,12 +15,13 @@ const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
-  "insufficient",
+  "insufficient", "costs", "issued",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated",
 ];
 const TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"];
 const TRAIL_LENGTH = 32;
+const AMOUNTS = ["tokens", "cpu_ms", "disk_bytes"];
 const HEX = /^[0-9a-f]{64}$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const REQUIRED = [
@@ -209,6 +210,8 @@ export const stateHash = (session) => {
     calls: session.calls,
     call_keys: session.callKeys,
     capabilities: session.capabilities,
+    costs: session.costs,
+    issued: session.issued,
     memory: session.memory,
     observations: session.observations,
     measurements: session.measurements,
@@ -259,6 +262,8 @@ const begin = (id, payload) => ({
   calls: new Map(),
   callKeys: new Map(),
   capabilities: new Map(),
+  costs: new Map(),
+  issued: new Map(),
   memory: new Map(),
   observations: new Map(),
   measurements: new Map(),
@@ -323,18 +328,44 @@ const keepGated = (session, gated, eventId) => {
 const keepGrant = (session, delta) => session.grants.set(delta.get("grant").get("grant_id"), delta.get("grant"));
 
 // Uses count against a capability and against all that it came out of.
-const use = (session, id, spent) => {
+const use = (session, id, spent, member = "used") => {
   for (let at = id; at; at = session.capabilities.get(at).get("parent")) {
     const capability = new Map(known(session.capabilities, at));
-    const used = new Map(capability.get("used"));
+    const sums = new Map(capability.get(member) ?? AMOUNTS.map((name) => [name, 0]));
     for (const [name, more] of Object.entries(spent)) {
-      used.set(name, Math.min(used.get(name) + more, Number.MAX_SAFE_INTEGER));
+      sums.set(name, Math.max(0, Math.min(sums.get(name) + more, Number.MAX_SAFE_INTEGER)));
     }
-    session.capabilities.set(at, capability.set("used", used));
+    // Nothing set aside is not written down.
+    if (member === "reserved" && AMOUNTS.every((name) => sums.get(name) === 0)) capability.delete(member);
+    else capability.set(member, sums);
+    session.capabilities.set(at, capability);
   }
 };
-const keepCapability = (session, delta) =>
+const amounts = (from, sign = 1) => Object.fromEntries(AMOUNTS.map((name) => [name, sign * from.get(name)]));
+// What was set aside for a call is settled when it ends; while nobody knows how, all of it counts as used.
+const settle = (session, call, delta) => {
+  const [id, aside, tool] = [call.get("capability_id"), call.get("reserved"), call.get("tool_id")];
+  const wasUnknown = known(session.calls, call.get("call_id")).get("status") === "unknown";
+  if (!wasUnknown) use(session, id, amounts(aside, -1), "reserved");
+  if (call.get("status") === "unknown") {
+    if (!wasUnknown) use(session, id, amounts(aside));
+    return;
+  }
+  if (wasUnknown) use(session, id, amounts(aside, -1));
+  use(session, id, amounts(delta));
+  const most = session.costs.get(tool) ?? new Map(AMOUNTS.map((name) => [name, 0]));
+  session.costs.set(tool, new Map(AMOUNTS.map((name) => [name, Math.max(most.get(name), delta.get(name))])));
+};
+const keepIssued = (session, issued) => {
+  for (const one of issued ?? []) {
+    session.capabilities.set(one.get("capability_id"), one);
+    session.issued.set(`${one.get("rule")}\n${one.get("agent_id")}`, one.get("capability_id"));
+  }
+};
+const keepCapability = (session, delta) => {
+  keepIssued(session, delta.get("issued"));
   session.capabilities.set(delta.get("capability").get("capability_id"), delta.get("capability"));
+};
 const keepResult = (session, result) => {
   const [approval, call, patch] = [result.get("approval"), result.get("call"), result.get("patch")];
   if (approval) keepApproval(session, approval);
@@ -350,6 +381,12 @@ const keepResult = (session, result) => {
   for (const key of patch.get("remove")) session.sparse.delete(key);
   for (const [key, value] of patch.get("set")) session.sparse.set(key, value);
 };
+const keepMode = (session, mode) => {
+  if (!mode) return;
+  const normal = mode.get("mode") === "normal"; // what nothing has changed yet
+  session.mode = normal ? "" : mode.get("mode");
+  session.modeSince = normal ? "" : mode.get("since");
+};
 const keepResults = (session, results, delta) => {
   const before = session.stateVersion;
   for (const result of results) keepResult(session, result);
@@ -357,11 +394,7 @@ const keepResults = (session, results, delta) => {
     session.committed = delta.get("event_id");
     session.snapshots.set(session.committed, session.stateVersion);
   }
-  const mode = delta.get("mode");
-  if (!mode) return;
-  const normal = mode.get("mode") === "normal"; // what nothing has changed yet
-  session.mode = normal ? "" : mode.get("mode");
-  session.modeSince = normal ? "" : mode.get("since");
+  keepMode(session, delta.get("mode"));
 };
 
 const keepIntents = (session, intents, propositions = []) => {
@@ -449,12 +482,28 @@ const FOLDS = {
     const id = delta.get("approval").get("subject").get("bundle_id");
     keepBundle(session, id, delta.get("event_id"), delta.get("bundle").get("decision"), waits);
   },
-  arbitrated: (session, delta) => keepResults(session, delta.get("results"), delta),
+  arbitrated(session, delta) {
+    keepIssued(session, delta.get("issued"));
+    keepResults(session, delta.get("results"), delta);
+  },
+  call_started(session, delta) {
+    const call = delta.get("call");
+    use(session, call.get("capability_id"), amounts(call.get("reserved")), "reserved");
+    session.calls.set(call.get("call_id"), call);
+  },
+  call_stopped(session, delta) {
+    const call = delta.get("call");
+    const key = call.get("idempotency_key"); // it never ran: its key is free again, and so is what it counted as
+    if (key !== null) session.callKeys.delete(`${call.get("tool_id")}\n${key}`);
+    use(session, call.get("capability_id"), { calls: -1 });
+    session.calls.set(call.get("call_id"), call);
+    keepMode(session, delta.get("mode"));
+  },
   outcome_recorded(session, delta) {
     const call = delta.get("call");
+    if (call.has("reserved")) settle(session, call, delta);
+    else use(session, call.get("capability_id"), amounts(delta));
     session.calls.set(call.get("call_id"), call);
-    const spent = ["tokens", "cpu_ms", "disk_bytes"].map((name) => [name, delta.get(name)]);
-    use(session, call.get("capability_id"), Object.fromEntries(spent));
   },
   capability_issued: keepCapability,
   capability_revoked: keepCapability,

@@ -10,7 +10,7 @@ from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.approvals.state import CallSubject
 from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
+from beliefd.kernel.substrate.events import Arbitrated, CallStarted, OutcomeRecorded
 from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
 from beliefd.testing.world import AGENT, policy, refused
 from tests.claims.support import claim, inbox_is_the_fold_of_all_ledgers
@@ -75,7 +75,8 @@ def test_an_asked_for_call_is_confirmed_in_the_inbox_judged_again_and_run_once(a
     )
     assert asking.toolbox.ran == [("email.send", {"to": "ana"})]
     assert asking.ann.list_approvals().approvals == []
-    asked, yes, outcome = asking.deltas(session)[-3:]
+    asked, yes, began, outcome = asking.deltas(session)[-4:]
+    assert isinstance(began, CallStarted)
     assert isinstance(asked, Arbitrated)
     assert isinstance(yes, ApprovalDecided)
     assert isinstance(outcome, OutcomeRecorded)

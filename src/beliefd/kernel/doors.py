@@ -34,7 +34,7 @@ from beliefd.kernel.scan.said import texts_in
 from beliefd.kernel.scan.spelling import plain
 from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.speculation.lanes import SPECULATIVE
-from beliefd.kernel.substrate.commands import Propose, RecordOutcome, Remember
+from beliefd.kernel.substrate.commands import Propose, RecordOutcome, Remember, StartCall
 from beliefd.kernel.substrate.memory import PROVISIONAL
 from beliefd.kernel.substrate.proposals import DeltaCandidate
 
@@ -88,7 +88,7 @@ def _change(command: StageIntent) -> Any:
 JUDGED: Final[dict[type, Part]] = {
     **dict.fromkeys(speculation.RULES, _nothing),
     # What the server itself writes about what was let through before.
-    **dict.fromkeys((RecordRun, RecordOutcome, RecordAttempt, Merge), _nothing),
+    **dict.fromkeys((RecordRun, StartCall, RecordOutcome, RecordAttempt, Merge), _nothing),
     DeclareSession: _declaration,
     Eliminate: _elimination,
     # The raw answers of a model are measured, and stated by nobody.

@@ -9,13 +9,14 @@ from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.measurements.findings import MeasurementFindings
 from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.tools import MemoryFindings, ProposalFindings
+from beliefd.kernel.substrate.tools import MemoryFindings, ProposalFindings, StartFindings
 from beliefd.kernel.values import Principal
 
 Findings = (
     ClaimFindings
     | RetractionFindings
     | ProposalFindings
+    | StartFindings
     | MemoryFindings
     | ObservationFindings
     | MeasurementFindings

@@ -124,7 +124,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         PolicyHandlers(in_force),
         StateHandlers(ledgers, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
-        CapabilityHandlers(positions, submit, signer),
+        CapabilityHandlers(positions, submit, signer, in_force),
         MemoryHandlers(positions, submit, environment),
         SpeculationHandlers(positions, submit),
         ObservationHandlers(ledgers, positions, submit),

@@ -36,14 +36,14 @@ from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.subjects import fallen_subjects
-from beliefd.kernel.substrate.commands import Propose, Remember
-from beliefd.kernel.substrate.tools import MemoryFindings
+from beliefd.kernel.substrate.commands import Propose, Remember, StartCall
+from beliefd.kernel.substrate.tools import MemoryFindings, StartFindings
 from beliefd.kernel.values import Principal, TierName
 from beliefd.knowledge.schema import EXPERIMENT, REJECTED_WORDS, TESTED_DATA
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.directory import Directory
-from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
+from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings, start_findings
 from beliefd.steward.facts.citing import citation_findings, cites_calls, eliminated_by, seen_calls
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.measuring import Meter
@@ -68,6 +68,7 @@ EXAMINED = (
     RetractClaims,
     DecideApproval,
     Propose,
+    StartCall,
     Remember,
     Observe,
     Measure,
@@ -80,6 +81,7 @@ Examined = (
     | RetractClaims
     | DecideApproval
     | Propose
+    | StartCall
     | Remember
     | Observe
     | Measure
@@ -188,6 +190,8 @@ class FactFinder:
             return None
         if isinstance(command, Propose):
             return proposal_findings(session, command.candidates, attachments.proofs, policy, self._registry)
+        if isinstance(command, StartCall):
+            return await self._start(session, command, policy)
         if isinstance(command, Remember):
             return await self._confirmation(session, command)
         if isinstance(command, Eliminate):
@@ -199,6 +203,13 @@ class FactFinder:
         if isinstance(command, DesignExperiment | StartRun):
             return await self._experiment(session, command, principal.id, policy, unwritten)
         return await self._for_decision(session, command, policy, unwritten)
+
+    async def _start(self, session: Session, command: StartCall, policy: Policy) -> StartFindings | None:
+        call = session.substrate.calls.get(command.call_id)
+        if call is None:
+            return None
+        standings = await self._directory.standings([call.agent_id])
+        return start_findings(call, standings, policy, self._registry)
 
     async def _experiment(
         self,
