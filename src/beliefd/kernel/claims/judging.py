@@ -124,6 +124,7 @@ def gated(
             earlier=answered.words,
             approved_gates=tuple(sorted(answered.gates)),
             overridden=answered.overridden or UNSET,
+            gates=chain.asking if waits and given.all_are_asked else UNSET,
             words=UNSET if informs else words_of(bundle, given.findings),
         )
     return Gated(

@@ -1,13 +1,14 @@
 """The five gates in their order, and the chain that runs them (claim-bundle, gate recommendations).
 
 Each gate is a pure function of what it is told. EXECUTE and EXPLAIN let the chain go on, DEFER and ESCALATE
-stop it and call a person, REFUSE stops it for good.
+stop it and call a person, REFUSE stops it for good. All gates are looked at before a person is called.
 """
 
 from collections.abc import Callable
 from typing import Final
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from beliefd.kernel.claims.bundle import Decision, Severity
 from beliefd.kernel.claims.gates.adversarial import adversarial
@@ -52,6 +53,7 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
     results: list[GateResult] = []
     passed: list[str] = []
     overridden: list[str] = []
+    stops: dict[str, GateResult] = {}
     for name, gate in GATES.items():
         found = gate(given)
         worst = max(found, key=_severity) if len(found) > 1 else found[0]
@@ -59,23 +61,35 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
         results += found
         answered = name in approved and severity in (Severity.DEFER, Severity.ESCALATE)
         if severity >= Severity.DEFER and not answered:
-            return ChainResult(
-                results=(*results, *_rejected_before(given)),
-                passed=tuple(passed),
-                stopped_by=name,
-                decision=_DECISIONS[severity],
-                reason=f"{name} gate: {worst.reason}",
-                overridden=tuple(overridden),
-            )
+            stops[name] = worst
+            if given.all_are_asked:
+                continue
+            break
         (overridden if answered and _overrides(name, given) else passed).append(name)
     results += _rejected_before(given)
-    return ChainResult(
+    chain = ChainResult(
         results=tuple(results),
         passed=tuple(passed),
         stopped_by=None,
         decision="PUBLISH",
         reason=_published(overridden) + (", with caveats" if has_caveats(results) else ""),
         overridden=tuple(overridden),
+    )
+    return _stopped(stops, chain) if stops else chain
+
+
+def _stopped(stops: dict[str, GateResult], chain: ChainResult) -> ChainResult:
+    """INVARIANT: a gate that refuses decides, wherever it stands: nobody is asked about what it refuses."""
+    refusing = [name for name, worst in stops.items() if _severity(worst) is Severity.REFUSE]
+    name = refusing[0] if refusing else next(iter(stops))
+    before = list(GATES)[: list(GATES).index(name)]
+    return replace(
+        chain,
+        passed=tuple(gate for gate in chain.passed if gate in before),
+        stopped_by=name,
+        decision=_DECISIONS[_severity(stops[name])],
+        reason=f"{name} gate: {stops[name].reason}",
+        asking=() if refusing else tuple(stops),
     )
 
 
