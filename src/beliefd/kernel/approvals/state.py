@@ -93,7 +93,7 @@ class Approval(Value, frozen=True, kw_only=True):
     that timed out before this was `escalated`. `overridden` are the gates that people have let it pass by
     those. `words` are the digests of what its claims say, kept if it is rejected.
 
-    `gates` are all that ask a person about it; a yes answers those and no other. `shaped` says who shaped
+    `gates` are those whose questions stand on it; a yes answers those and no other. `shaped` says who shaped
     what waits, if it is no bundle. `led_to` is the call that was let through.
     """
 

@@ -62,7 +62,8 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
         answered = name in approved and severity in (Severity.DEFER, Severity.ESCALATE)
         if severity >= Severity.DEFER and not answered:
             stops[name] = worst
-            if given.all_are_asked:
+            # What is refused is refused: what the gates behind it would say is nobody's question.
+            if given.all_are_asked and severity < Severity.REFUSE:
                 continue
             break
         (overridden if answered and _overrides(name, given) else passed).append(name)
@@ -79,7 +80,11 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
 
 
 def _stopped(stops: dict[str, GateResult], chain: ChainResult) -> ChainResult:
-    """INVARIANT: a gate that refuses decides, wherever it stands: nobody is asked about what it refuses."""
+    """INVARIANT: a gate that refuses decides, wherever it stands: nobody is asked about what it refuses.
+
+    Each gate that calls for a person has a question of its own. The human gate asks for nothing but a person,
+    so its question stands on the card of the first of them.
+    """
     refusing = [name for name, worst in stops.items() if _severity(worst) is Severity.REFUSE]
     name = refusing[0] if refusing else next(iter(stops))
     before = list(GATES)[: list(GATES).index(name)]
@@ -89,7 +94,7 @@ def _stopped(stops: dict[str, GateResult], chain: ChainResult) -> ChainResult:
         stopped_by=name,
         decision=_DECISIONS[_severity(stops[name])],
         reason=f"{name} gate: {stops[name].reason}",
-        asking=() if refusing else tuple(stops),
+        asking=() if refusing else tuple(dict.fromkeys((name, *(one for one in stops if one == HUMAN)))),
     )
 
 

@@ -71,7 +71,7 @@ def says(
 class ChainResult(Struct, frozen=True):
     """How far a bundle came. `overridden` are gates that would have stopped it; people let it pass.
 
-    `asking` are all the gates that call for a person, if none refuses.
+    `asking` are the gates whose questions a person is shown next.
     """
 
     results: tuple[GateResult, ...]
