@@ -113,7 +113,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         ClaimHandlers(store, positions, submit),
         ClaimCheckHandlers(finder, in_force, environment),
         ContentHandlers(store, in_force, environment),
-        ApprovalHandlers(store, positions, submit, expiry, tools, in_force),
+        ApprovalHandlers(store, positions, submit, expiry, tools, in_force, finder, environment),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
         StateHandlers(store, positions, in_force),

@@ -16,8 +16,8 @@ from beliefd.kernel.substrate.events import CandidateResult
 
 
 def in_vain(result: CandidateResult) -> str | None:
-    """Why a yes would lead to nothing; None if it leads to the effect, or to another question."""
-    if result.verdict == "allow" or result.approval is not None:
+    """Why a yes would lead to nothing; None if it leads to its effect, to another question or mode."""
+    if result.verdict == "allow" or result.approval is not None or result.on_fail == "degrade":
         return None
     return "; ".join(reason.text for reason in result.reasons)
 

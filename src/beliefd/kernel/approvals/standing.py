@@ -15,7 +15,7 @@ from beliefd.kernel.values import Principal
 
 def authority_of(facts: Facts) -> Authority | None:
     """What was found out; None in entries that are older than the rule, which are decided without it."""
-    found: Authority | None = getattr(facts.findings, "authority", None) if facts.findings else None
+    found: Authority | UnsetType | None = getattr(facts.findings, "authority", None)
     return None if found is UNSET else found
 
 

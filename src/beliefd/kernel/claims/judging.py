@@ -115,7 +115,7 @@ def gated(
             tier=tier.name,
             raised=raised,
             reason=chain.reason,
-            results=chain.results,
+            results=(*chain.results, *chain.beyond),
             standings=given.standings or UNSET,
             rule=rule,
             opened_at=facts.now,

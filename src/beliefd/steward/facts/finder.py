@@ -259,6 +259,18 @@ class FactFinder:
         wanted = set(names)
         return await self._directory.standings(wanted) if wanted else {}
 
+    async def outlook_findings(self, session: Session, approval: Approval, policy: Policy) -> Findings:
+        """What tells, before anybody decides, what a decision would take. Contents are not looked at."""
+        authority = await self._directory.standings(concerned(approval), fresh=False)
+        subject = approval.subject
+        if isinstance(subject, CallSubject) and subject.candidate is not None:
+            confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
+            return replace(confirmed, authority=authority)
+        if isinstance(subject, BundleSubject) and subject.bundle is not None:
+            unread = Threat(detector=NOBODY)
+            return ClaimFindings(threat=unread, tools=self._tool_tiers(subject.bundle), authority=authority)
+        return AuthorityFindings(authority=authority)
+
     async def examine(
         self,
         bundle: ClaimBundle,

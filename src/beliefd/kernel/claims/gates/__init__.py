@@ -67,16 +67,13 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
                 continue
             break
         (overridden if answered and _overrides(name, given) else passed).append(name)
-    results += _rejected_before(given)
-    chain = ChainResult(
-        results=tuple(results),
-        passed=tuple(passed),
-        stopped_by=None,
-        decision="PUBLISH",
-        reason=_published(overridden) + (", with caveats" if has_caveats(results) else ""),
-        overridden=tuple(overridden),
-    )
-    return _stopped(stops, chain) if stops else chain
+    chain = ChainResult(tuple(results), tuple(passed), None, "PUBLISH", "", tuple(overridden))
+    told = tuple(_rejected_before(given))
+    if stops:
+        stopped = _stopped(stops, chain)
+        return replace(stopped, results=stopped.results + told)
+    published = _published(overridden) + (", with caveats" if has_caveats(chain.results + told) else "")
+    return replace(chain, results=chain.results + told, reason=published)
 
 
 def _stopped(stops: dict[str, GateResult], chain: ChainResult) -> ChainResult:
@@ -87,10 +84,12 @@ def _stopped(stops: dict[str, GateResult], chain: ChainResult) -> ChainResult:
     """
     refusing = [name for name, worst in stops.items() if _severity(worst) is Severity.REFUSE]
     name = refusing[0] if refusing else next(iter(stops))
-    before = list(GATES)[: list(GATES).index(name)]
+    upto = list(GATES)[: list(GATES).index(name) + 1]
     return replace(
         chain,
-        passed=tuple(gate for gate in chain.passed if gate in before),
+        results=tuple(one for one in chain.results if one.gate in upto),
+        beyond=tuple(one for one in chain.results if one.gate not in upto),
+        passed=tuple(gate for gate in chain.passed if gate in upto),
         stopped_by=name,
         decision=_DECISIONS[_severity(stops[name])],
         reason=f"{name} gate: {stops[name].reason}",

@@ -71,7 +71,8 @@ def says(
 class ChainResult(Struct, frozen=True):
     """How far a bundle came. `overridden` are gates that would have stopped it; people let it pass.
 
-    `asking` are the gates whose questions a person is shown next.
+    `asking` are the gates whose questions a person is shown next, `beyond` is what the gates said that stand
+    behind the one that stopped it: a person sees that too.
     """
 
     results: tuple[GateResult, ...]
@@ -81,6 +82,7 @@ class ChainResult(Struct, frozen=True):
     reason: str
     overridden: tuple[str, ...] = ()
     asking: tuple[str, ...] = ()
+    beyond: tuple[GateResult, ...] = ()
 
     @property
     def failed(self) -> tuple[str, ...]:
