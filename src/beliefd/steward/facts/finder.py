@@ -259,9 +259,11 @@ class FactFinder:
         wanted = set(names)
         return await self._directory.standings(wanted) if wanted else {}
 
-    async def outlook_findings(self, session: Session, approval: Approval, policy: Policy) -> Findings:
+    async def outlook_findings(
+        self, session: Session, approval: Approval, policy: Policy, fresh: bool
+    ) -> Findings:
         """What tells, before anybody decides, what a decision would take. Contents are not looked at."""
-        authority = await self._directory.standings(concerned(approval), fresh=False)
+        authority = await self._directory.standings(concerned(approval), fresh=fresh)
         subject = approval.subject
         if isinstance(subject, CallSubject) and subject.candidate is not None:
             confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)

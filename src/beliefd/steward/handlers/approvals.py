@@ -166,7 +166,7 @@ class ApprovalHandlers(Struct, frozen=True):
         approval: Approval = session.approvals.by_id[approval_id]
         subject = await self._subject(session.session_id, approval)
         bundle = subject.bundle if isinstance(subject, BundleSubject | InformationSubject) else None
-        today = await self._outlook(session, approval)
+        today = await self._outlook(session, approval, fresh=not listed)
         return view_of(
             ApprovalCard,
             approval,
@@ -195,7 +195,7 @@ class ApprovalHandlers(Struct, frozen=True):
             proposition=None if listed else await self._proposition(session, approval),
         )
 
-    async def _outlook(self, session: Session, approval: Approval) -> Outlook:
+    async def _outlook(self, session: Session, approval: Approval, *, fresh: bool) -> Outlook:
         """What a decision would take now; of what was decided, what it took."""
         if approval.status != "pending" or session.beliefs.terminated:
             return Outlook(approval.rule.required, required_approvals(approval.rule), approval.approvals)
@@ -206,7 +206,7 @@ class ApprovalHandlers(Struct, frozen=True):
             principal=approval.proposer,
             policy=policy,
             policy_hash=self.in_force.hash,
-            findings=await self.finder.outlook_findings(session, approval, policy),
+            findings=await self.finder.outlook_findings(session, approval, policy, fresh),
         )
         return outlook(session, approval, facts)
 
