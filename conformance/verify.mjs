@@ -14,7 +14,7 @@ const MAX_DEPTH = 64;
 const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
-  "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
+  "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "shapers", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
   "insufficient", "costs", "issued",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated",
@@ -199,6 +199,7 @@ export const stateHash = (session) => {
     approvals: session.approvals,
     grants: session.grants,
     rejected_words: session.rejectedWords,
+    shapers: session.shapers,
     trail: session.trail,
     sparse: session.sparse,
     state_version: session.stateVersion,
@@ -251,6 +252,7 @@ const begin = (id, payload) => ({
   approvals: new Map(),
   grants: new Map(),
   rejectedWords: new Map(),
+  shapers: new Map(),
   trail: [],
   sparse: new Map(),
   stateVersion: 0,
@@ -291,13 +293,22 @@ const known = (map, id) => {
   if (!map.has(id)) throw new Error(`its delta names \`${id}\`, which is not there`);
   return map.get(id);
 };
-const keepApproval = (session, approval) => session.approvals.set(approval.get("approval_id"), approval);
+const keepShaped = (session, shaped) => {
+  for (const content of shaped?.get("content") ?? []) {
+    const people = new Set([...(session.shapers.get(content) ?? []), ...shaped.get("by")]);
+    session.shapers.set(content, [...people]);
+  }
+};
+const keepApproval = (session, approval) => {
+  keepShaped(session, approval.get("shaped"));
+  session.approvals.set(approval.get("approval_id"), approval);
+};
 const CONTENT = ["bundle", "candidate", "change"];
 const closedApproval = (approval, status, successor, by) => {
   const subject = new Map(approval.get("subject")); // it keeps its name, not its content
   for (const name of CONTENT) if (subject.has(name)) subject.set(name, null);
   const closed = new Map(approval).set("status", status).set("subject", subject);
-  closed.delete("words");
+  for (const name of ["words", "shaped"]) closed.delete(name);
   return closed.set("successor", successor).set("decided_by", by);
 };
 const keepReceipts = (session, receipts) => {
@@ -320,6 +331,7 @@ const keepEnded = (session, ended, eventId) => {
 };
 const keepGated = (session, gated, eventId) => {
   const approval = gated.get("approval");
+  keepShaped(session, gated.get("shaped"));
   if (approval) keepApproval(session, approval);
   const bundle = gated.get("bundle");
   keepBundle(session, bundle.get("id"), eventId, bundle.get("decision"), approval?.get("approval_id") ?? null);

@@ -44,7 +44,8 @@ class Web:
         )
 
     async def _tokens(self) -> dict[str, str]:
-        return {role.value: await create_token(self.house.store, "web", role, Tier.MODIFY) for role in Role}
+        store = self.house.store
+        return {role.value: await create_token(store, "web", role, Tier.MODIFY, role.value) for role in Role}
 
     def ask(self, role: str, method: str, path: str, body: Any = None) -> httpx.Response:
         async def send() -> httpx.Response:

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from beliefd.kernel.approvals.findings import AuthorityFindings
 from beliefd.kernel.beliefs.findings import CitationFindings
 from beliefd.kernel.claims.endings import RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings
@@ -22,6 +23,7 @@ Findings = (
     | MeasurementFindings
     | ExperimentFindings
     | CitationFindings
+    | AuthorityFindings
 )
 
 

@@ -7,6 +7,7 @@ all: no call, no change.
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from beliefd.kernel.approvals.standing import is_recorded
 from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
@@ -70,6 +71,9 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
     candidate = subject.candidate
     assert candidate is not None  # noqa: S101 - it is pending
     finding = next(iter(findings_of(facts)), CallFinding())
+    if isinstance(candidate, CallCandidate) and finding.definition is None and is_recorded(facts):
+        text = f"no tool `{candidate.tool_id}` is registered in this process"
+        return denied([Reason(code="UNKNOWN_TOOL", text=text, remedy="a server that has the tool")])
     if isinstance(subject, CallSubject) and finding.definition_hash != subject.definition_hash:
         text = "the tool is not the one that was confirmed: its definition has changed"
         return denied([Reason(code="TOOL_CHANGED", text=text, remedy="a new proposal")])

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from beliefd.kernel.approvals.findings import Authority
 from beliefd.kernel.values import Id, Principal, TierName, Value
 
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
@@ -65,9 +66,13 @@ class CallFinding(Value, frozen=True):
 
 
 class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
-    """Facts about a proposal's candidates, in their order; None where a candidate is no call."""
+    """Facts about a proposal's candidates, in their order; None where a candidate is no call.
+
+    `authority` is how those stand now whose word or tier is used, as for claims.
+    """
 
     calls: tuple[CallFinding | None, ...] = ()
+    authority: Authority | msgspec.UnsetType = msgspec.UNSET
 
 
 class StartFindings(Value, frozen=True, tag_field="of", tag="start"):

@@ -161,6 +161,7 @@ def _message(row: InboxRow, approval: Approval) -> bytes:
             "session_id": row.session_id,
             "subject": msgspec.to_builtins(approval.closed(approval.status).subject),
             "gate": approval.gate,
+            "asking": approval.asking,
             "tier": approval.tier,
             "reason": visible(approval.reason),
             "content_hash": approval.content_hash,

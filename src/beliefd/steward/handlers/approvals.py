@@ -9,6 +9,7 @@ from beliefd.kernel.approvals.commands import DecideApproval, GiveGrant, RevokeG
 from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided, GrantGiven, GrantRevoked
 from beliefd.kernel.approvals.opening import opened_by
+from beliefd.kernel.approvals.outlook import Outlook, came_to, outlook
 from beliefd.kernel.approvals.state import (
     OPEN,
     Approval,
@@ -21,6 +22,7 @@ from beliefd.kernel.approvals.state import (
 )
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.state import Session
 from beliefd.ledger.envelope import LedgerBroken
@@ -43,6 +45,8 @@ from beliefd.steward.call import Call
 from beliefd.steward.effects.expiry import Expiry
 from beliefd.steward.effects.tools import ToolCalls
 from beliefd.steward.entries import entry_of
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.claims import snake_body
 from beliefd.steward.handlers.measurements import cited
@@ -93,6 +97,8 @@ class ApprovalHandlers(Struct, frozen=True):
     expiry: Expiry
     tools: ToolCalls
     in_force: PolicyInForce
+    finder: FactFinder
+    environment: Environment
 
     async def list_approvals(self, call: Call) -> Inbox:
         cursor, limit = call.query["cursor"], call.query["limit"]
@@ -145,6 +151,10 @@ class ApprovalHandlers(Struct, frozen=True):
             else judged(event.gated, outcome.head.event_id, proposer, outcome.session.claims)
         )
         after = Position(outcome.session, outcome.head)
+        card = await self._card(after, event.approval_id)
+        if recorded and event.approval.led_to:
+            now = (await self.positions.existing(outcome.session.session_id)).session
+            card = replace(card, came_to=came_to(now, event.approval))
         return DecidedApproval(
             approval_id=event.approval_id,
             status=event.approval.status,
@@ -152,8 +162,8 @@ class ApprovalHandlers(Struct, frozen=True):
             outcome=None if resumed is None else resumed.decision,
             bundle=resumed,
             call=next(map(candidate_answer, results, recorded), None),
-            intent=intent_view(event.intents[0]) if event.intents else None,
-            approval=await self._card(after, event.approval_id),
+            intent=intent_view(event.intents[-1]) if event.intents else None,
+            approval=card,
             audit_event_id=outcome.head.event_id,
         )
 
@@ -192,6 +202,7 @@ class ApprovalHandlers(Struct, frozen=True):
         approval: Approval = session.approvals.by_id[approval_id]
         subject = await self._subject(session.session_id, approval)
         bundle = subject.bundle if isinstance(subject, BundleSubject | InformationSubject) else None
+        today = await self._outlook(session, approval, fresh=not listed)
         return view_of(
             ApprovalCard,
             approval,
@@ -204,18 +215,36 @@ class ApprovalHandlers(Struct, frozen=True):
             standings=approval.standings or {},
             measurements=[] if listed else await cited(self.store, session, approval),
             proposers=list(approval.proposers),
-            required_approvals=list(required_approvals(approval.rule)),
-            required=approval.rule.required,
+            required_approvals=list(today.deciders),
+            required=today.required,
+            asking=list(approval.asking),
+            cannot_run=today.cannot_run,
+            came_to=came_to(session, approval),
             allowed_decisions=list(approval.allowed),
             approvals=[*approval.earlier, *approval.approvals],
-            on_approval=_on_approval(approval),
+            on_approval=_on_approval(approval, today),
             audit_head_event_id=position.head.event_id,
-            progress=progress_of(approval),
+            progress=progress_of(approval, today.required, today.given),
             overridden=overridden_in(approval),
             ended={} if bundle is None else ended_claims(session.claims, bundle),
             corrects=None if bundle is None else correction_of(session.claims, bundle),
             proposition=None if listed else await self._proposition(session, approval),
         )
+
+    async def _outlook(self, session: Session, approval: Approval, *, fresh: bool) -> Outlook:
+        """What a decision would take now; of what was decided, what it took."""
+        if approval.status != "pending" or session.beliefs.terminated:
+            return Outlook(approval.rule.required, required_approvals(approval.rule), approval.approvals)
+        policy = self.in_force.policy
+        facts = Facts(
+            now=self.environment.now(),
+            event_id=approval.event_id,
+            principal=approval.proposer,
+            policy=policy,
+            policy_hash=self.in_force.hash,
+            findings=await self.finder.outlook_findings(session, approval, policy, fresh),
+        )
+        return outlook(session, approval, facts)
 
     async def _proposition(self, session: Session, approval: Approval) -> StatusCard | None:
         """What is to be weighed, if the status of a proposition would change."""
@@ -256,10 +285,12 @@ class GrantHandlers(Struct, frozen=True):
         return GrantAnswer(grant=event.grant, audit_event_id=outcome.head.event_id)
 
 
-def _on_approval(approval: Approval) -> str:
+def _on_approval(approval: Approval, today: Outlook) -> str:
     if approval.status != "pending":
         return "nothing: it is not waiting any more"
-    missing = approval.rule.required - len(approval.approvals)
+    if today.cannot_run is not None:
+        return f"nothing: it {today.cannot_run}"
+    missing = today.required - len(today.given)
     if missing > 1:
         return f"{missing - 1} more approvals are needed, then all gates are asked again"
     subject = approval.subject
@@ -271,4 +302,8 @@ def _on_approval(approval: Approval) -> str:
         return (
             "it is arbitrated again on the state and policy of that moment; if nothing else fails, it happens"
         )
-    return "all gates are asked again under today's policy; unless one refuses, the bundle is published"
+    answered = " and ".join(approval.asking)
+    return (
+        f"the question of the {answered} gate is answered, then all gates are asked again under today's"
+        " policy; unless another one stops it, the bundle is published"
+    )
