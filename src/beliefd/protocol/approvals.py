@@ -106,7 +106,8 @@ class ApprovalCard(Answer, frozen=True):
     `progress` says who has agreed while it waits, `overridden` which gates people let it pass. `ended` are
     claims of a published bundle that do not stand any more, `corrects` is what a bundle puts right.
     `measurements` with their raw answers, and `proposition`, if a status would change, are there if the item
-    was asked for by itself.
+    was asked for by itself. `foreign` is there if the session began elsewhere: words that were said there do
+    not count, and who imported it cannot decide.
     """
 
     approval_id: str
@@ -140,6 +141,7 @@ class ApprovalCard(Answer, frozen=True):
     ended: dict[str, EndedClaim] = {}
     corrects: Correction | None = None
     proposition: StatusCard | None = None
+    foreign: Foreign | None = None
 
     @property
     def claims(self) -> list[Claim]:

@@ -46,6 +46,7 @@ from beliefd.steward.handlers.uncertainty import CalibrationHandlers, Uncertaint
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.steward import Steward
+from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.base import Store
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry, default_registry
@@ -59,6 +60,7 @@ class Runtime(Struct, frozen=True):
     handlers: dict[str, Handler]
     feeds: Feeds
     directory: Directory
+    system: SystemLedger
     expiry: Expiry
     runner: Runner
     judges: Judges
@@ -96,10 +98,11 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     runner, judges = runner or Runner(), judges or Judges()
     positions = Positions(store)
     in_force = PolicyInForce(store, environment, policy)
-    meter, directory = Meter(store, judges), Directory(store)
+    meter, directory = Meter(store, judges), Directory(store, positions)
     finder = FactFinder(store, registry, meter, directory, detector)
     steward = Steward(store, positions, in_force, finder, environment)
     submit, feeds, background = steward.submit, Feeds(store), Background()
+    system = SystemLedger(store, positions, submit)
     expiry = Expiry(store, positions, submit, environment)
     tools = ToolCalls(store, positions, submit, registry, in_force, background)
     runs = ExperimentRuns(store, submit, runner, background)
@@ -108,14 +111,14 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         BatchHandlers(store, submit, signer, tools, background),
         LedgerHandlers(store, positions, feeds),
         WhyHandlers(store, positions),
-        TransferHandlers(store, positions, submit),
+        TransferHandlers(store, positions, submit, system),
         CounterfactualHandlers(store),
         ClaimHandlers(store, positions, submit),
         ClaimCheckHandlers(finder, in_force, environment),
         ContentHandlers(store, in_force, environment),
         ApprovalHandlers(store, positions, submit, expiry, tools, in_force),
         GrantHandlers(positions, submit),
-        PolicyHandlers(in_force),
+        PolicyHandlers(in_force, system),
         StateHandlers(store, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
         CapabilityHandlers(positions, submit, signer),
@@ -131,7 +134,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         CalibrationHandlers(store, environment),
     )
     handlers = recording_attempts(joined([verb_handlers(submit), *map(handlers_of, vocabularies)]), submit)
-    return Runtime(steward, handlers, feeds, directory, expiry, runner, judges, background)
+    return Runtime(steward, handlers, feeds, directory, system, expiry, runner, judges, background)
 
 
 async def start(store: Store, policy: Policy | None = None, **ports: Any) -> Runtime:

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Final, Literal
 
 import msgspec
@@ -59,8 +60,11 @@ class PolicyInForce:
         self.policy = policy
         self.hash = policy_hash(policy)
 
-    async def bring_into_force(self, policy: Policy, principal: Principal) -> None:
-        """Write it to the store first: a policy that is decided by must not be gone after a restart."""
+    async def bring_into_force(
+        self, policy: Policy, principal: Principal, record: Callable[[str], Awaitable[None]]
+    ) -> None:
+        """Have it recorded, then write it to the store: a policy that is decided by is on record, and must
+        not be gone after a restart."""
         if self.origin is FROM_FILE:
             raise BeliefdError(
                 Code.CONFLICT,
@@ -73,6 +77,7 @@ class PolicyInForce:
             adopted_at=self._environment.now(),
             adopted_by=principal.id,
         )
+        await record(adoption.policy_hash)
         await self._store.adopt(adoption)
         self._adopt(adoption, policy)
 

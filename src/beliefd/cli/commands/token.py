@@ -71,8 +71,8 @@ def _table(tokens: "list[Token]") -> "Table":
 @replies(token, argument("token_id", metavar="ID"), store_options)
 def revoke(token_id: str, data: Path, store: str | None) -> Reply:
     """Revoke a token; running servers notice within a second."""
-    from beliefd.steward.environment import now
+    from beliefd.steward.tokens import revoke_token
 
-    if not with_store(need_store(data, store), lambda opened: opened.revoke_token(token_id, now())):
+    if not with_store(need_store(data, store), lambda opened: revoke_token(opened, token_id)):
         raise invalid(f"no token `{token_id}` that is still valid", "ID")
     return Reply({"revoked": token_id}, f"revoked {token_id}")

@@ -48,7 +48,7 @@ from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
 from beliefd.steward.facts.published import published, rejected_elsewhere
 from beliefd.steward.facts.threats import NOBODY, OVER_THE_RATE, Detector, ThreatFinder, texts_of
-from beliefd.stores.base import Store
+from beliefd.stores.base import Store, Token
 from beliefd.tools.registry import Registry
 from beliefd.uncertainty.sampling import Drawn
 
@@ -111,11 +111,12 @@ def is_examined(command: object) -> TypeGuard[Examined]:
 
 class Attachments(Struct, frozen=True):
     """What came with a command and is no part of it: where it came from, what proves the tokens in it, and
-    what the server's own model answered."""
+    what the server's own model answered. `token` is a row that is to be written with the event."""
 
     origin: str | None = None
     proofs: tuple[Proof | None, ...] = ()
     drawn: Drawn | None = None
+    token: Token | None = None
 
 
 NO_ATTACHMENTS: Final = Attachments()

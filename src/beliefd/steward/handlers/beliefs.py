@@ -10,6 +10,8 @@ from beliefd.kernel.beliefs import events
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import VERB_OF, Command
 from beliefd.kernel.labels import ATTESTED
+from beliefd.kernel.system.state import SYSTEM
+from beliefd.kernel.values import Role
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import (
     BeliefSnapshot,
@@ -66,6 +68,8 @@ class BeliefHandlers(Struct, frozen=True):
         snapshots: list[BeliefSnapshot] = []
         broken: list[BrokenLedger] = []
         for row in shown:
+            if row.session_id == SYSTEM and call.principal.role is not Role.ADMIN:
+                continue
             try:
                 position = await self.positions.existing(row.session_id)
             except LedgerBroken as error:

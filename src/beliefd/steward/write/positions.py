@@ -6,12 +6,14 @@ from collections import OrderedDict
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.state import Session
+from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import LedgerBroken, Sealed, declaration, head_of, read
 from beliefd.ledger.replay import Folding, Position, fold
@@ -92,8 +94,24 @@ class Positions:
             # Whole entries say more precisely what does not hold, and where.
             await asyncio.to_thread(fold, await self._store.entries(session_id, after), start)
             raise
-        self.keep(folding.position)
-        return folding.position
+        position = await self._marked(folding.position)
+        self.keep(position)
+        return position
+
+    async def _marked(self, position: Position) -> Position:
+        """The position with what the server's own ledger knows of where it came from.
+
+        An import is said there before it is stored, so whoever finds the session finds that, too.
+        """
+        session = position.session
+        if session.session_id == SYSTEM or (own := await self.fresh(SYSTEM)) is None:
+            return position
+        foreign = own.session.system.imported.get(session.session_id)
+        held = session.transfers
+        if foreign is None or (held.taken_in and held.foreign == foreign):
+            return position
+        marked = replace(held, foreign=foreign, taken_in=False)
+        return Position(replace(session, transfers=marked), position.head)
 
     def _forget(self, position: Position) -> None:
         session_id = position.session.session_id
@@ -109,7 +127,8 @@ class Positions:
         start = await self._from_saved_state(session_id, seq)
         after = 0 if start is None else start.head.seq
         entries = await self._store.entries(session_id, after, seq - after)
-        return await offload(is_heavy(entries), fold, entries, start)
+        position = await offload(is_heavy(entries), fold, entries, start)
+        return None if position is None else await self._marked(position)
 
     async def as_of(self, session_id: str, at: int | None) -> Position:
         """The newest position; or the one right after event `at`, which must have happened."""

@@ -21,7 +21,8 @@ from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import Head, Principal
+from beliefd.kernel.transfers.commands import TakeIn
+from beliefd.kernel.values import Head, Principal, Role, Tier
 from beliefd.ledger.chain import seal
 from beliefd.ledger.envelope import LedgerBroken, Sealed, head_of, payload_of, read
 from beliefd.ledger.replay import Position
@@ -33,10 +34,12 @@ from beliefd.steward.offload import HEAVY_ITEMS
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections import TOUCHED_BY
 from beliefd.steward.write.positions import Positions, pack, session_not_found
-from beliefd.stores.base import Append, Row, SavedState, Store, UsedKey
+from beliefd.stores.base import TOKENS, Append, Row, SavedState, Store, UsedKey
 
 ANY_HEAD: Final = (None, "*")
 """What If-Match says when any head will do."""
+TRANSFERS: Final = Principal(id="steward://transfers", role=Role.TOOL, tier=Tier.READ_ONLY.name)
+"""Who writes into a ledger from elsewhere that it is from there."""
 TURNED_AWAY: Final = (BeliefdError, NotCanonical, UnicodeEncodeError)
 """What is one caller's own error: the others of the turn go on."""
 
@@ -194,16 +197,41 @@ class Turn:
         if before is None and not isinstance(command, DeclareSession):
             raise session_not_found(self._session_id)
         self._check_head(call)
+        if before is not None and before.transfers.is_due:
+            before = self._take_in(before)
+        outcome = self._decided(before, command, call.principal, findings, call.notes)
+        if call.attachments.token is not None and not isinstance(outcome.event, Refused):
+            # INVARIANT: there is no token without its event, and no event without its token.
+            row = call.attachments.token
+            self._projected.setdefault(TOKENS, {})[row.key] = row
+        if call.key is not None:
+            used = UsedKey(call.principal.id, call.key, call.request_hash, self._session_id, outcome.head.seq)
+            self._used[call.principal.id, call.key] = (used, outcome)
+        return outcome
+
+    def _take_in(self, before: Session) -> Session:
+        """INVARIANT: before anything is decided in a ledger from elsewhere, it says that it is from there."""
+        assert before.transfers.foreign is not None  # noqa: S101 - it is due
+        return self._decided(before, TakeIn(foreign=before.transfers.foreign), TRANSFERS).session
+
+    def _decided(
+        self,
+        before: Session | None,
+        command: Command,
+        principal: Principal,
+        findings: Findings | None = None,
+        notes: str | None = None,
+    ) -> Outcome:
         environment, in_force = self._ports.environment, self._ports.in_force
         self._now = environment.now()
         facts = Facts(
             now=self._now,
             event_id=environment.new_id(),
-            principal=call.principal,
+            principal=principal,
             policy=in_force.policy,
             policy_hash=in_force.hash,
             findings=findings,
-            notes=call.notes,
+            notes=notes,
         )
         self.policies[facts.policy_hash] = facts.policy
         event = decide(before, command, facts)
@@ -224,11 +252,7 @@ class Turn:
             rows = self._projected.setdefault(projection.name, {})
             rows.update((row.key, row) for row in projection.rows(event, after))
         self._verdicts.append((verb_of(command), kind_of(event)))
-        outcome = Outcome(event, after, self.head)
-        if call.key is not None:
-            used = UsedKey(call.principal.id, call.key, call.request_hash, self._session_id, sealed.seq)
-            self._used[call.principal.id, call.key] = (used, outcome)
-        return outcome
+        return Outcome(event, after, self.head)
 
     def _check_head(self, call: QueuedCommand) -> None:
         if call.if_match in ANY_HEAD:

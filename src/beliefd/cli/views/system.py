@@ -1,0 +1,59 @@
+"""The server's own ledger, and ledgers from elsewhere, drawn for people."""
+
+from typing import Any
+
+from rich.text import Text
+
+from beliefd.cli.output import visible
+from beliefd.cli.views.drawing import EventWords, first_names
+from beliefd.kernel.transfers.state import Foreign
+
+
+def foreign_lines(foreign: Foreign | None) -> list[Text]:
+    """Where something came from that was written elsewhere."""
+    if foreign is None:
+        return []
+    return [
+        Text(f"foreign up to event {foreign.head.seq}: {_brought(foreign.by, foreign.source)}", "bold yellow")
+    ]
+
+
+def _brought(by: str, source: str) -> str:
+    return f"imported by {visible(by)}" + (f" from {visible(source)}" if source else "")
+
+
+def _token(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+    token = delta["token"]["token"]
+    owner = f", of {visible(token['owner'])}" if "owner" in token else ""
+    return Text(f"{token['token_id']} for {visible(token['name'])}: {token['role']}, {token['tier']}{owner}")
+
+
+def _imported(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+    foreign = delta["foreign"]
+    told = f"{visible(delta['session_id'])}, {foreign['head']['seq']} events"
+    return Text.assemble(
+        f"{told}, {_brought(foreign['by'], foreign['source'])}", (f"  file {foreign['file_sha256']}", "dim")
+    )
+
+
+EVENTS: dict[str, EventWords] = {
+    "token_made": _token,
+    "token_revoked": _token,
+    "tokens_adopted": lambda _, delta: Text(
+        f"{len(delta['tokens'])} older than this ledger: "
+        + first_names([one["token"]["name"] for one in delta["tokens"]])
+    ),
+    "policy_adopted": lambda _, delta: Text(f"{delta['policy_hash']} ({delta['source']})"),
+    "space_made": lambda _, delta: Text(visible(delta["space"])),
+    "ledger_imported": _imported,
+    "key_changed": lambda _, delta: Text(
+        f"{visible(delta['name'])}, fingerprint {delta['fingerprint'][:16]}"
+    ),
+    "store_restored": lambda _, delta: Text(
+        f"this ledger had {delta['seen']['seq']} events, and {delta['found']} were found", "bold yellow"
+    ),
+    "taken_in": lambda _, delta: Text(
+        f"{_brought(delta['foreign']['by'], delta['foreign']['source'])}; what was said before counts for nothing here",
+        "bold yellow",
+    ),
+}
