@@ -23,6 +23,7 @@ from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.intents.state import Change, EpistemicStatus
 from beliefd.kernel.labels import Label
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
+from beliefd.kernel.transfers.state import Foreign
 from beliefd.protocol.afterwards import AgreementProgress, Correction, EndedClaim
 from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import JudgedBundle

@@ -76,7 +76,7 @@ def export(target: Target, session_id: str, place: Path | None) -> None:
 
 @asks(audit, FILE, option("--source", metavar="TEXT", help="Where it came from. Default: FILE."), create=True)
 def import_(path: str, source: str | None) -> Question:
-    """Verify an exported ledger and import it. It is marked as foreign, and its approvals count for nothing."""
+    """Verify an exported ledger and import it; what was said in it is no authority here."""
     data = read_bytes(path)
     return lambda calls: calls.import_ledger(data, source=source or path)
 
