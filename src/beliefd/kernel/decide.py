@@ -52,8 +52,8 @@ def decide(session: Session | None, command: Command, facts: Facts) -> Event:
             return speculation_in(command, facts.notes) or Declared()
         return Refused(code=Code.SESSION_NOT_FOUND, message="the session has not been declared")
     if session.beliefs.terminated and not isinstance(command, TakeIn):
-        # INVARIANT: refused means nothing happened; a closed session stays as it was when it closed. Only where
-        # it came from can still be said of it.
+        # INVARIANT: refused means nothing happened; a closed session stays as it was when it closed. All that
+        # can still be said of it is where it came from.
         return Refused(
             code=Code.SESSION_TERMINATED,
             message=f"session `{session.session_id}` is terminated; `{verb_of(command)}` was not applied",

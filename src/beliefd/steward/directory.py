@@ -1,7 +1,7 @@
 """Who is who as of now: the principals that tokens were made for, and what they still may.
 
-A row of the store is honoured if an event of the server's own ledger made it, and as far as that says: whoever
-writes to the table alone makes no token, changes none and brings none back.
+A row of the store is honoured if an event of the server's own ledger made it, and as far as that says:
+whoever writes to the table alone makes no token, changes none and brings none back.
 """
 
 import hashlib
@@ -122,8 +122,8 @@ class Directory:
             rows = await self._store.tokens()
             own = await self._positions.fresh(SYSTEM)
             self.closed = self.closed or bool(rows) or (own is not None and bool(own.session.system.tokens))
-            # Without a ledger nothing says who made the rows that are there: a server begins one for them, and
-            # lets nobody in by them before.
+            # Without a ledger nothing says who made the rows that are there: a server begins one for them,
+            # and lets nobody in by them before.
             self.tokens = {} if own is None else honoured(rows, own.session.system)
             self._unclaimed = rows if own is None else []
             self._read_at = time.monotonic()

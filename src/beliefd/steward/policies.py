@@ -61,7 +61,10 @@ class PolicyInForce:
         self.hash = policy_hash(policy)
 
     async def bring_into_force(
-        self, policy: Policy, principal: Principal, record: Callable[[str], Awaitable[None]]
+        self,
+        policy: Policy,
+        principal: Principal,
+        record: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         """Have it recorded, then write it to the store: a policy that is decided by is on record, and must
         not be gone after a restart."""
@@ -77,7 +80,8 @@ class PolicyInForce:
             adopted_at=self._environment.now(),
             adopted_by=principal.id,
         )
-        await record(adoption.policy_hash)
+        if record is not None:
+            await record(adoption.policy_hash)
         await self._store.adopt(adoption)
         self._adopt(adoption, policy)
 

@@ -12,10 +12,8 @@ from beliefd.kernel.transfers.state import Foreign
 def foreign_lines(foreign: Foreign | None) -> list[Text]:
     """Where something came from that was written elsewhere."""
     if foreign is None:
-        return []
-    return [
-        Text(f"foreign up to event {foreign.head.seq}: {_brought(foreign.by, foreign.source)}", "bold yellow")
-    ]
+        told = f"foreign up to event {foreign.head.seq}: {_brought(foreign.by, foreign.source)}"
+    return [Text(told, "bold yellow")]
 
 
 def _brought(by: str, source: str) -> str:
@@ -30,10 +28,14 @@ def _token(_: dict[str, Any], delta: dict[str, Any]) -> Text:
 
 def _imported(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     foreign = delta["foreign"]
-    told = f"{visible(delta['session_id'])}, {foreign['head']['seq']} events"
-    return Text.assemble(
-        f"{told}, {_brought(foreign['by'], foreign['source'])}", (f"  file {foreign['file_sha256']}", "dim")
-    )
+    brought = _brought(foreign["by"], foreign["source"])
+    told = f"{visible(delta['session_id'])}, {foreign['head']['seq']} events, {brought}"
+    return Text.assemble(told, (f"  file {foreign['file_sha256']}", "dim"))
+
+
+def _taken_in(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+    brought = _brought(delta["foreign"]["by"], delta["foreign"]["source"])
+    return Text(f"{brought}; what was said before is no authority here", "bold yellow")
 
 
 EVENTS: dict[str, EventWords] = {
@@ -52,8 +54,5 @@ EVENTS: dict[str, EventWords] = {
     "store_restored": lambda _, delta: Text(
         f"this ledger had {delta['seen']['seq']} events, and {delta['found']} were found", "bold yellow"
     ),
-    "taken_in": lambda _, delta: Text(
-        f"{_brought(delta['foreign']['by'], delta['foreign']['source'])}; what was said before counts for nothing here",
-        "bold yellow",
-    ),
+    "taken_in": _taken_in,
 }
