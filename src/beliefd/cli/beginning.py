@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import logging
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -51,8 +52,10 @@ async def refuse_to_open(store: "Store", settings: "ServerSettings", host: str |
 
 async def _has_token(store: "Store") -> bool:
     from beliefd.steward.directory import Directory
+    from beliefd.steward.write.positions import Positions
+    from beliefd.steward.write.system import system_state
 
-    directory = Directory(store)
+    directory = Directory(store, partial(system_state, Positions(store)))
     await directory.refresh()
     return directory.closed
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -46,7 +47,7 @@ from beliefd.steward.handlers.uncertainty import CalibrationHandlers, Uncertaint
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.steward import Steward
-from beliefd.steward.write.system import SystemLedger
+from beliefd.steward.write.system import SystemLedger, system_state
 from beliefd.stores.base import Store
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry, default_registry
@@ -98,7 +99,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     runner, judges = runner or Runner(), judges or Judges()
     positions = Positions(store)
     in_force = PolicyInForce(store, environment, policy)
-    meter, directory = Meter(store, judges), Directory(store, positions)
+    meter, directory = Meter(store, judges), Directory(store, partial(system_state, positions))
     finder = FactFinder(store, registry, meter, directory, detector)
     steward = Steward(store, positions, in_force, finder, environment)
     submit, feeds, background = steward.submit, Feeds(store), Background()

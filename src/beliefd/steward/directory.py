@@ -6,15 +6,14 @@ whoever writes to the table alone makes no token, changes none and brings none b
 
 import hashlib
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, Literal
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from beliefd.kernel.system.state import SYSTEM, KnownToken, System, TokenFacts
+from beliefd.kernel.system.state import KnownToken, System, TokenFacts
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.steward.write.positions import Positions
 from beliefd.stores.base import Store, Token
 
 REFRESH_SECONDS: Final = 1.0
@@ -106,9 +105,9 @@ class Directory:
     emptied table nor another store under a running server opens it.
     """
 
-    def __init__(self, store: Store, positions: Positions | None = None) -> None:
+    def __init__(self, store: Store, system: Callable[[], Awaitable[System | None]]) -> None:
         self._store = store
-        self._positions = positions or Positions(store)
+        self._system = system
         self.tokens: dict[str, Token] = {}
         self.closed = False
         self._unclaimed: list[Token] = []
@@ -120,12 +119,12 @@ class Directory:
     async def refresh(self, force: bool = False) -> None:
         if force or self.is_stale():
             rows = await self._store.tokens()
-            own = await self._positions.fresh(SYSTEM)
-            self.closed = self.closed or bool(rows) or (own is not None and bool(own.session.system.tokens))
+            system = await self._system()
+            self.closed = self.closed or bool(rows) or (system is not None and bool(system.tokens))
             # Without a ledger nothing says who made the rows that are there: a server begins one for them,
             # and lets nobody in by them before.
-            self.tokens = {} if own is None else honoured(rows, own.session.system)
-            self._unclaimed = rows if own is None else []
+            self.tokens = {} if system is None else honoured(rows, system)
+            self._unclaimed = rows if system is None else []
             self._read_at = time.monotonic()
 
     async def standings(self, ids: Iterable[str]) -> dict[str, Principal | None]:

@@ -85,9 +85,8 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
             accept_store=accept_new_store,
         )
         listener = server.bind(host, port)
-        prepare_data(
-            data
-        )  # keys, and what was seen of the store, are kept there even if the store is elsewhere
+        # Keys, and what was seen of the store, are kept there even if the store is elsewhere.
+        prepare_data(data)
 
         def started(_: "uvicorn.Server") -> None:
             server.tune_interpreter()

@@ -29,6 +29,11 @@ DECLARATION: Final = DeclareSession(
 )
 
 
+async def system_state(positions: Positions) -> System | None:
+    position = await positions.fresh(SYSTEM)
+    return None if position is None else position.session.system
+
+
 class SystemLedger:
     """What operators do to a server, in its store's own session."""
 
@@ -40,8 +45,7 @@ class SystemLedger:
 
     async def state(self) -> System | None:
         """What is on record; None if nothing ever was."""
-        position = await self._positions.fresh(SYSTEM)
-        return None if position is None else position.session.system
+        return await system_state(self._positions)
 
     async def begin(self) -> None:
         """Open the ledger if it is not there. Its first event names the tokens that are older than it."""
