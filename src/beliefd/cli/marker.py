@@ -44,6 +44,10 @@ class Marker:
         self.path = folder / MARKER
         self._address = address_of(target)
 
+    @property
+    def has_folder(self) -> bool:
+        return self.path.parent.is_dir()
+
     def read(self) -> Head | None:
         return self._seen().stores.get(self._address)
 

@@ -136,8 +136,13 @@ def rests_on(beliefs: Beliefs) -> RestsOn:
 
 
 def snapshot_of(
-    session: Session, head: Head, limit: int = SURVIVORS_PAGE, after: str | None = None
+    session: Session,
+    head: Head,
+    limit: int = SURVIVORS_PAGE,
+    after: str | None = None,
+    due: Foreign | None = None,
 ) -> BeliefSnapshot:
+    """`due` says where it came from, if only the server's own ledger knows that yet."""
     survivors = session.beliefs.survivors
     page = survivors.page(limit + 1, after)
     more = len(page) > limit
@@ -167,7 +172,7 @@ def snapshot_of(
         seq=head.seq,
         survivors_hash=survivors.digest,
         rests_on=rests_on(session.beliefs),
-        foreign=session.transfers.foreign,
+        foreign=due or session.transfers.foreign,
     )
 
 

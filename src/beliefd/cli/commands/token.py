@@ -90,8 +90,9 @@ def revoke(token_id: str, data: Path, store: str | None) -> Reply:
 
 
 async def _remember(data: Path, place: str, store: "Store") -> None:
-    """The next server in this folder knows that there are tokens, whatever becomes of the store until then."""
+    """The next server in this folder knows that there are tokens, whatever becomes of the store meanwhile."""
     from beliefd.cli.marker import Marker
 
-    if data.is_dir():
-        await Marker(data, place).keep_up(store)
+    marker = Marker(data, place)
+    if marker.has_folder:
+        await marker.keep_up(store)

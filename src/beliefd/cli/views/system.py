@@ -12,7 +12,8 @@ from beliefd.kernel.transfers.state import Foreign
 def foreign_lines(foreign: Foreign | None) -> list[Text]:
     """Where something came from that was written elsewhere."""
     if foreign is None:
-        told = f"foreign up to event {foreign.head.seq}: {_brought(foreign.by, foreign.source)}"
+        return []
+    told = f"foreign up to event {foreign.head.seq}: {_brought(foreign.by, foreign.source)}"
     return [Text(told, "bold yellow")]
 
 

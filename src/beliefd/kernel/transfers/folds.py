@@ -10,6 +10,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.state import Substrate
 from beliefd.kernel.tables import Folds
 from beliefd.kernel.transfers.events import TakenIn
+from beliefd.kernel.transfers.state import Foreign
 
 
 def taken_in(session: Session, event: TakenIn) -> Session:
@@ -17,18 +18,15 @@ def taken_in(session: Session, event: TakenIn) -> Session:
     written every word in it."""
     return replace(
         session,
-        transfers=replace(session.transfers, foreign=event.foreign, taken_in=True),
+        transfers=replace(session.transfers, foreign=event.foreign),
         approvals=_approvals(session.approvals, event),
         substrate=_substrate(session.substrate, event.at),
     )
 
 
-def as_it_counts(session: Session) -> Session:
-    """The session as the next command will meet it: one from elsewhere is taken in first."""
-    held = session.transfers
-    if held.foreign is None or held.taken_in:
-        return session
-    return taken_in(session, TakenIn(foreign=held.foreign, at=held.foreign.at))
+def as_it_counts(session: Session, due: Foreign | None) -> Session:
+    """The session as the next command will meet it: if it is due, it is taken in first."""
+    return session if due is None else taken_in(session, TakenIn(foreign=due, at=due.at))
 
 
 def _approvals(held: Approvals, event: TakenIn) -> Approvals:

@@ -12,8 +12,7 @@ from beliefd.kernel.transfers.events import TakenIn
 
 
 def take_in(session: Session, command: TakeIn, facts: Facts) -> TakenIn | Refused:
-    held = session.transfers
-    if held.taken_in and held.foreign == command.foreign:
+    if session.transfers.foreign == command.foreign:
         return refused(Code.CONFLICT, "the session is taken in already", "$.foreign")
     return TakenIn(foreign=command.foreign, at=facts.now)
 

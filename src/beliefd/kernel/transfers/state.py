@@ -23,12 +23,6 @@ class Foreign(Value, frozen=True):
 
 
 class Transfers(Part, frozen=True):
-    """`taken_in` once an event of this ledger says so. Before, only the server's own ledger does."""
+    """Empty in sessions that began here."""
 
     foreign: Foreign | None = None
-    taken_in: bool = False
-
-    @property
-    def is_due(self) -> bool:
-        """Must the ledger say where it came from before anything else is decided in it?"""
-        return self.foreign is not None and not self.taken_in

@@ -152,7 +152,7 @@ class ApprovalHandlers(Struct, frozen=True):
 
     async def _card(self, position: Position, approval_id: str, *, listed: bool = False) -> ApprovalCard:
         """One item. In a list it comes without what takes long to draw."""
-        session = as_it_counts(position.session)
+        session = as_it_counts(position.session, position.due)
         approval: Approval = session.approvals.by_id[approval_id]
         subject = await self._subject(session.session_id, approval)
         bundle = subject.bundle if isinstance(subject, BundleSubject | InformationSubject) else None
@@ -211,7 +211,8 @@ class GrantHandlers(Struct, frozen=True):
         return await self._grant(call, RevokeGrant(grant_id=call.path["grant_id"]), GrantRevoked)
 
     async def list_grants(self, call: Call) -> Grants:
-        session = as_it_counts((await self.positions.existing(call.session_id)).session)
+        position = await self.positions.existing(call.session_id)
+        session = as_it_counts(position.session, position.due)
         return Grants(grants=[session.approvals.grants[name] for name in sorted(session.approvals.grants)])
 
     async def _grant(

@@ -75,13 +75,13 @@ class BeliefHandlers(Struct, frozen=True):
             except LedgerBroken as error:
                 broken.append(view_of(BrokenLedger, error, session_id=row.session_id))
             else:
-                snapshots.append(snapshot_of(position.session, position.head, limit=100))
+                snapshots.append(snapshot_of(position.session, position.head, limit=100, due=position.due))
         return SessionPage(sessions=snapshots, next=after, broken=broken)
 
     async def query_belief(self, call: Call) -> BeliefSnapshot:
         position = await self.positions.as_of(call.session_id, call.query["at"])
         limit, after = call.query["survivors_limit"], call.query["survivors_after"]
-        return snapshot_of(position.session, position.head, limit, after)
+        return snapshot_of(position.session, position.head, limit, after, position.due)
 
 
 def submit_verb(operation: Operation, submit: Submit, call: Call) -> "asyncio.Future[Outcome]":

@@ -39,7 +39,8 @@ class WhyHandlers(Struct, frozen=True):
     async def why(self, call: Call) -> Why:
         """Everyone who spoke against a hypothesis, in order; the first one that counted is marked."""
         hypothesis = call.path["hypothesis"]
-        session = (await self.positions.existing(call.session_id)).session
+        position = await self.positions.existing(call.session_id)
+        session = position.session
         if session.beliefs.survivors.universe.position(hypothesis) is None:
             raise BeliefdError(
                 Code.INVALID_HYPOTHESIS_ID,
@@ -65,7 +66,7 @@ class WhyHandlers(Struct, frozen=True):
             survives=hypothesis in session.beliefs.survivors,
             events=testimony,
             tried=[told for one in tried if (told := _told(one, linked, hypothesis)) is not None],
-            foreign=session.transfers.foreign,
+            foreign=position.foreign,
         )
 
 

@@ -89,7 +89,7 @@ class TransferHandlers(Struct, frozen=True):
         return Imported(
             session_id=session_id,
             events=len(exported.entries),
-            snapshot=snapshot_of(imported.session, imported.head),
+            snapshot=snapshot_of(imported.session, imported.head, due=imported.due),
         )
 
     async def _refuse_known(self, session_id: str) -> None:

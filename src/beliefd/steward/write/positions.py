@@ -74,8 +74,10 @@ class Positions:
             self._forget(start)
             return await self._load(session_id)
         position = await offload(is_heavy(tail), fold, tail[1:], start)
-        if position is not None:
-            self.keep(position)
+        if position is None:
+            return None
+        position = await self._marked(position)
+        self.keep(position)
         return position
 
     async def _load(self, session_id: str) -> Position | None:
@@ -107,11 +109,7 @@ class Positions:
         if session.session_id == SYSTEM or (own := await self.fresh(SYSTEM)) is None:
             return position
         foreign = own.session.system.imported.get(session.session_id)
-        held = session.transfers
-        if foreign is None or (held.taken_in and held.foreign == foreign):
-            return position
-        marked = replace(held, foreign=foreign, taken_in=False)
-        return Position(replace(session, transfers=marked), position.head)
+        return replace(position, due=None if foreign == session.transfers.foreign else foreign)
 
     def _forget(self, position: Position) -> None:
         session_id = position.session.session_id

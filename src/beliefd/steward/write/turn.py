@@ -22,6 +22,7 @@ from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.transfers.commands import TakeIn
+from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import Head, Principal, Role, Tier
 from beliefd.ledger.chain import seal
 from beliefd.ledger.envelope import LedgerBroken, Sealed, head_of, payload_of, read
@@ -115,6 +116,7 @@ class Turn:
         self._expected = None if position is None else position.head
         self.session = None if position is None else position.session
         self.head = self._expected
+        self._due = None if position is None else position.due
         self.entries: list[Sealed] = []
         self._outcomes: list[tuple[QueuedCommand, Outcome | BeliefdError]] = []
         self._used: dict[tuple[str, str], tuple[UsedKey, Outcome]] = {}
@@ -197,8 +199,8 @@ class Turn:
         if before is None and not isinstance(command, DeclareSession):
             raise session_not_found(self._session_id)
         self._check_head(call)
-        if before is not None and before.transfers.is_due:
-            before = self._take_in(before)
+        if before is not None and self._due is not None:
+            before = self._take_in(before, self._due)
         outcome = self._decided(before, command, call.principal, findings, call.notes)
         if call.attachments.token is not None and not isinstance(outcome.event, Refused):
             # INVARIANT: there is no token without its event, and no event without its token.
@@ -209,10 +211,10 @@ class Turn:
             self._used[call.principal.id, call.key] = (used, outcome)
         return outcome
 
-    def _take_in(self, before: Session) -> Session:
+    def _take_in(self, before: Session, due: Foreign) -> Session:
         """INVARIANT: before anything is decided in a ledger from elsewhere, it says that it is from there."""
-        assert before.transfers.foreign is not None  # noqa: S101 - it is due
-        return self._decided(before, TakeIn(foreign=before.transfers.foreign), TRANSFERS).session
+        self._due = None
+        return self._decided(before, TakeIn(foreign=due), TRANSFERS).session
 
     def _decided(
         self,
@@ -270,7 +272,7 @@ class Turn:
         """Where the session stands once this is written."""
         if self.session is None or self.head is None:
             return None
-        return Position(self.session, self.head)
+        return Position(self.session, self.head, self._due)
 
     def write(self) -> Awaitable[None]:
         """INVARIANT: what is appended was decided here, on the head that the append expects."""
