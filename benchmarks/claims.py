@@ -17,7 +17,7 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.ledger.chain import policy_hash
-from beliefd.steward.tokens import LOCAL_AGENT
+from beliefd.steward.directory import LOCAL_AGENT
 from beliefd.testing.world import ONTOLOGY
 from benchmarks.figures import FASTER, TIMES_FASTER, Figure, Run, Target, alternate
 from benchmarks.http import loaded, serving

@@ -13,7 +13,7 @@ from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.steward.tokens import LOCAL_AGENT
+from beliefd.steward.directory import LOCAL_AGENT
 from beliefd.testing.world import ONTOLOGY
 from benchmarks.figures import Figure, Run, Target, alternate
 from benchmarks.workload import JUSTIFICATION, SOURCE

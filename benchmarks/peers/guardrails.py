@@ -34,7 +34,7 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.ledger.chain import policy_hash
 from beliefd.protocol.wire import convert, parse_object
-from beliefd.steward.tokens import LOCAL_AGENT
+from beliefd.steward.directory import LOCAL_AGENT
 from beliefd.testing.world import ONTOLOGY
 from benchmarks.figures import alternate
 from benchmarks.workload import HYPOTHESES, bundle

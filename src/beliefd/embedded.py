@@ -17,10 +17,10 @@ from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.operation import A, File
 from beliefd.steward.bootstrap import Runtime, start
 from beliefd.steward.call import Call
+from beliefd.steward.directory import LOCAL_AGENT
 from beliefd.steward.dispatch import perform, stream
 from beliefd.steward.facts.threats import Detector
 from beliefd.steward.failures import translating
-from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.stores.opening import open_store
 from beliefd.tools.registry import Registry
 from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings

@@ -16,9 +16,9 @@ from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.limits import LimitsPolicy
 from beliefd.kernel.policy import MAX_READ_BYTES, AdversarialPolicy
 from beliefd.ledger.envelope import read
+from beliefd.steward.directory import LOCAL_AGENT
 from beliefd.steward.facts import threats
 from beliefd.steward.facts.threats import TOO_LONG, ThreatFinder, size_of
-from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.testing.world import World, policy
 from tests.claims.support import bundle, claim
 from tests.support.server import ServerProcess, server_process

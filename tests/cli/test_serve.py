@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from beliefd.cli.marker import MARKER
 from tests.cli.runner import answer, beliefd, finished, process
 
 STOP_SECONDS = 30
@@ -57,7 +58,8 @@ def test_being_told_to_stop_is_not_a_failure_even_with_listeners(data: Path, how
             for _ in lines:  # the feed is ended, not cut
                 pass
         output, errors = server.communicate(timeout=STOP_SECONDS)
-    assert (server.returncode, output, errors) == (0, "", "")
+    new = f"a new store: nothing was ever kept in `{data}` before\n"
+    assert (server.returncode, output, errors) == (0, "", new)
 
 
 def test_a_taken_port_is_said_plainly(data: Path) -> None:
@@ -256,4 +258,5 @@ def test_everything_works_on_postgresql_too(tmp_path: Path, postgres_url: str) -
         assert httpx.get(f"{url}/v1/sessions/{made}", verify=False).status_code == 401
     assert answer("audit", "verify", made, *at)["ok"] is True
     assert beliefd("doctor", *at).exit_code == 0
-    assert not (tmp_path / "unused").exists()
+    # What was seen of the store is kept where keys would be.
+    assert [one.name for one in (tmp_path / "unused").iterdir()] == [MARKER]

@@ -13,7 +13,7 @@ from beliefd.client import AsyncClient, Calls, Client
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.protocol.claims import ClaimRows
-from beliefd.steward.tokens import LOCAL_OPERATOR
+from beliefd.steward.directory import LOCAL_OPERATOR
 from tests.client.test_methods import ONTOLOGY
 from tests.http.conftest import make_tokens
 from tests.support.server import server_process

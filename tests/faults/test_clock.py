@@ -9,8 +9,8 @@ import pytest
 
 from beliefd.embedded import AsyncEmbedded
 from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.directory import LOCAL_AGENT
 from beliefd.steward.environment import Environment
-from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.stores.opening import open_store
 from beliefd.testing.world import ONTOLOGY
 from tests.faults.load import HYPOTHESES

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 import beliefd
-from beliefd.steward.tokens import LOCAL_OPERATOR
+from beliefd.steward.directory import LOCAL_OPERATOR
 from beliefd.testing.world import ONTOLOGY
 from tests.faults.load import (
     HYPOTHESES,

@@ -12,7 +12,7 @@ import beliefd
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.protocol.ledger import Verified
-from beliefd.steward.tokens import LOCAL_OPERATOR
+from beliefd.steward.directory import LOCAL_OPERATOR
 from tests.ledger.ledgers import exported, parts, rehashed
 
 EXPORT = exported()

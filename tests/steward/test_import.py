@@ -10,8 +10,10 @@ from beliefd.steward.call import Call
 from beliefd.steward.environment import Environment
 from beliefd.steward.handlers.transfer import TransferHandlers
 from beliefd.steward.write.steward import Steward
+from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.frozen import frozen_environment
+from beliefd.testing.world import ROOT
 from tests.steward.places import ALICE, Place, declaration, eliminate, ledger_of
 
 pytestmark = pytest.mark.anyio
@@ -34,11 +36,12 @@ async def lines_of(steward: Steward, session_id: str) -> list[bytes]:
 
 
 async def import_ledger(steward: Steward, lines: list[bytes]) -> None:
-    await transfers(steward).import_ledger(Call(principal=ALICE, body=b"".join(lines)))
+    await transfers(steward).import_ledger(Call(principal=ROOT, body=b"".join(lines)))
 
 
 def transfers(steward: Steward) -> TransferHandlers:
-    return TransferHandlers(steward.store, steward.positions, steward.submit)
+    system = SystemLedger(steward.store, steward.positions, steward.submit)
+    return TransferHandlers(steward.store, steward.positions, steward.submit, system)
 
 
 async def test_an_imported_ledger_is_stored_as_it_came(place: Place) -> None:

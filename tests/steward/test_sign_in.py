@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Principal, Role
-from beliefd.steward.directory import Directory
+from beliefd.steward.directory import LOCAL_AGENT, Directory
 from beliefd.steward.signin import keys as keys_module
 from beliefd.steward.signin.settings import load_sign_in
 from beliefd.steward.signin.verifier import MAX_TOKEN, REMEMBERED, Verifier
-from beliefd.steward.tokens import LOCAL_AGENT, Authenticator, create_token
+from beliefd.steward.tokens import Authenticator, create_token
 from beliefd.stores.memory import MemoryStore
 from tests.support.issuer import Issuer, b64, jwk, public_pem, rsa_key, settings
 

@@ -18,9 +18,9 @@ from beliefd.ledger.marks import HEAVY_BYTES, STEP, Marks
 from beliefd.steward import chains as chains_module
 from beliefd.steward.bootstrap import Runtime, bootstrap
 from beliefd.steward.chains import Chains
+from beliefd.steward.directory import LOCAL_OPERATOR
 from beliefd.steward.effects import scrub as scrub_module
 from beliefd.steward.effects.scrub import Scrub
-from beliefd.steward.tokens import LOCAL_OPERATOR
 from beliefd.steward.write import positions as positions_module
 from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore

@@ -13,7 +13,7 @@ import pytest
 import beliefd
 from beliefd.embedded import Embedded
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.steward.tokens import LOCAL_OPERATOR
+from beliefd.steward.directory import LOCAL_OPERATOR
 from tests.cli.runner import answer
 from tests.cli.runner import beliefd as command
 

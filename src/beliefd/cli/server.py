@@ -21,6 +21,7 @@ from beliefd.cli.output import Exit, fail
 if TYPE_CHECKING:
     import uvicorn
 
+    from beliefd.cli.marker import Marker
     from beliefd.kernel.policy import Policy
     from beliefd.steward.bootstrap import Runtime
     from beliefd.tools.registry import Registry
@@ -79,6 +80,9 @@ class ServerSettings(Struct, frozen=True):
     detectors: tuple[str, ...] = ()
     sign_in: Path | None = None
     scrub_place: Path | None = None
+    marker: "Marker | None" = None
+    require_token: bool = False
+    accept_store: bool = False
 
     def policy(self) -> "Policy | None":
         from beliefd.policy.files import load_policy
@@ -87,6 +91,7 @@ class ServerSettings(Struct, frozen=True):
 
     def chores(self, runtime: "Runtime") -> list[Callable[[], Awaitable[None]]]:
         """What goes on beside answering requests, for as long as the server is up."""
+        from beliefd.cli.beginning import keep_looking
         from beliefd.policy.watch import watch_policy
         from beliefd.steward.effects.scrub import Scrub
         from beliefd.steward.effects.webhook import Webhook, secret_from
@@ -95,6 +100,7 @@ class ServerSettings(Struct, frozen=True):
         in_force = steward.in_force
         scrub = Scrub(steward.positions.chains, self.scrub_place)
         chores: list[Callable[[], Awaitable[None]]] = [runtime.expiry.run, scrub.run]
+        chores.append(lambda: keep_looking(runtime, self))
         if (file := self.policy_file) is not None:
             chores.append(lambda: watch_policy(file, lambda policy: in_force.take_file(policy, file)))
         else:
@@ -150,14 +156,13 @@ async def run_server(
     listener: socket.socket, host: str, target: str, settings: ServerSettings, started: Started
 ) -> None:
     """Serve the store on the socket until told to stop; `started` is called once requests are answered."""
+    from beliefd.cli.beginning import begin, refuse_to_open
     from beliefd.http.heap import return_large_pieces
     from beliefd.steward.bootstrap import start
-    from beliefd.steward.directory import Directory
     from beliefd.steward.effects.runner import Runner
     from beliefd.steward.facts.detectors import named_detectors
     from beliefd.steward.failures import translating
     from beliefd.steward.signin.verifier import Verifier
-    from beliefd.steward.tokens import Authenticator
     from beliefd.stores.opening import open_store
     from beliefd.tools.biscuit import Signer
     from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
@@ -168,13 +173,12 @@ async def run_server(
     detectors = named_detectors(settings.detectors) or None  # what one lacks is said before all else
     with translating():
         store = await open_store(target)
-    if not is_loopback(listener) and not await Authenticator(Directory(store), sign_in).configured():
+    required = settings.require_token or not is_loopback(listener)
+    try:
+        seen = await refuse_to_open(store, settings, host if required and sign_in is None else None)
+    except BaseException:
         await store.close()
-        fail(
-            f"refusing to listen on `{host}`: there is no token, so everybody who reaches it could write; "
-            "make one with `beliefd token create --name me --role admin` on the same store",
-            Exit.BAD_INPUT,
-        )
+        raise
     runtime = await start(
         store,
         policy,
@@ -186,7 +190,11 @@ async def run_server(
         judges=Judges(JudgeSettings(**settings.judges)),
         sign_in=sign_in,
     )
-    await _server(runtime, settings.chores(runtime), started).serve(sockets=[listener])
+    runtime.directory.closed = required
+    chores = settings.chores(runtime)
+    with translating():
+        await begin(runtime, settings, seen)
+    await _server(runtime, chores, started).serve(sockets=[listener])
 
 
 def _server(

@@ -111,7 +111,7 @@ class Target(Struct, frozen=True):
     @contextmanager
     def embedded(self, create: bool = False) -> Iterator["Embedded"]:
         import beliefd
-        from beliefd.steward.tokens import LOCAL_OPERATOR
+        from beliefd.steward.directory import LOCAL_OPERATOR
 
         data = self.data or Path(DEFAULT_DATA)
         if create and self.store is None:

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 from beliefd.http.headers import Headers
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Principal
-from beliefd.steward.tokens import LOCAL_AGENT, Authenticator
+from beliefd.steward.directory import LOCAL_AGENT
+from beliefd.steward.tokens import Authenticator
 
 LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 

@@ -12,6 +12,8 @@ from beliefd.kernel.measurements.commands import MeasurementCommand
 from beliefd.kernel.observations.commands import ObservationCommand
 from beliefd.kernel.speculation.commands import SpeculationCommand
 from beliefd.kernel.substrate.commands import SubstrateCommand
+from beliefd.kernel.system.commands import SystemCommand
+from beliefd.kernel.transfers.commands import TransferCommand
 
 Command = (
     BeliefCommand
@@ -24,6 +26,8 @@ Command = (
     | IntentCommand
     | SpeculationCommand
     | AttemptCommand
+    | SystemCommand
+    | TransferCommand
 )
 VERB_OF: Final[dict[type, str]] = {kind: str(kind.__struct_config__.tag) for kind in Command.__args__}
 COMMAND_OF: Final[dict[str, type]] = {verb: kind for kind, verb in VERB_OF.items()}

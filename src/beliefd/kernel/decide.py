@@ -24,7 +24,11 @@ from beliefd.kernel.observations import rules as observations
 from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.state import Session, grounded
 from beliefd.kernel.substrate import rules as substrate
+from beliefd.kernel.system import rules as system
+from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.tables import Rules
+from beliefd.kernel.transfers import rules as transfers
+from beliefd.kernel.transfers.commands import ReceiveLedger
 
 RULES: Final[Rules] = {
     **beliefs.RULES,
@@ -37,6 +41,8 @@ RULES: Final[Rules] = {
     **intents.RULES,
     **speculation.RULES,
     **attempts.RULES,
+    **system.RULES,
+    **transfers.RULES,
 }
 
 
@@ -45,16 +51,28 @@ def decide(session: Session | None, command: Command, facts: Facts) -> Event:
         if isinstance(command, DeclareSession):
             return speculation_in(command, facts.notes) or Declared()
         return Refused(code=Code.SESSION_NOT_FOUND, message="the session has not been declared")
-    if session.beliefs.terminated:
-        # INVARIANT: refused means nothing happened; a closed session stays as it was when it closed.
+    if session.beliefs.terminated and not isinstance(command, ReceiveLedger):
+        # INVARIANT: refused means nothing happened; a closed session stays as it was when it closed. All that
+        # can still be said of it is where it came from.
         return Refused(
             code=Code.SESSION_TERMINATED,
             message=f"session `{session.session_id}` is terminated; `{verb_of(command)}` was not applied",
         )
     if isinstance(command, DeclareSession):
         return Refused(code=Code.CONFLICT, message=f"session `{session.session_id}` is declared already")
+    if (session.session_id == SYSTEM) != (type(command) in system.RULES):
+        return _misplaced(session, command)
     if (problem := speculation_in(command, facts.notes)) is not None:
         return problem
     # INVARIANT: speculation cannot sway the grounded lane, because no rule of that lane is shown any.
     seen = session if type(command) in speculation.RULES else grounded(session)
     return cast(Event, RULES[type(command)](seen, command, facts))
+
+
+def _misplaced(session: Session, command: Command) -> Refused:
+    """INVARIANT: the server's own ledger holds what its operators do, and no other ledger does."""
+    if session.session_id == SYSTEM:
+        text = f"`{verb_of(command)}` is not for the server's own ledger, which says what its operators did"
+    else:
+        text = f"`{verb_of(command)}` is for the server's own ledger only"
+    return Refused(code=Code.FORBIDDEN, message=text)

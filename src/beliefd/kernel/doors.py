@@ -37,6 +37,8 @@ from beliefd.kernel.speculation.lanes import SPECULATIVE
 from beliefd.kernel.substrate.commands import Propose, RecordOutcome, Remember, StartCall
 from beliefd.kernel.substrate.memory import PROVISIONAL
 from beliefd.kernel.substrate.proposals import DeltaCandidate
+from beliefd.kernel.system.commands import SystemCommand
+from beliefd.kernel.transfers.commands import ReceiveLedger
 
 Part = Callable[[Any], Any]
 _QUOTED: Final = '","'
@@ -88,7 +90,9 @@ def _change(command: StageIntent) -> Any:
 JUDGED: Final[dict[type, Part]] = {
     **dict.fromkeys(speculation.RULES, _nothing),
     # What the server itself writes about what was let through before.
-    **dict.fromkeys((RecordRun, StartCall, RecordOutcome, RecordAttempt, Merge), _nothing),
+    **dict.fromkeys((RecordRun, StartCall, RecordOutcome, RecordAttempt, Merge, ReceiveLedger), _nothing),
+    # Names of tokens, keys and files: no belief can rest on them.
+    **dict.fromkeys(SystemCommand.__args__, _nothing),
     DeclareSession: _declaration,
     Eliminate: _elimination,
     # The raw answers of a model are measured, and stated by nobody.

@@ -12,6 +12,8 @@ from beliefd.kernel.measurements.events import MeasurementEvent
 from beliefd.kernel.observations.events import ObservationEvent
 from beliefd.kernel.speculation.events import SpeculationEvent
 from beliefd.kernel.substrate.events import SubstrateEvent
+from beliefd.kernel.system.events import SystemEvent
+from beliefd.kernel.transfers.events import TransferEvent
 
 Event = (
     BeliefEvent
@@ -24,6 +26,8 @@ Event = (
     | ExperimentEvent
     | IntentEvent
     | SpeculationEvent
+    | SystemEvent
+    | TransferEvent
 )
 KIND_OF: Final[dict[type, str]] = {kind: str(kind.__struct_config__.tag) for kind in Event.__args__}
 

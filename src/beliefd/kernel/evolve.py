@@ -21,7 +21,9 @@ from beliefd.kernel.observations import folds as observations
 from beliefd.kernel.speculation import folds as speculation
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate import folds as substrate
+from beliefd.kernel.system import folds as system
 from beliefd.kernel.tables import Folds
+from beliefd.kernel.transfers import folds as transfers
 
 FOLDS: Final[Folds] = {
     **beliefs.FOLDS,
@@ -33,6 +35,8 @@ FOLDS: Final[Folds] = {
     **experiments.FOLDS,
     **intents.FOLDS,
     **speculation.FOLDS,
+    **system.FOLDS,
+    **transfers.FOLDS,
 }
 
 

@@ -15,6 +15,8 @@ from beliefd.kernel.measurements.state import Measurements
 from beliefd.kernel.observations.state import Observations
 from beliefd.kernel.speculation.state import Speculations
 from beliefd.kernel.substrate.state import Substrate
+from beliefd.kernel.system.state import System
+from beliefd.kernel.transfers.state import Transfers
 from beliefd.kernel.values import Object, OntologyBundle
 
 NO_SPECULATION: Final = Speculations()
@@ -36,6 +38,8 @@ class Session(Struct, frozen=True):
     experiments: Experiments = Experiments()
     intents: Intents = Intents()
     speculation: Speculations = NO_SPECULATION
+    system: System = System()
+    transfers: Transfers = Transfers()
 
 
 def grounded(session: Session) -> Session:

@@ -15,6 +15,7 @@ from beliefd.kernel.evolve import begin, evolve, evolve_all
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
+from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import Head
 from beliefd.ledger.chain import genesis_hash
 from beliefd.ledger.envelope import (
@@ -42,10 +43,19 @@ it is folded."""
 
 
 class Position(Struct, frozen=True):
-    """A session's state together with the place in the chain that it is the state of."""
+    """A session's state together with the place in the chain that it is the state of.
+
+    `due` is there if the session began elsewhere and its ledger does not say so yet: the server's own does.
+    """
 
     session: Session
     head: Head
+    due: Foreign | None = None
+
+    @property
+    def foreign(self) -> Foreign | None:
+        """Where it came from, if it began elsewhere."""
+        return self.due or self.session.transfers.foreign
 
 
 def fold(entries: Iterable[Sealed], start: Position | None = None) -> Position | None:

@@ -23,6 +23,7 @@ from beliefd.kernel.experiments.prediction import Prediction
 from beliefd.kernel.intents.state import Change, EpistemicStatus
 from beliefd.kernel.labels import Label
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
+from beliefd.kernel.transfers.state import Foreign
 from beliefd.protocol.afterwards import AgreementProgress, Correction, EndedClaim
 from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import JudgedBundle
@@ -108,7 +109,9 @@ class ApprovalCard(Answer, frozen=True):
     `progress` says who has agreed while it waits, and still may; `overridden` which gates people let it pass.
     `ended` are claims of a published bundle that do not stand any more, `corrects` is what it puts right.
     `measurements` with their raw answers, and `proposition`, if a status would change, are there if the item
-    was asked for by itself. In a list, what is very long comes `shortened`, without its content.
+    was asked for by itself. In a list, what is very long comes `shortened`, without its content. `foreign` is
+    there if the session began elsewhere: words that were said there do not count, and who imported it cannot
+    decide.
     """
 
     approval_id: str
@@ -146,6 +149,7 @@ class ApprovalCard(Answer, frozen=True):
     corrects: Correction | None = None
     proposition: StatusCard | None = None
     shortened: bool = False
+    foreign: Foreign | None = None
 
     @property
     def claims(self) -> list[Claim]:

@@ -11,6 +11,7 @@ from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import Label
 from beliefd.kernel.state import Session
+from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import Head, Id, Object, OntologyBundle
 from beliefd.protocol.operation import (
     AT,
@@ -45,7 +46,10 @@ class RestsOn(Answer, frozen=True):
 
 
 class BeliefSnapshot(Answer, frozen=True):
-    """The state of a session as callers see it. `status` says what `entropy_proxy` alone would hide."""
+    """The state of a session as callers see it. `status` says what `entropy_proxy` alone would hide.
+
+    `foreign` is there if the session began elsewhere: who imported it, from where, and up to which event.
+    """
 
     session_id: str
     ontology: OntologyBundle
@@ -64,6 +68,7 @@ class BeliefSnapshot(Answer, frozen=True):
     seq: int
     survivors_hash: str
     rests_on: RestsOn
+    foreign: Foreign | None = None
 
 
 class Declared(Answer, frozen=True):
@@ -131,8 +136,13 @@ def rests_on(beliefs: Beliefs) -> RestsOn:
 
 
 def snapshot_of(
-    session: Session, head: Head, limit: int = SURVIVORS_PAGE, after: str | None = None
+    session: Session,
+    head: Head,
+    limit: int = SURVIVORS_PAGE,
+    after: str | None = None,
+    due: Foreign | None = None,
 ) -> BeliefSnapshot:
+    """`due` says where it came from, if only the server's own ledger knows that yet."""
     survivors = session.beliefs.survivors
     page = survivors.page(limit + 1, after)
     more = len(page) > limit
@@ -162,6 +172,7 @@ def snapshot_of(
         seq=head.seq,
         survivors_hash=survivors.digest,
         rests_on=rests_on(session.beliefs),
+        foreign=due or session.transfers.foreign,
     )
 
 

@@ -9,6 +9,7 @@ from beliefd.kernel.beliefs.state import Status
 from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import Label
+from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import Head, Id, Object, Value
 from beliefd.protocol.beliefs import BeliefSnapshot, Eliminated, RestsOn
 from beliefd.protocol.operation import (
@@ -104,12 +105,16 @@ class Tried(Answer, frozen=True):
 
 
 class Why(Answer, frozen=True):
-    """Why a hypothesis was eliminated, or why it still stands: who spoke against it, and what was `tried`."""
+    """Why a hypothesis was eliminated, or why it still stands: who spoke against it, and what was `tried`.
+
+    What stands at or before the head of `foreign` was said elsewhere.
+    """
 
     hypothesis: str
     survives: bool
     events: list[Testimony]
     tried: list[Tried]
+    foreign: Foreign | None = None
 
 
 class ConclusionBasis(Answer, frozen=True):
@@ -215,6 +220,13 @@ class LedgerRows(Vocabulary):
         body_media=LINES,
         content="JSON Lines",
         max_body=256 * MIB,
+        query=(
+            Parameter(
+                name="source",
+                kind=Id,
+                summary="Where the file came from, in your own words; it stands in the server's own ledger",
+            ),
+        ),
         errors=(Code.CONFLICT,),
         summary="Verify an exported ledger and take it in",
         example="<the lines of an exported ledger>\n",

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ from beliefd.steward.policies import GIVEN, PolicyInForce
 from beliefd.steward.signin.verifier import Verifier
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.steward import Steward
+from beliefd.steward.write.system import SystemLedger, system_state
 from beliefd.stores.base import Store
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry, default_registry
@@ -62,6 +64,7 @@ class Runtime(Struct, frozen=True):
     handlers: dict[str, Handler]
     feeds: Feeds
     directory: Directory
+    system: SystemLedger
     sign_in: Verifier | None
     expiry: Expiry
     runner: Runner
@@ -102,10 +105,13 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     positions = Positions(store)
     ledgers = checked(positions.chains)
     in_force = PolicyInForce(store, environment, policy)
-    meter, directory = Meter(ledgers, judges), Directory(store)
+    meter = Meter(ledgers, judges)
+    directory = Directory(store, partial(system_state, positions))
     finder = FactFinder(ledgers, registry, meter, directory, detector)
     steward = Steward(store, positions, in_force, finder, environment)
     submit, feeds, background = steward.submit, Feeds(ledgers), Background()
+    system = SystemLedger(store, positions, submit)
+    in_force.record = system.note_policy
     expiry = Expiry(ledgers, positions, submit, environment)
     tools = ToolCalls(ledgers, positions, submit, registry, in_force, background)
     runs = ExperimentRuns(ledgers, submit, runner, background)
@@ -114,7 +120,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         BatchHandlers(ledgers, submit, signer, tools, background),
         LedgerHandlers(ledgers, positions, feeds),
         WhyHandlers(ledgers, positions),
-        TransferHandlers(ledgers, positions, submit),
+        TransferHandlers(ledgers, positions, submit, system),
         CounterfactualHandlers(ledgers),
         ClaimHandlers(ledgers, positions, submit),
         ClaimCheckHandlers(finder, in_force, environment),
@@ -137,7 +143,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         CalibrationHandlers(ledgers, environment),
     )
     handlers = recording_attempts(joined([verb_handlers(submit), *map(handlers_of, vocabularies)]), submit)
-    return Runtime(steward, handlers, feeds, directory, sign_in, expiry, runner, judges, background)
+    return Runtime(steward, handlers, feeds, directory, system, sign_in, expiry, runner, judges, background)
 
 
 async def start(

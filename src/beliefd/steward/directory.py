@@ -1,12 +1,24 @@
-"""Who is who as of now: the principals that tokens were made for, and what they still may."""
+"""Who is who as of now: the principals that tokens were made for, and what they still may.
 
+A row of the store is honoured if an event of the server's own ledger made it, and as far as that says:
+whoever writes to the table alone makes no token, changes none and brings none back.
+"""
+
+import hashlib
 import time
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, Literal
 
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from beliefd.kernel.system.state import KnownToken, System, TokenFacts
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.stores.base import Store, Token
 
+LOCAL_AGENT: Final = Principal(id="agent://local", role=Role.AGENT, tier=Tier.PRIVILEGE.name)
+LOCAL_OPERATOR: Final = Principal(id="operator://local", role=Role.ADMIN, tier=Tier.PRIVILEGE.name)
+"""Whoever starts the server and opens its store: what the files beside it say is theirs."""
 REFRESH_SECONDS: Final = 1.0
 _SCHEMES: Final = {Role.APPROVER: "human", Role.ADMIN: "human"}
 
@@ -19,12 +31,89 @@ def principal_of(token: Token) -> Principal:
     return Principal(id=principal_id, role=role, tier=token.tier, owner=token.owner or name or token.name)
 
 
-class Directory:
-    """The tokens of a store. What is known of them is at most a second old."""
+def facts_of(row: Token) -> TokenFacts:
+    """What the server's own ledger says of a token."""
+    return TokenFacts(
+        token_id=row.token_id,
+        name=row.name,
+        role=Role(row.role),
+        tier=row.tier,
+        fingerprint=hashlib.sha256(row.secret_hash.encode()).hexdigest(),
+        owner=row.owner or UNSET,
+    )
 
-    def __init__(self, store: Store) -> None:
+
+class TokenDifference(Struct, frozen=True):
+    """A token that is otherwise in the store than the server's own ledger says."""
+
+    token_id: str
+    problem: Literal["planted", "changed", "revived", "missing"]
+
+    @property
+    def words(self) -> str:
+        return f"token `{self.token_id}` {_WORDS[self.problem]}"
+
+
+_WORDS: Final = {
+    "planted": "was made by no event: it is not honoured",
+    "changed": "is not what its event made: it is not honoured",
+    "revived": "is revoked, but its row says otherwise: it is not honoured",
+    "missing": "was made by an event, and its row is gone",
+}
+
+
+def token_differences(rows: Iterable[Token], system: System) -> list[TokenDifference]:
+    by_id = {row.token_id: row for row in rows}
+    found = []
+    for token_id in sorted(by_id.keys() | set(system.tokens)):
+        problem = _problem(by_id.get(token_id), system.tokens.get(token_id))
+        if problem is not None:
+            found.append(TokenDifference(token_id, problem))
+    return found
+
+
+def _problem(
+    row: Token | None, known: KnownToken | None
+) -> Literal["planted", "changed", "revived", "missing"] | None:
+    if row is None:
+        return "missing"
+    if known is None:
+        return "planted"
+    if not _is_made_by(row, known):
+        return "changed"
+    return "revived" if known.revoked_at is not None and row.revoked_at is None else None
+
+
+def _is_made_by(row: Token, known: KnownToken) -> bool:
+    try:
+        return facts_of(row) == replace(known.token, spaces=UNSET)
+    except ValueError:  # a role that there is not
+        return False
+
+
+def honoured(rows: Iterable[Token], system: System) -> dict[str, Token]:
+    """INVARIANT: a token is what its event says, and revoked if either the event or the row says so."""
+    found: dict[str, Token] = {}
+    for row in rows:
+        known = system.tokens.get(row.token_id)
+        if known is not None and _is_made_by(row, known):
+            found[row.token_id] = replace(row, revoked_at=row.revoked_at or known.revoked_at)
+    return found
+
+
+class Directory:
+    """The tokens of a store. What is known of them is at most a second old.
+
+    `closed` says that nobody is let in without one. INVARIANT: it never turns back to False: neither an
+    emptied table nor another store under a running server opens it.
+    """
+
+    def __init__(self, store: Store, system: Callable[[], Awaitable[System | None]]) -> None:
         self._store = store
+        self._system = system
         self.tokens: dict[str, Token] = {}
+        self.closed = False
+        self._unclaimed: list[Token] = []
         self._read_at = float("-inf")
 
     def is_stale(self) -> bool:
@@ -32,7 +121,13 @@ class Directory:
 
     async def refresh(self, force: bool = False) -> None:
         if force or self.is_stale():
-            self.tokens = {token.token_id: token for token in await self._store.tokens()}
+            rows = await self._store.tokens()
+            system = await self._system()
+            self.closed = self.closed or bool(rows) or (system is not None and bool(system.tokens))
+            # Without a ledger nothing says who made the rows that are there: a server begins one for them,
+            # and lets nobody in by them before.
+            self.tokens = {} if system is None else honoured(rows, system)
+            self._unclaimed = rows if system is None else []
             self._read_at = time.monotonic()
 
     async def standings(self, ids: Iterable[str], *, fresh: bool = True) -> dict[str, Principal | None]:
@@ -41,7 +136,7 @@ class Directory:
         await self.refresh(force=fresh)
         wanted = set(ids)
         found: dict[str, Principal | None] = {}
-        for token in self.tokens.values():
+        for token in (*self.tokens.values(), *self._unclaimed):
             principal = principal_of(token)
             if principal.id not in wanted:
                 continue

@@ -22,9 +22,9 @@ from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.compiling import Problem, compiled, problems
 from beliefd.protocol.wire import convert, parse
+from beliefd.steward.directory import LOCAL_OPERATOR
 from beliefd.steward.environment import Environment
 from beliefd.steward.offload import offload
-from beliefd.steward.tokens import LOCAL_OPERATOR
 from beliefd.stores.base import Adoption, StorageUnavailable, Store
 
 log = logging.getLogger("beliefd.policy")
@@ -49,11 +49,11 @@ class Origin(Struct, frozen=True):
     place: str | None = None
 
 
-Record = Callable[[Policy, Origin], Awaitable[None]]
+Record = Callable[[Policy, Origin, Principal], Awaitable[None]]
 """Writes down that a policy comes into force; what it raises keeps the old one."""
 
 
-async def only_logged(_: Policy, __: Origin) -> None:
+async def only_logged(_: Policy, __: Origin, ___: Principal) -> None:
     """For who keeps no record beside the log."""
 
 
@@ -77,15 +77,17 @@ class PolicyInForce:
         self.policy = policy
         self.hash = policy_hash(policy)
 
-    async def take(self, policy: Policy, origin: Origin, keep: Adoption | None = None) -> None:
-        """INVARIANT: the one way into force: compiled, written down, and only then decided by.
+    async def take(
+        self, policy: Policy, origin: Origin, by: Principal = LOCAL_OPERATOR, keep: Adoption | None = None
+    ) -> None:
+        """INVARIANT: the one way into force: compiled, on record, and only then decided by.
 
-        `keep` is written to the store first: what is decided by must not be gone after a restart.
+        `keep` is written to the store, too: what is decided by must not be gone after a restart.
         """
         await asyncio.to_thread(compiled, policy)
+        await self.record(policy, origin, by)
         if keep is not None:
             await self._store.adopt(keep)
-        await self.record(policy, origin)
         self.adopt(policy, origin)
         _log_in_force(self)
 
@@ -108,7 +110,7 @@ class PolicyInForce:
             adopted_at=self._environment.now(),
             adopted_by=principal.id,
         )
-        await self.take(policy, _origin(adoption), adoption)
+        await self.take(policy, _origin(adoption), principal, adoption)
 
     async def recall(self) -> None:
         """Decide by what was adopted last, if that is anything else than what is decided by now.

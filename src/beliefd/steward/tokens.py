@@ -3,23 +3,28 @@
 import hashlib
 import hmac
 import secrets
-from typing import Final
+
+from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.system.commands import MakeToken, RevokeToken
 from beliefd.kernel.values import MAX_ID_LENGTH, Principal, Role, Tier
-from beliefd.steward.directory import Directory, principal_of
+from beliefd.steward.directory import LOCAL_AGENT, LOCAL_OPERATOR, Directory, facts_of, principal_of
 from beliefd.steward.environment import now
 from beliefd.steward.signin.verifier import Verifier, is_signed
+from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.base import Store, Token
-
-LOCAL_AGENT: Final = Principal(id="agent://local", role=Role.AGENT, tier=Tier.PRIVILEGE.name)
-LOCAL_OPERATOR: Final = Principal(id="operator://local", role=Role.ADMIN, tier=Tier.PRIVILEGE.name)
 
 
 async def create_token(
-    store: Store, name: str, role: Role, tier: Tier | None = None, owner: str | None = None
+    store: Store,
+    name: str,
+    role: Role,
+    tier: Tier | None = None,
+    owner: str | None = None,
+    by: Principal = LOCAL_OPERATOR,
 ) -> str:
-    """Store a new credential and return its secret, `bd_<id>_<random>`."""
+    """Record a new credential and return its secret, `bd_<id>_<random>`."""
     for text, path in ((name, "name"), (owner if owner is not None else name, "owner")):
         if not text or not text.isprintable() or len(text) > MAX_ID_LENGTH // 2:
             raise invalid(f"a token's {path} is a short line of printable text", path)
@@ -27,9 +32,32 @@ async def create_token(
         tier = Tier.PRIVILEGE if role is Role.ADMIN else Tier.WRITE_LIMITED
     token_id = secrets.token_hex(6)
     secret = f"bd_{token_id}_{secrets.token_urlsafe(32)}"
-    token = Token(token_id, name, role.value, tier.name, _hash(secret), now(), owner=owner or "")
-    await store.add_token(token)
+    row = Token(token_id, name, role.value, tier.name, _hash(secret), now(), owner=owner or "")
+    await system_ledger(store).record(MakeToken(token=facts_of(row)), by, row)
     return secret
+
+
+async def revoke_token(store: Store, token_id: str, by: Principal = LOCAL_OPERATOR) -> bool:
+    """Revoke a token; False if there is none that is still valid."""
+    rows = {row.token_id: row for row in await store.tokens()}
+    row = rows.get(token_id)
+    if row is None or row.revoked_at is not None:
+        return False
+    try:
+        await system_ledger(store).record(RevokeToken(token_id=token_id), by, replace(row, revoked_at=now()))
+    except BeliefdError as error:
+        if error.code is not Code.NOT_FOUND:
+            raise
+        # No event made it, so no event can revoke it: it is not honoured, and its row says so from now on.
+        return await store.revoke_token(token_id, now())
+    return True
+
+
+def system_ledger(store: Store) -> SystemLedger:
+    """The ledger of a store that was opened for one piece of work; other processes may write to it, too."""
+    from beliefd.steward.bootstrap import bootstrap
+
+    return bootstrap(store).system
 
 
 class Authenticator:
@@ -41,12 +69,12 @@ class Authenticator:
 
     def is_open(self) -> bool:
         """Is it known, without asking the store, that no token was ever made?"""
-        return self._sign_in is None and not self._directory.tokens and not self._directory.is_stale()
+        return self._sign_in is None and not self._directory.closed and not self._directory.is_stale()
 
     async def configured(self) -> bool:
         """Has any token ever been made, or can people sign in? Then nobody is let in without either."""
         await self._directory.refresh()
-        return self._sign_in is not None or bool(self._directory.tokens)
+        return self._sign_in is not None or self._directory.closed
 
     async def authenticate(self, header: str | None) -> Principal:
         if header is None:

@@ -73,6 +73,9 @@ class UsedKey(Struct, frozen=True):
 INBOX: Final = "inbox"
 GRAPH: Final = "graph"
 """The names under which stores keep projections; what is in them is the steward's business."""
+TOKENS: Final = "tokens"
+"""Rows that are written with the events that they come from, and cannot be built anew: of a secret, the
+ledger holds less than the row."""
 
 
 class Row(Protocol):
@@ -106,7 +109,8 @@ class InboxRow(Struct, frozen=True):
 class Append(Struct, frozen=True):
     """Entries to add at the expected head, with everything that must be written in the same transaction.
 
-    `projected` holds the rows that the entries add or change, under the names of their projections.
+    `projected` holds the rows that the entries add or change, under the names of their projections; tokens
+    are among them.
     `rests_on` are the hashes of content that was looked at to decide them, and must still be kept.
     """
 
@@ -138,6 +142,10 @@ class Token(Struct, frozen=True):
     created_at: str
     revoked_at: str | None = None
     owner: str = ""
+
+    @property
+    def key(self) -> tuple[str]:
+        return (self.token_id,)
 
 
 class Adoption(Struct, frozen=True):
@@ -319,7 +327,9 @@ class Store(Protocol):
         """A version of a calibration set, or its newest."""
         ...
 
-    async def add_token(self, token: Token) -> None: ...
+    async def add_token(self, token: Token) -> None:
+        """A row alone, which no event has made: for tests. Servers do not honour it (see steward/tokens)."""
+        ...
 
     async def tokens(self) -> list[Token]: ...
 

@@ -74,11 +74,11 @@ def export(target: Target, session_id: str, place: Path | None) -> None:
     output.show(Reply(answer, f"wrote {events} events to {place}"), target.as_json)
 
 
-@asks(audit, FILE, create=True)
-def import_(path: str) -> Question:
-    """Verify an exported ledger and import it."""
+@asks(audit, FILE, option("--source", metavar="TEXT", help="Where it came from. Default: FILE."), create=True)
+def import_(path: str, source: str | None) -> Question:
+    """Verify an exported ledger and import it; what was said in it is no authority here."""
     data = read_bytes(path)
-    return lambda calls: calls.import_ledger(data)
+    return lambda calls: calls.import_ledger(data, source=source or path)
 
 
 @asks(audit, SESSION, FILE, NOTES)

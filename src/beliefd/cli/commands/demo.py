@@ -64,12 +64,11 @@ def demo(port: int, data: Path, store: str | None, once: bool, pace: float) -> N
 
 async def make_tokens(store: "Store") -> dict[str, str]:
     """New tokens for those who take part; the ones of an earlier demo are turned off."""
-    from beliefd.steward.environment import now
-    from beliefd.steward.tokens import create_token
+    from beliefd.steward.tokens import create_token, revoke_token
 
     for token in await store.tokens():
         if token.name in PARTICIPANTS and token.revoked_at is None:
-            await store.revoke_token(token.token_id, now())
+            await revoke_token(store, token.token_id)
     return {name: await create_token(store, name, *rights) for name, rights in PARTICIPANTS.items()}
 
 

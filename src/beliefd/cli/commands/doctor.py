@@ -76,6 +76,7 @@ def examine(data: Path, store: str | None) -> Iterator[Finding]:
             embedded.run(embedded.steward.store.ping)
             yield Finding("store", "ok", f"`{where}` opens and takes a write lock")
             yield _tokens(embedded)
+            yield from _planted(embedded)
             yield from _ledgers(embedded, "" if store else f" --data {data}")
     except (BeliefdError, StorageUnavailable) as error:
         yield Finding("store", "wrong", str(error))
@@ -146,6 +147,21 @@ def _tokens(embedded: "Embedded") -> Finding:
             "tokens", "note", "all are revoked: nobody can get in; `beliefd token create` makes one"
         )
     return Finding("tokens", "ok", f"{len(valid)} valid, {len(tokens) - len(valid)} revoked")
+
+
+def _planted(embedded: "Embedded") -> Iterator[Finding]:
+    """Tokens that are otherwise than the server's own ledger says."""
+    from beliefd.steward.directory import token_differences
+
+    tokens = embedded.run(embedded.steward.store.tokens)
+    system = embedded.run(embedded.runtime.system.state)
+    if system is None:
+        if tokens:
+            text = "none has an event yet: `beliefd serve` records them, and honours no other from then on"
+            yield Finding("tokens", "note", text)
+        return
+    for one in token_differences(tokens, system):
+        yield Finding("tokens", "wrong", one.words)
 
 
 def _ledgers(embedded: "Embedded", place: str) -> Iterator[Finding]:

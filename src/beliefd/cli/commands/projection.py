@@ -17,6 +17,7 @@ from beliefd.cli.target import need_store, store_options, with_store
 from beliefd.kernel.errors import invalid
 
 if TYPE_CHECKING:
+    from beliefd.steward.directory import TokenDifference
     from beliefd.steward.projections import Projection
     from beliefd.steward.projections.rebuilding import Difference, Progress
     from beliefd.stores.base import Store
@@ -48,6 +49,7 @@ def check(name: str | None, session_id: str | None, data: Path, store: str | Non
     from beliefd.steward.projections import rebuilding
 
     found: list[Difference] = []
+    planted: list[TokenDifference] = []
     projections = _projections(name)
 
     async def look(opened: "Store", one: str, report: "Progress") -> None:
@@ -55,14 +57,15 @@ def check(name: str | None, session_id: str | None, data: Path, store: str | Non
 
     async def look_beside(opened: "Store") -> None:
         found.extend(await rebuilding.stray_differences(opened, projections))
+        planted.extend(await _token_differences(opened) if name is None else ())
 
     walked = _walk(need_store(data, store), session_id, "comparing", look, look_beside)
-    ok = not (found or walked.broken)
+    ok = not (found or walked.broken or planted)
     verdict = f"{len(found)} rows otherwise; `beliefd projection rebuild` mends them"
     folded = f"{walked.folded} ledgers folded: {verdict if found else 'all rows are as they say'}"
     return Reply(
-        {"ok": ok, **asdict(walked), "differences": found},
-        "\n".join([*map(visible, _lines(found)), folded]),
+        {"ok": ok, **asdict(walked), "differences": found, "tokens": planted},
+        "\n".join([*map(visible, [*_lines(found), *(one.words for one in planted)]), folded]),
         Exit.ALLOWED if ok else Exit.LEDGER_BROKEN,
         walked.complaints,
     )
@@ -150,6 +153,16 @@ def _walk(
         return walked
 
     return with_store(store, run)
+
+
+async def _token_differences(store: "Store") -> "list[TokenDifference]":
+    """Nothing mends these: what is secret of a token is not in the server's own ledger."""
+    from beliefd.steward.directory import token_differences
+    from beliefd.steward.write.positions import Positions
+    from beliefd.steward.write.system import system_state
+
+    system = await system_state(Positions(store))
+    return [] if system is None else token_differences(await store.tokens(), system)
 
 
 async def _heads(store: "Store", only: str | None) -> dict[str, int]:

@@ -9,6 +9,7 @@ import click
 from click import option
 
 from beliefd.cli import server
+from beliefd.cli.marker import Marker
 from beliefd.cli.options import DETECTORS, JUDGES, POLICY, setting
 from beliefd.cli.output import errors_exit
 from beliefd.cli.target import prepare_data, store_name, store_options
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 @option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes any.")
 @option(
     "--host", default="127.0.0.1", show_default=True, help="An address other than loopback needs a token."
+)
+@option(
+    "--require-token",
+    is_flag=True,
+    help="Let nobody in without a token, not even on loopback. Elsewhere that is always so.",
+)
+@option(
+    "--accept-new-store",
+    is_flag=True,
+    help="Go on with a store that knows less than this folder has seen, once; it is recorded.",
 )
 @store_options
 @POLICY
@@ -51,6 +62,8 @@ if TYPE_CHECKING:
 def serve(  # noqa: PLR0913, PLR0917 - one argument per option
     port: int,
     host: str,
+    require_token: bool,
+    accept_new_store: bool,
     data: Path,
     store: str | None,
     policy_file: Path | None,
@@ -78,10 +91,13 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
             detectors=detector,
             judges=judges,
             scrub_place=data / server.SCRUB_PLACE,
+            marker=Marker(data, store_name(data, store)),
+            require_token=require_token,
+            accept_store=accept_new_store,
         )
         listener = server.bind(host, port)
-        if store is None or webhook is not None:  # the key that webhooks are signed with is kept there too
-            prepare_data(data)
+        # Keys, and what was seen of the store, are kept there even if the store is elsewhere.
+        prepare_data(data)
 
         def started(_: "uvicorn.Server") -> None:
             server.tune_interpreter()

@@ -14,7 +14,7 @@ from beliefd.kernel.values import Role, Tier
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from beliefd.stores.base import Token
+    from beliefd.stores.base import Store, Token
 
 token = click.Group("token", help="Make, list and revoke tokens.")
 
@@ -33,10 +33,14 @@ def create(name: str, role: str, tier: str | None, owner: str | None, data: Path
 
     if store is None:
         prepare_data(data)
-    secret = with_store(
-        store_name(data, store),
-        lambda opened: create_token(opened, name, Role(role), None if tier is None else Tier[tier], owner),
-    )
+    place = store_name(data, store)
+
+    async def make(opened: "Store") -> str:
+        made = await create_token(opened, name, Role(role), None if tier is None else Tier[tier], owner)
+        await _remember(data, place, opened)
+        return made
+
+    secret = with_store(place, make)
     return Reply({"token": secret}, secret)
 
 
@@ -71,8 +75,24 @@ def _table(tokens: "list[Token]") -> "Table":
 @replies(token, argument("token_id", metavar="ID"), store_options)
 def revoke(token_id: str, data: Path, store: str | None) -> Reply:
     """Revoke a token; running servers notice within a second."""
-    from beliefd.steward.environment import now
+    from beliefd.steward.tokens import revoke_token
 
-    if not with_store(need_store(data, store), lambda opened: opened.revoke_token(token_id, now())):
+    place = need_store(data, store)
+
+    async def end(opened: "Store") -> bool:
+        revoked = await revoke_token(opened, token_id)
+        await _remember(data, place, opened)
+        return revoked
+
+    if not with_store(place, end):
         raise invalid(f"no token `{token_id}` that is still valid", "ID")
     return Reply({"revoked": token_id}, f"revoked {token_id}")
+
+
+async def _remember(data: Path, place: str, store: "Store") -> None:
+    """The next server in this folder knows that there are tokens, whatever becomes of the store meanwhile."""
+    from beliefd.cli.marker import Marker
+
+    marker = Marker(data, place)
+    if marker.has_folder:
+        await marker.keep_up(store)

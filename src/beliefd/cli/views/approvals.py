@@ -21,6 +21,7 @@ from beliefd.cli.views.experiments import OUTCOME_STYLE, prediction_words
 from beliefd.cli.views.measurements import measurement_lines
 from beliefd.cli.views.observations import LABEL_STYLE
 from beliefd.cli.views.substrate import verdict_words
+from beliefd.cli.views.system import foreign_lines
 from beliefd.kernel.approvals.state import (
     BundleSubject,
     CallSubject,
@@ -53,6 +54,7 @@ def row(card: ApprovalCard) -> Text:
         (f"  {visible(card.reason)}", "dim"),
         *((f"  {visible(line.plain)}", "yellow") for line in progress_lines(card.progress)),
         (f"  {visible(card.cannot_run)}" if card.cannot_run else "", "bold red"),
+        ("  foreign" if card.foreign is not None else "", "bold yellow"),
         (f"  {len(card.ended)} of {len(card.claims)} ended" if card.ended else "", "bold red"),
     )
 
@@ -64,6 +66,7 @@ def card(answer: ApprovalCard) -> RenderableType:
         Text.assemble(
             (answer.approval_id, "bold"), f"  {answer.status}  ", (visible(answer.reason), "yellow")
         ),
+        *foreign_lines(answer.foreign),
         *_content(answer),
         *(line for one in answer.measurements for line in measurement_lines(one)),
         *([] if answer.proposition is None else [view(answer.proposition)]),

@@ -10,6 +10,7 @@ from rich.text import Text
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, bar, first_names, json_text, page, view
 from beliefd.cli.views.observations import LABEL_STYLE
+from beliefd.cli.views.system import foreign_lines
 from beliefd.protocol.beliefs import (
     BeliefSnapshot,
     BrokenLedger,
@@ -46,6 +47,7 @@ def measure(snapshot: BeliefSnapshot) -> Text:
 def snapshot(answer: BeliefSnapshot) -> RenderableType:
     lines: list[RenderableType] = [
         Text.assemble(("session ", "dim"), answer.session_id, ("  event ", "dim"), str(answer.seq)),
+        *foreign_lines(answer.foreign),
         measure(answer),
         Columns([Text(visible(name), "bold") for name in answer.survivors[:SHOWN_NAMES]], padding=(0, 2)),
     ]
@@ -110,7 +112,7 @@ def ruling(answer: Ruled | Concluded) -> RenderableType:
 
 @view.register
 def sessions(found: SessionPage) -> RenderableType:
-    table = Table("session", "space", "left", "bits", "status", "events", box=None, pad_edge=False)
+    table = Table("session", "space", "left", "bits", "status", "events", "", box=None, pad_edge=False)
     for item in found.sessions:
         table.add_row(
             item.session_id,
@@ -119,6 +121,7 @@ def sessions(found: SessionPage) -> RenderableType:
             f"{item.entropy_proxy:.2f}",
             Text(item.status, STATUS_STYLE[item.status]),
             str(item.seq),
+            Text("foreign" if item.foreign is not None else "", "bold yellow"),
         )
     parts: list[RenderableType] = [table] if found.sessions else []
     return page([*parts, *map(view, found.broken)], found.next, "no sessions")
@@ -133,6 +136,7 @@ def broken(answer: BrokenLedger) -> RenderableType:
 def why(answer: Why) -> RenderableType:
     standing = ("survives", "green") if answer.survives else ("eliminated", "red")
     lines: list[RenderableType] = [Text.assemble((visible(answer.hypothesis), "bold"), ": ", standing)]
+    lines += foreign_lines(answer.foreign)
     for item in answer.events:
         lines.append(
             Text.assemble(

@@ -60,7 +60,7 @@ from beliefd.steward.facts.threats import (
     texts_of,
 )
 from beliefd.steward.offload import in_pool
-from beliefd.stores.base import Store
+from beliefd.stores.base import Store, Token
 from beliefd.tools.registry import Registry
 from beliefd.uncertainty.sampling import Drawn
 
@@ -129,12 +129,14 @@ def is_examined(command: object) -> TypeGuard[Examined]:
 
 class Attachments(Struct, frozen=True):
     """What came with a command and is no part of it: where it came from, what proves the tokens in it, what
-    the server's own model answered, and how many bytes it came in, if that is known."""
+    the server's own model answered, and how many bytes it came in, if that is known. `token` is a row that is
+    to be written with the event."""
 
     origin: str | None = None
     proofs: tuple[Proof | None, ...] = ()
     drawn: Drawn | None = None
     size: int = 0
+    token: Token | None = None
 
 
 NO_ATTACHMENTS: Final = Attachments()

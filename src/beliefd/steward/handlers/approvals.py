@@ -25,6 +25,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.state import Session
+from beliefd.kernel.transfers.folds import as_it_counts
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
 from beliefd.protocol.afterwards import correction_of, ended_claims, overridden_in, progress_of
@@ -198,7 +199,7 @@ class ApprovalHandlers(Struct, frozen=True):
 
     async def _card(self, position: Position, approval_id: str, *, listed: bool = False) -> ApprovalCard:
         """One item. In a list it comes without what takes long to draw."""
-        session = position.session
+        session = as_it_counts(position.session, position.due)
         approval: Approval = session.approvals.by_id[approval_id]
         subject = await self._subject(session.session_id, approval)
         bundle = subject.bundle if isinstance(subject, BundleSubject | InformationSubject) else None
@@ -229,6 +230,7 @@ class ApprovalHandlers(Struct, frozen=True):
             ended={} if bundle is None else ended_claims(session.claims, bundle),
             corrects=None if bundle is None else correction_of(session.claims, bundle),
             proposition=None if listed else await self._proposition(session, approval),
+            foreign=session.transfers.foreign,
         )
 
     async def _outlook(self, session: Session, approval: Approval, *, fresh: bool) -> Outlook:
@@ -275,7 +277,8 @@ class GrantHandlers(Struct, frozen=True):
         return await self._grant(call, RevokeGrant(grant_id=call.path["grant_id"]), GrantRevoked)
 
     async def list_grants(self, call: Call) -> Grants:
-        session = (await self.positions.existing(call.session_id)).session
+        position = await self.positions.existing(call.session_id)
+        session = as_it_counts(position.session, position.due)
         return Grants(grants=[session.approvals.grants[name] for name in sorted(session.approvals.grants)])
 
     async def _grant(

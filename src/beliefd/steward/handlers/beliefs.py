@@ -10,6 +10,8 @@ from beliefd.kernel.beliefs import events
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import VERB_OF, Command
 from beliefd.kernel.labels import ATTESTED
+from beliefd.kernel.system.state import SYSTEM
+from beliefd.kernel.values import Role
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import (
     BeliefSnapshot,
@@ -71,12 +73,14 @@ class BeliefHandlers(Struct, frozen=True):
         broken: list[BrokenLedger] = []
         room = Room()
         for row in shown:
+            if row.session_id == SYSTEM and call.principal.role is not Role.ADMIN:
+                continue
             try:
                 position = await self.positions.existing(row.session_id)
             except LedgerBroken as error:
                 broken.append(view_of(BrokenLedger, error, session_id=row.session_id))
                 continue
-            snapshots.append(snapshot_of(position.session, position.head, limit=100))
+            snapshots.append(snapshot_of(position.session, position.head, limit=100, due=position.due))
             if room.is_filled_by(snapshots[-1]) and row is not shown[-1]:
                 after = row.session_id
                 break
@@ -85,7 +89,7 @@ class BeliefHandlers(Struct, frozen=True):
     async def query_belief(self, call: Call) -> BeliefSnapshot:
         position = await self.positions.as_of(call.session_id, call.query["at"])
         limit, after = call.query["survivors_limit"], call.query["survivors_after"]
-        return snapshot_of(position.session, position.head, limit, after)
+        return snapshot_of(position.session, position.head, limit, after, position.due)
 
 
 def submit_verb(operation: Operation, submit: Submit, call: Call) -> "asyncio.Future[Outcome]":

@@ -66,6 +66,7 @@ class WhyHandlers(Struct, frozen=True):
             survives=hypothesis in session.beliefs.survivors,
             events=testimony,
             tried=[told for one in tried if (told := _told(one, linked, hypothesis)) is not None],
+            foreign=position.foreign,
         )
 
 

@@ -1,5 +1,6 @@
 """Handlers of ledgers that come and go: export, import, and the merge of replicas that were apart."""
 
+import hashlib
 from collections.abc import AsyncGenerator, Iterable
 from io import BytesIO
 from itertools import islice
@@ -11,6 +12,8 @@ from beliefd.kernel.beliefs.events import Eliminated, Merged
 from beliefd.kernel.canonical import MAX_DEPTH
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.experiments.events import EvidenceLinked
+from beliefd.kernel.system.commands import ImportLedger
+from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Object, nested_deeper
 from beliefd.ledger.chain import genesis_hash
 from beliefd.ledger.envelope import command_of, read
@@ -29,6 +32,7 @@ from beliefd.steward.offload import in_pool
 from beliefd.steward.projections import all_projected
 from beliefd.steward.write.positions import Positions, existing_head
 from beliefd.steward.write.submitting import Submit
+from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.base import INBOX, Append, HeadMoved, Store
 
 MERGE_ATTEMPTS = 50
@@ -44,6 +48,7 @@ class TransferHandlers(Struct, frozen=True):
     store: Store
     positions: Positions
     submit: Submit
+    system: SystemLedger
 
     async def export(self, call: Call) -> AsyncGenerator[bytes, None]:
         session_id = call.session_id
@@ -62,6 +67,7 @@ class TransferHandlers(Struct, frozen=True):
         """Take a foreign ledger in, whole and byte for byte, after everything in it has been recomputed."""
         exported, position = await in_pool("question", read_and_verify, BytesIO(call.body))
         session_id = exported.header.session_id
+        await self._refuse_known(session_id)
         projected = all_projected(position.session)
         for row in projected.get(INBOX, ()):
             # Ids are the exporter's choice: a foreign ledger must not take what waits in another session.
@@ -77,17 +83,35 @@ class TransferHandlers(Struct, frozen=True):
             policies=list(exported.policy_documents.items()),
             projected=projected,
         )
+        # INVARIANT: where a ledger came from is on record before anybody can find it.
+        await self._announce(call, exported)
         try:
             await self.store.append(batch)
         except HeadMoved:
-            raise BeliefdError(
-                Code.CONFLICT, f"session `{session_id}` is here already; merge the replica instead"
-            ) from None
+            raise _is_here(session_id) from None
+        imported = await self.positions.existing(session_id)
         return Imported(
             session_id=session_id,
             events=len(exported.entries),
-            snapshot=snapshot_of(position.session, position.head),
+            snapshot=snapshot_of(imported.session, imported.head, due=imported.due),
         )
+
+    async def _refuse_known(self, session_id: str) -> None:
+        if session_id == SYSTEM:
+            text = "it is the own ledger of a server, which speaks for no other; verify it where it is"
+            raise BeliefdError(Code.FORBIDDEN, text, {"path": "$.session_id"})
+        if await self.store.head(session_id) is not None:
+            raise _is_here(session_id)
+
+    async def _announce(self, call: Call, exported: Exported) -> None:
+        digest = await in_pool("question", lambda: hashlib.sha256(call.body).hexdigest())
+        command = ImportLedger(
+            session_id=exported.header.session_id,
+            head=exported.header.head,
+            file_sha256=digest,
+            source=call.query.get("source") or "",
+        )
+        await self.system.record(command, call.principal)
 
     async def merge(self, call: Call) -> Answer:
         """Record the union of both replicas' eliminations; the event names the head of each side.
@@ -120,6 +144,10 @@ class TransferHandlers(Struct, frozen=True):
             else:
                 return answer_to(merged)
         raise too_many_writers()
+
+
+def _is_here(session_id: str) -> BeliefdError:
+    return BeliefdError(Code.CONFLICT, f"session `{session_id}` is here already; merge the replica instead")
 
 
 def read_and_verify(lines: Iterable[bytes]) -> tuple[Exported, Position]:

@@ -4,12 +4,14 @@ from collections import OrderedDict
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.state import Session
+from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import LedgerBroken, Sealed, declaration, head_of, read
 from beliefd.ledger.replay import Folding, Position, fold
@@ -127,8 +129,20 @@ class Positions:
         if folding.position is None or folding.position.head != head:
             raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
         self.chains.learn(session_id, folding.marks)
-        self.keep(folding.position)
-        return folding.position
+        position = await self._marked(folding.position)
+        self.keep(position)
+        return position
+
+    async def _marked(self, position: Position) -> Position:
+        """The position with what the server's own ledger knows of where it came from.
+
+        An import is said there before it is stored, so whoever finds the session finds that, too.
+        """
+        session = position.session
+        if session.session_id == SYSTEM or (own := await self.fresh(SYSTEM)) is None:
+            return position
+        foreign = own.session.system.imported.get(session.session_id)
+        return replace(position, due=None if foreign == session.transfers.foreign else foreign)
 
     def _forget(self, session_id: str) -> None:
         if (position := self._cache.pop(session_id, None)) is not None:
@@ -144,7 +158,7 @@ class Positions:
         after = 0 if position is None else position.head.seq
         async for chunk in self.chains.stream(session_id, after, seq):
             position = await offload(is_heavy(chunk), fold, chunk, position)
-        return position
+        return None if position is None else await self._marked(position)
 
     async def as_of(self, session_id: str, at: int | None) -> Position:
         """The newest position; or the one right after event `at`, which must have happened."""

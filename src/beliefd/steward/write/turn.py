@@ -22,7 +22,9 @@ from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.limits import LIMITED
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import Head, Principal
+from beliefd.kernel.transfers.commands import ReceiveLedger
+from beliefd.kernel.transfers.state import Foreign
+from beliefd.kernel.values import Head, Principal, Role, Tier
 from beliefd.ledger.chain import seal
 from beliefd.ledger.envelope import LedgerBroken, Sealed, head_of, payload_of, read
 from beliefd.ledger.replay import Position
@@ -34,10 +36,12 @@ from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, in_pool, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections import TOUCHED_BY
 from beliefd.steward.write.positions import Positions, pack, session_not_found
-from beliefd.stores.base import Append, Row, SavedState, Store, UsedKey
+from beliefd.stores.base import TOKENS, Append, Row, SavedState, Store, UsedKey
 
 ANY_HEAD: Final = (None, "*")
 """What If-Match says when any head will do."""
+TRANSFERS: Final = Principal(id="steward://transfers", role=Role.TOOL, tier=Tier.READ_ONLY.name)
+"""Who writes into a ledger from elsewhere that it is from there."""
 TURNED_AWAY: Final = (BeliefdError, NotCanonical, UnicodeEncodeError)
 """What is one caller's own error: the others of the turn go on."""
 
@@ -119,6 +123,7 @@ class Turn:
         self._expected = None if position is None else position.head
         self.session = None if position is None else position.session
         self.head = self._expected
+        self._due = None if position is None else position.due
         self.entries: list[Sealed] = []
         self._outcomes: list[tuple[QueuedCommand, Outcome | BeliefdError]] = []
         self._used: dict[tuple[str, str], tuple[UsedKey, Outcome]] = {}
@@ -204,16 +209,41 @@ class Turn:
         if before is None and not isinstance(command, DeclareSession):
             raise session_not_found(self._session_id)
         self._check_head(call)
+        if before is not None and self._due is not None:
+            before = self._receive_ledger(before, self._due)
+        outcome = self._decided(before, command, call.principal, findings, call.notes)
+        if call.attachments.token is not None and not isinstance(outcome.event, Refused):
+            # INVARIANT: there is no token without its event, and no event without its token.
+            row = call.attachments.token
+            self._projected.setdefault(TOKENS, {})[row.key] = row
+        if call.key is not None:
+            used = UsedKey(call.principal.id, call.key, call.request_hash, self._session_id, outcome.head.seq)
+            self._used[call.principal.id, call.key] = (used, outcome)
+        return outcome
+
+    def _receive_ledger(self, before: Session, due: Foreign) -> Session:
+        """INVARIANT: before anything is decided in a ledger from elsewhere, it says that it is from there."""
+        self._due = None
+        return self._decided(before, ReceiveLedger(foreign=due), TRANSFERS).session
+
+    def _decided(
+        self,
+        before: Session | None,
+        command: Command,
+        principal: Principal,
+        findings: Findings | None = None,
+        notes: str | None = None,
+    ) -> Outcome:
         environment, in_force = self._ports.environment, self._ports.in_force
         self._now = environment.now()
         facts = Facts(
             now=self._now,
             event_id=environment.new_id(),
-            principal=call.principal,
+            principal=principal,
             policy=in_force.policy,
             policy_hash=in_force.hash,
             findings=findings,
-            notes=call.notes,
+            notes=notes,
         )
         self.policies[facts.policy_hash] = facts.policy
         event = decide(before, command, facts)
@@ -236,11 +266,7 @@ class Turn:
             rows = self._projected.setdefault(projection.name, {})
             rows.update((row.key, row) for row in projection.rows(event, after))
         self._verdicts.append((verb_of(command), kind_of(event)))
-        outcome = Outcome(event, after, self.head)
-        if call.key is not None:
-            used = UsedKey(call.principal.id, call.key, call.request_hash, self._session_id, sealed.seq)
-            self._used[call.principal.id, call.key] = (used, outcome)
-        return outcome
+        return Outcome(event, after, self.head)
 
     def _check_head(self, call: QueuedCommand) -> None:
         if call.if_match in ANY_HEAD:
@@ -258,7 +284,7 @@ class Turn:
         """Where the session stands once this is written."""
         if self.session is None or self.head is None:
             return None
-        return Position(self.session, self.head)
+        return Position(self.session, self.head, self._due)
 
     def write(self) -> Awaitable[None]:
         """INVARIANT: what is appended was decided here, on the head that the append expects."""

@@ -14,6 +14,7 @@ from beliefd.stores.base import (
     CHUNK_BYTES,
     GRAPH,
     INBOX,
+    TOKENS,
     UNLIMITED,
     Adoption,
     Append,
@@ -36,6 +37,7 @@ from beliefd.stores.listeners import Listeners
 from beliefd.stores.memory.content import MemoryContent
 from beliefd.stores.memory.graph import MemoryGraph
 from beliefd.stores.memory.inbox import MemoryInbox
+from beliefd.stores.memory.tokens import MemoryTokens
 
 
 class MemoryStore:
@@ -52,11 +54,15 @@ class MemoryStore:
         self._policies: dict[str, bytes] = {}
         self._content = MemoryContent()
         self._calibrations: dict[str, dict[int, CalibrationRow]] = {}
-        self._tokens: dict[str, Token] = {}
+        self._tokens = MemoryTokens()
         self._inbox = MemoryInbox()
         self._told: set[str] = set()
         self._graph = MemoryGraph()
-        self._projections: dict[str, Any] = {INBOX: self._inbox, GRAPH: self._graph}
+        self._projections: dict[str, Any] = {
+            INBOX: self._inbox,
+            GRAPH: self._graph,
+            TOKENS: self._tokens,
+        }
         self._adopted: Adoption | None = None
         self._listeners = Listeners()
         self._closed = False
@@ -218,16 +224,16 @@ class MemoryStore:
         return versions.get(version or max(versions, default=0))
 
     async def add_token(self, token: Token) -> None:
-        self._tokens[token.token_id] = token
+        self._tokens.put((token,))
 
     async def tokens(self) -> list[Token]:
-        return sorted(self._tokens.values(), key=lambda token: token.token_id)
+        return sorted(self._tokens.by_id.values(), key=lambda token: token.token_id)
 
     async def revoke_token(self, token_id: str, at: str) -> bool:
-        token = self._tokens.get(token_id)
+        token = self._tokens.by_id.get(token_id)
         if token is None or token.revoked_at is not None:
             return False
-        self._tokens[token_id] = replace(token, revoked_at=at)
+        self._tokens.put((replace(token, revoked_at=at),))
         return True
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:

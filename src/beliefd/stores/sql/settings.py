@@ -4,6 +4,7 @@ from msgspec.structs import astuple
 
 from beliefd.stores.base import Adoption, CalibrationRow, Token
 from beliefd.stores.sql.database import Database, as_bytes
+from beliefd.stores.sql.tables import CREDENTIALS
 
 
 class Settings(Database):
@@ -45,18 +46,13 @@ class Settings(Database):
         return CalibrationRow(kept, number, sha256, created_at, as_bytes(document))
 
     async def add_token(self, token: Token) -> None:
-        statement = (
-            "INSERT INTO tokens (token_id, name, role, tier, secret_hash, created_at, revoked_at, owner)"
-            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
-        )
-        await self._write(statement, *astuple(token))
+        marks = ", ".join(f"${number}" for number in range(1, len(CREDENTIALS.columns) + 1))
+        statement = f"INSERT INTO {CREDENTIALS.name} ({CREDENTIALS.listed}) VALUES ({marks})"  # noqa: S608
+        await self._write(statement, *CREDENTIALS.cells(token))
 
     async def tokens(self) -> list[Token]:
-        rows = await self._all(
-            "SELECT token_id, name, role, tier, secret_hash, created_at, revoked_at, owner"
-            " FROM tokens ORDER BY token_id"
-        )
-        return [Token(*row) for row in rows]
+        rows = await self._all(f"{CREDENTIALS.select} ORDER BY token_id")
+        return [CREDENTIALS.row(row) for row in rows]
 
     async def revoke_token(self, token_id: str, at: str) -> bool:
         statement = (

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.knowledge.schema import RELATIONS
-from beliefd.stores.base import GRAPH, INBOX, InboxRow
+from beliefd.stores.base import GRAPH, INBOX, TOKENS, InboxRow, Token
 
 R = TypeVar("R")
 
@@ -97,5 +98,19 @@ LINKS: Final = Table(
     row=lambda cells: LinkRow(*cells[:6]),
 )
 
-TABLES: Final[dict[str, tuple[Table[Any], ...]]] = {INBOX: (APPROVALS,), GRAPH: (NODES, LINKS)}
+# Not of a session: nobody asks for its rows by one, and nobody replaces them.
+CREDENTIALS: Final = Table(
+    name="tokens",
+    kind=Token,
+    columns=("token_id", "name", "role", "tier", "secret_hash", "created_at", "revoked_at", "owner"),
+    key=("token_id",),
+    cells=astuple,
+    row=lambda cells: Token(*cells),
+)
+
+TABLES: Final[dict[str, tuple[Table[Any], ...]]] = {
+    INBOX: (APPROVALS,),
+    GRAPH: (NODES, LINKS),
+    TOKENS: (CREDENTIALS,),
+}
 """By projection. A table comes after those that it refers to."""

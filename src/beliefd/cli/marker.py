@@ -1,0 +1,96 @@
+"""What this folder has seen of its store, so that an empty or earlier one is not taken for the same.
+
+The server's own ledger only grows. The marker says how far it had come, and is kept beside the keys, not in
+the store: who starts on a store that knows less is told, instead of letting everybody in.
+"""
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.system.state import SYSTEM
+from beliefd.kernel.values import Head
+
+if TYPE_CHECKING:
+    from beliefd.stores.base import Store
+
+MARKER: Final = "seen.json"
+
+
+class Seen(Struct, frozen=True, forbid_unknown_fields=True):
+    """How far the server's own ledger had come in a store, by the store's address."""
+
+    stores: dict[str, Head] = {}
+
+
+def address_of(target: str) -> str:
+    """A store's name without what may be secret or may change: a file in the folder, or host and database."""
+    if "://" not in target:
+        return Path(target).name
+    parts = urlsplit(target)
+    return f"{parts.hostname or ''}:{parts.port or 5432}{parts.path}"
+
+
+class Marker:
+    """The file of one folder, for one store."""
+
+    def __init__(self, folder: Path, target: str) -> None:
+        self.path = folder / MARKER
+        self._address = address_of(target)
+
+    @property
+    def has_folder(self) -> bool:
+        return self.path.parent.is_dir()
+
+    def read(self) -> Head | None:
+        return self._seen().stores.get(self._address)
+
+    def _seen(self) -> Seen:
+        try:
+            return msgspec.json.decode(self.path.read_bytes(), type=Seen)
+        except FileNotFoundError:
+            return Seen()
+        except (OSError, msgspec.MsgspecError) as error:
+            # INVARIANT: a marker that cannot be read is not one that says nothing.
+            raise BeliefdError(
+                Code.STORAGE_UNAVAILABLE,
+                f"cannot read `{self.path}`, which says what this folder has seen of its store: {error}",
+            ) from None
+
+    def write(self, head: Head) -> None:
+        """Whole or not at all, and for its owner only."""
+        seen = Seen(stores={**self._seen().stores, self._address: head})
+        draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
+        try:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(msgspec.json.encode(seen) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, self.path)
+        except OSError as error:
+            raise BeliefdError(
+                Code.STORAGE_UNAVAILABLE, f"cannot write `{self.path}`: {error.strerror}"
+            ) from None
+
+    async def missing(self, store: "Store") -> Head | None:
+        """What this folder has seen, if the store does not hold it."""
+        seen = self.read()
+        if seen is None:
+            return None
+        there = await store.entries(SYSTEM, seen.seq - 1, 1)
+        head = await store.head(SYSTEM)
+        known = bool(there) and there[0].hash == seen.hash and head is not None and head.seq >= seen.seq
+        return None if known else seen
+
+    async def keep_up(self, store: "Store") -> None:
+        """Write down how far the ledger has come, if it has."""
+        head = await store.head(SYSTEM)
+        seen = self.read()
+        if head is not None and (seen is None or head.seq > seen.seq):
+            self.write(head)

@@ -1,0 +1,28 @@
+"""Where a session came from, if it began elsewhere."""
+
+from typing import Annotated
+
+import msgspec
+
+from beliefd.kernel.parts import Part
+from beliefd.kernel.values import Head, Value
+
+MAX_SOURCE = 512
+Source = Annotated[str, msgspec.Meta(max_length=MAX_SOURCE)]
+"""Where a file came from, in the words of who imported it."""
+
+
+class Foreign(Value, frozen=True):
+    """All events up to `head` were written elsewhere. Who brought them says from where: `source`."""
+
+    head: Head
+    by: str
+    at: str
+    file_sha256: str
+    source: str = ""
+
+
+class Transfers(Part, frozen=True):
+    """Empty in sessions that began here."""
+
+    foreign: Foreign | None = None

@@ -1,0 +1,99 @@
+"""The server's own ledger: begun when there is something to record, and written like any other."""
+
+import asyncio
+from typing import Final, cast, get_args
+
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.system.commands import AdoptPolicy, AdoptTokens, ChangeKey, MakeSpace, SystemCommand
+from beliefd.kernel.system.state import SYSTEM, PolicySource, System
+from beliefd.kernel.values import OntologyBundle, Principal
+from beliefd.ledger.chain import policy_hash
+from beliefd.steward.directory import LOCAL_OPERATOR, facts_of
+from beliefd.steward.facts.finder import Attachments
+from beliefd.steward.policies import Origin
+from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.submitting import Submit, raise_if_refused
+from beliefd.steward.write.turn import Outcome
+from beliefd.stores.base import Store, Token
+
+RECORDED: Final = get_args(PolicySource)
+DECLARATION: Final = DeclareSession(
+    ontology=OntologyBundle(
+        hypothesis_space_id="beliefd/system",
+        hypothesis_version="1",
+        causal_graph_ref="beliefd/system",
+        causal_graph_version="1",
+    ),
+    # A session has hypotheses. This one is about none, and nothing can eliminate it.
+    hypotheses=("system",),
+)
+
+
+async def system_state(positions: Positions) -> System | None:
+    position = await positions.fresh(SYSTEM)
+    return None if position is None else position.session.system
+
+
+class SystemLedger:
+    """What operators do to a server, in its store's own session."""
+
+    def __init__(self, store: Store, positions: Positions, submit: Submit) -> None:
+        self._store = store
+        self._positions = positions
+        self._submit = submit
+        self._beginning = asyncio.Lock()
+
+    async def state(self) -> System | None:
+        """What is on record; None if nothing ever was."""
+        return await system_state(self._positions)
+
+    async def begin(self) -> None:
+        """Open the ledger if it is not there. Its first event names the tokens that are older than it."""
+        async with self._beginning:
+            if await self._store.head(SYSTEM) is not None:
+                return
+            waiting = [self._submit(SYSTEM, DECLARATION, LOCAL_OPERATOR)]
+            if rows := await self._store.tokens():
+                earlier = AdoptTokens(
+                    tokens=tuple(facts_of(row) for row in rows),
+                    revoked=tuple(row.token_id for row in rows if row.revoked_at is not None),
+                )
+                # One turn and one transaction: nobody sees the ledger without them.
+                waiting.append(self._submit(SYSTEM, earlier, LOCAL_OPERATOR))
+            for one in waiting:
+                await one  # if another process was faster, both are refused, and that is on record
+
+    async def record(self, command: SystemCommand, principal: Principal, row: Token | None = None) -> Outcome:
+        """Write one command; `row` is written in the same transaction, if it is not refused."""
+        await self.begin()
+        outcome = await self._submit(SYSTEM, command, principal, attachments=Attachments(token=row))
+        raise_if_refused(outcome)
+        return outcome
+
+    async def make_space(self, space: str, principal: Principal) -> Outcome:
+        return await self.record(MakeSpace(space=space), principal)
+
+    async def adopt_policy(self, policy_hash: str, source: PolicySource, principal: Principal) -> None:
+        """Say it before it is decided by; the same again, after a restart, is no news."""
+        known = await self.state()
+        if source == "file" and known is not None and known.adopted_policy == policy_hash:
+            return
+        await self.record(AdoptPolicy(policy_hash=policy_hash, source=source), principal)
+
+    async def note_policy(self, policy: Policy, origin: Origin, principal: Principal) -> None:
+        """What is decided by on somebody's word is on record; what a program sets for itself is its own."""
+        if origin.source in RECORDED:
+            await self.adopt_policy(policy_hash(policy), cast(PolicySource, origin.source), principal)
+
+    async def note_key(self, name: str, fingerprint: str) -> None:
+        """Say which key is used from now on, unless it was used before."""
+        known = await self.state()
+        if known is not None and known.keys.get(name) == fingerprint:
+            return
+        try:
+            await self.record(ChangeKey(name=name, fingerprint=fingerprint), LOCAL_OPERATOR)
+        except BeliefdError as error:
+            if error.code is not Code.CONFLICT:  # another server on this store was faster
+                raise
