@@ -1,8 +1,8 @@
-"""What a database keeps beside the ledgers: policies, calibration sets, tokens."""
+"""What a database keeps beside the ledgers: policies, calibration sets, tokens, spaces."""
 
 from msgspec.structs import astuple
 
-from beliefd.stores.base import Adoption, CalibrationRow, Token
+from beliefd.stores.base import Adoption, CalibrationRow, SpaceRow, Token
 from beliefd.stores.sql.database import Database, as_bytes
 
 
@@ -46,14 +46,15 @@ class Settings(Database):
 
     async def add_token(self, token: Token) -> None:
         statement = (
-            "INSERT INTO tokens (token_id, name, role, tier, secret_hash, created_at, revoked_at, owner)"
-            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+            "INSERT INTO tokens"
+            " (token_id, name, role, tier, secret_hash, created_at, revoked_at, owner, spaces)"
+            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
         )
         await self._write(statement, *astuple(token))
 
     async def tokens(self) -> list[Token]:
         rows = await self._all(
-            "SELECT token_id, name, role, tier, secret_hash, created_at, revoked_at, owner"
+            "SELECT token_id, name, role, tier, secret_hash, created_at, revoked_at, owner, spaces"
             " FROM tokens ORDER BY token_id"
         )
         return [Token(*row) for row in rows]
@@ -63,3 +64,14 @@ class Settings(Database):
             "UPDATE tokens SET revoked_at = $1 WHERE token_id = $2 AND revoked_at IS NULL RETURNING token_id"
         )
         return await self._write(statement, at, token_id) is not None
+
+    async def add_space(self, row: SpaceRow) -> bool:
+        statement = (
+            "INSERT INTO spaces (name, created_at, created_by) VALUES ($1, $2, $3)"
+            " ON CONFLICT DO NOTHING RETURNING name"
+        )
+        return await self._write(statement, *astuple(row)) is not None
+
+    async def spaces(self) -> list[SpaceRow]:
+        rows = await self._all("SELECT name, created_at, created_by FROM spaces ORDER BY name")
+        return [SpaceRow(*row) for row in rows]
