@@ -58,6 +58,6 @@ class LedgerCalls:
         return Request(LedgerRows.merge, {"session_id": session_id}, body=ledger, notes=notes)
 
     @Method
-    def import_ledger(self, ledger: bytes) -> Request[Imported]:
+    def import_ledger(self, ledger: bytes, *, space: str | None = None) -> Request[Imported]:
         """Verify an exported ledger and take it in."""
-        return Request(LedgerRows.import_ledger, body=ledger)
+        return Request(LedgerRows.import_ledger, query=query(space=space), body=ledger)

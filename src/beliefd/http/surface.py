@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope, Send
 
 from beliefd.http.bodies import read_body
 from beliefd.http.errors import answer_or_error, not_offered
-from beliefd.http.guard import foreign_origin, principal_of
+from beliefd.http.guard import caller_of, foreign_origin
 from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, read_headers
 from beliefd.http.metrics import Metrics
 from beliefd.http.replies import Answered, RawHeaders, Reply, Stream
@@ -17,7 +17,7 @@ from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.operation import File
 from beliefd.protocol.operations import OPERATIONS, Operation
 from beliefd.steward.bootstrap import Runtime
-from beliefd.steward.call import Call
+from beliefd.steward.call import Call, Caller
 from beliefd.steward.dispatch import authorise, perform, stream
 from beliefd.steward.tokens import Authenticator
 
@@ -58,13 +58,13 @@ class Surface:
 
     async def _answer(self, operation: Operation, values: Raw, scope: Scope, receive: Receive) -> Answered:
         headers = read_headers(scope["headers"])
-        origins = self.in_force.policy.security.allowed_origins
-        principal = await principal_of(headers, self.authenticator, origins)
-        authorise(operation, principal)
+        caller = await self._caller(headers)
+        authorise(operation, caller.principal)
         writes = operation.method != "GET"
         path = decoded(values)
         call = Call(
-            principal=principal,
+            principal=caller.principal,
+            rights=caller.rights,
             path=path,
             query=parse_query(scope["query_string"]) if scope["query_string"] else {},
             body=await read_body(operation, headers, receive) if operation.takes_body else None,
@@ -82,6 +82,12 @@ class Surface:
             await perform(self.runtime.handlers, operation, call),
             None if writes else headers.get("If-None-Match"),
         )
+
+    async def caller_of(self, scope: Scope) -> Caller:
+        return await self._caller(read_headers(scope["headers"]))
+
+    async def _caller(self, headers: Headers) -> Caller:
+        return await caller_of(headers, self.authenticator, self.in_force.policy.security.allowed_origins)
 
     def reply_of(self, operation: Operation, answer: object, held: str | None = None) -> Reply:
         """An answer as it travels; `held` are the versions that the caller has already."""

@@ -17,6 +17,7 @@ from beliefd.protocol.operation import (
     ON_WRITING,
     OPERATORS,
     SESSION,
+    SPACE,
     Answer,
     Operation,
     Parameter,
@@ -215,7 +216,8 @@ class LedgerRows(Vocabulary):
         body_media=LINES,
         content="JSON Lines",
         max_body=256 * MIB,
-        errors=(Code.CONFLICT,),
+        errors=(Code.CONFLICT, Code.NOT_FOUND),
+        query=(SPACE,),
         summary="Verify an exported ledger and take it in",
         example="<the lines of an exported ledger>\n",
     )

@@ -19,6 +19,7 @@ from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.threats import Detector
 from beliefd.steward.feeds import Feeds
+from beliefd.steward.gate import Gate, guarded
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
 from beliefd.steward.handlers.batch import BatchHandlers
@@ -33,6 +34,7 @@ from beliefd.steward.handlers.ledger import LedgerHandlers
 from beliefd.steward.handlers.measurements import MeasurementHandlers
 from beliefd.steward.handlers.observations import ObservationHandlers
 from beliefd.steward.handlers.policy import PolicyHandlers
+from beliefd.steward.handlers.spaces import SpaceHandlers, TokenHandlers
 from beliefd.steward.handlers.speculation import SpeculationHandlers
 from beliefd.steward.handlers.substrate import (
     CapabilityHandlers,
@@ -44,6 +46,7 @@ from beliefd.steward.handlers.testimony import WhyHandlers
 from beliefd.steward.handlers.transfer import TransferHandlers
 from beliefd.steward.handlers.uncertainty import CalibrationHandlers, UncertaintyHandlers
 from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.spaces import Spaces
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import Store
@@ -59,6 +62,7 @@ class Runtime(Struct, frozen=True):
     handlers: dict[str, Handler]
     feeds: Feeds
     directory: Directory
+    gate: Gate
     expiry: Expiry
     runner: Runner
     judges: Judges
@@ -97,14 +101,16 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     positions = Positions(store)
     in_force = PolicyInForce(store, environment, policy)
     meter, directory = Meter(store, judges), Directory(store)
-    finder = FactFinder(store, registry, meter, directory, detector)
+    spaces = Spaces(store)
+    gate = Gate(store, spaces)
+    finder = FactFinder(store, registry, meter, directory, spaces, detector)
     steward = Steward(store, positions, in_force, finder, environment)
     submit, feeds, background = steward.submit, Feeds(store), Background()
     expiry = Expiry(store, positions, submit, environment)
     tools = ToolCalls(store, positions, submit, registry, in_force, background)
     runs = ExperimentRuns(store, submit, runner, background)
     vocabularies = (
-        BeliefHandlers(store, positions, steward.declare),
+        BeliefHandlers(store, positions, steward.declare, spaces),
         BatchHandlers(store, submit, signer, tools, background),
         LedgerHandlers(store, positions, feeds),
         WhyHandlers(store, positions),
@@ -116,6 +122,8 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         ApprovalHandlers(store, positions, submit, expiry, tools, in_force),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
+        SpaceHandlers(store, environment),
+        TokenHandlers(store, directory, environment),
         StateHandlers(store, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
         CapabilityHandlers(positions, submit, signer),
@@ -131,7 +139,8 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         CalibrationHandlers(store, environment),
     )
     handlers = recording_attempts(joined([verb_handlers(submit), *map(handlers_of, vocabularies)]), submit)
-    return Runtime(steward, handlers, feeds, directory, expiry, runner, judges, background)
+    handlers = guarded(handlers, gate)
+    return Runtime(steward, handlers, feeds, directory, gate, expiry, runner, judges, background)
 
 
 async def start(store: Store, policy: Policy | None = None, **ports: Any) -> Runtime:

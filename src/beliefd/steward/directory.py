@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from beliefd.kernel.values import Principal, Role, Tier
+from beliefd.protocol.rights import rights_of
+from beliefd.steward.call import Caller
 from beliefd.stores.base import Store, Token
 
 REFRESH_SECONDS: Final = 1.0
@@ -17,6 +19,10 @@ def principal_of(token: Token) -> Principal:
     _, separator, name = token.name.rpartition("://")
     principal_id = token.name if separator else f"{_SCHEMES.get(role, role.value)}://{name}"
     return Principal(id=principal_id, role=role, tier=token.tier, owner=token.owner or name or token.name)
+
+
+def caller_of(token: Token) -> Caller:
+    return Caller(principal_of(token), rights_of(Role(token.role), token.spaces))
 
 
 class Directory:
