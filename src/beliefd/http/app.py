@@ -25,6 +25,7 @@ from beliefd.protocol.rights import Right
 from beliefd.steward.bootstrap import Runtime
 
 Chore = Callable[[], Awaitable[None]]
+Page = Callable[[Request], Awaitable[Answered]]
 _HEALTH = msgspec.json.encode(Health(version=__version__, protocol=PROTOCOL))
 
 
@@ -56,9 +57,7 @@ class Application(Starlette):
             return
         await super().__call__(scope, receive, send)
 
-    def _page(
-        self, page: Callable[[Request], Awaitable[Answered]]
-    ) -> Callable[[Request], Awaitable[Answered]]:
+    def _page(self, page: Page) -> Page:
         async def endpoint(request: Request) -> Answered:
             return await answer_or_error(page(request))
 
