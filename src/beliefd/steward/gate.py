@@ -80,6 +80,9 @@ class Gate:
         space = space_of(call)
         if not (call.rights.may(Right.READ, space) and await self._spaces.exists(space)):
             raise BeliefdError(Code.NOT_FOUND, f"no space `{shown(space)}`", {"path": "space"})
+        if right is Right.ADMIN and not call.rights.everywhere(right):
+            # A ledger that comes from elsewhere may name anybody: taking it in is for who may everything.
+            raise _forbidden(operation, right, "every space")
         if not call.rights.may(right, space):
             raise _forbidden(operation, right, f"space `{space}`")
 
