@@ -15,6 +15,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.operation import A, File
+from beliefd.protocol.rights import EVERYTHING, Rights
 from beliefd.steward.bootstrap import Runtime, start
 from beliefd.steward.call import Call
 from beliefd.steward.directory import LOCAL_AGENT
@@ -28,14 +29,15 @@ from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 T = TypeVar("T")
 
 
-async def send(runtime: Runtime, principal: Principal, request: Request[A]) -> A:
-    """Carry a request out without a wire: same checks, same answers."""
+async def send(runtime: Runtime, principal: Principal, request: Request[A], rights: Rights = EVERYTHING) -> A:
+    """Carry a request out without a wire: same checks, same answers. Whoever has the store may everything."""
     operation = request.operation
     body = request.body
     if isinstance(body, dict):
         body = dict(body)
     call = Call(
         principal=principal,
+        rights=rights,
         path=request.path,
         query=request.query,
         body=body,

@@ -19,7 +19,7 @@ from beliefd.ledger.envelope import read
 from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash
 from beliefd.protocol.approvals import DecidedApproval
 from beliefd.protocol.claims import JudgedBundle
-from beliefd.stores.base import Append, InboxRow
+from beliefd.stores.base import Append, InboxRow, Within
 from beliefd.testing.frozen import Clock
 from beliefd.testing.world import AGENT, World, policy, refused
 from tests.claims.conftest import Build
@@ -208,8 +208,10 @@ def test_an_item_decided_while_the_inbox_is_read_is_not_listed_as_pending(house:
     kept = house.agent.submit_claims(session, delete())
     read_rows = house.store.inbox
 
-    async def slow(status: str | None, after: str | None, limit: int) -> list[InboxRow]:
-        rows = await read_rows(status, after, limit)
+    async def slow(
+        status: str | None, after: str | None, limit: int, within: Within = None
+    ) -> list[InboxRow]:
+        rows = await read_rows(status, after, limit, within)
         if rows and rows[0].approval_id == waiting.approval_id:
             house.store.inbox = read_rows  # type: ignore[method-assign]
             await asyncio.to_thread(house.ann.approve, waiting)

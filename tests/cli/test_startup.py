@@ -21,6 +21,7 @@ EXPECTED = {
     "serve": set(),
     "doctor": set(),
     "token": {"create", "list", "revoke"},
+    "space": {"create", "list"},
     "session": {
         "declare", "eliminate", "show", "obligation", "exit", "conclude", "terminate", "list", "why",
         "counterfactual", "watch",

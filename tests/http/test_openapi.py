@@ -65,13 +65,13 @@ def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
 
 @pytest.mark.parametrize(
     ("operation", "parameter"),
-    [(row, parameter) for row in OPERATIONS if row.method == "GET" for parameter in row.query],
+    [(row, parameter) for row in OPERATIONS if Role.AGENT in row.roles for parameter in row.query],
     ids=lambda value: value.name,
 )
 def test_bounds_in_the_document_are_the_bounds_of_the_server(
     operation: Operation, parameter: Any, http: httpx.Client, session_id: str
 ) -> None:
-    parameters = DOCUMENT["paths"][operation.path]["get"]["parameters"]
+    parameters = DOCUMENT["paths"][operation.path][operation.method.lower()]["parameters"]
     schema = next(found["schema"] for found in parameters if found["name"] == parameter.name)
     if "enum" in schema:
         inside, outside = schema["enum"], ["", schema["enum"][0].upper()]
@@ -81,14 +81,22 @@ def test_bounds_in_the_document_are_the_bounds_of_the_server(
         there = {"at": first, "version": []}
         inside = there.get(parameter.name, [schema["minimum"], schema["maximum"]])
         outside = [schema["minimum"] - 1, schema["maximum"] + 1]
+    elif operation.begins_in_space:
+        inside, outside = ["default"], ["", "x" * (schema["maxLength"] + 1)]
     else:
         inside = [] if parameter.name in ("since_event_id", "at") else ["x" * schema["maxLength"]]
         outside = ["", "x" * (schema["maxLength"] + 1)]
+    media = {"Content-Type": operation.body_media} if operation.takes_body else {}
+
+    def asked(value: Any) -> httpx.Response:
+        given = {"params": {parameter.name: value}, "headers": media, "content": operation.example}
+        return http.request(operation.method, url(operation, session_id), **given)
+
     for value in inside:
-        answer = http.get(url(operation, session_id), params={parameter.name: value})
-        assert answer.status_code == 200, answer.text
+        answer = asked(value)
+        assert answer.status_code == operation.status, answer.text
     for value in outside:
-        answer = http.get(url(operation, session_id), params={parameter.name: value})
+        answer = asked(value)
         assert error_of(answer, 400, Code.INVALID_REQUEST)["details"]["path"] == parameter.name
 
 
@@ -99,6 +107,8 @@ SPEAKERS = {
     "withdraw_approval": Role.ADMIN,
     "give_grant": Role.APPROVER,
     "adopt_policy": Role.ADMIN,
+    "create_space": Role.ADMIN,
+    "create_token": Role.ADMIN,
     "store_calibration": Role.ADMIN,
     "append_calibration": Role.ADMIN,
     "issue_capability": Role.ADMIN,
@@ -122,6 +132,8 @@ STORY = [
     "withdraw_approval",
     "give_grant",
     "adopt_policy",
+    "create_space",
+    "create_token",
     "measure",
     "measure_semantic_entropy",
     "measure_model_disagreement",

@@ -9,6 +9,7 @@ import httpx
 
 from beliefd import __version__
 from beliefd.kernel.errors import Code
+from beliefd.kernel.values import Role
 from tests.http.calls import declare, eliminate, error_of
 from tests.http.conftest import Tokens
 from tests.support.server import ServerProcess, server_process
@@ -54,8 +55,22 @@ def test_health_names_the_version(http: httpx.Client) -> None:
 
 
 def test_operators_need_no_token(guarded: tuple[ServerProcess, Tokens]) -> None:
-    for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
+    for path in ("/healthz", "/readyz", "/openapi.json"):
         assert httpx.get(guarded[0].url + path, verify=False).status_code == 200
+
+
+def test_metrics_are_for_whoever_may_read_everything_once_there_are_tokens(
+    guarded: tuple[ServerProcess, Tokens],
+) -> None:
+    process, tokens = guarded
+    url = f"{process.url}/metrics"
+    error_of(httpx.get(url, verify=False), 401, Code.UNAUTHORIZED)
+    for role, token in tokens.items():
+        answer = httpx.get(url, verify=False, headers={"Authorization": f"Bearer {token}"})
+        if role is Role.ADMIN:
+            parse(answer.text)
+        else:
+            error_of(answer, 403, Code.FORBIDDEN)
 
 
 def test_metrics_are_prometheus_text_and_count(http: httpx.Client, session_id: str) -> None:

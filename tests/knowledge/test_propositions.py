@@ -16,6 +16,7 @@ from beliefd.knowledge.graph import NodeRow
 from beliefd.knowledge.schema import QUARANTINED
 from beliefd.protocol.knowledge import PropositionPage, PropositionView, PropositionWhy
 from beliefd.protocol.operations import BY_NAME
+from beliefd.protocol.rights import EVERYTHING
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import perform
@@ -32,7 +33,7 @@ def asked(name: str, *stories: Story, path: dict[str, str] | None = None, **quer
         runtime = bootstrap(MemoryStore())
         for story in stories:
             await story.write(runtime.steward.store)
-        call = Call(principal=AGENT, path=path or {}, query=query)
+        call = Call(principal=AGENT, rights=EVERYTHING, path=path or {}, query=query)
         return await perform(runtime.handlers, BY_NAME[name], call)
 
     return asyncio.run(run())
@@ -281,7 +282,7 @@ def test_a_row_of_the_graph_that_cannot_be_read_is_told_with_its_remedy() -> Non
             for row in await store.projected("graph", story.session_id)
         }
         assert await store.replace_projection(story.session_id, story.head, "graph", rows)
-        call = Call(principal=AGENT, query={})
+        call = Call(principal=AGENT, rights=EVERYTHING, query={})
         page: PropositionPage = await perform(runtime.handlers, BY_NAME["list_propositions"], call)
         return page
 

@@ -20,6 +20,8 @@ WITHOUT_COMMAND = {
     "revoke_grant": "see `give_grant`",
     "remember": "memory belongs to agents",
     "list_memory": "memory belongs to agents",
+    "list_tokens": "`beliefd token` opens the store: the first token is made before anybody may ask",
+    "create_token": "see `list_tokens`",
 }
 every = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda row: row.name)
 

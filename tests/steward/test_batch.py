@@ -10,6 +10,7 @@ import pytest
 from beliefd.kernel.errors import Code
 from beliefd.ledger.envelope import read
 from beliefd.protocol.beliefs import BeliefRows
+from beliefd.protocol.rights import EVERYTHING
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import stream
 from beliefd.testing.world import AGENT, World, policy
@@ -184,7 +185,7 @@ def test_a_proposal_whose_caller_goes_away_is_carried_out(seen: int) -> None:
         body = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
         async def leave() -> None:
-            call = Call(principal=AGENT, path={"session_id": session}, body=body)
+            call = Call(principal=AGENT, rights=EVERYTHING, path={"session_id": session}, body=body)
             chunks = stream(house.runtime.handlers, BeliefRows.batch, call)
             reading = asyncio.ensure_future(anext(chunks))
             while not (begun.is_set() if seen else house.runtime.background):  # noqa: ASYNC110

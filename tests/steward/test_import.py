@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.protocol.rights import EVERYTHING
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.call import Call
 from beliefd.steward.environment import Environment
@@ -31,12 +32,12 @@ async def exported(ids: Iterator[str]) -> list[bytes]:
 
 
 async def lines_of(steward: Steward, session_id: str) -> list[bytes]:
-    call = Call(principal=ALICE, path={"session_id": session_id})
+    call = Call(principal=ALICE, rights=EVERYTHING, path={"session_id": session_id})
     return b"".join([part async for part in transfers(steward).export(call)]).splitlines(keepends=True)
 
 
 async def import_ledger(steward: Steward, lines: list[bytes]) -> None:
-    await transfers(steward).import_ledger(Call(principal=ROOT, body=b"".join(lines)))
+    await transfers(steward).import_ledger(Call(principal=ROOT, rights=EVERYTHING, body=b"".join(lines)))
 
 
 def transfers(steward: Steward) -> TransferHandlers:

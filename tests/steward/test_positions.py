@@ -16,9 +16,11 @@ from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.replay import Folding, Position, Walk, fold
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
 from beliefd.protocol.beliefs import SURVIVORS_PAGE, BeliefSnapshot, snapshot_of
+from beliefd.protocol.rights import EVERYTHING
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.beliefs import BeliefHandlers
+from beliefd.steward.spaces import Spaces
 from beliefd.steward.write import positions as positions_module
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.steward import Steward
@@ -297,8 +299,10 @@ async def test_a_slow_reader_does_not_take_the_cache_back(place: Place) -> None:
 
 async def query_belief(steward: Steward, session_id: str, at: int | None = None) -> BeliefSnapshot:
     query = {"at": at, "survivors_limit": SURVIVORS_PAGE, "survivors_after": None}
-    handlers = BeliefHandlers(steward.store, steward.positions, steward.declare)
-    return await handlers.query_belief(Call(principal=ALICE, path={"session_id": session_id}, query=query))
+    handlers = BeliefHandlers(steward.store, steward.positions, steward.declare, Spaces(steward.store))
+    return await handlers.query_belief(
+        Call(principal=ALICE, rights=EVERYTHING, path={"session_id": session_id}, query=query)
+    )
 
 
 async def test_at_shows_the_session_as_it_stood_after_that_event(place: Place) -> None:

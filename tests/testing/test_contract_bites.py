@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from beliefd.kernel.labels import Bringer
-from beliefd.kernel.values import Head
+from beliefd.kernel.values import DEFAULT_SPACE, Head
+from beliefd.knowledge.graph import NodeRow
 from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import (
     UNLIMITED,
@@ -18,6 +19,7 @@ from beliefd.stores.base import (
     Append,
     CalibrationRow,
     HeadMoved,
+    InboxRow,
     KeptContent,
     Listener,
     Quota,
@@ -25,7 +27,9 @@ from beliefd.stores.base import (
     Row,
     SavedState,
     SessionRow,
+    SpaceRow,
     Store,
+    Within,
 )
 from beliefd.stores.citations import Uncited
 from beliefd.stores.memory import MemoryStore
@@ -45,7 +49,7 @@ class SaysItKeepsTheOrder(MemoryStore):
 
 
 class KnowsAllEvidence(MemoryStore):
-    async def kept_content(self, hashes: Collection[str]) -> set[str]:
+    async def kept_content(self, hashes: Collection[str], within: Within = None) -> set[str]:
         return set(hashes)
 
 
@@ -108,14 +112,14 @@ class FindsEventsOfOtherSessions(MemoryStore):
 
 
 class OrdersSessionsLikeAPhoneBook(MemoryStore):
-    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
-        rows = sorted(await super().sessions(None, 1000), key=lambda row: row.session_id.casefold())
+    async def sessions(self, after: str | None, limit: int, within: Within = None) -> list[SessionRow]:
+        rows = sorted(await super().sessions(None, 1000, within), key=lambda row: row.session_id.casefold())
         return [row for row in rows if after is None or row.session_id > after][:limit]
 
 
 class ListsSessionsFromAndIncludingTheCursor(MemoryStore):
-    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
-        rows = await super().sessions(None, 1000)
+    async def sessions(self, after: str | None, limit: int, within: Within = None) -> list[SessionRow]:
+        rows = await super().sessions(None, 1000, within)
         return [row for row in rows if after is None or row.session_id >= after][:limit]
 
 
@@ -244,29 +248,45 @@ class KnowsNoStrays(MemoryStore):
 
 class LooksAtTheQuotaBeforeItWrites(MemoryStore):
     async def put_content(
-        self, sha256: str, content: bytes, bringer: Bringer, quota: Quota = UNLIMITED
+        self,
+        sha256: str,
+        content: bytes,
+        bringer: Bringer,
+        quota: Quota = UNLIMITED,
+        space: str = DEFAULT_SPACE,
     ) -> None:
         room = self._content._items[bringer.id] < quota.items
         await asyncio.sleep(0)
-        await super().put_content(sha256, content, bringer, replace(quota, items=1000) if room else quota)
+        enough = replace(quota, items=1000) if room else quota
+        await super().put_content(sha256, content, bringer, enough, space)
 
 
 class CountsWhatWasBroughtTwice(MemoryStore):
     async def put_content(
-        self, sha256: str, content: bytes, bringer: Bringer, quota: Quota = UNLIMITED
+        self,
+        sha256: str,
+        content: bytes,
+        bringer: Bringer,
+        quota: Quota = UNLIMITED,
+        space: str = DEFAULT_SPACE,
     ) -> None:
-        await super().put_content(sha256, content, bringer, quota)
+        await super().put_content(sha256, content, bringer, quota, space)
         self._content._items[bringer.id] += 1
 
 
 class KeepsWhatIsTooMuch(MemoryStore):
     async def put_content(
-        self, sha256: str, content: bytes, bringer: Bringer, quota: Quota = UNLIMITED
+        self,
+        sha256: str,
+        content: bytes,
+        bringer: Bringer,
+        quota: Quota = UNLIMITED,
+        space: str = DEFAULT_SPACE,
     ) -> None:
         try:
-            await super().put_content(sha256, content, bringer, quota)
+            await super().put_content(sha256, content, bringer, quota, space)
         except QuotaExceeded:
-            await super().put_content(sha256, content, bringer)
+            await super().put_content(sha256, content, bringer, space=space)
             raise
 
 
@@ -293,6 +313,64 @@ class CountsWhatWasRemoved(MemoryStore):
 class RestsOnNothing(MemoryStore):
     async def append(self, batch: Append) -> None:
         await super().append(replace(batch, rests_on=()))
+
+
+class ForgetsTheSpace(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        await super().append(replace(batch, space=DEFAULT_SPACE))
+
+
+class MovesASessionToAnotherSpace(MemoryStore):
+    async def append(self, batch: Append) -> None:
+        await super().append(batch)
+        self._space_of[batch.session_id] = batch.space
+
+
+class ListsSessionsOfAllSpaces(MemoryStore):
+    async def sessions(self, after: str | None, limit: int, within: Within = None) -> list[SessionRow]:
+        return await super().sessions(after, limit)
+
+
+class LeavesGapsInThePagesOfASpace(MemoryStore):
+    async def sessions(self, after: str | None, limit: int, within: Within = None) -> list[SessionRow]:
+        return [row for row in await super().sessions(after, limit) if self._seen(within)(row.session_id)]
+
+
+class ShowsWhatWaitsInOtherSpaces(MemoryStore):
+    async def inbox(
+        self, status: str | None, after: str | None, limit: int, within: Within = None
+    ) -> list[InboxRow]:
+        return await super().inbox(status, after, limit)
+
+
+class NamesPropositionsOfOtherSpaces(MemoryStore):
+    async def node_ids(
+        self, kind: str, statuses: Sequence[str], after: str | None, limit: int, within: Within = None
+    ) -> list[str]:
+        return await super().node_ids(kind, statuses, after, limit)
+
+
+class ShowsPropositionsOfOtherSpaces(MemoryStore):
+    async def nodes(
+        self, kind: str, claim_ids: Sequence[str], limit: int, within: Within = None
+    ) -> list[NodeRow]:
+        return await super().nodes(kind, claim_ids, limit)
+
+
+class GivesContentToOtherSpaces(MemoryStore):
+    async def content(self, sha256: str, within: Within = None) -> bytes | None:
+        return await super().content(sha256)
+
+
+class SaysWhoBroughtContentToOtherSpaces(MemoryStore):
+    async def bringers(self, sha256: str, within: Within = None) -> list[Bringer]:
+        return await super().bringers(sha256)
+
+
+class MakesASpaceTwice(MemoryStore):
+    async def add_space(self, row: SpaceRow) -> bool:
+        self._spaces[row.name] = row
+        return True
 
 
 DEFECTS = [

@@ -65,6 +65,7 @@ CONDITIONS = together(
 AT = option(
     "--at", type=click.IntRange(1, MAX_SAFE_INTEGER), metavar="SEQ", help="As it was right after an event."
 )
+IN_SPACE = option("--in", "space", metavar="SPACE", help="The space that it goes into.")
 OF_SESSION = together(
     SESSION,
     option("--claim", "claim_id", metavar="ID", help="Only those of this claim."),
@@ -78,6 +79,7 @@ def page_options(metavar: str, help_text: str = "Continue after this one.") -> D
     return together(
         option("--limit", type=click.IntRange(1, 500), default=50, show_default=True),
         option("--cursor", metavar=metavar, help=help_text),
+        option("--in", "space", metavar="SPACE", help="Only those of this space."),
     )
 
 

@@ -19,10 +19,16 @@ class ApprovalCalls:
 
     @Method
     def list_approvals(
-        self, *, status: str | None = None, cursor: str | None = None, limit: int | None = None
+        self,
+        *,
+        status: str | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+        space: str | None = None,
     ) -> Request[Inbox]:
         """One page of the inbox; what is pending, unless `status` says otherwise."""
-        return Request(ApprovalRows.list_approvals, query=query(status=status, cursor=cursor, limit=limit))
+        asked = query(status=status, cursor=cursor, limit=limit, space=space)
+        return Request(ApprovalRows.list_approvals, query=asked)
 
     @Method
     def show_approval(self, approval_id: str, *, at: int | None = None) -> Request[ApprovalCard]:

@@ -6,7 +6,7 @@ from typing import Unpack
 import msgspec
 
 from beliefd.client.method import Method
-from beliefd.client.requests import Conditions, Request, command, query
+from beliefd.client.requests import Conditions, Request, command, given, query
 from beliefd.kernel.values import Object, OntologyBundle
 from beliefd.protocol.beliefs import (
     BeliefRows,
@@ -33,22 +33,26 @@ class BeliefCalls:
         *,
         options: Object | None = None,
         metadata: Object | None = None,
+        space: str | None = None,
         idempotency_key: str | None = None,
         notes: str | None = None,
     ) -> Request[Declared]:
-        """Open a session over a fixed set of hypotheses."""
-        body = {
+        """Open a session over a fixed set of hypotheses, in the default space or in another."""
+        body: Object = {
             "hypotheses": list(hypotheses),
             "ontology": msgspec.to_builtins(ontology),
             "options": options or {},
             "metadata": metadata or {},
+            **given(space=space),
         }
         return Request(BeliefRows.declare_session, body=body, key=idempotency_key, notes=notes)
 
     @Method
-    def list_sessions(self, *, cursor: str | None = None, limit: int | None = None) -> Request[SessionPage]:
-        """One page of sessions, oldest first."""
-        return Request(BeliefRows.list_sessions, query=query(cursor=cursor, limit=limit))
+    def list_sessions(
+        self, *, cursor: str | None = None, limit: int | None = None, space: str | None = None
+    ) -> Request[SessionPage]:
+        """One page of sessions, oldest first; of one space, if that is given."""
+        return Request(BeliefRows.list_sessions, query=query(cursor=cursor, limit=limit, space=space))
 
     @Method
     def query_belief(

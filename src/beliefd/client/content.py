@@ -1,7 +1,7 @@
 """The bytes that evidence points to."""
 
 from beliefd.client.method import Method
-from beliefd.client.requests import Request
+from beliefd.client.requests import Request, query
 from beliefd.protocol.content import ContentRows, ContentView, StoredContent
 
 
@@ -9,9 +9,9 @@ class ContentCalls:
     """The bytes that evidence points to."""
 
     @Method
-    def store_content(self, content: bytes) -> Request[StoredContent]:
+    def store_content(self, content: bytes, *, space: str | None = None) -> Request[StoredContent]:
         """Keep evidence content under its SHA-256."""
-        return Request(ContentRows.store_content, body=content)
+        return Request(ContentRows.store_content, query=query(space=space), body=content)
 
     @Method
     def read_content(self, sha256: str) -> Request[bytes]:

@@ -10,10 +10,15 @@ class KnowledgeCalls:
 
     @Method
     def list_propositions(
-        self, *, status: str | None = None, cursor: str | None = None, limit: int | None = None
+        self,
+        *,
+        status: str | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+        space: str | None = None,
     ) -> Request[PropositionPage]:
         """Propositions of all sessions with their epistemic status, by id."""
-        asked = query(status=status, cursor=cursor, limit=limit)
+        asked = query(status=status, cursor=cursor, limit=limit, space=space)
         return Request(KnowledgeRows.list_propositions, query=asked)
 
     @Method

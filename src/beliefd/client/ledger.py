@@ -58,6 +58,8 @@ class LedgerCalls:
         return Request(LedgerRows.merge, {"session_id": session_id}, body=ledger, notes=notes)
 
     @Method
-    def import_ledger(self, ledger: bytes, *, source: str | None = None) -> Request[Imported]:
+    def import_ledger(
+        self, ledger: bytes, *, source: str | None = None, space: str | None = None
+    ) -> Request[Imported]:
         """Verify an exported ledger and take it in; `source` says where it came from, in your own words."""
-        return Request(LedgerRows.import_ledger, query=query(source=source), body=ledger)
+        return Request(LedgerRows.import_ledger, query=query(source=source, space=space), body=ledger)

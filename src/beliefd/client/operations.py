@@ -11,6 +11,7 @@ from beliefd.client.ledger import LedgerCalls
 from beliefd.client.measurements import MeasurementCalls
 from beliefd.client.observations import ObservationCalls
 from beliefd.client.policy import PolicyCalls
+from beliefd.client.spaces import SpaceCalls
 from beliefd.client.speculation import SpeculationCalls
 from beliefd.client.substrate import SubstrateCalls
 from beliefd.client.uncertainty import UncertaintyCalls
@@ -23,6 +24,7 @@ class Operations(
     ContentCalls,
     ApprovalCalls,
     PolicyCalls,
+    SpaceCalls,
     SubstrateCalls,
     SpeculationCalls,
     ObservationCalls,

@@ -19,11 +19,14 @@ from beliefd.http.openapi import openapi_document
 from beliefd.http.readiness import Readiness
 from beliefd.http.replies import Answered, Reply
 from beliefd.http.surface import Surface
+from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import PROTOCOL
 from beliefd.protocol.beliefs import Health
+from beliefd.protocol.rights import Right
 from beliefd.steward.bootstrap import Runtime
 
 Chore = Callable[[], Awaitable[None]]
+Page = Callable[[Request], Awaitable[Answered]]
 _HEALTH = msgspec.json.encode(Health(version=__version__, protocol=PROTOCOL))
 
 
@@ -56,25 +59,30 @@ class Application(Starlette):
             return
         await super().__call__(scope, receive, send)
 
-    def _page(self, page: Callable[[], Awaitable[Answered]]) -> Callable[[Request], Awaitable[Answered]]:
-        async def endpoint(_: Request) -> Answered:
-            return await answer_or_error(page())
+    def _page(self, page: Page) -> Page:
+        async def endpoint(request: Request) -> Answered:
+            return await answer_or_error(page(request))
 
         return endpoint
 
-    async def _health(self) -> Reply:
+    async def _health(self, _: Request) -> Reply:
         return Reply(200, _HEALTH)
 
-    async def _ready(self) -> Reply:
+    async def _ready(self, _: Request) -> Reply:
         await self._readiness.check()
         return Reply(200, _HEALTH)
 
-    async def _metrics(self) -> Reply:
+    async def _metrics(self, request: Request) -> Reply:
+        # They count over all spaces: on a server with tokens they are for whoever may read all.
+        if await self.surface.authenticator.configured():
+            caller = await self.surface.caller_of(request.scope)
+            if not caller.rights.everywhere(Right.READ):
+                raise BeliefdError(Code.FORBIDDEN, "metrics take the right to `read` in every space")
         return Reply(
             200, self.surface.metrics.render(self.surface.runtime.steward), "text/plain; version=0.0.4"
         )
 
-    async def _openapi(self) -> Reply:
+    async def _openapi(self, _: Request) -> Reply:
         return Reply(200, msgspec.json.encode(openapi_document()))
 
     async def _misrouted(self, request: Request, error: HTTPException) -> Reply:

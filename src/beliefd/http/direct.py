@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from beliefd.http.errors import reply_to_failure
-from beliefd.http.guard import foreign_origin, known_principal
+from beliefd.http.guard import foreign_origin, known_caller
 from beliefd.http.headers import check_content, notes_in, read_headers
 from beliefd.http.replies import Reply
 from beliefd.http.routing import decoded
@@ -70,21 +70,24 @@ class Verbs:
         try:
             headers = read_headers(raw_headers)
             origins = surface.in_force.policy.security.allowed_origins
-            principal = known_principal(headers, surface.authenticator, origins)
-            if principal is None or "If-Match" in headers:
+            caller = known_caller(headers, surface.authenticator, origins)
+            if caller is None or "If-Match" in headers:
                 return None
-            surface.count_request(principal)
-            authorise(operation, principal)
+            surface.count_request(caller.principal)
+            authorise(operation, caller.principal)
             if body:
                 check_content(headers, operation.body_media)
             call = Call(
-                principal=principal,
+                principal=caller.principal,
+                rights=caller.rights,
                 path=verb.path,
                 body=parse_object(body),
                 key=headers.get("Idempotency-Key"),
                 notes=notes_in(headers),
                 origin=foreign_origin(headers),
             )
+            if not surface.runtime.gate.passes(operation, call):
+                return None
             return verb.way.begin(surface.submit, admit(operation, call))
         except Exception as error:
             # The application records what the firewall stops before there is a command.

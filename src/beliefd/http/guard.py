@@ -7,30 +7,27 @@ from urllib.parse import urlsplit
 
 from beliefd.http.headers import Headers
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.values import Principal
-from beliefd.steward.directory import LOCAL_AGENT
-from beliefd.steward.tokens import Authenticator
+from beliefd.steward.call import Caller
+from beliefd.steward.tokens import LOCAL, Authenticator
 
 LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-def known_principal(
-    headers: Headers, authenticator: Authenticator, origins: Sequence[str]
-) -> Principal | None:
-    """The caller, if it is known without asking the store; refuses the pages that `principal_of` refuses."""
+def known_caller(headers: Headers, authenticator: Authenticator, origins: Sequence[str]) -> Caller | None:
+    """The caller, if it is known without asking the store; refuses the pages that `caller_of` refuses."""
     if _is_from_a_page(headers) and foreign_origin(headers) not in origins:
         _refuse_foreign_pages(headers)
     authorization = headers.get("Authorization")
     if authorization is not None:
         return authenticator.recognised(authorization)
     if authenticator.is_open() and _is_loopback(headers.get("Host", "")):
-        return LOCAL_AGENT
+        return LOCAL
     return None
 
 
-async def principal_of(headers: Headers, authenticator: Authenticator, origins: Sequence[str]) -> Principal:
+async def caller_of(headers: Headers, authenticator: Authenticator, origins: Sequence[str]) -> Caller:
     """The caller; refuses web pages that are neither this server's nor allowed by policy (`origins`)."""
-    known = known_principal(headers, authenticator, origins)
+    known = known_caller(headers, authenticator, origins)
     if known is not None:
         return known
     authorization = headers.get("Authorization")

@@ -7,24 +7,24 @@ from typing import Final
 
 from beliefd.http.headers import Headers
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.values import Principal
 from beliefd.protocol.operations import Operation
+from beliefd.steward.call import Caller
 from beliefd.steward.dispatch import authorise
 from beliefd.stores.base import StorageUnavailable
 
 JUDGE_SECONDS: Final = 0.5
 """So often all that listen are judged again, with one look into the store for all of them."""
 
-Judge = Callable[[Headers], Awaitable[Principal]]
+Judge = Callable[[Headers], Awaitable[Caller]]
 
 
 class Listener:
     """Somebody who takes an answer bit by bit. `over` is set once that is no longer allowed."""
 
-    def __init__(self, headers: Headers, operation: Operation, principal: Principal) -> None:
+    def __init__(self, headers: Headers, operation: Operation, caller: Caller) -> None:
         self.headers = headers
         self.operation = operation
-        self.principal = principal
+        self.caller = caller
         self.over = asyncio.Event()
 
 
@@ -38,8 +38,8 @@ class Standing:
         self._judging: asyncio.Task[None] | None = None
 
     @contextmanager
-    def of(self, headers: Headers, operation: Operation, principal: Principal) -> Iterator[asyncio.Event]:
-        listener = Listener(headers, operation, principal)
+    def of(self, headers: Headers, operation: Operation, caller: Caller) -> Iterator[asyncio.Event]:
+        listener = Listener(headers, operation, caller)
         self._listeners.add(listener)
         if self._judging is None or self._judging.done():
             self._judging = asyncio.get_running_loop().create_task(self._judge_again())
@@ -59,8 +59,8 @@ class Standing:
 
     async def _may_stay(self, listener: Listener) -> bool:
         try:
-            principal = await self._judge(listener.headers)
-            authorise(listener.operation, principal)
+            caller = await self._judge(listener.headers)
+            authorise(listener.operation, caller.principal)
         except BeliefdError:
             return False
-        return principal == listener.principal
+        return caller == listener.caller

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from beliefd.http.bodies import read_body
 from beliefd.http.errors import answer_or_error, not_offered
-from beliefd.http.guard import foreign_origin, principal_of
+from beliefd.http.guard import caller_of, foreign_origin
 from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, read_headers
 from beliefd.http.in_flight import Holding
 from beliefd.http.leaving import unless_gone
@@ -23,7 +23,7 @@ from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.operation import File
 from beliefd.protocol.operations import OPERATIONS, Operation
 from beliefd.steward.bootstrap import Runtime
-from beliefd.steward.call import Call
+from beliefd.steward.call import Call, Caller
 from beliefd.steward.dispatch import authorise, perform, stream
 from beliefd.steward.offload import asking
 from beliefd.steward.tokens import Authenticator
@@ -52,7 +52,7 @@ class Surface:
         self.authenticator = Authenticator(runtime.directory, runtime.sign_in)
         self.metrics = Metrics()
         self.routes = Routes(OPERATIONS)
-        self._standing = Standing(self.authenticator.refresh, self._judge)
+        self._standing = Standing(self.authenticator.refresh, self._caller)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer the request if its path is in the table; False if it is not."""
@@ -78,13 +78,10 @@ class Surface:
     def count_request(self, principal: Principal) -> None:
         self.metrics.rates.count(principal.id, self.in_force.policy.bounds.requests_per_second)
 
-    async def _judge(self, headers: Headers) -> Principal:
-        origins = self.in_force.policy.security.allowed_origins
-        return await principal_of(headers, self.authenticator, origins)
-
     async def _answer(self, operation: Operation, values: Raw, incoming: Incoming) -> Answered:
         headers = read_headers(incoming.scope["headers"])
-        principal = await self._judge(headers)
+        caller = await self._caller(headers)
+        principal = caller.principal
         self.count_request(principal)
         authorise(operation, principal)
         under_way = incoming.under_way
@@ -93,10 +90,10 @@ class Surface:
         under_way.enter_context(asking(principal.id))
         under_way.callback(incoming.holding.release)
         incoming.holding.belongs_to(principal.id, self.in_force.policy.bounds.bytes_in_flight)
-        call = await self._call(principal, headers, operation, values, incoming)
+        call = await self._call(caller, headers, operation, values, incoming)
         if operation.stream:
             chunks = stream(self.runtime.handlers, operation, call)
-            over = under_way.enter_context(self._standing.of(headers, operation, principal))
+            over = under_way.enter_context(self._standing.of(headers, operation, caller))
             return await Stream.start(chunks, operation.media, stream_headers(operation), over)
         work = perform(self.runtime.handlers, operation, call)
         # What may have been written is carried out to its end, whoever has left.
@@ -105,7 +102,7 @@ class Surface:
         return self.reply_of(operation, answer, held)
 
     async def _call(
-        self, principal: Principal, headers: Headers, operation: Operation, values: Raw, incoming: Incoming
+        self, caller: Caller, headers: Headers, operation: Operation, values: Raw, incoming: Incoming
     ) -> Call:
         writes = operation.method != "GET"
         path = decoded(values)
@@ -114,7 +111,8 @@ class Surface:
         if operation.takes_body:
             body = await read_body(operation, headers, incoming.receive, holding)
         return Call(
-            principal=principal,
+            principal=caller.principal,
+            rights=caller.rights,
             path=path,
             query=parse_query(query) if query else {},
             body=body,
@@ -125,6 +123,12 @@ class Surface:
             last_event=headers.get("Last-Event-ID"),
             size=holding.size,
         )
+
+    async def caller_of(self, scope: Scope) -> Caller:
+        return await self._caller(read_headers(scope["headers"]))
+
+    async def _caller(self, headers: Headers) -> Caller:
+        return await caller_of(headers, self.authenticator, self.in_force.policy.security.allowed_origins)
 
     def reply_of(self, operation: Operation, answer: object, held: str | None = None) -> Reply:
         """An answer as it travels; `held` are the versions that the caller has already."""

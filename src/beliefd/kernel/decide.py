@@ -17,6 +17,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.events import Event
 from beliefd.kernel.experiments import rules as experiments
+from beliefd.kernel.experiments.commands import LinkEvidence
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents import rules as intents
 from beliefd.kernel.measurements import rules as measurements
@@ -45,6 +46,9 @@ RULES: Final[Rules] = {
     **transfers.RULES,
 }
 
+BELIEVING: Final = frozenset({*beliefs.RULES, LinkEvidence})
+"""Commands that change what is believed, some of them for good."""
+
 
 def decide(session: Session | None, command: Command, facts: Facts) -> Event:
     if session is None:
@@ -64,6 +68,8 @@ def decide(session: Session | None, command: Command, facts: Facts) -> Event:
         return _misplaced(session, command)
     if (problem := speculation_in(command, facts.notes)) is not None:
         return problem
+    if type(command) in BELIEVING and (low := beliefs.tier_too_low(facts)) is not None:
+        return low
     # INVARIANT: speculation cannot sway the grounded lane, because no rule of that lane is shown any.
     seen = session if type(command) in speculation.RULES else grounded(session)
     return cast(Event, RULES[type(command)](seen, command, facts))

@@ -61,10 +61,12 @@ class BeliefPolicy(Value, frozen=True):
     With `conclusions: survivors_only`, one that names an eliminated hypothesis is refused. It names a
     hypothesis if its id is that hypothesis, or if what follows `:`, `=` or `/` in it is, as in
     `cause:disk_full`; spelling makes no other name. All other conclusions are free. With `free`, all are.
+    `tier` is the lowest that may change what is believed: what is eliminated stays so.
     """
 
     conclusions: Literal["survivors_only", "free"] = "survivors_only"
     eliminations: EliminationPolicy = EliminationPolicy()
+    tier: TierName = "WRITE_LIMITED"
 
 
 class EvidencePolicy(Value, frozen=True):
@@ -363,7 +365,10 @@ class Policy(Value, frozen=True):
         return max(found, key=lambda name: Tier[name])
 
 
-EARLIER: Final = {"beliefs": {"conclusions": "free"}, "evidence": {"require": "attested"}}
+EARLIER: Final = {
+    "beliefs": {"conclusions": "free", "tier": "READ_ONLY"},
+    "evidence": {"require": "attested"},
+}
 """How it was decided where a policy did not say: members that came later, with what was the rule before."""
 
 

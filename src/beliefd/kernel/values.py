@@ -16,6 +16,9 @@ PROTOCOL: Final = "belief/1"
 MAX_ID_LENGTH: Final = 512
 
 Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH, pattern=patterns.ID)]
+SpaceName = Annotated[str, msgspec.Meta(max_length=64, pattern=patterns.SPACE)]
+DEFAULT_SPACE: Final = "default"
+"""Where everything is that says nothing else."""
 Object = dict[str, Any]
 """A JSON object that is stored, hashed and handed back, never interpreted."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]

@@ -29,7 +29,18 @@ from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.intents import IntentView
 from beliefd.protocol.measurements import MeasurementView
-from beliefd.protocol.operation import AT, PAGE, SESSION, Answer, Parameter, Vocabulary, reads, writes
+from beliefd.protocol.operation import (
+    AT,
+    OF_SPACE,
+    PAGE,
+    SESSION,
+    Answer,
+    Parameter,
+    Vocabulary,
+    reads,
+    writes,
+)
+from beliefd.protocol.rights import Right
 from beliefd.protocol.substrate import CandidateAnswer
 
 APPROVAL: Final = "/v1/approvals/{approval_id}"
@@ -219,6 +230,7 @@ class ApprovalRows(Vocabulary):
         query=(
             *PAGE,
             Parameter(name="status", kind=ApprovalStatus, default="pending", summary="Only what is this"),
+            OF_SPACE,
         ),
     )
     show_approval = reads(
@@ -230,6 +242,7 @@ class ApprovalRows(Vocabulary):
         DecidedApproval,
         "Approve, reject or edit exactly what was looked at",
         errors=(Code.APPROVAL_NOT_FOUND,),
+        right=Right.APPROVE,
         example={
             "decision": "APPROVED",
             "content_hash": "<content_hash of the item in the inbox>",
@@ -249,6 +262,7 @@ class ApprovalRows(Vocabulary):
         commands.GiveGrant,
         GrantAnswer,
         "Consent in advance, up to MODIFY",
+        right=Right.APPROVE,
         status=201,
         example={
             "principal": "agent://triage",
@@ -263,6 +277,7 @@ class ApprovalRows(Vocabulary):
         None,
         GrantAnswer,
         "End a standing grant at once",
+        right=Right.APPROVE,
         method="DELETE",
         errors=(Code.NOT_FOUND,),
     )

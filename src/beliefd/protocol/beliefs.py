@@ -17,6 +17,7 @@ from beliefd.protocol.operation import (
     AT,
     LINES,
     MIB,
+    OF_SPACE,
     PAGE,
     SESSION,
     Answer,
@@ -193,7 +194,7 @@ class BeliefRows(Vocabulary):
         max_body=32 * MIB,
         idempotency_key=True,
         notes=True,
-        errors=(Code.CONFLICT, *stopped_with(commands.DeclareSession)),
+        errors=(Code.CONFLICT, Code.NOT_FOUND, *stopped_with(commands.DeclareSession)),
         summary="Open a session over a fixed set of hypotheses",
         example={
             "ontology": {
@@ -206,7 +207,9 @@ class BeliefRows(Vocabulary):
             "metadata": {"incident": "INC-2041"},
         },
     )
-    list_sessions = reads("/v1/sessions", SessionPage, "Page through sessions, oldest first", query=PAGE)
+    list_sessions = reads(
+        "/v1/sessions", SessionPage, "Page through sessions, oldest first", query=(*PAGE, OF_SPACE)
+    )
     query_belief = reads(
         SESSION,
         BeliefSnapshot,

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import Bringer
-from beliefd.protocol.operation import Answer, Operation, Vocabulary, reads
+from beliefd.protocol.operation import SPACE, Answer, Operation, Vocabulary, reads
 
 CONTENT: Final = "/v1/content/{sha256}"
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-fA-F]{64}$", min_length=64, max_length=64)]
@@ -37,7 +37,8 @@ class ContentRows(Vocabulary):
         status=201,
         body_media="application/octet-stream",
         content="Evidence, byte for byte",
-        errors=(Code.QUOTA_EXCEEDED,),
+        errors=(Code.NOT_FOUND, Code.QUOTA_EXCEEDED),
+        query=(SPACE,),
         summary="Keep evidence content under its SHA-256, so that gates can hash it again",
         example="pg_stat_activity: 163 of 200 connections are idle in transaction\n",
     )

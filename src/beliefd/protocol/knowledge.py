@@ -9,7 +9,7 @@ from beliefd.kernel.experiments.state import EvidenceKind, EvidenceRole
 from beliefd.kernel.intents.state import EpistemicStatus, IntentState, IntentStep, IntentType
 from beliefd.kernel.labels import Label
 from beliefd.kernel.speculation.state import Alternative
-from beliefd.protocol.operation import PAGE, Answer, Parameter, Vocabulary, reads
+from beliefd.protocol.operation import OF_SPACE, PAGE, Answer, Parameter, Vocabulary, reads
 
 PROPOSITION: Final = "/v1/propositions/{claim_id}"
 
@@ -153,6 +153,7 @@ class KnowledgeRows(Vocabulary):
         query=(
             *PAGE,
             Parameter(name="status", kind=EpistemicStatus, summary="Only those with this combined status"),
+            OF_SPACE,
         ),
     )
     show_proposition = reads(

@@ -18,6 +18,7 @@ from beliefd.protocol.operation import (
     ON_WRITING,
     OPERATORS,
     SESSION,
+    SPACE,
     Answer,
     Operation,
     Parameter,
@@ -226,8 +227,9 @@ class LedgerRows(Vocabulary):
                 kind=Id,
                 summary="Where the file came from, in your own words; it stands in the server's own ledger",
             ),
+            SPACE,
         ),
-        errors=(Code.CONFLICT,),
+        errors=(Code.CONFLICT, Code.NOT_FOUND),
         summary="Verify an exported ledger and take it in",
         example="<the lines of an exported ledger>\n",
     )

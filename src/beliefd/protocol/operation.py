@@ -9,6 +9,7 @@ from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Role
+from beliefd.protocol.rights import Right
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -60,6 +61,8 @@ AT: Final = Parameter(
     kind=Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)],
     summary="As it was right after the event with this `seq`; the newest when left out",
 )
+SPACE: Final = Parameter(name="space", kind=Id, summary="The space that it goes into")
+OF_SPACE: Final = Parameter(name="space", kind=Id, summary="Only what is in this space")
 ABOUT_CLAIM: Final = Parameter(name="claim_id", kind=Id, summary="Only what is about this claim")
 
 
@@ -72,7 +75,8 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     that are not escaped, because nothing but a fixed ending can follow it; `path_kinds` are the types of
     values in the path that are no ordinary ids. With `notes`, the caller's notes are recorded with what comes
     of it. `errors` are those that only some operations know; bad input, missing rights and a broken store are
-    everybody's.
+    everybody's. `right` is what its caller needs in the space that it is about; a row that does not say so
+    needs `admin` if it is for operators, else `propose` if it writes, else `read`.
     """
 
     method: str
@@ -92,6 +96,7 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     notes: bool = False
     errors: tuple[Code, ...] = ()
     roles: frozenset[Role] = EVERYONE
+    right: Right | None = None
     max_body: int = 16 * MIB
     body_media: str = "application/json"
     media: str = "application/json"
@@ -102,6 +107,25 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     def __set_name__(self, vocabulary: "type[Vocabulary]", name: str) -> None:
         force_setattr(self, "name", name)
         force_setattr(self, "tag", vocabulary.tag())
+
+    @property
+    def needs(self) -> Right:
+        if self.right is not None:
+            return self.right
+        if self.roles == OPERATORS:
+            return Right.ADMIN
+        return Right.PROPOSE if self.writes else Right.READ
+
+    @property
+    def begins_in_space(self) -> bool:
+        """Does it bring something into a space that its body or its query names?"""
+        named = (*getattr(self.body, "__struct_fields__", ()), *(one.name for one in self.query))
+        return self.writes and SPACE.name in named
+
+    @property
+    def names_session(self) -> bool:
+        """Does its body say which session it is about?"""
+        return "session_id" in getattr(self.body, "__struct_fields__", ()) and "{session_id}" not in self.path
 
     @property
     def takes_body(self) -> bool:

@@ -14,8 +14,10 @@ from beliefd.protocol.measurements import MeasurementRows
 from beliefd.protocol.observations import ObservationRows
 from beliefd.protocol.operation import Operation, Parameter, Vocabulary
 from beliefd.protocol.policy import PolicyRows
+from beliefd.protocol.spaces import SpaceRows
 from beliefd.protocol.speculation import SpeculationRows
 from beliefd.protocol.substrate import SubstrateRows
+from beliefd.protocol.tokens import TokenRows
 from beliefd.protocol.uncertainty import UncertaintyRows
 
 __all__ = ["BY_NAME", "OPERATIONS", "VOCABULARIES", "Operation", "Parameter"]
@@ -27,6 +29,8 @@ VOCABULARIES: Final[tuple[type[Vocabulary], ...]] = (
     ContentRows,
     ApprovalRows,
     PolicyRows,
+    SpaceRows,
+    TokenRows,
     SubstrateRows,
     SpeculationRows,
     ObservationRows,

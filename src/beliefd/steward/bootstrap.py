@@ -22,6 +22,7 @@ from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.threats import Detector
 from beliefd.steward.feeds import Feeds
+from beliefd.steward.gate import Gate, guarded
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
 from beliefd.steward.handlers.batch import BatchHandlers
@@ -36,6 +37,7 @@ from beliefd.steward.handlers.ledger import LedgerHandlers
 from beliefd.steward.handlers.measurements import MeasurementHandlers
 from beliefd.steward.handlers.observations import ObservationHandlers
 from beliefd.steward.handlers.policy import PolicyHandlers
+from beliefd.steward.handlers.spaces import SpaceHandlers, TokenHandlers
 from beliefd.steward.handlers.speculation import SpeculationHandlers
 from beliefd.steward.handlers.substrate import (
     CapabilityHandlers,
@@ -48,6 +50,7 @@ from beliefd.steward.handlers.transfer import TransferHandlers
 from beliefd.steward.handlers.uncertainty import CalibrationHandlers, UncertaintyHandlers
 from beliefd.steward.policies import GIVEN, PolicyInForce
 from beliefd.steward.signin.verifier import Verifier
+from beliefd.steward.spaces import Spaces
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.steward import Steward
 from beliefd.steward.write.system import SystemLedger, system_state
@@ -65,6 +68,7 @@ class Runtime(Struct, frozen=True):
     feeds: Feeds
     directory: Directory
     system: SystemLedger
+    gate: Gate
     sign_in: Verifier | None
     expiry: Expiry
     runner: Runner
@@ -105,9 +109,10 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     positions = Positions(store)
     ledgers = checked(positions.chains)
     in_force = PolicyInForce(store, environment, policy)
-    meter = Meter(ledgers, judges)
+    meter, spaces = Meter(ledgers, judges), Spaces(store)
     directory = Directory(store, partial(system_state, positions))
-    finder = FactFinder(ledgers, registry, meter, directory, detector)
+    gate = Gate(store, spaces)
+    finder = FactFinder(ledgers, registry, meter, directory, spaces, detector)
     steward = Steward(store, positions, in_force, finder, environment)
     submit, feeds, background = steward.submit, Feeds(ledgers), Background()
     system = SystemLedger(store, positions, submit)
@@ -116,7 +121,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     tools = ToolCalls(ledgers, positions, submit, registry, in_force, background)
     runs = ExperimentRuns(ledgers, submit, runner, background)
     vocabularies = (
-        BeliefHandlers(ledgers, positions, steward.declare),
+        BeliefHandlers(ledgers, positions, steward.declare, spaces),
         BatchHandlers(ledgers, submit, signer, tools, background),
         LedgerHandlers(ledgers, positions, feeds),
         WhyHandlers(ledgers, positions),
@@ -128,6 +133,8 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         ApprovalHandlers(ledgers, positions, submit, expiry, tools, in_force, finder, environment),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
+        SpaceHandlers(store, system, environment),
+        TokenHandlers(store, system, directory),
         StateHandlers(ledgers, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
         CapabilityHandlers(positions, submit, signer, in_force),
@@ -143,7 +150,10 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         CalibrationHandlers(ledgers, environment),
     )
     handlers = recording_attempts(joined([verb_handlers(submit), *map(handlers_of, vocabularies)]), submit)
-    return Runtime(steward, handlers, feeds, directory, system, sign_in, expiry, runner, judges, background)
+    handlers = guarded(handlers, gate)
+    return Runtime(
+        steward, handlers, feeds, directory, system, gate, sign_in, expiry, runner, judges, background
+    )
 
 
 async def start(

@@ -14,6 +14,8 @@ from msgspec.structs import replace
 
 from beliefd.kernel.system.state import KnownToken, System, TokenFacts
 from beliefd.kernel.values import Principal, Role, Tier
+from beliefd.protocol.rights import rights_of
+from beliefd.steward.call import Caller
 from beliefd.stores.base import Store, Token
 
 LOCAL_AGENT: Final = Principal(id="agent://local", role=Role.AGENT, tier=Tier.PRIVILEGE.name)
@@ -40,7 +42,12 @@ def facts_of(row: Token) -> TokenFacts:
         tier=row.tier,
         fingerprint=hashlib.sha256(row.secret_hash.encode()).hexdigest(),
         owner=row.owner or UNSET,
+        spaces=row.spaces or UNSET,
     )
+
+
+def caller_of(token: Token) -> Caller:
+    return Caller(principal_of(token), rights_of(Role(token.role), token.spaces))
 
 
 class TokenDifference(Struct, frozen=True):
@@ -86,7 +93,7 @@ def _problem(
 
 def _is_made_by(row: Token, known: KnownToken) -> bool:
     try:
-        return facts_of(row) == replace(known.token, spaces=UNSET)
+        return facts_of(row) == known.token
     except ValueError:  # a role that there is not
         return False
 

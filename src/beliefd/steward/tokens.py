@@ -3,48 +3,71 @@
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterable
+from typing import Final
 
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.system.commands import MakeToken, RevokeToken
-from beliefd.kernel.values import MAX_ID_LENGTH, Principal, Role, Tier
-from beliefd.steward.directory import LOCAL_AGENT, LOCAL_OPERATOR, Directory, facts_of, principal_of
+from beliefd.kernel.values import DEFAULT_SPACE, MAX_ID_LENGTH, Principal, Role, Tier
+from beliefd.protocol.rights import EVERYTHING, EVERYWHERE, Rights, rights_of, spaces_text
+from beliefd.steward.call import Caller
+from beliefd.steward.directory import LOCAL_AGENT, LOCAL_OPERATOR, Directory, caller_of, facts_of
 from beliefd.steward.environment import now
 from beliefd.steward.signin.verifier import Verifier, is_signed
 from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.base import Store, Token
 
+LOCAL: Final = Caller(LOCAL_AGENT, EVERYTHING)
+"""Whoever asks a server that knows no tokens."""
 
-async def create_token(
+
+async def create_token(  # noqa: PLR0913, PLR0917 - one argument per thing that is said of it
     store: Store,
     name: str,
     role: Role,
     tier: Tier | None = None,
     owner: str | None = None,
+    spaces: Iterable[str] = (),
     by: Principal = LOCAL_OPERATOR,
+    system: SystemLedger | None = None,
 ) -> str:
-    """Record a new credential and return its secret, `bd_<id>_<random>`."""
+    """Record a new credential and return its secret, `bd_<id>_<random>`.
+
+    `spaces` say what it may where, as in `research=read,propose`; without any, it may what its role may.
+    """
     for text, path in ((name, "name"), (owner if owner is not None else name, "owner")):
         if not text or not text.isprintable() or len(text) > MAX_ID_LENGTH // 2:
             raise invalid(f"a token's {path} is a short line of printable text", path)
     if tier is None:
         tier = Tier.PRIVILEGE if role is Role.ADMIN else Tier.WRITE_LIMITED
+    may = spaces_text(role, spaces)
+    await _need_spaces(store, rights_of(role, may))
     token_id = secrets.token_hex(6)
     secret = f"bd_{token_id}_{secrets.token_urlsafe(32)}"
-    row = Token(token_id, name, role.value, tier.name, _hash(secret), now(), owner=owner or "")
-    await system_ledger(store).record(MakeToken(token=facts_of(row)), by, row)
+    row = Token(token_id, name, role.value, tier.name, _hash(secret), now(), owner=owner or "", spaces=may)
+    await (system or system_ledger(store)).record(MakeToken(token=facts_of(row)), by, row)
     return secret
 
 
-async def revoke_token(store: Store, token_id: str, by: Principal = LOCAL_OPERATOR) -> bool:
+async def _need_spaces(store: Store, rights: Rights) -> None:
+    known = {EVERYWHERE, DEFAULT_SPACE, *(row.name for row in await store.spaces())}
+    if unknown := sorted(rights.by_space.keys() - known):
+        raise invalid(f"no space `{unknown[0]}`; `beliefd space create {unknown[0]}` makes it", "spaces")
+
+
+async def revoke_token(
+    store: Store, token_id: str, by: Principal = LOCAL_OPERATOR, system: SystemLedger | None = None
+) -> bool:
     """Revoke a token; False if there is none that is still valid."""
     rows = {row.token_id: row for row in await store.tokens()}
     row = rows.get(token_id)
     if row is None or row.revoked_at is not None:
         return False
     try:
-        await system_ledger(store).record(RevokeToken(token_id=token_id), by, replace(row, revoked_at=now()))
+        gone = replace(row, revoked_at=now())
+        await (system or system_ledger(store)).record(RevokeToken(token_id=token_id), by, gone)
     except BeliefdError as error:
         if error.code is not Code.NOT_FOUND:
             raise
@@ -61,7 +84,7 @@ def system_ledger(store: Store) -> SystemLedger:
 
 
 class Authenticator:
-    """Turns an Authorization header into a principal."""
+    """Turns an Authorization header into a caller."""
 
     def __init__(self, directory: Directory, sign_in: Verifier | None = None) -> None:
         self._directory = directory
@@ -76,39 +99,39 @@ class Authenticator:
         await self._directory.refresh()
         return self._sign_in is not None or self._directory.closed
 
-    async def authenticate(self, header: str | None) -> Principal:
+    async def authenticate(self, header: str | None) -> Caller:
         if header is None:
             if await self.configured():
                 raise _unauthorized("this server needs `Authorization: Bearer <token>`")
-            return LOCAL_AGENT
+            return LOCAL
         if self._sign_in is not None and (signed := _signed(header)) is not None:
-            return await self._sign_in.principal(signed)
+            return await self._sign_in.caller(signed)
         await self._directory.refresh(force=_token_id(header) not in self._directory.tokens)
-        return self._principal(header)
+        return self._caller(header)
 
     async def refresh(self) -> None:
         """Look at the tokens as they are now."""
         await self._directory.refresh(force=True)
 
-    def recognised(self, header: str) -> Principal | None:
+    def recognised(self, header: str) -> Caller | None:
         """The same without asking the store, as long as what was read of it is fresh."""
         if self._sign_in is not None and (signed := _signed(header)) is not None:
             return self._sign_in.recognised(signed)
         if self._directory.is_stale() or _token_id(header) not in self._directory.tokens:
             return None
-        return self._principal(header)
+        return self._caller(header)
 
-    def _principal(self, header: str) -> Principal:
+    def _caller(self, header: str) -> Caller:
         scheme, _, secret = header.partition(" ")
         token = self._directory.tokens.get(_token_id(header))
         # Compare even when there is nothing to compare with: the time taken tells nothing.
         known = hmac.compare_digest(_hash(secret.strip()), token.secret_hash if token else _hash(""))
         if scheme.lower() != "bearer" or token is None or not known or token.revoked_at is not None:
             raise _unauthorized("the token is not known here or has been revoked")
-        principal = principal_of(token)
-        if self._sign_in is not None and self._sign_in.claims_id(principal.id):
-            raise _unauthorized(f"`{principal.id}` signs in; no token of this server speaks for them")
-        return principal
+        caller = caller_of(token)
+        if self._sign_in is not None and self._sign_in.claims_id(caller.principal.id):
+            raise _unauthorized(f"`{caller.principal.id}` signs in; no token of this server speaks for them")
+        return caller
 
 
 def _signed(header: str) -> str | None:
@@ -118,7 +141,10 @@ def _signed(header: str) -> str | None:
 
 
 def _token_id(header: str) -> str:
-    secret = header.partition(" ")[2].strip()
+    return token_id_of(header.partition(" ")[2].strip())
+
+
+def token_id_of(secret: str) -> str:
     return secret.split("_", 2)[1] if secret.startswith("bd_") and secret.count("_") >= 2 else ""
 
 

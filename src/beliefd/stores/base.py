@@ -1,18 +1,20 @@
 """The port that every store implements, and the values that cross it."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.labels import Bringer
-from beliefd.kernel.values import Head
+from beliefd.kernel.values import DEFAULT_SPACE, Head
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed
 from beliefd.stores.citations import Uncited
 
 T = TypeVar("T")
+Within: TypeAlias = Collection[str] | None
+"""The spaces that a question is about; None: all of them. What is in others is not there."""
 
 
 class HeadMoved(Exception):
@@ -111,7 +113,8 @@ class Append(Struct, frozen=True):
 
     `projected` holds the rows that the entries add or change, under the names of their projections; tokens
     are among them.
-    `rests_on` are the hashes of content that was looked at to decide them, and must still be kept.
+    `rests_on` are the hashes of content that was looked at to decide them, and must still be kept. `space` is
+    where a session begins; it stays there.
     """
 
     session_id: str
@@ -123,6 +126,7 @@ class Append(Struct, frozen=True):
     saved_state: SavedState | None = None
     projected: Mapping[str, Collection[Row]] = {}
     rests_on: Collection[str] = ()
+    space: str = DEFAULT_SPACE
 
 
 class SessionRow(Struct, frozen=True):
@@ -132,7 +136,10 @@ class SessionRow(Struct, frozen=True):
 
 
 class Token(Struct, frozen=True):
-    """A credential as stored: the secret itself is never kept, only its SHA-256."""
+    """A credential as stored: the secret itself is never kept, only its SHA-256.
+
+    `spaces` says what it may in which space; if it is empty, it may what its role may.
+    """
 
     token_id: str
     name: str
@@ -142,10 +149,19 @@ class Token(Struct, frozen=True):
     created_at: str
     revoked_at: str | None = None
     owner: str = ""
+    spaces: str = ""
 
     @property
     def key(self) -> tuple[str]:
         return (self.token_id,)
+
+
+class SpaceRow(Struct, frozen=True):
+    """A space that somebody made, beside the default one."""
+
+    name: str
+    created_at: str
+    created_by: str
 
 
 class Adoption(Struct, frozen=True):
@@ -222,8 +238,20 @@ class Store(Protocol):
         """The newest one, at or before `upto` if that is given: the past is asked for, too."""
         ...
 
-    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
+    async def sessions(self, after: str | None, limit: int, within: Within = None) -> list[SessionRow]:
         """Sessions ordered by id (ids are time-ordered), past `after`."""
+        ...
+
+    async def space_of(self, session_id: str) -> str | None:
+        """The space that a session began in; None if there is no such session."""
+        ...
+
+    async def add_space(self, row: SpaceRow) -> bool:
+        """Remember a space; False if there is one of this name."""
+        ...
+
+    async def spaces(self) -> list[SpaceRow]:
+        """The spaces that were made, by name."""
         ...
 
     async def used_key(self, principal: str, key: str) -> UsedKey | None: ...
@@ -238,7 +266,9 @@ class Store(Protocol):
         """The policy that came into force last, here or in another process."""
         ...
 
-    async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
+    async def inbox(
+        self, status: str | None, after: str | None, limit: int, within: Within = None
+    ) -> list[InboxRow]:
         """Approvals ordered by id (ids are time-ordered), past `after`; only of `status`, if given."""
         ...
 
@@ -258,12 +288,16 @@ class Store(Protocol):
 
     async def inbox_told(self, approval_id: str) -> None: ...
 
-    async def node_ids(self, kind: str, statuses: Sequence[str], after: str | None, limit: int) -> list[str]:
+    async def node_ids(
+        self, kind: str, statuses: Sequence[str], after: str | None, limit: int, within: Within = None
+    ) -> list[str]:
         """Ids of nodes of a kind in any session, each once, in order, past `after`; only of nodes with one of
         `statuses`, if there are any."""
         ...
 
-    async def nodes(self, kind: str, claim_ids: Sequence[str], limit: int) -> list[NodeRow]:
+    async def nodes(
+        self, kind: str, claim_ids: Sequence[str], limit: int, within: Within = None
+    ) -> list[NodeRow]:
         """Nodes of a kind about these claims in all sessions, ordered by claim, session and id."""
         ...
 
@@ -291,23 +325,29 @@ class Store(Protocol):
         ...
 
     async def put_content(
-        self, sha256: str, content: bytes, bringer: Bringer, quota: Quota = UNLIMITED
+        self,
+        sha256: str,
+        content: bytes,
+        bringer: Bringer,
+        quota: Quota = UNLIMITED,
+        space: str = DEFAULT_SPACE,
     ) -> None:
-        """Keep evidence under its hash, and who brought it first when; the same content is kept once, and
-        counts once for each who brought it. If that would be more than `quota`, raise QuotaExceeded."""
+        """Keep evidence under its hash, and who brought it first when into which space; the same content is
+        kept once, and counts once for each who brought it. If that would be more than `quota`, raise
+        QuotaExceeded. Content of which nobody is known is in the default space."""
         ...
 
-    async def bringers(self, sha256: str) -> list[Bringer]:
+    async def bringers(self, sha256: str, within: Within = None) -> list[Bringer]:
         """Everybody who brought this content, in order of their ids, each since when."""
         ...
 
-    async def content(self, sha256: str) -> bytes | None: ...
+    async def content(self, sha256: str, within: Within = None) -> bytes | None: ...
 
-    async def kept_content(self, hashes: Collection[str]) -> set[str]:
+    async def kept_content(self, hashes: Collection[str], within: Within = None) -> set[str]:
         """Those of `hashes` under which evidence is kept."""
         ...
 
-    async def about_content(self, sha256: str) -> KeptContent | None: ...
+    async def about_content(self, sha256: str, within: Within = None) -> KeptContent | None: ...
 
     async def content_before(self, before: str, after: str | None, limit: int) -> list[KeptContent]:
         """Content that was last brought before a time, ordered by its hash, past `after`."""

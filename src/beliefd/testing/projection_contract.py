@@ -26,8 +26,9 @@ from beliefd.steward.projections.rebuilding import (
 from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import GRAPH, INBOX, HeadMoved, InboxRow, Row, Store
 from beliefd.testing.appends import CREATED, batch, chain, entry, outcomes_of, raises
-from beliefd.testing.graph_contract import GraphContract, graph_of
+from beliefd.testing.graph_contract import graph_of
 from beliefd.testing.promises import promise
+from beliefd.testing.spaces_contract import SpacesContract
 from beliefd.testing.world import AGENT, ONTOLOGY
 
 LATER = "2026-01-02T00:00:00.000000Z"
@@ -56,7 +57,7 @@ def sets(rows: dict[str, tuple[Row, ...]]) -> dict[str, set[Row]]:
 NOTHING: dict[str, set[Row]] = {one.name: set() for one in PROJECTIONS}
 
 
-class ProjectionContract(GraphContract):
+class ProjectionContract(SpacesContract):
     """The promises of the part of `beliefd.stores.base.Store` that keeps rows derived from events."""
 
     # -- rows come with their events -----------------------------------------------------------------

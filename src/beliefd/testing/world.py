@@ -22,6 +22,7 @@ from beliefd.ledger.state_hash import state_hash
 from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.operation import A
+from beliefd.protocol.rights import EVERYTHING, Rights
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.facts.threats import Detector
 from beliefd.steward.write.turn import Outcome
@@ -76,12 +77,13 @@ def refused(code: Code, act: Callable[[], object]) -> BeliefdError:
 class Person(Calls):
     """The client's methods, spoken by one principal to a world."""
 
-    def __init__(self, world: "World", principal: Principal) -> None:
+    def __init__(self, world: "World", principal: Principal, rights: Rights = EVERYTHING) -> None:
         self.world = world
         self.principal = principal
+        self.rights = rights
 
     def _send(self, request: Request[A]) -> A:
-        return self.world.run(lambda: send(self.world.runtime, self.principal, request))
+        return self.world.run(lambda: send(self.world.runtime, self.principal, request, self.rights))
 
     def close(self) -> None:
         return None
@@ -120,8 +122,8 @@ class World(Embedded):
         super().__init__(target, ROOT, policy=policy, environment=self.clock.environment, **self._ports)
         self.agent, self.ann, self.bob, self.root = map(self.person, (AGENT, ANN, BOB, ROOT))
 
-    def person(self, principal: Principal) -> Person:
-        return Person(self, principal)
+    def person(self, principal: Principal, rights: Rights = EVERYTHING) -> Person:
+        return Person(self, principal, rights)
 
     @property
     def store(self) -> Store:

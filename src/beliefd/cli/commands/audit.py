@@ -11,7 +11,7 @@ from click import argument, option
 from beliefd.cli import output
 from beliefd.cli.files import read_bytes, write_bytes
 from beliefd.cli.ledgers import PAGE, Progress, progress, sessions_of, verify_stored
-from beliefd.cli.options import FILE, FILE_PATH, NOTES, SESSION
+from beliefd.cli.options import FILE, FILE_PATH, IN_SPACE, NOTES, SESSION
 from beliefd.cli.output import Exit, Reply, console, print_json
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.errors import BeliefdError, Code, invalid
@@ -74,11 +74,17 @@ def export(target: Target, session_id: str, place: Path | None) -> None:
     output.show(Reply(answer, f"wrote {events} events to {place}"), target.as_json)
 
 
-@asks(audit, FILE, option("--source", metavar="TEXT", help="Where it came from. Default: FILE."), create=True)
-def import_(path: str, source: str | None) -> Question:
+@asks(
+    audit,
+    FILE,
+    option("--source", metavar="TEXT", help="Where it came from. Default: FILE."),
+    IN_SPACE,
+    create=True,
+)
+def import_(path: str, source: str | None, space: str | None) -> Question:
     """Verify an exported ledger and import it; what was said in it is no authority here."""
     data = read_bytes(path)
-    return lambda calls: calls.import_ledger(data, source=source or path)
+    return lambda calls: calls.import_ledger(data, source=source or path, space=space)
 
 
 @asks(audit, SESSION, FILE, NOTES)

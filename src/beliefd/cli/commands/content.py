@@ -11,7 +11,7 @@ from click import argument, option
 from beliefd.cli import output
 from beliefd.cli.files import read_bytes, write_bytes
 from beliefd.cli.ledgers import progress
-from beliefd.cli.options import FILE, FILE_PATH
+from beliefd.cli.options import FILE, FILE_PATH, IN_SPACE
 from beliefd.cli.output import Reply, replies
 from beliefd.cli.target import Question, Target, asks, need_store, store_options, target_options, with_store
 from beliefd.kernel.errors import invalid
@@ -38,11 +38,11 @@ class Duration(click.ParamType[int]):
         return int(found[1]) * UNITS[found[2]]
 
 
-@asks(content, FILE, create=True)
-def put(path: str) -> Question:
+@asks(content, FILE, IN_SPACE, create=True)
+def put(path: str, space: str | None) -> Question:
     """Store FILE (`-` is stdin) under its SHA-256."""
     data = read_bytes(path)
-    return lambda calls: calls.store_content(data)
+    return lambda calls: calls.store_content(data, space=space)
 
 
 @content.command()

@@ -34,6 +34,7 @@ session = click.Group("session", help="Open sessions, eliminate hypotheses, conc
     option("--space-version", default="1", show_default=True),
     option("--graph", default="none", show_default=True, help="Reference of the causal graph."),
     option("--graph-version", default="none", show_default=True),
+    option("--in", "in_space", metavar="SPACE", help="The space that the session begins in."),
     option("--ignore-unknown", is_flag=True, help="Undeclared ids in eliminations are ignored, not refused."),
     option("--metadata", type=json_object, default={}, metavar="JSON", help="Stored with the session."),
     KEY,
@@ -43,6 +44,7 @@ session = click.Group("session", help="Open sessions, eliminate hypotheses, conc
 def declare(
     hypotheses: tuple[str, ...],
     path: str | None,
+    in_space: str | None,
     idempotency_key: str | None,
     notes: str | None,
     **ontology: Any,
@@ -65,6 +67,7 @@ def declare(
         command.ontology,
         options=options,
         metadata=command.metadata,
+        space=in_space or command.space or None,
         idempotency_key=idempotency_key,
         notes=notes,
     )

@@ -25,18 +25,34 @@ token = click.Group("token", help="Make, list and revoke tokens.")
     option("--role", required=True, type=click.Choice([role.value for role in Role])),
     option("--tier", type=click.Choice([tier.name for tier in Tier]), help="Highest risk it may propose."),
     option("--owner", help="Whose it is, if not of whom it names. Nobody approves their own."),
+    option(
+        "--space",
+        "spaces",
+        multiple=True,
+        metavar="SPACE=RIGHTS",
+        help="What it may there: `read`, `propose`, `approve`, `admin`, by commas. `*` is every space."
+        " Can be repeated. Without it, what its role may.",
+    ),
     store_options,
 )
-def create(name: str, role: str, tier: str | None, owner: str | None, data: Path, store: str | None) -> Reply:
+def create(
+    name: str,
+    role: str,
+    tier: str | None,
+    owner: str | None,
+    spaces: tuple[str, ...],
+    data: Path,
+    store: str | None,
+) -> Reply:
     """Make a token and print it alone on the last line; it is not shown again."""
     from beliefd.steward.tokens import create_token
 
     if store is None:
         prepare_data(data)
-    place = store_name(data, store)
+    place, highest = store_name(data, store), None if tier is None else Tier[tier]
 
     async def make(opened: "Store") -> str:
-        made = await create_token(opened, name, Role(role), None if tier is None else Tier[tier], owner)
+        made = await create_token(opened, name, Role(role), highest, owner, spaces)
         await _remember(data, place, opened)
         return made
 
@@ -63,11 +79,14 @@ def _table(tokens: "list[Token]") -> "Table":
 
     from beliefd.steward.directory import principal_of
 
-    table = Table("id", "name", "owner", "role", "tier", "created", "revoked", box=None, pad_edge=False)
+    told = any(item.spaces for item in tokens)  # nobody is bothered with spaces who has none
+    columns = ("id", "name", "owner", "role", "tier", "created", "revoked", *(["may"] if told else []))
+    table = Table(*columns, box=None, pad_edge=False)
     for item in tokens:
         owner = principal_of(item).person
         dates = (item.created_at, item.revoked_at or "-")
-        cells = (item.token_id, item.name, owner, item.role, item.tier, *dates)
+        may = (item.spaces or "-",) if told else ()
+        cells = (item.token_id, item.name, owner, item.role, item.tier, *dates, *may)
         table.add_row(*(Text(visible(cell)) for cell in cells))
     return table
 

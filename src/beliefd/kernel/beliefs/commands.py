@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.labels import Label
-from beliefd.kernel.values import Count, Head, Id, Object, OntologyBundle, Value
+from beliefd.kernel.values import Count, Head, Id, Object, OntologyBundle, SpaceName, Value
 
 MAX_CITED: Final = 16
 """So many recorded things one elimination may rest on."""
@@ -19,12 +19,13 @@ class SessionOptions(Value, frozen=True):
 
 
 class DeclareSession(Value, frozen=True, tag_field="verb", tag="DECLARE_SESSION"):
-    """Open a session over a fixed set of hypotheses."""
+    """Open a session over a fixed set of hypotheses, in a `space` if it is not the default one."""
 
     ontology: OntologyBundle
     hypotheses: Annotated[tuple[Id, ...], msgspec.Meta(min_length=1)]
     options: SessionOptions = SessionOptions()
     metadata: Object = {}
+    space: SpaceName | UnsetType = UNSET
 
 
 class Citation(Value, frozen=True):

@@ -32,12 +32,21 @@ from beliefd.kernel.scan.whole_words import folded
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.state import UNDER_WAY
 from beliefd.kernel.tables import Rules
-from beliefd.kernel.values import shown
+from beliefd.kernel.values import Tier, shown
 
 NAMED_IDS = 20
 """How many offending ids an error spells out; the rest are counted."""
 
 SEPARATORS: Final = re.compile("[:=/\uff1a]")
+
+
+def tier_too_low(facts: Facts) -> Refused | None:
+    """Whoever may only look on changes nothing that cannot be taken back."""
+    tier, needed = facts.principal.tier, facts.policy.beliefs.tier
+    if Tier[tier] >= Tier[needed]:
+        return None
+    text = f"a principal of tier `{tier}` changes no beliefs; policy asks for `{needed}`"
+    return Refused(code=Code.FORBIDDEN, message=text)
 
 
 def eliminate(session: Session, command: Eliminate, facts: Facts) -> Eliminated | Refused:

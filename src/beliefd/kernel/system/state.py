@@ -19,7 +19,8 @@ class TokenFacts(Value, frozen=True):
     """What is said of a token: all but its secret.
 
     `fingerprint` is the SHA-256 of the hash that the store keeps of the secret. So a row whose hash was
-    exchanged is noticed, and nobody learns the hash from a ledger. `spaces` is what it may do in which space.
+    exchanged is noticed, and nobody learns the hash from a ledger. `spaces` says what it
+    may do in which space, as in `lab=read,propose ops=read`.
     """
 
     token_id: Id
@@ -28,7 +29,7 @@ class TokenFacts(Value, frozen=True):
     tier: Annotated[str, msgspec.Meta(pattern=TIER_PATTERN)]
     fingerprint: Digest
     owner: Id | UnsetType = UNSET
-    spaces: dict[str, tuple[Id, ...]] | UnsetType = UNSET
+    spaces: Id | UnsetType = UNSET
 
 
 class KnownToken(Value, frozen=True):

@@ -69,7 +69,7 @@ class ExperimentRuns(Struct, frozen=True):
         from beliefd.experiments import engine
 
         try:
-            sources = await _sources(self.store, frozen.spec)
+            sources = await _sources(self.store, session.session_id, frozen.spec)
             executor = self.runner.executor
             observed = await _observed(self.store, session, frozen.spec)
             return await engine.run(
@@ -135,11 +135,11 @@ async def observed_values(store: Store, session: Session, observation_id: str) -
     return event.values
 
 
-async def _sources(store: Store, spec: ExperimentSpec) -> dict[str, str]:
-    """The model code that a plan names by its hash, from what was stored under it."""
+async def _sources(store: Store, session_id: str, spec: ExperimentSpec) -> dict[str, str]:
+    """The model code that a plan names by its hash, from what was stored under it in its space."""
     if (name := source_of(spec)) is None:
         return {}
-    content = await store.content(name)
+    content = await store.content(name, (await store.space_of(session_id) or "",))
     return {} if content is None else {name: content.decode("utf-8", "replace")}
 
 
@@ -149,14 +149,14 @@ def source_of(spec: ExperimentSpec) -> str | None:
     return source if isinstance(source, str) else None
 
 
-async def need_source(store: Store, spec: ExperimentSpec) -> None:
+async def need_source(store: Store, session_id: str, spec: ExperimentSpec) -> None:
     """A plan that names model code is of no use without it, nor with code that no run would accept."""
     from beliefd.experiments.sandbox.errors import ModelFailed
     from beliefd.experiments.sandbox.source import forgetful
 
     if (name := source_of(spec)) is None:
         return
-    sources = await _sources(store, spec)
+    sources = await _sources(store, session_id, spec)
     try:
         text = "no content is stored under this hash; store the model's code first"
         if name in sources:

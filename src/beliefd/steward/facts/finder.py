@@ -60,7 +60,8 @@ from beliefd.steward.facts.threats import (
     texts_of,
 )
 from beliefd.steward.offload import in_pool
-from beliefd.stores.base import Store, Token
+from beliefd.steward.spaces import Spaces
+from beliefd.stores.base import Store, Token, Within
 from beliefd.tools.registry import Registry
 from beliefd.uncertainty.sampling import Drawn
 
@@ -151,12 +152,14 @@ class FactFinder:
         registry: Registry,
         meter: Meter,
         directory: Directory,
+        spaces: Spaces,
         detector: Detector | Mapping[str, Detector] | None = None,
     ) -> None:
         self._store = store
         self._registry = registry
         self.meter = meter
         self._directory = directory
+        self._spaces = spaces
         self._detectors = ThreatFinder(detector)
         self._shares = Shares(store)
         self._spoken: dict[str, deque[float]] = {}
@@ -208,7 +211,8 @@ class FactFinder:
         if isinstance(command, Eliminate):
             return await citation_findings(self._store, session, command)
         if isinstance(command, Observe):
-            return await observation_findings(self._store, session, command)
+            within = await self._spaces.only(session.session_id)
+            return await observation_findings(self._store, session, command, within)
         if isinstance(command, Measure):
             return await self.meter.findings(command, attachments.drawn)
         if isinstance(command, DesignExperiment | StartRun):
@@ -325,7 +329,7 @@ class FactFinder:
             return ClaimFindings(threat=unread, tools=self._tool_tiers(subject.bundle), authority=authority)
         return AuthorityFindings(authority=authority)
 
-    async def examine(
+    async def examine(  # noqa: PLR0913, PLR0917 - one argument per thing that is looked at
         self,
         bundle: ClaimBundle,
         session: Session | None,
@@ -334,7 +338,12 @@ class FactFinder:
         recent: int = 0,
         origin: str | None = None,
         unwritten: Sequence[Sealed] = (),
+        within: Within = None,
     ) -> ClaimFindings:
+        """What speaks for and against a bundle. INVARIANT: nothing is told of what is in another space than
+        the session; of a bundle that is only tried out, than the spaces `within` which its caller reads."""
+        if session is not None:
+            within = await self._spaces.only(session.session_id)
         trail = () if session is None else session.claims.recent_tiers
         tiers = [tier for who, tier in trail if who == principal_id][-TRAIL:]
         tools = self._tool_tiers(bundle)
@@ -345,23 +354,25 @@ class FactFinder:
             threat, *others = await self._detectors.threats(
                 texts_of(bundle), tier, tiers, policy.adversarial, principal_id
             )
-        content = await self._content(bundle)
+        content = await self._content(bundle, within)
         return ClaimFindings(
             threat=threat,
             others=tuple(others) or UNSET,
             content=content,
-            brought=await self._brought(content) if content else UNSET,
+            brought=await self._brought(content, within) if content else UNSET,
             seen=UNSET if session is None else await self._seen(bundle, session),
             recent=recent,
             origin=origin,
             tools=tools,
             fallen=UNSET if session is None else await self._fallen(bundle, session),
-            rejected=await self._rejected(bundle, session),
+            rejected=await self._rejected(bundle, session, within),
             corrected=await self._corrected(bundle, session, unwritten),
             authority={},
         )
 
-    async def _rejected(self, bundle: ClaimBundle, session: Session | None) -> dict[str, RejectedBefore]:
+    async def _rejected(
+        self, bundle: ClaimBundle, session: Session | None, within: Within
+    ) -> dict[str, RejectedBefore]:
         """Most stores hold no rejected words: that is found out once a second, not for each bundle."""
         now = time.monotonic()
         if now < self._nothing_rejected_until:
@@ -369,7 +380,7 @@ class FactFinder:
         if not await self._store.any_node(REJECTED_WORDS):
             self._nothing_rejected_until = now + LOOKED_AGAIN_SECONDS
             return {}
-        return await rejected_elsewhere(self._store, bundle, session)
+        return await rejected_elsewhere(self._store, bundle, session, within)
 
     async def _corrected(
         self, bundle: ClaimBundle, session: Session | None, unwritten: Sequence[Sealed]
@@ -388,14 +399,14 @@ class FactFinder:
         known = {name: self._registry.get(name) for name in sorted(named)}
         return {name: tool.definition.tier for name, tool in known.items() if tool is not None}
 
-    async def _content(self, bundle: ClaimBundle) -> dict[str, Literal["match", "mismatch"]]:
+    async def _content(self, bundle: ClaimBundle, within: Within) -> dict[str, Literal["match", "mismatch"]]:
         """Hash again what is stored; what is not at hand says nothing either way."""
         found: dict[str, Literal["match", "mismatch"]] = {}
         names = {
             pointer.evidence_hash.lower() for claim in bundle.claims for pointer in claim.evidence_pointers
         }
         names = {name for name in names if len(name) == SHA256_DIGITS}
-        for name in sorted(await self._store.kept_content(names))[:MOST_HASHED] if names else ():
+        for name in sorted(await self._store.kept_content(names, within))[:MOST_HASHED] if names else ():
             content = await self._store.content(name)
             if content is not None:
                 found[name] = "match" if await sha256_of(content) == name else "mismatch"
@@ -411,8 +422,8 @@ class FactFinder:
         ]
         return await seen_calls(self._store, session, cited) if cited else UNSET
 
-    async def _brought(self, content: Iterable[str]) -> dict[str, tuple[Bringer, ...]]:
-        return {name: tuple(await self._store.bringers(name)) for name in content}
+    async def _brought(self, content: Iterable[str], within: Within) -> dict[str, tuple[Bringer, ...]]:
+        return {name: tuple(await self._store.bringers(name, within)) for name in content}
 
     def count(self, command: object, principal: Principal, policy: Policy) -> int:
         """How many bundles this principal submitted in the window, before this one."""

@@ -15,7 +15,7 @@ from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.values import shown
 from beliefd.steward.entries import entry_of
 from beliefd.steward.offload import in_pool
-from beliefd.stores.base import Store
+from beliefd.stores.base import Store, Within
 
 LARGEST: Final = 1e150
 INDEX: Final = re.compile("0|[1-9][0-9]{0,8}")
@@ -36,12 +36,12 @@ class NotThere(Exception):
 
 
 async def observation_findings(
-    store: Store, session: Session, command: Observe
+    store: Store, session: Session, command: Observe, within: Within
 ) -> ObservationFindings | None:
     """What stands at the named place; None where there is no such place, which the rule says better."""
     try:
         if command.content is not None:
-            return await _in_content(store, command.content, command)
+            return await _in_content(store, command.content, command, within)
         call = session.substrate.calls.get(command.call_id or "")
         if call is None or call.status != "ok" or call.outcome is None:
             return ObservationFindings()
@@ -56,13 +56,13 @@ async def observation_findings(
         return ObservationFindings(problem=str(error), path=error.path)
 
 
-async def _in_content(store: Store, sha256: str, command: Observe) -> ObservationFindings:
-    content = await store.content(sha256)
+async def _in_content(store: Store, sha256: str, command: Observe, within: Within) -> ObservationFindings:
+    content = await store.content(sha256, within)
     if content is None:
         raise NotThere(NOT_STORED, "$.content")
     find = _in_json if command.column is None else _in_column
     values, choices = await in_pool("parse", find, content, command)
-    brought = tuple(await store.bringers(sha256))
+    brought = tuple(await store.bringers(sha256, within))
     return ObservationFindings(values=values, source_hash=sha256, choices=choices, brought=brought)
 
 

@@ -17,7 +17,7 @@ from beliefd.kernel.state import Session
 from beliefd.knowledge.schema import REJECTED_WORDS
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.steward.entries import entry_of
-from beliefd.stores.base import Store
+from beliefd.stores.base import Store, Within
 
 MOST_REJECTIONS: Final = 1_000
 _REJECTED: Final = msgspec.json.Decoder(RejectedWords)
@@ -40,12 +40,12 @@ async def published(
 
 
 async def rejected_elsewhere(
-    store: Store, bundle: ClaimBundle, session: Session | None
+    store: Store, bundle: ClaimBundle, session: Session | None, within: Within
 ) -> dict[str, RejectedBefore]:
     """The last time that people rejected the same words in another session, by the digest of the words."""
     words = sorted({gist_digest(claim.statement) for claim in bundle.claims})
     found: dict[str, RejectedBefore] = {}
-    for row in await store.nodes(REJECTED_WORDS, words, MOST_REJECTIONS):
+    for row in await store.nodes(REJECTED_WORDS, words, MOST_REJECTIONS, within):
         if session is not None and row.session_id == session.session_id:
             continue
         one = msgspec.structs.replace(_REJECTED.decode(row.document).rejection, session_id=row.session_id)

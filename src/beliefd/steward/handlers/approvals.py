@@ -104,7 +104,7 @@ class ApprovalHandlers(Struct, frozen=True):
     async def list_approvals(self, call: Call) -> Inbox:
         cursor, limit = call.query["cursor"], call.query["limit"]
         await self.expiry.expire_due()
-        rows = await self.store.inbox(call.query["status"], cursor, limit + 1)
+        rows = await self.store.inbox(call.query["status"], cursor, limit + 1, call.asked_spaces)
         shown, after = cut(rows, limit, lambda row: row.approval_id)
         room = Room()
         cards: list[ApprovalCard] = []

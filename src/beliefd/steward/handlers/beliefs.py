@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.beliefs import events
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import VERB_OF, Command
 from beliefd.kernel.labels import ATTESTED
-from beliefd.kernel.system.state import SYSTEM
-from beliefd.kernel.values import Role
+from beliefd.kernel.values import DEFAULT_SPACE
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import (
     BeliefSnapshot,
@@ -27,10 +27,11 @@ from beliefd.protocol.beliefs import (
 from beliefd.protocol.operation import Answer
 from beliefd.protocol.operations import BY_NAME, Operation
 from beliefd.protocol.wire import bind, convert, convert_in_slices, longest_list
-from beliefd.steward.call import Call
+from beliefd.steward.call import Call, space_of
 from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments
 from beliefd.steward.handlers.shared import Room, cut, view_of
 from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, offload
+from beliefd.steward.spaces import Spaces
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, raise_if_refused
 from beliefd.steward.write.turn import Outcome
@@ -57,24 +58,28 @@ class BeliefHandlers(Struct, frozen=True):
     store: Store
     positions: Positions
     declare: Callable[..., Awaitable[Outcome]]
+    spaces: Spaces
 
     async def declare_session(self, call: Call) -> Answer:
-        command = await _converted(call.body, DeclareSession, call)
+        command: DeclareSession = await _converted(call.body, DeclareSession, call)
+        space = space_of(call)
+        # INVARIANT: a ledger of the default space is what it was before there were spaces.
+        command = replace(command, space=UNSET if space == DEFAULT_SPACE else space)
         attached = Attachments(size=call.size)
-        return answer_to(
-            await self.declare(command, call.principal, key=call.key, notes=call.notes, attachments=attached)
+        outcome = await self.declare(
+            command, call.principal, key=call.key, notes=call.notes, attachments=attached
         )
+        self.spaces.learn(outcome.session.session_id, space)
+        return answer_to(outcome)
 
     async def list_sessions(self, call: Call) -> SessionPage:
         cursor, limit = call.query["cursor"], call.query["limit"]
-        rows = await self.store.sessions(cursor, limit + 1)
+        rows = await self.store.sessions(cursor, limit + 1, call.asked_spaces)
         shown, after = cut(rows, limit, lambda row: row.session_id)
         snapshots: list[BeliefSnapshot] = []
         broken: list[BrokenLedger] = []
         room = Room()
         for row in shown:
-            if row.session_id == SYSTEM and call.principal.role is not Role.ADMIN:
-                continue
             try:
                 position = await self.positions.existing(row.session_id)
             except LedgerBroken as error:

@@ -192,7 +192,9 @@ class ClaimCheckHandlers(Struct, frozen=True):
         if (problem := await offload(heavy, speculation_in, command, kind="decide")) is not None:
             raise BeliefdError(problem.code, problem.message, problem.details)
         recent = self.finder.count(command, principal, policy)  # a try costs as much as a submission
-        examined = await self.finder.examine(command.bundle, None, principal.id, policy, recent, call.origin)
+        examined = await self.finder.examine(
+            command.bundle, None, principal.id, policy, recent, call.origin, within=call.readable
+        )
         found = await self.finder.meter.with_measured(examined, command)
         return await offload(heavy, self._judged, command, principal, found, kind="decide")
 

@@ -10,7 +10,7 @@ from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.labels import Bringer
 from beliefd.protocol.content import ContentView, Sha256, StoredContent
 from beliefd.protocol.operation import File
-from beliefd.steward.call import Call
+from beliefd.steward.call import Call, space_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.hashing import HASH_IN_PLACE, sha256_of
 from beliefd.steward.failures import not_found
@@ -41,14 +41,14 @@ class ContentHandlers(Struct, frozen=True):
         bringer = Bringer(id=call.principal.id, role=call.principal.role, at=self.environment.now())
         quota = Quota(items=limits.max_items_per_principal, bytes=limits.max_bytes_per_principal)
         try:
-            await self.store.put_content(name, call.body, bringer, quota)
+            await self.store.put_content(name, call.body, bringer, quota, space_of(call))
         except QuotaExceeded as error:
             raise _too_much(error, call) from None
         return StoredContent(sha256=name, size=len(call.body))
 
     async def read_content(self, call: Call) -> File:
         name = _named(call)
-        content = await self.store.content(name)
+        content = await self.store.content(name, call.readable)
         if content is None:
             raise not_found(Code.CONTENT_NOT_FOUND, "content", name)
         # INVARIANT: what is given back is what was brought. Whoever changed the store gives nothing out.
@@ -60,10 +60,10 @@ class ContentHandlers(Struct, frozen=True):
 
     async def show_content(self, call: Call) -> ContentView:
         name = _named(call)
-        about = await self.store.about_content(name)
+        about = await self.store.about_content(name, call.readable)
         if about is None:
             raise not_found(Code.CONTENT_NOT_FOUND, "content", name)
-        brought = list(await self.store.bringers(name))
+        brought = list(await self.store.bringers(name, call.readable))
         return view_of(ContentView, about, brought=brought)
 
 

@@ -66,7 +66,7 @@ class ExperimentHandlers(Struct, frozen=True):
             spec = _whole(body["spec"], session)
         else:
             spec = await self._designed(convert(body, DesignRequest), session)
-        await need_source(self.store, spec)
+        await need_source(self.store, call.session_id, spec)
         command = DesignExperiment(spec=spec)
         # INVARIANT: a principal's plans are frozen one after the other, so that each counts those before it.
         async with self.designing.setdefault(call.principal.id, asyncio.Lock()):

@@ -31,7 +31,7 @@ from beliefd.protocol.knowledge import (
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.shared import cut, filling, view_of
 from beliefd.steward.policies import PolicyInForce
-from beliefd.stores.base import Store
+from beliefd.stores.base import Store, Within
 
 MOST: Final = 1_000
 """So many pieces of each kind an answer holds."""
@@ -43,21 +43,22 @@ _Held = list[tuple[str, T]]
 
 
 class KnowledgeHandlers(Struct, frozen=True):
-    """What all sessions together say of a proposition."""
+    """What all sessions together say of a proposition: all that the caller may see."""
 
     store: Store
     in_force: PolicyInForce
 
     async def list_propositions(self, call: Call) -> PropositionPage:
         cursor, limit, status = call.query["cursor"], call.query["limit"], call.query["status"]
+        within = call.asked_spaces
         wanted = () if status is None else may_combine_to(status)
         shown: list[PropositionRow] = []
         # What one session says only hints at what all of them say together, so a page may take several looks.
         while len(shown) <= limit:
-            ids = await self.store.node_ids(say.PROPOSITION, wanted, cursor, limit + 1)
+            ids = await self.store.node_ids(say.PROPOSITION, wanted, cursor, limit + 1, within)
             if not ids:
                 break
-            rows = await self._propositions(ids)
+            rows = await self._propositions(ids, within)
             shown += [row for row in rows if status in (None, row.status)]
             cursor = ids[-1]
             if len(ids) <= limit:
@@ -68,8 +69,8 @@ class KnowledgeHandlers(Struct, frozen=True):
 
     async def show_proposition(self, call: Call) -> PropositionView:
         claim_id = call.path["claim_id"]
-        held = await self._held(claim_id)
-        evidence, intents, ideas = await self._around(claim_id)
+        held = await self._held(claim_id, call.readable)
+        evidence, intents, ideas = await self._around(claim_id, call.readable)
         revisions = {session_id: one.revision for session_id, one in held}
         entries = [_evidence_entry(session_id, one, revisions) for session_id, one in evidence]
         counting = [one for session_id, one in evidence if revisions.get(session_id) == one.revision]
@@ -93,7 +94,7 @@ class KnowledgeHandlers(Struct, frozen=True):
 
     async def why_proposition(self, call: Call) -> PropositionWhy:
         claim_id = call.path["claim_id"]
-        held = await self._held(claim_id)
+        held = await self._held(claim_id, call.readable)
         steps: list[WhyStep] = []
         for session_id, _ in held:
             steps += await self._steps(session_id, claim_id)
@@ -125,9 +126,9 @@ class KnowledgeHandlers(Struct, frozen=True):
                     )
         return steps
 
-    async def _propositions(self, ids: Sequence[str]) -> list[PropositionRow]:
+    async def _propositions(self, ids: Sequence[str], within: Within) -> list[PropositionRow]:
         by_claim: dict[str, _Held[Proposition]] = {name: [] for name in ids}
-        rows = await self.store.nodes(say.PROPOSITION, ids, EVERY)
+        rows = await self.store.nodes(say.PROPOSITION, ids, EVERY, within)
         for session_id, one in _decoded(rows, Proposition):
             by_claim[one.claim_id].append((session_id, one))
         return [
@@ -142,15 +143,15 @@ class KnowledgeHandlers(Struct, frozen=True):
             if held
         ]
 
-    async def _held(self, claim_id: str) -> _Held[Proposition]:
-        held = _decoded(await self.store.nodes(say.PROPOSITION, [claim_id], EVERY), Proposition)
+    async def _held(self, claim_id: str, within: Within) -> _Held[Proposition]:
+        held = _decoded(await self.store.nodes(say.PROPOSITION, [claim_id], EVERY, within), Proposition)
         if not held:
             text = f"no session holds a proposition `{claim_id[:64]}`"
             raise BeliefdError(Code.PROPOSITION_NOT_FOUND, text, {"path": "claim_id"})
         return held
 
     async def _around(
-        self, claim_id: str
+        self, claim_id: str, within: Within
     ) -> tuple[_Held[Evidence], _Held[Intent], _Held[SpeculativeHypothesis]]:
         store = self.store
         # INVARIANT: evidence is what plays that role in the graph; nothing else is shown as such.
@@ -160,12 +161,12 @@ class KnowledgeHandlers(Struct, frozen=True):
         }
         pieces: _Held[Evidence] = []
         for kind in say.EVIDENCE_KINDS:
-            rows = await store.nodes(kind, [claim_id], EVERY)
+            rows = await store.nodes(kind, [claim_id], EVERY, within)
             pieces += _decoded((row for row in rows if (row.session_id, *row.key) in linked), Evidence)
         pieces.sort(key=lambda piece: (piece[1].linked_at or "", piece[1].evidence_id))
-        intents = _decoded(await store.nodes(say.INTENT, [claim_id], MOST + 1), Intent)
+        intents = _decoded(await store.nodes(say.INTENT, [claim_id], MOST + 1, within), Intent)
         ideas = _decoded(
-            await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST + 1), SpeculativeHypothesis
+            await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST + 1, within), SpeculativeHypothesis
         )
         return pieces, intents, ideas
 

@@ -23,7 +23,7 @@ from beliefd.ledger.verify import verify
 from beliefd.protocol.beliefs import snapshot_of
 from beliefd.protocol.ledger import Imported
 from beliefd.protocol.operation import Answer
-from beliefd.steward.call import Call
+from beliefd.steward.call import Call, space_of
 from beliefd.steward.failures import too_many_writers
 from beliefd.steward.handlers.beliefs import answer_to
 from beliefd.steward.handlers.ledger import DecidedUnder
@@ -82,6 +82,7 @@ class TransferHandlers(Struct, frozen=True):
             created_at=read(exported.entries[0].record).ts,
             policies=list(exported.policy_documents.items()),
             projected=projected,
+            space=space_of(call),
         )
         # INVARIANT: where a ledger came from is on record before anybody can find it.
         await self._announce(call, exported)

@@ -9,6 +9,7 @@ import msgspec
 from beliefd.documents import read_document
 from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.kernel.values import Id, Role, Tier, TierName, Value
+from beliefd.protocol.rights import spaces_text
 from beliefd.protocol.wire import convert
 
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
@@ -19,12 +20,22 @@ LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class RoleRule(Value, frozen=True):
-    """Whose claim is this, or holds this among others, has that role. The first rule that fits counts."""
+    """Whose claim is this, or holds this among others, has that role. The first rule that fits counts.
+
+    `spaces` say what they may where, as in `research=read,propose`; without any, what their role may.
+    """
 
     claim: Claim
     value: Claim
     role: Role
     tier: TierName | None = None
+    spaces: tuple[Claim, ...] = ()
+
+    def __post_init__(self) -> None:
+        try:
+            spaces_text(self.role, self.spaces)
+        except BeliefdError as error:
+            raise ValueError(error.message) from None
 
     @property
     def highest(self) -> str:

@@ -14,7 +14,9 @@ from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import Id, Principal
+from beliefd.protocol.rights import rights_of, spaces_text
 from beliefd.protocol.wire import parse
+from beliefd.steward.call import Caller
 from beliefd.steward.signin.keys import KeySet
 from beliefd.steward.signin.settings import Issuer, RoleRule, SignIn, load_sign_in
 
@@ -29,7 +31,7 @@ _VISIBLE: Final = re.compile("[!-~]{1,200}")
 class _Known(Struct, frozen=True):
     """A token that was found good, until when, and with which keys."""
 
-    principal: Principal
+    caller: Caller
     issuer: str
     until: float
     generation: int
@@ -56,7 +58,7 @@ class Verifier:
         """Is it an id that only an issuer gives? No other credential speaks under it."""
         return any(principal_id.startswith(one.prefix) for one, _ in self._issuers.values())
 
-    def recognised(self, token: str) -> Principal | None:
+    def recognised(self, token: str) -> Caller | None:
         """Whose it is, if that was found out before and nothing has changed since."""
         if time.monotonic() - self._looked_at > LOOK_SECONDS:
             return None
@@ -66,22 +68,22 @@ class Verifier:
         keys = self._issuers[known.issuer][1]
         if not keys.is_fresh or keys.generation != known.generation:
             return None
-        return known.principal
+        return known.caller
 
-    async def principal(self, token: str) -> Principal:
+    async def caller(self, token: str) -> Caller:
         self._look()
         if (known := self.recognised(token)) is not None:
             return known
         issuer, keys, claims = await self._verified(token)
-        principal = _principal(issuer, claims)
-        if principal.id in self._suspended:
+        caller = _caller(issuer, claims)
+        if caller.principal.id in self._suspended:
             raise refused("this account is suspended here")
         until = claims["exp"] + issuer.leeway_seconds
         until = min(until, claims["iat"] + issuer.max_age_seconds + issuer.leeway_seconds)
-        self._known[_digest(token)] = _Known(principal, issuer.issuer, until, keys.generation)
+        self._known[_digest(token)] = _Known(caller, issuer.issuer, until, keys.generation)
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
-        return principal
+        return caller
 
     def _look(self) -> None:
         """INVARIANT: what was taken out of the file counts no more; a file that is wrong changes nothing."""
@@ -165,13 +167,13 @@ def _refuse_old(claims: dict[str, Any], issuer: Issuer) -> None:
         raise refused("it was issued too long ago")
 
 
-def _principal(issuer: Issuer, claims: dict[str, Any]) -> Principal:
+def _caller(issuer: Issuer, claims: dict[str, Any]) -> Caller:
     subject = _text(claims, issuer.subject)
     rule = next((rule for rule in issuer.roles if _fits(rule, claims)), None)
     if rule is None:
         raise BeliefdError(Code.FORBIDDEN, "you are known here, but no rule gives you a role")
     try:
-        return msgspec.convert(
+        principal = msgspec.convert(
             {
                 "id": msgspec.convert(issuer.prefix + subject, Id),
                 "role": rule.role,
@@ -182,6 +184,7 @@ def _principal(issuer: Issuer, claims: dict[str, Any]) -> Principal:
         )
     except msgspec.ValidationError:
         raise refused("its subject makes no id") from None
+    return Caller(principal, rights_of(rule.role, spaces_text(rule.role, rule.spaces)))
 
 
 def _text(claims: dict[str, Any], name: str) -> str:

@@ -28,6 +28,8 @@ DECLARATION: Final = DeclareSession(
     ),
     # A session has hypotheses. This one is about none, and nothing can eliminate it.
     hypotheses=("system",),
+    # A space of its own that nobody can be given: only who may everywhere may look into it.
+    space=SYSTEM,
 )
 
 

@@ -24,7 +24,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.transfers.commands import ReceiveLedger
 from beliefd.kernel.transfers.state import Foreign
-from beliefd.kernel.values import Head, Principal, Role, Tier
+from beliefd.kernel.values import DEFAULT_SPACE, Head, Principal, Role, Tier
 from beliefd.ledger.chain import seal
 from beliefd.ledger.envelope import LedgerBroken, Sealed, head_of, payload_of, read
 from beliefd.ledger.replay import Position
@@ -132,6 +132,7 @@ class Turn:
         self._saved_state: SavedState | None = None
         self._projected: dict[str, dict[tuple[str, ...], Row]] = {}
         self._rests_on: set[str] = set()
+        self._space = DEFAULT_SPACE
         # Another policy may come into force while a turn waits for a detector or for the disk.
         self.policies: dict[str, Policy] = {}
 
@@ -255,6 +256,7 @@ class Turn:
         if before is None:
             assert isinstance(command, DeclareSession)  # noqa: S101 - checked above
             after = begin(self._session_id, command)
+            self._space = command.space or DEFAULT_SPACE
         else:
             after = evolve(before, event)
         sealed = seal(before, command, event, after, self.head, facts)
@@ -305,6 +307,7 @@ class Turn:
             saved_state=self._saved_state,
             projected={name: rows.values() for name, rows in self._projected.items() if rows},
             rests_on=self._rests_on,
+            space=self._space,
         )
 
     def _growth(self) -> tuple[int, int | None]:

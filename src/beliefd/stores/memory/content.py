@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Collection
 
 from beliefd.kernel.labels import Bringer
-from beliefd.stores.base import KeptContent, Quota, QuotaExceeded
+from beliefd.kernel.values import DEFAULT_SPACE
+from beliefd.stores.base import KeptContent, Quota, QuotaExceeded, Within
 
 
 class MemoryContent:
@@ -13,27 +14,36 @@ class MemoryContent:
     def __init__(self) -> None:
         self.by_hash: dict[str, bytes] = {}
         self._touched: dict[str, str] = {}
-        self._brought: dict[str, dict[tuple[str, str], Bringer]] = {}
+        self._brought: dict[str, dict[tuple[str, str, str], Bringer]] = {}
+        """By hash, then by who brought it as what into which space."""
         self._items: Counter[str] = Counter()
         self._bytes: Counter[str] = Counter()
 
-    def put(self, sha256: str, content: bytes, bringer: Bringer, quota: Quota) -> None:
+    def put(self, sha256: str, content: bytes, bringer: Bringer, quota: Quota, space: str) -> None:
         who, size, brought = bringer.id, len(content), self._brought.get(sha256, {})
-        if who not in {known for known, _ in brought}:
+        if who not in {known for known, _, _ in brought}:
             if self._items[who] >= quota.items or self._bytes[who] + size > quota.bytes:
                 raise QuotaExceeded(self._items[who], self._bytes[who], quota)
             self._items[who] += 1
             self._bytes[who] += size
         self.by_hash.setdefault(sha256, content)
         self._touched[sha256] = max(bringer.at, self._touched.get(sha256, ""))
-        self._brought[sha256] = {(who, bringer.role): bringer, **brought}
+        self._brought[sha256] = {(who, bringer.role, space): bringer, **brought}
 
-    def bringers(self, sha256: str) -> list[Bringer]:
-        brought = self._brought.get(sha256, {})
-        return [brought[key] for key in sorted(brought)]
+    def bringers(self, sha256: str, within: Within) -> list[Bringer]:
+        first: dict[tuple[str, str], Bringer] = {}
+        for (who, role, space), one in self._brought.get(sha256, {}).items():
+            if (within is None or space in within) and one.at <= first.get((who, role), one).at:
+                first[who, role] = one
+        return [first[key] for key in sorted(first)]
 
-    def about(self, sha256: str) -> KeptContent | None:
-        content = self.by_hash.get(sha256)
+    def content(self, sha256: str, within: Within) -> bytes | None:
+        # What nobody is known of is in the default space.
+        spaces = {space for _, _, space in self._brought.get(sha256, {})} or {DEFAULT_SPACE}
+        return None if within is not None and spaces.isdisjoint(within) else self.by_hash.get(sha256)
+
+    def about(self, sha256: str, within: Within) -> KeptContent | None:
+        content = self.content(sha256, within)
         return None if content is None else KeptContent(sha256, len(content), self._touched[sha256])
 
     def before(self, before: str, after: str) -> list[KeptContent]:
@@ -43,7 +53,7 @@ class MemoryContent:
     def remove(self, hashes: Collection[str], before: str) -> list[KeptContent]:
         removed = [one for one in self.before(before, "") if one.sha256 in hashes]
         for one in removed:
-            for who in {known for known, _ in self._brought.pop(one.sha256)}:
+            for who in {known for known, _, _ in self._brought.pop(one.sha256)}:
                 self._items[who] -= 1
                 self._bytes[who] -= one.size
             del self.by_hash[one.sha256], self._touched[one.sha256]

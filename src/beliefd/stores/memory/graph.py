@@ -1,6 +1,6 @@
 """The graph in dicts, with the checks that databases do by foreign keys."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from beliefd.knowledge.graph import LinkRefused, LinkRow, NodeRow, check_roles
 
@@ -39,16 +39,27 @@ class MemoryGraph:
     def rows(self) -> Iterable[NodeRow | LinkRow]:
         return [*self._nodes.values(), *self._links]
 
-    def node_ids(self, kind: str, statuses: Sequence[str], after: str | None, limit: int) -> list[str]:
+    def node_ids(
+        self, kind: str, statuses: Sequence[str], after: str | None, limit: int, seen: Callable[[str], bool]
+    ) -> list[str]:
         found = {
             row.id
             for row in self._nodes.values()
-            if row.kind == kind and (not statuses or row.status in statuses) and row.id > (after or "")
+            if row.kind == kind
+            and (not statuses or row.status in statuses)
+            and row.id > (after or "")
+            and seen(row.session_id)
         }
         return sorted(found)[:limit]
 
-    def nodes(self, kind: str, claim_ids: Sequence[str], limit: int) -> list[NodeRow]:
-        found = [row for row in self._nodes.values() if row.kind == kind and row.claim_id in claim_ids]
+    def nodes(
+        self, kind: str, claim_ids: Sequence[str], limit: int, seen: Callable[[str], bool]
+    ) -> list[NodeRow]:
+        found = [
+            row
+            for row in self._nodes.values()
+            if row.kind == kind and row.claim_id in claim_ids and seen(row.session_id)
+        ]
         return sorted(found, key=lambda row: (row.claim_id, row.session_id, row.id))[:limit]
 
     def any_node(self, kind: str) -> bool:

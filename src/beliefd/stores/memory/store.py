@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from beliefd.kernel.labels import Bringer
-from beliefd.kernel.values import Head
+from beliefd.kernel.values import DEFAULT_SPACE, Head
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.stores.base import (
@@ -27,9 +27,11 @@ from beliefd.stores.base import (
     Row,
     SavedState,
     SessionRow,
+    SpaceRow,
     StorageUnavailable,
     Token,
     UsedKey,
+    Within,
     bounded,
 )
 from beliefd.stores.citations import Uncited
@@ -49,6 +51,8 @@ class MemoryStore:
         self._entries: dict[str, list[Sealed]] = {}
         self._places: dict[tuple[str, str], int] = {}
         self._created: dict[str, str] = {}
+        self._space_of: dict[str, str] = {}
+        self._spaces: dict[str, SpaceRow] = {}
         self._saved_states: dict[str, list[SavedState]] = {}
         self._used_keys: dict[tuple[str, str], UsedKey] = {}
         self._policies: dict[str, bytes] = {}
@@ -81,6 +85,7 @@ class MemoryStore:
         for name, rows in batch.projected.items():
             self._projections[name].put(rows)
         self._created.setdefault(batch.session_id, batch.created_at)
+        self._space_of.setdefault(batch.session_id, batch.space)
         self._entries.setdefault(batch.session_id, []).extend(batch.entries)
         for entry in batch.entries:
             self._places[batch.session_id, entry.event_id] = entry.seq
@@ -121,9 +126,23 @@ class MemoryStore:
         kept = self._saved_states.get(session_id, [])
         return next((one for one in reversed(kept) if upto is None or one.seq <= upto), None)
 
-    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
-        ids = sorted(sid for sid in self._entries if after is None or sid > after)[:limit]
+    async def sessions(self, after: str | None, limit: int, within: Within = None) -> list[SessionRow]:
+        seen = self._seen(within)
+        ids = sorted(sid for sid in self._entries if (after is None or sid > after) and seen(sid))[:limit]
         return [SessionRow(sid, self._created[sid], head_of(self._entries[sid][-1])) for sid in ids]
+
+    def _seen(self, within: Within) -> Callable[[str], bool]:
+        """Is a session in one of these spaces?"""
+        return lambda sid: within is None or self._space_of.get(sid) in within
+
+    async def space_of(self, session_id: str) -> str | None:
+        return self._space_of.get(session_id)
+
+    async def add_space(self, row: SpaceRow) -> bool:
+        return self._spaces.setdefault(row.name, row) is row
+
+    async def spaces(self) -> list[SpaceRow]:
+        return [self._spaces[name] for name in sorted(self._spaces)]
 
     async def used_key(self, principal: str, key: str) -> UsedKey | None:
         return self._used_keys.get((principal, key))
@@ -137,10 +156,12 @@ class MemoryStore:
     async def adopted(self) -> Adoption | None:
         return self._adopted
 
-    async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
-        known = self._inbox.by_id
+    async def inbox(
+        self, status: str | None, after: str | None, limit: int, within: Within = None
+    ) -> list[InboxRow]:
+        known, seen = self._inbox.by_id, self._seen(within)
         rows = (known[name] for name in sorted(known) if after is None or name > after)
-        return [row for row in rows if status in (None, row.status)][:limit]
+        return [row for row in rows if status in (None, row.status) and seen(row.session_id)][:limit]
 
     async def inbox_row(self, approval_id: str) -> InboxRow | None:
         return self._inbox.by_id.get(approval_id)
@@ -159,11 +180,15 @@ class MemoryStore:
     async def inbox_told(self, approval_id: str) -> None:
         self._told.add(approval_id)
 
-    async def node_ids(self, kind: str, statuses: Sequence[str], after: str | None, limit: int) -> list[str]:
-        return self._graph.node_ids(kind, statuses, after, limit)
+    async def node_ids(
+        self, kind: str, statuses: Sequence[str], after: str | None, limit: int, within: Within = None
+    ) -> list[str]:
+        return self._graph.node_ids(kind, statuses, after, limit, self._seen(within))
 
-    async def nodes(self, kind: str, claim_ids: Sequence[str], limit: int) -> list[NodeRow]:
-        return self._graph.nodes(kind, claim_ids, limit)
+    async def nodes(
+        self, kind: str, claim_ids: Sequence[str], limit: int, within: Within = None
+    ) -> list[NodeRow]:
+        return self._graph.nodes(kind, claim_ids, limit, self._seen(within))
 
     async def any_node(self, kind: str) -> bool:
         return self._graph.any_node(kind)
@@ -189,21 +214,26 @@ class MemoryStore:
         return sorted({row.session_id for row in self._projections[name].rows} - self._entries.keys())
 
     async def put_content(
-        self, sha256: str, content: bytes, bringer: Bringer, quota: Quota = UNLIMITED
+        self,
+        sha256: str,
+        content: bytes,
+        bringer: Bringer,
+        quota: Quota = UNLIMITED,
+        space: str = DEFAULT_SPACE,
     ) -> None:
-        self._content.put(sha256, content, bringer, quota)
+        self._content.put(sha256, content, bringer, quota, space)
 
-    async def bringers(self, sha256: str) -> list[Bringer]:
-        return self._content.bringers(sha256)
+    async def bringers(self, sha256: str, within: Within = None) -> list[Bringer]:
+        return self._content.bringers(sha256, within)
 
-    async def content(self, sha256: str) -> bytes | None:
-        return self._content.by_hash.get(sha256)
+    async def content(self, sha256: str, within: Within = None) -> bytes | None:
+        return self._content.content(sha256, within)
 
-    async def kept_content(self, hashes: Collection[str]) -> set[str]:
-        return self._content.by_hash.keys() & set(hashes)
+    async def kept_content(self, hashes: Collection[str], within: Within = None) -> set[str]:
+        return {name for name in hashes if self._content.content(name, within) is not None}
 
-    async def about_content(self, sha256: str) -> KeptContent | None:
-        return self._content.about(sha256)
+    async def about_content(self, sha256: str, within: Within = None) -> KeptContent | None:
+        return self._content.about(sha256, within)
 
     async def content_before(self, before: str, after: str | None, limit: int) -> list[KeptContent]:
         return self._content.before(before, after or "")[:limit]

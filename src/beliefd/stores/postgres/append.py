@@ -34,8 +34,8 @@ _COUNT: Final = "\nSELECT count(*) FROM moved\n"
 # INVARIANT: events are written only by the statement that moved their session's head from the expected place.
 _BEGIN: Final = f"""
 WITH moved AS (
-    INSERT INTO sessions (session_id, head_seq, head_event_id, head_hash, created_at)
-    SELECT $1::text, $2::bigint, $3::text, $4::text, $18::text{{rest}}
+    INSERT INTO sessions (session_id, head_seq, head_event_id, head_hash, created_at, space)
+    SELECT $1::text, $2::bigint, $3::text, $4::text, $18::text, $19::text{{rest}}
     ON CONFLICT DO NOTHING
     RETURNING session_id
 ){_WRITE}"""
@@ -67,7 +67,7 @@ def append_statement(batch: Append) -> tuple[str, list[object]]:
 @cache
 def _statement(begins: bool, projections: tuple[str, ...], rests: bool) -> str:
     """Few appends change a projection or rest on content; the others' statement does not mention it."""
-    statement, first = (_BEGIN, 19) if begins else (_CONTINUE, 20)
+    statement, first = (_BEGIN if begins else _CONTINUE), 20
     for name in projections:
         parts, first = put_rows(name, first, "moved, ")
         statement += parts
@@ -77,6 +77,7 @@ def _statement(begins: bool, projections: tuple[str, ...], rests: bool) -> str:
 
 def _parameters(batch: Append) -> list[object]:
     head = head_of(batch.entries[-1])
+    before = batch.expected
     # Sorted, so that two appends with the same keys wait for each other in one direction only.
     used = sorted(batch.used_keys, key=lambda one: (one.principal, one.key))
     return [
@@ -97,5 +98,5 @@ def _parameters(batch: Append) -> list[object]:
         [one.seq for one in used],
         None if batch.saved_state is None else batch.saved_state.seq,
         None if batch.saved_state is None else batch.saved_state.state,
-        *([batch.created_at] if batch.expected is None else [batch.expected.seq, batch.expected.hash]),
+        *((batch.created_at, batch.space) if before is None else (before.seq, before.hash)),
     ]

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from beliefd.kernel.labels import Bringer
-from beliefd.kernel.values import Role
-from beliefd.stores.base import UNLIMITED, KeptContent, Quota, QuotaExceeded
+from beliefd.kernel.values import DEFAULT_SPACE, Role
+from beliefd.stores.base import UNLIMITED, KeptContent, Quota, QuotaExceeded, Within
 from beliefd.stores.citations import Uncited
 from beliefd.stores.sql.database import Database, Steps, as_bytes
 
@@ -22,7 +22,8 @@ _COUNT: Final = (
 )
 _UNCOUNT: Final = "UPDATE content_use SET items = items - $2, bytes = bytes - $3 WHERE id = $1"
 _BRING: Final = (
-    "INSERT INTO content_brought (sha256, id, role, at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
+    "INSERT INTO content_brought (sha256, id, role, at, space) VALUES ($1, $2, $3, $4, $5)"
+    " ON CONFLICT DO NOTHING"
 )
 _RECORDS: Final = (
     "SELECT record FROM audit_events WHERE session_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4"
@@ -33,27 +34,53 @@ class Content(Database):
     """That part of the store."""
 
     async def put_content(
-        self, sha256: str, content: bytes, bringer: Bringer, quota: Quota = UNLIMITED
+        self,
+        sha256: str,
+        content: bytes,
+        bringer: Bringer,
+        quota: Quota = UNLIMITED,
+        space: str = DEFAULT_SPACE,
     ) -> None:
-        await self._together(_putting(sha256, content, bringer, quota))
+        await self._together(_putting(sha256, content, bringer, quota, space))
 
-    async def bringers(self, sha256: str) -> list[Bringer]:
-        statement = "SELECT id, role, at FROM content_brought WHERE sha256 = $1 ORDER BY id, role"
-        return [
-            Bringer(id=who, role=Role(role), at=at) for who, role, at in await self._all(statement, sha256)
-        ]
+    async def bringers(self, sha256: str, within: Within = None) -> list[Bringer]:
+        where, spaces = self._brought_into(within, 2)
+        statement = (
+            f"SELECT id, role, min(at) FROM content_brought WHERE sha256 = $1{where}"  # noqa: S608
+            " GROUP BY id, role ORDER BY id, role"
+        )
+        rows = await self._all(statement, sha256, *spaces)
+        return [Bringer(id=who, role=Role(role), at=at) for who, role, at in rows]
 
-    async def content(self, sha256: str) -> bytes | None:
-        row = await self._one("SELECT bytes FROM content WHERE sha256 = $1", sha256)
+    async def content(self, sha256: str, within: Within = None) -> bytes | None:
+        where, spaces = self._kept_in(within, 2, "content")
+        row = await self._one(f"SELECT bytes FROM content WHERE sha256 = $1{where}", sha256, *spaces)  # noqa: S608
         return None if row is None else as_bytes(row[0])
 
-    async def kept_content(self, hashes: Collection[str]) -> set[str]:
-        statement = f"SELECT sha256 FROM content WHERE sha256 {self.AMONG}"  # noqa: S608
-        return {name for (name,) in await self._all(statement, self._list(hashes))}
+    async def kept_content(self, hashes: Collection[str], within: Within = None) -> set[str]:
+        where, spaces = self._kept_in(within, 2, "content")
+        statement = f"SELECT sha256 FROM content WHERE sha256 {self.AMONG}{where}"  # noqa: S608
+        return {name for (name,) in await self._all(statement, self._list(hashes), *spaces)}
 
-    async def about_content(self, sha256: str) -> KeptContent | None:
-        row = await self._one("SELECT sha256, size, touched_at FROM content_about WHERE sha256 = $1", sha256)
+    async def about_content(self, sha256: str, within: Within = None) -> KeptContent | None:
+        where, spaces = self._kept_in(within, 2, "content_about")
+        statement = f"SELECT sha256, size, touched_at FROM content_about WHERE sha256 = $1{where}"  # noqa: S608
+        row = await self._one(statement, sha256, *spaces)
         return None if row is None else KeptContent(*row)
+
+    def _brought_into(self, within: Within, number: int) -> tuple[str, tuple[object, ...]]:
+        if within is None:
+            return "", ()
+        return f" AND space {self.AMONG.replace('$1', f'${number}')}", (self._list(within),)
+
+    def _kept_in(self, within: Within, number: int, table: str) -> tuple[str, tuple[object, ...]]:
+        """That somebody brought it into one of these spaces; nobody, into the default one."""
+        where, spaces = self._brought_into(within, number)
+        if within is None:
+            return "", ()
+        brought = f"SELECT 1 FROM content_brought AS b WHERE b.sha256 = {table}.sha256"  # noqa: S608
+        nobody = f" OR NOT EXISTS ({brought})" if DEFAULT_SPACE in within else ""
+        return f" AND (EXISTS ({brought}{where}){nobody})", spaces
 
     async def content_before(self, before: str, after: str | None, limit: int) -> list[KeptContent]:
         rows = await self._all(
@@ -94,7 +121,7 @@ class Content(Database):
         return removed
 
 
-def _putting(sha256: str, content: bytes, bringer: Bringer, quota: Quota) -> Steps[None]:
+def _putting(sha256: str, content: bytes, bringer: Bringer, quota: Quota, space: str) -> Steps[None]:
     """The first step holds whoever else puts or removes the same content until this is done."""
     size = len(content)
     yield _TOUCH, sha256, size, bringer.at
@@ -110,7 +137,7 @@ def _putting(sha256: str, content: bytes, bringer: Bringer, quota: Quota) -> Ste
         if not fits:
             ((items, total),) = yield "SELECT items, bytes FROM content_use WHERE id = $1", bringer.id
             raise QuotaExceeded(items, total, quota)
-    yield _BRING, sha256, bringer.id, bringer.role.value, bringer.at
+    yield _BRING, sha256, bringer.id, bringer.role.value, bringer.at, space
     yield "INSERT INTO content (sha256, bytes) VALUES ($1, $2) ON CONFLICT DO NOTHING", sha256, content
 
 

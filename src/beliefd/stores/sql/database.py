@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Sequence
 from typing import Any, ClassVar, TypeVar
 
+from beliefd.stores.base import Within
+
 T = TypeVar("T")
 Steps = Generator[tuple[Any, ...], Sequence[Sequence[Any]], T]
 """A transaction: statements with their values, each answered with its rows. It returns the outcome."""
@@ -32,6 +34,15 @@ class Database(ABC):
     @abstractmethod
     def _list(self, texts: Collection[str]) -> object:
         """The texts as a parameter for `AMONG`."""
+
+    def _within(self, within: Within, number: int, table: str) -> tuple[str, tuple[object, ...]]:
+        """A condition on the rows of a table, with its value for the parameter of this number: that their
+        session is in one of these spaces. Nothing, if all spaces are meant."""
+        if within is None:
+            return "", ()
+        among = self.AMONG.replace("$1", f"${number}")
+        seen = f"SELECT 1 FROM sessions AS s WHERE s.session_id = {table}.session_id AND s.space {among}"  # noqa: S608
+        return f" AND EXISTS ({seen})", (self._list(within),)
 
     async def _one(self, statement: str, *values: object) -> Sequence[Any] | None:
         rows = await self._all(statement, *values)

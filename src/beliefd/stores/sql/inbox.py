@@ -1,6 +1,6 @@
 """The inbox in a database: what waits, what is due, and what nobody has been told of yet."""
 
-from beliefd.stores.base import InboxRow
+from beliefd.stores.base import InboxRow, Within
 from beliefd.stores.sql.database import Database
 from beliefd.stores.sql.tables import APPROVALS
 
@@ -8,9 +8,13 @@ from beliefd.stores.sql.tables import APPROVALS
 class Inbox(Database):
     """The inbox's part of the store."""
 
-    async def inbox(self, status: str | None, after: str | None, limit: int) -> list[InboxRow]:
-        where = "approval_id > $1 AND (CAST($2 AS text) IS NULL OR status = $2) ORDER BY approval_id LIMIT $3"
-        return await self._approvals(where, after or "", status, limit)
+    async def inbox(
+        self, status: str | None, after: str | None, limit: int, within: Within = None
+    ) -> list[InboxRow]:
+        seen, spaces = self._within(within, 4, "inbox")
+        where = f"approval_id > $1 AND (CAST($2 AS text) IS NULL OR status = $2){seen}"
+        ordered = f"{where} ORDER BY approval_id LIMIT $3"
+        return await self._approvals(ordered, after or "", status, limit, *spaces)
 
     async def inbox_row(self, approval_id: str) -> InboxRow | None:
         return next(iter(await self._approvals("approval_id = $1", approval_id)), None)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import LedgerBroken, Sealed
-from beliefd.stores.base import CHUNK_BYTES, SavedState, SessionRow, UsedKey
+from beliefd.stores.base import CHUNK_BYTES, SavedState, SessionRow, UsedKey, Within
 from beliefd.stores.sql.database import Database
 
 
@@ -50,17 +50,23 @@ class Ledgers(Database):
         )
         return None if row is None else SavedState(*row)
 
-    async def sessions(self, after: str | None, limit: int) -> list[SessionRow]:
+    async def sessions(self, after: str | None, limit: int, within: Within = None) -> list[SessionRow]:
+        seen, spaces = self._within(within, 3, "sessions")
         rows = await self._all(
-            "SELECT session_id, created_at, head_seq, head_event_id, head_hash FROM sessions"
-            " WHERE session_id > $1 ORDER BY session_id LIMIT $2",
+            "SELECT session_id, created_at, head_seq, head_event_id, head_hash FROM sessions"  # noqa: S608
+            f" WHERE session_id > $1{seen} ORDER BY session_id LIMIT $2",
             after or "",
             limit,
+            *spaces,
         )
         return [
             SessionRow(session_id, created_at, Head(seq=seq, event_id=event_id, hash=hash_))
             for session_id, created_at, seq, event_id, hash_ in rows
         ]
+
+    async def space_of(self, session_id: str) -> str | None:
+        row = await self._one("SELECT space FROM sessions WHERE session_id = $1", session_id)
+        return None if row is None else str(row[0])
 
     async def used_key(self, principal: str, key: str) -> UsedKey | None:
         row = await self._one(

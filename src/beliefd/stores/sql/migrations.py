@@ -206,6 +206,29 @@ _SCRIPTS: Final = (
     ALTER TABLE inbox ADD COLUMN principal {id};
     CREATE INDEX inbox_by_principal ON inbox (principal, status) WHERE principal IS NOT NULL;
     """,
+    """
+    -- What was there before spaces is in the default one. A token that names none may what its role may.
+    CREATE TABLE spaces (
+        name       {id} PRIMARY KEY,
+        created_at TEXT NOT NULL,
+        created_by TEXT NOT NULL
+    ){without_rowid};
+    ALTER TABLE tokens ADD COLUMN spaces TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN space {id} NOT NULL DEFAULT 'default';
+    CREATE INDEX sessions_by_space ON sessions (space, session_id);
+
+    ALTER TABLE content_brought RENAME TO content_brought_before;
+    CREATE TABLE content_brought (
+        sha256 {id} NOT NULL,
+        id     {id} NOT NULL,
+        role   TEXT NOT NULL,
+        space  {id} NOT NULL,
+        at     TEXT NOT NULL,
+        PRIMARY KEY (sha256, id, role, space)
+    ){without_rowid};
+    INSERT INTO content_brought SELECT sha256, id, role, 'default', at FROM content_brought_before;
+    DROP TABLE content_brought_before;
+    """,
 )
 
 

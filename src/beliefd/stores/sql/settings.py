@@ -1,8 +1,8 @@
-"""What a database keeps beside the ledgers: policies, calibration sets, tokens."""
+"""What a database keeps beside the ledgers: policies, calibration sets, tokens, spaces."""
 
 from msgspec.structs import astuple
 
-from beliefd.stores.base import Adoption, CalibrationRow, Token
+from beliefd.stores.base import Adoption, CalibrationRow, SpaceRow, Token
 from beliefd.stores.sql.database import Database, as_bytes
 from beliefd.stores.sql.tables import CREDENTIALS
 
@@ -59,3 +59,14 @@ class Settings(Database):
             "UPDATE tokens SET revoked_at = $1 WHERE token_id = $2 AND revoked_at IS NULL RETURNING token_id"
         )
         return await self._write(statement, at, token_id) is not None
+
+    async def add_space(self, row: SpaceRow) -> bool:
+        statement = (
+            "INSERT INTO spaces (name, created_at, created_by) VALUES ($1, $2, $3)"
+            " ON CONFLICT DO NOTHING RETURNING name"
+        )
+        return await self._write(statement, *astuple(row)) is not None
+
+    async def spaces(self) -> list[SpaceRow]:
+        rows = await self._all("SELECT name, created_at, created_by FROM spaces ORDER BY name")
+        return [SpaceRow(*row) for row in rows]

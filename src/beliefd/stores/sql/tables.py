@@ -102,7 +102,17 @@ LINKS: Final = Table(
 CREDENTIALS: Final = Table(
     name="tokens",
     kind=Token,
-    columns=("token_id", "name", "role", "tier", "secret_hash", "created_at", "revoked_at", "owner"),
+    columns=(
+        "token_id",
+        "name",
+        "role",
+        "tier",
+        "secret_hash",
+        "created_at",
+        "revoked_at",
+        "owner",
+        "spaces",
+    ),
     key=("token_id",),
     cells=astuple,
     row=lambda cells: Token(*cells),

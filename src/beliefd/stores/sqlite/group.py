@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from beliefd.kernel.values import Head
+from beliefd.kernel.values import DEFAULT_SPACE, Head
 from beliefd.knowledge.graph import LinkRefused
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 from beliefd.stores.sqlite.projections import put_rows
@@ -122,8 +122,12 @@ class GroupCommit:
                 self._connection.execute("ROLLBACK")
 
     def _write_rest(self, batch: Append) -> None:
-        """What few appends carry: policies, idempotency keys, a saved state."""
+        """What few appends carry: policies, idempotency keys, a saved state, another space."""
         connection = self._connection
+        if _is_elsewhere(batch):
+            connection.execute(
+                "UPDATE sessions SET space = ? WHERE session_id = ?", (batch.space, batch.session_id)
+            )
         if batch.policies:
             connection.executemany(
                 "INSERT OR IGNORE INTO policies (policy_hash, document) VALUES (?, ?)", batch.policies
@@ -204,7 +208,14 @@ def _rows(batch: Append) -> list[tuple[object, ...]]:
 
 
 def _carries_more(batch: Append) -> bool:
-    return bool(batch.policies or batch.used_keys or batch.saved_state or batch.projected or batch.rests_on)
+    return _is_elsewhere(batch) or bool(
+        batch.policies or batch.used_keys or batch.saved_state or batch.projected or batch.rests_on
+    )
+
+
+def _is_elsewhere(batch: Append) -> bool:
+    """Does a session begin in another space than the default one?"""
+    return batch.expected is None and batch.space != DEFAULT_SPACE
 
 
 def words(error: Exception) -> str:

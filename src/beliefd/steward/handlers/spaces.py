@@ -1,0 +1,97 @@
+"""Handlers of spaces and of the tokens that give rights in them."""
+
+from msgspec import Struct
+
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.system.state import SYSTEM
+from beliefd.kernel.values import DEFAULT_SPACE, Role, Tier
+from beliefd.protocol.rights import Right
+from beliefd.protocol.spaces import CreateSpace, SpaceList, SpaceView
+from beliefd.protocol.tokens import CreatedToken, CreateToken, TokenList, TokenView
+from beliefd.protocol.wire import convert
+from beliefd.steward.call import Call
+from beliefd.steward.directory import Directory, caller_of
+from beliefd.steward.environment import Environment
+from beliefd.steward.failures import not_found
+from beliefd.steward.handlers.shared import view_of
+from beliefd.steward.tokens import create_token, revoke_token, token_id_of
+from beliefd.steward.write.system import SystemLedger
+from beliefd.stores.base import SpaceRow, Store, Token
+
+
+class SpaceHandlers(Struct, frozen=True):
+    """The default space is always there; others are made."""
+
+    store: Store
+    system: SystemLedger
+    environment: Environment
+
+    async def list_spaces(self, call: Call) -> SpaceList:
+        made = [_space(call, row.name, row) for row in await self.store.spaces()]
+        found = sorted([_space(call, DEFAULT_SPACE), *made], key=lambda one: one.name)
+        return SpaceList(spaces=[one for one in found if one.rights])
+
+    async def create_space(self, call: Call) -> SpaceView:
+        name = convert(call.body, CreateSpace).name
+        row = SpaceRow(name, self.environment.now(), call.principal.id)
+        known = {DEFAULT_SPACE, SYSTEM, *(one.name for one in await self.store.spaces())}
+        if name in known:
+            raise BeliefdError(Code.CONFLICT, f"there is a space `{name}` already", {"path": "$.name"})
+        # On record first: a space that nobody is on record for does not come to be.
+        await self.system.make_space(name, call.principal)
+        await self.store.add_space(row)
+        return _space(call, name, row)
+
+
+def _space(call: Call, name: str, row: SpaceRow | None = None) -> SpaceView:
+    return view_of(SpaceView, row, name=name, rights=[one for one in Right if call.rights.may(one, name)])
+
+
+class TokenHandlers(Struct, frozen=True):
+    """INVARIANT: no answer holds a secret, but that of the request which made it."""
+
+    store: Store
+    system: SystemLedger
+    directory: Directory
+
+    async def list_tokens(self, _: Call) -> TokenList:
+        tokens = sorted(await self.store.tokens(), key=lambda one: (one.created_at, one.token_id))
+        return TokenList(tokens=[token_view(one) for one in tokens])
+
+    async def create_token(self, call: Call) -> CreatedToken:
+        asked = convert(call.body, CreateToken)
+        secret = await create_token(
+            self.store,
+            asked.name,
+            asked.role,
+            None if asked.tier is None else Tier[asked.tier],
+            asked.owner,
+            [f"{space}={','.join(rights)}" for space, rights in asked.spaces.items()],
+            call.principal,
+            self.system,
+        )
+        return CreatedToken(secret=secret, token=await self._shown(token_id_of(secret)))
+
+    async def revoke_token(self, call: Call) -> TokenView:
+        token_id = call.path["token_id"]
+        if not await revoke_token(self.store, token_id, call.principal, self.system):
+            raise not_found(Code.NOT_FOUND, "token", token_id, " that is still valid")
+        return await self._shown(token_id)
+
+    async def _shown(self, token_id: str) -> TokenView:
+        await self.directory.refresh(force=True)
+        return token_view(self.directory.tokens[token_id])
+
+
+def token_view(token: Token) -> TokenView:
+    caller = caller_of(token)
+    return view_of(
+        TokenView,
+        token,
+        principal=caller.principal.id,
+        owner=caller.principal.person,
+        role=Role(token.role),
+        spaces={
+            space: [one for one in Right if one in rights] for space, rights in caller.rights.by_space.items()
+        },
+    )
