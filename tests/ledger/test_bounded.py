@@ -12,6 +12,7 @@ import pytest
 from beliefd.embedded import AsyncEmbedded
 from beliefd.kernel.values import Principal, Role
 from beliefd.protocol.operations import BY_NAME
+from beliefd.protocol.rights import EVERYTHING
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.call import Call
 from beliefd.steward.directory import LOCAL_OPERATOR
@@ -55,7 +56,7 @@ async def history(calls: AsyncEmbedded, length: int, justification: dict[str, An
 
 
 async def exported(calls: AsyncEmbedded, session_id: str) -> int:
-    call = Call(principal=AGENT, path={"session_id": session_id})
+    call = Call(principal=AGENT, rights=EVERYTHING, path={"session_id": session_id})
     chunks = stream(calls.runtime.handlers, BY_NAME["export"], call)
     return sum([chunk.count(b"\n") async for chunk in chunks])
 

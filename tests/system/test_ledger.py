@@ -48,7 +48,8 @@ async def events(store: Store) -> list[Any]:
 async def authenticated(store: Store, secret: str) -> str:
     """Who a secret stands for; the code of the error if for nobody."""
     try:
-        return (await Authenticator(bootstrap(store).directory).authenticate(f"Bearer {secret}")).id
+        caller = await Authenticator(bootstrap(store).directory).authenticate(f"Bearer {secret}")
+        return caller.principal.id
     except BeliefdError as error:
         return error.code.value
 

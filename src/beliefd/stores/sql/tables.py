@@ -102,17 +102,7 @@ LINKS: Final = Table(
 CREDENTIALS: Final = Table(
     name="tokens",
     kind=Token,
-    columns=(
-        "token_id",
-        "name",
-        "role",
-        "tier",
-        "secret_hash",
-        "created_at",
-        "revoked_at",
-        "owner",
-        "spaces",
-    ),
+    columns=Token.__struct_fields__,
     key=("token_id",),
     cells=astuple,
     row=lambda cells: Token(*cells),
