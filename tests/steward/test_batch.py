@@ -122,7 +122,13 @@ def test_a_line_with_a_key_happens_once() -> None:
         assert first == again
         assert first[2]["audit_event_id"] == first[3]["audit_event_id"]
         assert house.toolbox.count == 1
-        assert verbs(house, session)[2:] == ["PROPOSE", "START_CALL", "RECORD_OUTCOME", "SUBMIT_CLAIMS", "ELIMINATE"]
+        assert verbs(house, session)[2:] == [
+            "PROPOSE",
+            "START_CALL",
+            "RECORD_OUTCOME",
+            "SUBMIT_CLAIMS",
+            "ELIMINATE",
+        ]
         other = [elimination("h2", idempotency_key="e"), claims("DELETE", idempotency_key="c", notes="m")]
         assert [code_of(one) for one in house.agent.batch(session, other)] == ["CONFLICT", "CONFLICT"]
         house.agent.eliminate(
