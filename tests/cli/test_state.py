@@ -186,16 +186,17 @@ def test_an_agent_calls_by_policy_alone_and_what_is_revoked_meanwhile_is_stopped
     (tmp_path / "slow_tools.py").write_text(SLOW_MODULE)
     policy = _written(tmp_path, policy=ISSUING)["policy"]
 
-    def token(name: str, role: str) -> tuple[str, ...]:
+    def token(address: str, name: str, role: str) -> tuple[str, ...]:
         made = beliefd("token", "create", "--data", data, "--name", name, "--role", role)
-        return ("--url", url, "--token", made.stdout.splitlines()[-1])
+        return ("--url", address, "--token", made.stdout.splitlines()[-1])
 
     rules = ("--policy", policy, "--tools", "slow_tools")
     server = process("serve", "--port", "0", "--data", data, *rules, cwd=tmp_path)
     try:
         assert server.stdout is not None
-        url = server.stdout.readline().split()[-1]
-        admin, agent, other = token("root", "admin"), token("writer", "agent"), token("other", "agent")
+        address = server.stdout.readline().split()[-1]
+        admin, agent = token(address, "root", "admin"), token(address, "writer", "agent")
+        other = token(address, "other", "agent")
         session = answer("session", "declare", "a", "b", *agent)["session_id"]
         issued = answer("capability", "issue", session, *agent)
         assert issued["capability"]["scope"]["tools"] == ["slow", "quick"]

@@ -68,7 +68,9 @@ def test_lines_of_all_kinds_are_decided_and_answered_in_order() -> None:
             "ELIMINATE",
             "SUBMIT_CLAIMS",
             "PROPOSE",
+            "START_CALL",
             "RECORD_OUTCOME",
+            "START_CALL",
             "RECORD_OUTCOME",
             "SUBMIT_CLAIMS",
             "PROPOSE",
@@ -104,7 +106,7 @@ def test_what_comes_after_a_call_is_decided_when_the_call_has_ended() -> None:
             lines += [proposal(tool_call("calc.add", token, a=n, b=n)), elimination("h1")]
         answers = house.agent.batch(session, lines)
         assert [one["results"][0]["result"] for one in answers[::2]] == [0, 2, 4, 6, 8]
-        assert verbs(house, session)[2:] == ["PROPOSE", "RECORD_OUTCOME", "ELIMINATE"] * 5
+        assert verbs(house, session)[2:] == ["PROPOSE", "START_CALL", "RECORD_OUTCOME", "ELIMINATE"] * 5
 
 
 def test_a_line_with_a_key_happens_once() -> None:
@@ -121,13 +123,19 @@ def test_a_line_with_a_key_happens_once() -> None:
         assert first == again
         assert first[2]["audit_event_id"] == first[3]["audit_event_id"]
         assert house.toolbox.count == 1
-        assert verbs(house, session)[2:] == ["PROPOSE", "RECORD_OUTCOME", "SUBMIT_CLAIMS", "ELIMINATE"]
+        assert verbs(house, session)[2:] == [
+            "PROPOSE",
+            "START_CALL",
+            "RECORD_OUTCOME",
+            "SUBMIT_CLAIMS",
+            "ELIMINATE",
+        ]
         other = [elimination("h2", idempotency_key="e"), claims("DELETE", idempotency_key="c", notes="m")]
         assert [code_of(one) for one in house.agent.batch(session, other)] == ["CONFLICT", "CONFLICT"]
         house.agent.eliminate(
             session, source_id="s", observation_id="o", eliminated=["h1"], idempotency_key="e"
         )
-        assert len(house.entries(session)) == 6, "the key is the same one over all ways to ask"
+        assert len(house.entries(session)) == 7, "the key is the same one over all ways to ask"
         house.check(session)
 
 
@@ -198,7 +206,7 @@ def test_a_proposal_whose_caller_goes_away_is_carried_out(seen: int) -> None:
 
         house.run(leave)
         assert house.toolbox.count == 1
-        assert verbs(house, session)[2:] == ["PROPOSE", "RECORD_OUTCOME"], "and the rest is not"
+        assert verbs(house, session)[2:] == ["PROPOSE", "START_CALL", "RECORD_OUTCOME"], "and the rest is not"
         house.check(session)
 
 

@@ -55,7 +55,7 @@ def put_policy(house: ToolWorld, policy: Policy) -> None:
     house.steward.in_force.adopt(policy)
 
 
-def two_tools(house: ToolWorld, meanwhile: Callable[[], None]) -> None:
+def two_tools(house: ToolWorld, meanwhile: Callable[[], object]) -> None:
     house.toolbox.add("slow", meanwhile)
     house.toolbox.add("quick", lambda: "ran", mutates=True)
 
@@ -93,7 +93,7 @@ def test_nothing_stops_what_still_may(build: Build) -> None:
     session = house.session()
     house.encoder.propose(session, [delta(fact__source="runbook")])
     token = house.token(session)
-    two_tools(house, lambda: house.encoder.propose(session, [delta(fact__other="x")]) and None)
+    two_tools(house, lambda: house.encoder.propose(session, [delta(fact__other="x")]).mode)
     answer = house.agent.propose(session, [tool_call("slow", token), tool_call("quick", token, "k")])
     assert [result.status for result in answer.results] == ["ok", "ok"]
     house.check(session)

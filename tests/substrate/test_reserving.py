@@ -14,7 +14,7 @@ from msgspec import UNSET
 from beliefd.kernel.event import Refused
 from beliefd.kernel.substrate.capabilities import Amounts, Capability
 from beliefd.kernel.substrate.commands import RecordOutcome, StartCall
-from beliefd.kernel.substrate.events import Arbitrated, CallStarted
+from beliefd.kernel.substrate.events import Arbitrated, CallStarted, CallStopped
 from beliefd.steward.effects.tools import EXECUTOR
 from beliefd.steward.facts.call_facts import presented
 from beliefd.steward.facts.finder import Attachments
@@ -92,11 +92,12 @@ def test_what_is_set_aside_is_seen_and_comes_back(house: ToolWorld) -> None:
     seen: list[Any] = []
     session = house.session()
     token = house.token(session, budgets={"tokens": 150})
-    house.toolbox.add(
-        "look",
-        lambda: seen.append(house.root.show_capability(session, token.partition(".")[0])) or ToolResult(1, 7),
-        uses={"tokens": 40},
-    )
+
+    def look() -> ToolResult:
+        seen.append(house.root.show_capability(session, token.partition(".")[0]))
+        return ToolResult(1, 7)
+
+    house.toolbox.add("look", look, uses={"tokens": 40})
     house.agent.propose(session, [tool_call("look", token)])
     assert (seen[0].used.tokens, seen[0].reserved.tokens) == (0, 40)
     after = house.root.show_capability(session, token.partition(".")[0])
@@ -183,6 +184,7 @@ class Budget(RuleBasedStateMachine):
             assert event.call.reserved is not UNSET
             self.running[call_id] = event.call.reserved
         else:
+            assert isinstance(event, CallStopped)
             assert event.result.reason_code == "BUDGET_EXHAUSTED"
             self.calls -= 1
 
@@ -210,7 +212,7 @@ class Budget(RuleBasedStateMachine):
         self.spent = {name: self.spent[name] + used[name] for name in used}
 
     def tell(self, call_id: str, status: Any, used: dict[str, int]) -> None:
-        told = RecordOutcome(call_id=call_id, status=status, **used)
+        told = RecordOutcome(call_id=call_id, status=status, tokens=used["tokens"], cpu_ms=used["cpu_ms"])
         assert not isinstance(self.house.submit(self.session, told, EXECUTOR).event, Refused)
 
     @invariant()

@@ -58,7 +58,7 @@ def quiet(*_: object) -> Threat:
     return Threat(detector="quiet")
 
 
-def policy(**sections: dict[str, Any]) -> Policy:
+def policy(**sections: Any) -> Policy:
     """A policy from its JSON, defaults elsewhere."""
     return msgspec.convert(sections, Policy)
 

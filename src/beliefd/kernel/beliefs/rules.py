@@ -30,7 +30,6 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.labels import WITNESSED, Label
 from beliefd.kernel.scan.whole_words import folded
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.state import UNDER_WAY
 from beliefd.kernel.tables import Rules
 from beliefd.kernel.values import Tier, shown
 
@@ -185,7 +184,7 @@ def _may_terminate(session: Session, force: bool, facts: Facts) -> tuple[bool, s
 
 
 def _running_call(session: Session) -> str | None:
-    running = (name for name in session.substrate.calls if session.substrate.calls[name].status in UNDER_WAY)
+    running = (name for name in session.substrate.calls if session.substrate.calls[name].is_under_way)
     return min(running, default=None)
 
 

@@ -13,7 +13,6 @@ from beliefd.kernel.substrate.tools import FileUse, Witness
 from beliefd.kernel.values import Principal, Value
 
 CallStatus = Literal["scheduled", "running", "stopped", "ok", "error", "unknown"]
-UNDER_WAY: Final = ("scheduled", "running")
 Confirmation = Literal["witness", "sources"]
 NORMAL_MODE: Final = "normal"
 GENESIS_SNAPSHOT: Final = "genesis"
@@ -57,6 +56,11 @@ class ToolCall(Value, frozen=True):
     outcome: str | None = None
     basis: Basis | UnsetType = UNSET
     reserved: Amounts | UnsetType = UNSET
+
+    @property
+    def is_under_way(self) -> bool:
+        """Something may still come of it."""
+        return self.status in ("scheduled", "running")
 
 
 class MemoryState(Struct, frozen=True):

@@ -18,7 +18,7 @@ from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.parts import Growing
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import Arbitrated, CallStarted, CallStopped, OutcomeRecorded
-from beliefd.kernel.substrate.state import UNDER_WAY, ToolCall
+from beliefd.kernel.substrate.state import ToolCall
 from beliefd.stores.base import InboxRow
 
 TOUCHING: Final = frozenset(
@@ -91,7 +91,7 @@ def _row(session: Session, approval: Approval) -> InboxRow:
 
 
 def _call_row(session: Session, call: ToolCall) -> InboxRow:
-    return _work_row(session, call.call_id, call.status in UNDER_WAY, call.scheduled_at, call.deadline)
+    return _work_row(session, call.call_id, call.is_under_way, call.scheduled_at, call.deadline)
 
 
 def _run_row(session: Session, run: Run) -> InboxRow:
