@@ -135,7 +135,7 @@ def test_nobody_grants_to_an_agent_of_their_own(build: Build, known: bool) -> No
     house = build(policy=policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]}))
     session = house.session()
     ann = hired(house, "human://ann", Role.APPROVER)
-    grant = {"principal": "agent://ann", "tiers": ["MODIFY"], "expires_in_seconds": 60}
+    grant: dict[str, Any] = {"principal": "agent://ann", "tiers": ["MODIFY"], "expires_in_seconds": 60}
     if known:
         hired(house, "agent://ann", Role.AGENT)
         nothing_happens(house, session, Code.FORBIDDEN, lambda: ann.give_grant(session, **grant))
