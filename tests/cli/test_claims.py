@@ -63,24 +63,22 @@ def test_a_bad_bundle_is_named_by_its_path(tmp_path: Path) -> None:
 
 
 def test_a_yes_from_where_the_tool_is_not_is_not_used_up(data: Path) -> None:
-    """The command line opens the store itself, and knows no tools: the card warns, and the item still waits."""
+    """The command line opens the store itself, and knows no tools: the card warns, the item still waits."""
     data.mkdir(exist_ok=True)
-    with ToolWorld(
-        data / "beliefd.db", rules(all=ALLOW_ALL, asks=deny("email.send", on_fail="ask"))
-    ) as house:
+    asks = rules(all=ALLOW_ALL, asks=deny("email.send", on_fail="ask"))
+    with ToolWorld(data / "beliefd.db", asks) as house:
         session = house.session()
-        asked = one(
-            house.agent.propose(session, [tool_call("email.send", house.token(session), "k", to="x")])
-        )
+        asked = tool_call("email.send", house.token(session), "k", to="x")
+        name = str(one(house.agent.propose(session, [asked])).approval_id)
     at = ("--data", data)
-    shown = beliefd("inbox", "show", asked.approval_id, *at).stdout
+    shown = beliefd("inbox", "show", name, *at).stdout
     assert "cannot run now: no tool `email.send` is registered in this process" in " ".join(shown.split())
-    refused = beliefd("inbox", "approve", asked.approval_id, "--yes", *at)
+    refused = beliefd("inbox", "approve", name, "--yes", *at)
     assert (refused.exit_code, "CONFLICT" in refused.stderr) == (4, True)
-    assert answer("inbox", "show", asked.approval_id, *at)["status"] == "pending"
-    with ToolWorld(data / "beliefd.db") as house:
-        decided = house.ann.approve(house.ann.show_approval(str(asked.approval_id)))
-        assert (decided.approval.came_to, house.toolbox.count) == ("approved, and it ran", 1)
+    assert answer("inbox", "show", name, *at)["status"] == "pending"
+    with ToolWorld(data / "beliefd.db", asks, clock=house.clock) as again:
+        decided = again.ann.approve(again.ann.show_approval(name))
+        assert (decided.approval.came_to, again.toolbox.count) == ("approved, and it ran", 1)
 
 
 @pytest.fixture
