@@ -17,7 +17,7 @@ from tests.substrate.support import ALLOW_ALL, deny, one, rules, tool_call
 
 TWO = {"approvers": {"DELETE": {"required": 2}}}
 NEEDS_MORE = ["MODIFY", "DELETE", "PRIVILEGE"]
-GRANT = {"principal": "agent://writer", "tiers": ["MODIFY"], "expires_in_seconds": 3600}
+GRANT: dict[str, Any] = {"principal": "agent://writer", "tiers": ["MODIFY"], "expires_in_seconds": 3600}
 
 
 # -- who proposed it --------------------------------------------------------------------------------------

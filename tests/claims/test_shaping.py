@@ -130,12 +130,24 @@ def test_whom_a_relay_speaks_for_does_not_approve_it_under_a_name_of_theirs(buil
     assert house.bob.approve(waiting).outcome == "PUBLISH"
 
 
+@pytest.mark.parametrize("relayed", [False, True])
+def test_what_her_agent_said_first_is_hers_whoever_says_it_again(build: Build, relayed: bool) -> None:
+    house = build(policy=policy(security={"relays": {"agent://writer": ["agent://x"]}}))
+    session = house.session()
+    agent, person = hired(house, "agent://x", Role.AGENT), hired(house, "human://x", Role.APPROVER)
+    first = (house.agent if relayed else agent).submit_claims(session, delete(origin_agent="agent://x"))
+    house.bob.reject(first)
+    again = house.person(OTHER_AGENT).submit_claims(session, delete(origin_agent=OTHER_AGENT.id))
+    nothing_happens(house, session, Code.FORBIDDEN, lambda: person.approve(again))
+    assert house.bob.approve(again).outcome == "PUBLISH"
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_nobody_grants_to_an_agent_of_their_own(build: Build, known: bool) -> None:
     house = build(policy=policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]}))
     session = house.session()
     ann = hired(house, "human://ann", Role.APPROVER)
-    grant = {"principal": "agent://ann", "tiers": ["MODIFY"], "expires_in_seconds": 60}
+    grant: dict[str, Any] = {"principal": "agent://ann", "tiers": ["MODIFY"], "expires_in_seconds": 60}
     if known:
         hired(house, "agent://ann", Role.AGENT)
         nothing_happens(house, session, Code.FORBIDDEN, lambda: ann.give_grant(session, **grant))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.runner import answer, beliefd
+from tests.substrate.support import ALLOW_ALL, ToolWorld, deny, one, rules, tool_call
 from tests.support.server import ServerProcess, server_process
 
 SURE = {"method": "confidence_score", "value": 0.1}
@@ -59,6 +60,25 @@ def test_a_bad_bundle_is_named_by_its_path(tmp_path: Path) -> None:
     refused = answer("claim", "check", path, code=2)
     assert refused["error"]["details"]["path"] == "$.claims[0].risk_tier"
     assert beliefd("claim", "check", tmp_path / "missing.json").exit_code == 2
+
+
+def test_a_yes_from_where_the_tool_is_not_is_not_used_up(data: Path) -> None:
+    """The command line opens the store itself, and knows no tools: the card warns, the item still waits."""
+    data.mkdir(exist_ok=True)
+    asks = rules(all=ALLOW_ALL, asks=deny("email.send", on_fail="ask"))
+    with ToolWorld(data / "beliefd.db", asks) as house:
+        session = house.session()
+        asked = tool_call("email.send", house.token(session), "k", to="x")
+        name = str(one(house.agent.propose(session, [asked])).approval_id)
+    at = ("--data", data)
+    shown = beliefd("inbox", "show", name, *at).stdout
+    assert "cannot run now: no tool `email.send` is registered in this process" in " ".join(shown.split())
+    refused = beliefd("inbox", "approve", name, "--yes", *at)
+    assert (refused.exit_code, "CONFLICT" in refused.stderr) == (4, True)
+    assert answer("inbox", "show", name, *at)["status"] == "pending"
+    with ToolWorld(data / "beliefd.db", asks, clock=house.clock) as again:
+        decided = again.ann.approve(again.ann.show_approval(name))
+        assert (decided.approval.came_to, again.toolbox.count) == ("approved, and it ran", 1)
 
 
 @pytest.fixture

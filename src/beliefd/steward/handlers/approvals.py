@@ -307,6 +307,6 @@ def _on_approval(approval: Approval, today: Outlook) -> str:
         )
     answered = " and ".join(approval.asking)
     return (
-        f"the question of the {answered} gate is answered, then all gates are asked again under today's"
-        " policy; unless another one stops it, the bundle is published"
+        f"{answered} gate: answered; all gates are asked again under today's policy; "
+        "unless one stops it, the bundle is published"
     )
