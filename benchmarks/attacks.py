@@ -1,4 +1,7 @@
-"""What one caller can try on a server: one function per attack, which returns how many bytes it sent."""
+"""What one caller can try on a server: one function per attack.
+
+Each returns how many bytes it had under way at once: what a server needs in memory is measured by that.
+"""
 
 import http.client
 import socket
@@ -158,7 +161,7 @@ def abandoned(victim: Victim) -> int:
             with suppress(OSError):
                 opened.sendall(asked + body)
     time.sleep(1 * victim.scale)
-    return len(body)
+    return len(body) * victim.size(40)
 
 
 # -- bodies --------------------------------------------------------------------------------------------
@@ -229,7 +232,11 @@ def aliases(victim: Victim) -> int:
 
 
 def largest(operation: Operation) -> Attack:
-    """The largest body that an operation takes, of many small values."""
+    """The largest body that an operation takes, of as many short texts as may be in one.
+
+    They stand where the operation expects nothing: it is refused after it was read. What gets further has an
+    attack of its own above.
+    """
 
     def send(victim: Victim) -> int:
         size = victim.size(operation.max_body - 1024)
@@ -241,7 +248,7 @@ def largest(operation: Operation) -> Attack:
             example = msgspec.json.encode(operation.example or {})
             room = size - len(example)
             body = example[:-1] + (b"," if len(example) > 2 else b"") + b'"x":['
-            body += b",".join([b'{"a":1}'] * (room // 8)) + b"]}"
+            body += b",".join([b'"a short text"'] * (room // 15)) + b"]}"
         path = operation.path.replace("{session_id}", victim.session)
         for name in operation.path_names:
             path = path.replace(f"{{{name}}}", "x")
