@@ -73,7 +73,7 @@ class Asked:
             "query_string": b"",
             "headers": headers,
         }
-        await self.app(scope, receive, send)  # type: ignore[arg-type]
+        await self.app(scope, receive, send)
         start, *chunks = told
         named = {name.decode(): value.decode() for name, value in start["headers"]}
         return Answered(start["status"], named, b"".join(one.get("body", b"") for one in chunks))
