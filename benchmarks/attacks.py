@@ -13,10 +13,11 @@ from typing import Any, Final
 
 import msgspec
 
+from beliefd.client import Client
 from beliefd.protocol.operation import Operation
 from beliefd.protocol.operations import OPERATIONS
 from beliefd.testing.world import ONTOLOGY
-from benchmarks.victim import Victim
+from benchmarks.victim import POLICY, Victim
 from benchmarks.workload import JUSTIFICATION, SOURCE
 
 Attack = Callable[[Victim], int]
@@ -24,6 +25,10 @@ MIB: Final = 1024 * 1024
 PATIENCE: Final = 300.0
 LINES: Final = "application/x-ndjson"
 ATTACKS: Final[dict[str, Attack]] = {}
+
+
+class Unanswered(Exception):
+    """Somebody who did nothing wrong was not served."""
 
 
 def attack(name: str) -> Callable[[Attack], Attack]:
@@ -96,7 +101,7 @@ def pipeline(victim: Victim) -> int:
         while answered < count:
             got = opened.recv(1 << 16)
             if not got:
-                raise RuntimeError(f"only {answered} of {count} pipelined requests were answered")
+                raise Unanswered(f"only {answered} of {count} pipelined requests were answered")
             joined = rest + got
             answered += joined.count(b"HTTP/1.1 200")
             rest = joined[-len(b"HTTP/1.1 20") :]
@@ -164,6 +169,38 @@ def abandoned(victim: Victim) -> int:
     return len(body) * victim.size(40)
 
 
+@attack("70 calls of one agent that hang")
+def hanging_calls(victim: Victim) -> int:
+    """Somebody else's call must run meanwhile."""
+    seconds = 5 * victim.scale
+    call = {"kind": "tool_call", "tool_id": "bench.hang", "args": {"seconds": seconds}}
+    proposal = {"provenance": {"source": "agent"}, "candidates": [_with_capability(victim, call, "hostile")]}
+    body = msgspec.json.encode(proposal)
+    threads = [
+        threading.Thread(target=post, args=(victim, in_session(victim, "proposals"), body))
+        for _ in range(victim.size(70))
+    ]
+    for thread in threads:
+        thread.start()
+    time.sleep(seconds / 5)
+    echo = {"kind": "tool_call", "tool_id": "bench.echo", "args": {}}
+    with Client(f"http://127.0.0.1:{victim.port}", victim.honest, timeout=PATIENCE) as honest:
+        answer = honest.propose(victim.session, [_with_capability(victim, echo, "honest")])
+    for thread in threads:
+        thread.join()
+    told = msgspec.json.encode(answer)
+    if b"at once" not in told:
+        raise Unanswered(f"a call of somebody else did not run: {told[:300].decode()}")
+    return len(body) * len(threads)
+
+
+def _with_capability(victim: Victim, call: dict[str, Any], name: str) -> dict[str, Any]:
+    scope = {"tools": [call["tool_id"]], "budgets": {"calls": 1000}}
+    with Client(f"http://127.0.0.1:{victim.port}", victim.admin) as admin:
+        issued = admin.issue_capability(victim.session, agent_id=f"agent://{name}", scope=scope)
+    return {**call, "capability_token": issued.token}
+
+
 # -- bodies --------------------------------------------------------------------------------------------
 
 
@@ -226,7 +263,7 @@ def aliases(victim: Victim) -> int:
     written = "\n".join(lines).encode()
     victim.policy.write_bytes(written)
     time.sleep(5 * victim.scale)
-    victim.policy.write_text("{}\n")
+    victim.policy.write_text(POLICY)
     time.sleep(3 * victim.scale)
     return len(written)
 
