@@ -14,13 +14,14 @@ const MAX_DEPTH = 64;
 const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
-  "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
-  "insufficient",
+  "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "shapers", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
+  "insufficient", "costs", "issued",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated",
 ];
 const TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"];
 const TRAIL_LENGTH = 32;
+const AMOUNTS = ["tokens", "cpu_ms", "disk_bytes"];
 const HEX = /^[0-9a-f]{64}$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const REQUIRED = [
@@ -198,6 +199,7 @@ export const stateHash = (session) => {
     approvals: session.approvals,
     grants: session.grants,
     rejected_words: session.rejectedWords,
+    shapers: session.shapers,
     trail: session.trail,
     sparse: session.sparse,
     state_version: session.stateVersion,
@@ -209,6 +211,8 @@ export const stateHash = (session) => {
     calls: session.calls,
     call_keys: session.callKeys,
     capabilities: session.capabilities,
+    costs: session.costs,
+    issued: session.issued,
     memory: session.memory,
     observations: session.observations,
     measurements: session.measurements,
@@ -248,6 +252,7 @@ const begin = (id, payload) => ({
   approvals: new Map(),
   grants: new Map(),
   rejectedWords: new Map(),
+  shapers: new Map(),
   trail: [],
   sparse: new Map(),
   stateVersion: 0,
@@ -259,6 +264,8 @@ const begin = (id, payload) => ({
   calls: new Map(),
   callKeys: new Map(),
   capabilities: new Map(),
+  costs: new Map(),
+  issued: new Map(),
   memory: new Map(),
   observations: new Map(),
   measurements: new Map(),
@@ -286,13 +293,22 @@ const known = (map, id) => {
   if (!map.has(id)) throw new Error(`its delta names \`${id}\`, which is not there`);
   return map.get(id);
 };
-const keepApproval = (session, approval) => session.approvals.set(approval.get("approval_id"), approval);
+const keepShaped = (session, shaped) => {
+  for (const content of shaped?.get("content") ?? []) {
+    const people = new Set([...(session.shapers.get(content) ?? []), ...shaped.get("by")]);
+    session.shapers.set(content, [...people]);
+  }
+};
+const keepApproval = (session, approval) => {
+  keepShaped(session, approval.get("shaped"));
+  session.approvals.set(approval.get("approval_id"), approval);
+};
 const CONTENT = ["bundle", "candidate", "change"];
 const closedApproval = (approval, status, successor, by) => {
   const subject = new Map(approval.get("subject")); // it keeps its name, not its content
   for (const name of CONTENT) if (subject.has(name)) subject.set(name, null);
   const closed = new Map(approval).set("status", status).set("subject", subject);
-  closed.delete("words");
+  for (const name of ["words", "shaped"]) closed.delete(name);
   return closed.set("successor", successor).set("decided_by", by);
 };
 const keepReceipts = (session, receipts) => {
@@ -315,6 +331,7 @@ const keepEnded = (session, ended, eventId) => {
 };
 const keepGated = (session, gated, eventId) => {
   const approval = gated.get("approval");
+  keepShaped(session, gated.get("shaped"));
   if (approval) keepApproval(session, approval);
   const bundle = gated.get("bundle");
   keepBundle(session, bundle.get("id"), eventId, bundle.get("decision"), approval?.get("approval_id") ?? null);
@@ -323,18 +340,44 @@ const keepGated = (session, gated, eventId) => {
 const keepGrant = (session, delta) => session.grants.set(delta.get("grant").get("grant_id"), delta.get("grant"));
 
 // Uses count against a capability and against all that it came out of.
-const use = (session, id, spent) => {
+const use = (session, id, spent, member = "used") => {
   for (let at = id; at; at = session.capabilities.get(at).get("parent")) {
     const capability = new Map(known(session.capabilities, at));
-    const used = new Map(capability.get("used"));
+    const sums = new Map(capability.get(member) ?? AMOUNTS.map((name) => [name, 0]));
     for (const [name, more] of Object.entries(spent)) {
-      used.set(name, Math.min(used.get(name) + more, Number.MAX_SAFE_INTEGER));
+      sums.set(name, Math.max(0, Math.min(sums.get(name) + more, Number.MAX_SAFE_INTEGER)));
     }
-    session.capabilities.set(at, capability.set("used", used));
+    // Nothing set aside is not written down.
+    if (member === "reserved" && AMOUNTS.every((name) => sums.get(name) === 0)) capability.delete(member);
+    else capability.set(member, sums);
+    session.capabilities.set(at, capability);
   }
 };
-const keepCapability = (session, delta) =>
+const amounts = (from, sign = 1) => Object.fromEntries(AMOUNTS.map((name) => [name, sign * from.get(name)]));
+// What was set aside for a call is settled when it ends; while nobody knows how, all of it counts as used.
+const settle = (session, call, delta) => {
+  const [id, aside, tool] = [call.get("capability_id"), call.get("reserved"), call.get("tool_id")];
+  const wasUnknown = known(session.calls, call.get("call_id")).get("status") === "unknown";
+  if (!wasUnknown) use(session, id, amounts(aside, -1), "reserved");
+  if (call.get("status") === "unknown") {
+    if (!wasUnknown) use(session, id, amounts(aside));
+    return;
+  }
+  if (wasUnknown) use(session, id, amounts(aside, -1));
+  use(session, id, amounts(delta));
+  const most = session.costs.get(tool) ?? new Map(AMOUNTS.map((name) => [name, 0]));
+  session.costs.set(tool, new Map(AMOUNTS.map((name) => [name, Math.max(most.get(name), delta.get(name))])));
+};
+const keepIssued = (session, issued) => {
+  for (const one of issued ?? []) {
+    session.capabilities.set(one.get("capability_id"), one);
+    session.issued.set(`${one.get("rule")}\n${one.get("agent_id")}`, one.get("capability_id"));
+  }
+};
+const keepCapability = (session, delta) => {
+  keepIssued(session, delta.get("issued"));
   session.capabilities.set(delta.get("capability").get("capability_id"), delta.get("capability"));
+};
 const keepResult = (session, result) => {
   const [approval, call, patch] = [result.get("approval"), result.get("call"), result.get("patch")];
   if (approval) keepApproval(session, approval);
@@ -350,6 +393,12 @@ const keepResult = (session, result) => {
   for (const key of patch.get("remove")) session.sparse.delete(key);
   for (const [key, value] of patch.get("set")) session.sparse.set(key, value);
 };
+const keepMode = (session, mode) => {
+  if (!mode) return;
+  const normal = mode.get("mode") === "normal"; // what nothing has changed yet
+  session.mode = normal ? "" : mode.get("mode");
+  session.modeSince = normal ? "" : mode.get("since");
+};
 const keepResults = (session, results, delta) => {
   const before = session.stateVersion;
   for (const result of results) keepResult(session, result);
@@ -357,11 +406,7 @@ const keepResults = (session, results, delta) => {
     session.committed = delta.get("event_id");
     session.snapshots.set(session.committed, session.stateVersion);
   }
-  const mode = delta.get("mode");
-  if (!mode) return;
-  const normal = mode.get("mode") === "normal"; // what nothing has changed yet
-  session.mode = normal ? "" : mode.get("mode");
-  session.modeSince = normal ? "" : mode.get("since");
+  keepMode(session, delta.get("mode"));
 };
 
 const keepIntents = (session, intents, propositions = []) => {
@@ -449,12 +494,28 @@ const FOLDS = {
     const id = delta.get("approval").get("subject").get("bundle_id");
     keepBundle(session, id, delta.get("event_id"), delta.get("bundle").get("decision"), waits);
   },
-  arbitrated: (session, delta) => keepResults(session, delta.get("results"), delta),
+  arbitrated(session, delta) {
+    keepIssued(session, delta.get("issued"));
+    keepResults(session, delta.get("results"), delta);
+  },
+  call_started(session, delta) {
+    const call = delta.get("call");
+    use(session, call.get("capability_id"), amounts(call.get("reserved")), "reserved");
+    session.calls.set(call.get("call_id"), call);
+  },
+  call_stopped(session, delta) {
+    const call = delta.get("call");
+    const key = call.get("idempotency_key"); // it never ran: its key is free again, and so is what it counted as
+    if (key !== null) session.callKeys.delete(`${call.get("tool_id")}\n${key}`);
+    use(session, call.get("capability_id"), { calls: -1 });
+    session.calls.set(call.get("call_id"), call);
+    keepMode(session, delta.get("mode"));
+  },
   outcome_recorded(session, delta) {
     const call = delta.get("call");
+    if (call.has("reserved")) settle(session, call, delta);
+    else use(session, call.get("capability_id"), amounts(delta));
     session.calls.set(call.get("call_id"), call);
-    const spent = ["tokens", "cpu_ms", "disk_bytes"].map((name) => [name, delta.get(name)]);
-    use(session, call.get("capability_id"), Object.fromEntries(spent));
   },
   capability_issued: keepCapability,
   capability_revoked: keepCapability,
@@ -586,7 +647,15 @@ function checkHead(reached, count, header) {
   must(reached.eventId === id && reached.hash === hash, "it is not the head that was promised");
 }
 
-/** The verdict on an export's bytes: `{ok, text}`, with the line to print. */
+/** What a good verdict does not say. Whoever reads `ok` shall not take it for more than it is. */
+export const UNCHECKED = [
+  "decisions: that each command leads to its event under its facts and policy (`beliefd audit verify` decides again)",
+  "the end: that no entry followed the head (compare it with one that was kept elsewhere)",
+  "content: that evidence which is cited by its hash is there, and says what is claimed",
+  "times and names: that `ts` and `actor` are true",
+];
+
+/** The verdict on an export's bytes: `{ok, text, unchecked}`, with the line to print and what was not looked at. */
 export function verify(bytes) {
   let where = "line 1";
   try {
@@ -614,9 +683,9 @@ export function verify(bytes) {
     const promised = header.get("head").get("seq");
     where = `event ${count === promised && count > 0 ? count : Math.min(count, promised) + 1}`;
     checkHead(reached, count, header);
-    return { ok: true, text: `ok ${count} events, head ${reached.hash}` };
+    return { ok: true, text: `ok ${count} events, head ${reached.hash}`, unchecked: UNCHECKED };
   } catch (error) {
-    return { ok: false, text: `bad ${where}: ${error.message}` };
+    return { ok: false, text: `bad ${where}: ${error.message}`, unchecked: [] };
   }
 }
 
@@ -634,6 +703,6 @@ if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.me
     process.exit(2);
   }
   const verdict = verify(bytes);
-  console.log(verdict.text);
+  console.log([verdict.text, ...verdict.unchecked.map((what) => `not checked: ${what}`)].join("\n"));
   process.exit(verdict.ok ? 0 : 5);
 }

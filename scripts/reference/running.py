@@ -42,6 +42,8 @@ METRICS: Final = {
     "beliefd_events_total": "Commands decided, by verb and by kind of event.",
     "beliefd_append_retries_total": "Appends that lost a race for a session's head and were decided again.",
     "beliefd_sessions_in_memory": "Sessions whose state is cached in this process.",
+    "beliefd_ledgers_broken": "Ledgers that this process found broken: requests to them are refused.",
+    "beliefd_scrubbed_entries_total": "Entries that the scrub has followed.",
     "beliefd_state_bytes_in_memory": "Their size, as they would be saved; in memory they take several times"
     " that.",
     "beliefd_body_bytes_in_flight": "Bodies of requests that are not answered yet.",

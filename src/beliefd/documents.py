@@ -2,12 +2,15 @@
 
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.protocol.wire import parse
+
+MAX_REPEATED: Final = 64 * 1024
+"""So much may aliases add to a file: enough for what people write once and use often."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -51,7 +54,13 @@ def parse_document(data: bytes, name: str) -> Any:
 
 def _yaml(data: bytes, name: str) -> Any:
     try:
-        return yaml.load(data.decode(), _Loader)  # noqa: S506 - a SafeLoader
+        loader = _Loader(data.decode())
+        root = loader.get_single_node()
+        if root is None:
+            return None
+        # Without aliases, a file has no more nodes than characters, and no more text.
+        _weigh(root, 2 * len(data) + MAX_REPEATED, {})
+        return loader.construct_document(root)
     except UnicodeDecodeError as error:
         raise invalid(f"`{name}` is not UTF-8 at byte {error.start}") from None
     except yaml.MarkedYAMLError as error:
@@ -64,3 +73,37 @@ def _yaml(data: bytes, name: str) -> Any:
         ) from None
     except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
         raise invalid(f"`{name}` is not YAML: {str(error).splitlines()[0]}") from None
+
+
+def composed(text: str) -> yaml.Node:
+    """The nodes of a file with their places, not made into values: aliases are not followed."""
+    root: yaml.Node = yaml.compose(text, Loader=yaml.SafeLoader)
+    return root
+
+
+_UNDER_WAY: Final = -1
+
+
+def _weigh(node: yaml.Node, most: int, known: dict[int, int]) -> int:
+    """How many nodes and characters this comes to once every alias stands for what it names.
+
+    INVARIANT: that is known before anything is expanded: nine aliases of nine aliases double no memory.
+    """
+    weight = known.get(id(node))
+    if weight is None:
+        known[id(node)] = _UNDER_WAY
+        inner = node.value
+        if isinstance(node, yaml.MappingNode):
+            inner = [one for pair in inner for one in pair]
+        if isinstance(node, yaml.ScalarNode):
+            weight = 1 + len(inner)
+        else:
+            weight = 1 + sum(_weigh(one, most, known) for one in inner)
+        known[id(node)] = weight
+    if weight == _UNDER_WAY:
+        raise yaml.constructor.ConstructorError(None, None, "an alias stands in itself", node.start_mark)
+    if weight > most:
+        raise yaml.constructor.ConstructorError(
+            None, None, "aliases repeat too much; write it out, or use them less", node.start_mark
+        )
+    return weight

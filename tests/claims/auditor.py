@@ -14,11 +14,13 @@ def audit(exported: bytes) -> None:
     """Read a ledger as an auditor would who has only the file: JSON, hashes and the clock.
 
     For every published bundle with a DELETE or PRIVILEGE claim, look for the words that let it out: on this
-    very content, by people, none of whom proposed it, each in time, and as many as were asked for.
+    very content, by people, none of whom proposed it, each in time, and as many as were asked for. Whoever
+    said or edited a claim of it at any time before has proposed it, under whatever name.
     """
     entries = [msgspec.json.decode(line) for line in exported.splitlines()[1:]]
     opened: dict[str, dict[str, Any]] = {}
     proposers: dict[str, set[str]] = {}
+    shaped: dict[str, set[str]] = {}
     words: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for entry in entries:
         delta, payload, actor = entry["delta"], entry["payload"], entry["actor"]
@@ -27,12 +29,14 @@ def audit(exported: bytes) -> None:
         judged: dict[str, Any] = (delta.get("gated") or {}).get("bundle") or {}
         if entry["verb"] == "SUBMIT_CLAIMS":
             proposers[content_of(judged)] = {actor["id"]}
+            shape(shaped, judged, actor)
         if entry["verb"] == "DECIDE_APPROVAL":
             item = opened[payload["approval_id"]]
             if payload["decision"] == "APPROVED":
                 words.append((entry, item))
             if payload["decision"] == "MODIFIED":
                 proposers[content_of(judged)] = {*item["proposers"], actor["id"]}
+                shape(shaped, judged, actor)
         for found in ((delta.get("gated") or {}).get("approval"), delta.get("successor")):
             if isinstance(found, dict):
                 opened[found["approval_id"]] = found
@@ -40,6 +44,33 @@ def audit(exported: bytes) -> None:
             opened[payload["approval_id"]]["expires_at"] = "9999-12-31T23:59:59Z"
         if judged.get("decision") == "PUBLISH":
             was_allowed_out(judged, words, proposers[content_of(judged)])
+            nobody_approved_their_own(judged, words, shaped)
+
+
+def shape(shaped: dict[str, set[str]], judged: dict[str, Any], actor: dict[str, Any]) -> None:
+    for claim in judged["claims"]:
+        shaped.setdefault(said(claim), set()).add(person(actor))
+
+
+def said(claim: dict[str, Any]) -> str:
+    return canonical({name: value for name, value in claim.items() if name != "id"}).decode()
+
+
+def person(actor: dict[str, Any]) -> str:
+    return str(actor.get("owner", actor["id"]))
+
+
+def nobody_approved_their_own(
+    judged: dict[str, Any],
+    words: list[tuple[dict[str, Any], dict[str, Any]]],
+    shaped: dict[str, set[str]],
+) -> None:
+    """The word that let it out is by somebody who had no hand in any of its claims."""
+    if not judged["audit_trail"]["human_approvals"]:
+        return
+    last = [entry for entry, _ in words if entry["payload"]["content_hash"] == content_of(judged)][-1]
+    hands = set().union(*(shaped[said(claim)] for claim in judged["claims"]))
+    assert person(last["actor"]) not in hands, "published by somebody who shaped it"
 
 
 def was_allowed_out(

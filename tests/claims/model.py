@@ -4,6 +4,7 @@ It shares no code with the kernel, only the policy as a value. It looks at every
 told by the answers only which ids were given.
 """
 
+import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,8 +28,9 @@ class Item:
     rule: ApproverRule
     expires: float
     status: str = "pending"
-    words: list[str] = field(default_factory=list)
-    answered: set[str] = field(default_factory=set)
+    asking: set[str] = field(default_factory=set)
+    words: list[Principal] = field(default_factory=list)
+    earlier: list[tuple[Principal, set[str]]] = field(default_factory=list)
     escalated: bool = False
     overdue: bool = False
     tier: str = ""
@@ -36,6 +38,7 @@ class Item:
 
 @dataclass
 class Grant:
+    giver: Principal
     principal: str
     tiers: list[str]
     expires: float
@@ -81,6 +84,11 @@ def highest(claims: list[dict[str, Any]], policy: Policy, who: str) -> str:
     return str(max((tier_of(claim, policy, who) for claim in claims), key=TIERS.index))
 
 
+def said(claim: dict[str, Any]) -> str:
+    """All of a claim but its name."""
+    return json.dumps({name: value for name, value in claim.items() if name != "id"}, sort_keys=True)
+
+
 def is_person(principal: Principal) -> bool:
     return principal.role.value in ("approver", "admin")
 
@@ -101,6 +109,7 @@ class Model:
         self.bundles: dict[str, str] = {}
         self.waiting_as: dict[str, str] = {}
         self.grants: dict[str, Grant] = {}
+        self.shaped: dict[str, set[str]] = {}
         self.terminated = False
 
     # -- gates -------------------------------------------------------------------------------------
@@ -112,10 +121,11 @@ class Model:
         at: Moment,
         answered: set[str],
         granted: bool = False,
-    ) -> tuple[str, str | None]:
-        """The decision, and the gate that stopped the bundle, if one did."""
+    ) -> tuple[str, str | None, set[str]]:
+        """The decision, the gate that stopped the bundle, if one did, and what a person is asked."""
         policy, threat = at.policy, at.threat
         above = TIERS.index(highest(claims, policy, who.id)) > TIERS.index(who.tier)
+        stops: dict[str, str] = {}
         for gate, outcome in (
             ("evidence", self._evidence(claims, policy)),
             ("uncertainty", self._uncertainty(claims, policy)),
@@ -127,10 +137,13 @@ class Model:
             ("human", self._human(claims, policy, who.id, granted)),
         ):
             if outcome == "REFUSE":
-                return "REFUSE", gate
+                return "REFUSE", gate, set()
             if outcome in ("DEFER", "ESCALATE") and gate not in answered:
-                return outcome, gate
-        return "PUBLISH", None
+                stops[gate] = outcome
+        if not stops:
+            return "PUBLISH", None, set()
+        first = next(iter(stops))
+        return stops[first], first, {first} | ({"human"} & set(stops))
 
     def _evidence(self, claims: list[dict[str, Any]], policy: Policy) -> str:
         found = ["EXECUTE"]
@@ -180,10 +193,19 @@ class Model:
                 return NO
             waiting.status = "superseded"
         grant = self._grant(who, claims, at)
-        decision, gate = self.gates(claims, who, at, set(), grant is not None)
+        decision, gate, asking = self.gates(claims, who, at, set(), grant is not None)
         if grant is not None and decision == "PUBLISH":
             grant.left -= 1
-        return Heard(True, decision, self._open(decision, gate, claims, who, {who.id}, at))
+        self.shape(claims, {who.person})
+        return Heard(True, decision, self._open(decision, gate, asking, claims, who, {who.id}, at))
+
+    def shape(self, claims: list[dict[str, Any]], people: set[str]) -> None:
+        for claim in claims:
+            self.shaped.setdefault(said(claim), set()).update(people)
+
+    def shapers(self, item: Item) -> set[str]:
+        remembered = (self.shaped.get(said(claim), set()) for claim in item.claims)
+        return {item.proposer.person, *item.proposers}.union(*remembered)
 
     def _grant(self, who: Principal, claims: list[dict[str, Any]], at: Moment) -> Grant | None:
         policy, now = at.policy, at.now
@@ -194,14 +216,17 @@ class Model:
                 return None
         for grant in self.grants.values():
             usable = not grant.revoked and grant.left > 0 and now < grant.expires
-            if needed and usable and grant.principal == who.id and needed <= set(grant.tiers):
+            rules = [policy.approvals.rule_for(tier) for tier in needed]
+            given = grant.giver.person != who.person and all(eligible(rule, grant.giver) for rule in rules)
+            if needed and usable and given and grant.principal == who.id and needed <= set(grant.tiers):
                 return grant
         return None
 
-    def _open(
+    def _open(  # noqa: PLR0917 - as many as there are things to know
         self,
         decision: str,
         gate: str | None,
+        asking: set[str],
         claims: list[dict[str, Any]],
         proposer: Principal,
         proposers: set[str],
@@ -216,6 +241,7 @@ class Model:
             bundle_id="",
             claims=claims,
             gate=gate or "human",
+            asking=asking,
             proposer=proposer,
             proposers=proposers,
             rule=at.policy.approvals.rule_for(tier),
@@ -243,20 +269,39 @@ class Model:
             return Heard(True, "REFUSE")
         if decision == "MODIFIED":
             item.status = "modified"
-            outcome, gate = self.gates(claims, item.proposer, at, set())
-            outcome, gate = ("ESCALATE", "human") if gate is None else (outcome, gate)
+            outcome, gate, asking = self.gates(claims, item.proposer, at, set())
+            if gate is None:
+                outcome, gate, asking = "ESCALATE", "human", {"human"}
+            self.shape(claims, self.shapers(item) | {who.person})
             proposers = item.proposers | {who.id}
-            return Heard(True, outcome, self._open(outcome, gate, claims, item.proposer, proposers, at))
-        item.words.append(who.id)
-        if len(item.words) < max(rule.required for rule in self._rules(item, at.policy, decision)):
+            opened = self._open(outcome, gate, asking, claims, item.proposer, proposers, at)
+            return Heard(True, outcome, opened)
+        item.words.append(who)
+        rules = self._rules(item, at.policy, decision)
+        if len(self._people(item, item.words, rules)) < max(rule.required for rule in rules):
             return Heard(True)
         item.status = "approved"
-        answered = item.answered | {item.gate, "human"}
-        outcome, gate = self.gates(item.claims, item.proposer, at, answered)
-        opened = self._open(outcome, gate, item.claims, item.proposer, item.proposers, at, True)
+        answered = item.asking | self._answered_before(item, at.policy)
+        outcome, gate, asking = self.gates(item.claims, item.proposer, at, answered)
+        opened = self._open(outcome, gate, asking, item.claims, item.proposer, item.proposers, at, True)
         if opened is not None:
-            opened.answered = answered
+            opened.earlier = [*item.earlier, *((one, item.asking) for one in item.words)]
         return Heard(True, outcome, opened)
+
+    def _people(self, item: Item, words: list[Principal], rules: list[ApproverRule]) -> set[str]:
+        able = {one.person for one in words if all(eligible(rule, one) for rule in rules)}
+        return able - self.shapers(item)
+
+    def _answered_before(self, item: Item, policy: Policy) -> set[str]:
+        """Gates that people answered on other items, as far as their words still count."""
+        rule = policy.approvals.rule_for(highest(item.claims, policy, item.proposer.id))
+        gates = set().union(*(asked for _, asked in item.earlier))
+        return {
+            gate
+            for gate in gates
+            if len(self._people(item, [who for who, asked in item.earlier if gate in asked], [rule]))
+            >= rule.required
+        }
 
     def _rules(self, item: Item, policy: Policy, decision: str) -> list[ApproverRule]:
         if item.escalated:
@@ -268,11 +313,13 @@ class Model:
         policy, now = at.policy, at.now
         if self.terminated or item.status != "pending" or who.id in item.proposers:
             return False
+        if decision != "REJECTED" and who.person in self.shapers(item):
+            return False
         if now >= item.expires and not item.overdue:
             return False
         if decision == "REJECTED":
             return eligible(item.rule if names(item.rule) else policy.approvals.otherwise, who)
-        if decision == "APPROVED" and who.id in item.words:
+        if decision == "APPROVED" and who.person in {one.person for one in item.words}:
             return False
         return all(names(rule) and eligible(rule, who) for rule in self._rules(item, policy, decision))
 
@@ -306,6 +353,7 @@ class Model:
                 rule=policy.approvals.escalate_to,
                 expires=at.now + policy.approvals.expires_seconds,
                 words=[],
+                earlier=[*item.earlier, *((one, item.asking) for one in item.words)],
                 escalated=True,
             )
         item.status = "timed_out"
@@ -314,13 +362,13 @@ class Model:
     def give(
         self, who: Principal, to: str, tiers: list[str], seconds: int, uses: int, at: Moment
     ) -> Grant | None:
-        if self.terminated or to == who.id:
+        if self.terminated or to in (who.id, who.person):
             return None
         for tier in tiers:
             rule = at.policy.approvals.rule_for(tier)
             if tier in ("DELETE", "PRIVILEGE") or rule.required > 1 or not eligible(rule, who):
                 return None
-        return Grant(to, tiers, at.now + seconds, uses)
+        return Grant(who, to, tiers, at.now + seconds, uses)
 
     def terminate(self, force: bool, who: Principal) -> bool:
         if self.terminated:

@@ -61,7 +61,9 @@ def test_no_edit_gets_out_without_another_person(house: World, tier: str) -> Non
 def test_an_edit_does_not_rise_above_the_tier_of_who_proposed_it(house: World) -> None:
     session = house.session()
     small = house.person(Principal(id="agent://small", role=Role.AGENT, tier="READ_ONLY"))
-    waiting = small.submit_claims(session, bundle(claim("READ_ONLY", value=0.9)))
+    waiting = small.submit_claims(
+        session, bundle(claim("READ_ONLY", value=0.9), origin_agent="agent://small")
+    )
     edited = house.root.modify(waiting, claim("PRIVILEGE"))
     assert edited.outcome == "REFUSE"
     assert house.ann.list_approvals().approvals == []

@@ -22,13 +22,14 @@ from tests.claims.support import bundle, bundle_of, claim, inbox_is_the_fold_of_
 from tests.conformance.tools import NAMES, registry
 
 T = TypeVar("T")
-SMALL = Principal(id="agent://small", role=Role.AGENT, tier="MODIFY")
+SMALL = Principal(id="agent://small", role=Role.AGENT, tier="MODIFY", owner="ann")
 LARGE = Principal(id="agent://large", role=Role.AGENT, tier="PRIVILEGE")
 ROBOT = Principal(id="agent://robot", role=Role.TOOL, tier="PRIVILEGE")
-ANN = Principal(id="human://ann", role=Role.APPROVER, tier="PRIVILEGE")
+ANN = Principal(id="human://ann", role=Role.APPROVER, tier="PRIVILEGE", owner="ann")
+ANN_TOO = Principal(id="human://ann/at-home", role=Role.APPROVER, tier="PRIVILEGE", owner="ann")
 BOB = Principal(id="human://bob", role=Role.APPROVER, tier="PRIVILEGE")
 ROOT = Principal(id="human://root", role=Role.ADMIN, tier="PRIVILEGE")
-EVERYBODY = (SMALL, LARGE, ROBOT, ANN, BOB, ROOT)
+EVERYBODY = (SMALL, LARGE, ROBOT, ANN, ANN_TOO, BOB, ROOT)
 DEFAULTS = {"security": {"rate_limit": 1_000_000}}
 NEEDS_MORE = ["MODIFY", "DELETE", "PRIVILEGE"]
 POLICIES: tuple[Policy, ...] = tuple(
@@ -161,7 +162,10 @@ class Claims(RuleBasedStateMachine):
     def begin(self) -> None:
         self.session = self.house.session()
 
-    @rule(who=proposers, name=st.sampled_from([None, None, "b1", "b2"]), said=claims())
+    @rule(who=proposers, name=st.sampled_from([None, None, "b1", "b2"]), claims=claims())
+    def say(self, who: Principal, name: str | None, claims: list[dict[str, Any]]) -> None:
+        self.submit(who, name, claims)
+
     def submit(self, who: Principal, name: str | None, said: list[dict[str, Any]]) -> None:
         answer, expected = self.asked(
             lambda: self.model.submit(who, name, said, self.moment),
@@ -173,6 +177,13 @@ class Claims(RuleBasedStateMachine):
             assert answer.decision == expected.decision
             self.model.bundles[answer.id] = answer.decision
             self.keep(self.newest(), expected.opened, answer.id)
+
+    @precondition(lambda self: self.model.items)
+    @rule(data=st.data(), who=proposers, same_name=st.booleans())
+    def resubmit(self, data: st.DataObject, who: Principal, same_name: bool) -> None:
+        """Somebody says again, word for word, what somebody else has said or edited."""
+        item = self.model.items[self.any_item(data)]
+        self.submit(who, item.bundle_id if same_name else None, item.claims)
 
     @precondition(lambda self: self.model.items)
     @rule(
@@ -300,7 +311,7 @@ class Claims(RuleBasedStateMachine):
     @rule(data=st.data(), who=people)
     def revoke(self, data: st.DataObject, who: Principal) -> None:
         name = data.draw(st.sampled_from(sorted(self.model.grants)))
-        may = who in (ANN, BOB, ROOT) and not self.model.terminated
+        may = who in (ANN, ANN_TOO, BOB, ROOT) and not self.model.terminated
         self.asked(lambda: Heard(may), lambda: self.house.person(who).revoke_grant(self.session, name))
         self.model.grants[name].revoked |= may
 

@@ -37,7 +37,10 @@ class Watched:
         self._looks: asyncio.Queue[None] = asyncio.Queue()
         self._looked: asyncio.Queue[None] = asyncio.Queue()
         monkeypatch.setattr(watch, "asyncio", SimpleNamespace(sleep=self._sleep))
-        self._task = asyncio.ensure_future(watch_policy(path, self.adopted.append))
+        self._task = asyncio.ensure_future(watch_policy(path, self._adopt))
+
+    async def _adopt(self, policy: Policy) -> None:
+        self.adopted.append(policy)
 
     async def _sleep(self, _: float) -> None:
         self._looked.put_nowait(None)
@@ -168,8 +171,8 @@ def test_a_steward_decides_under_the_file_as_it_stands(tmp_path: Path) -> None:
         async def story() -> str:
             adopted = asyncio.Event()
 
-            def adopt(read: Policy) -> None:
-                house.steward.in_force.adopt(read)
+            async def adopt(read: Policy) -> None:
+                await house.steward.in_force.take_file(read, path)
                 adopted.set()
 
             task = asyncio.ensure_future(watch_policy(path, adopt, 0.01))

@@ -114,7 +114,7 @@ def test_rejecting_editing_and_withdrawing_end_in_their_own_words(
     assert (rejected["status"], rejected["outcome"]) == ("rejected", "REFUSE")
     edited = tmp_path / "edited.json"
     edited.write_text(json.dumps(bundle("DELETE", "archive the table `orders_old`")))
-    modified = answer("inbox", "modify", submitted(), edited, "--yes", *ana)
+    modified = answer("inbox", "modify", submitted(), edited, "--yes", *ana, code=3)
     assert (modified["status"], modified["outcome"]) == ("modified", "ESCALATE")
     successor = modified["bundle"]["approval_id"]
     assert beliefd("inbox", "approve", successor, "--yes", *ana).exit_code == 4

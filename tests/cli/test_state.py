@@ -1,6 +1,7 @@
 """`beliefd policy explain|test`, `state`, `capability`, `tool`: on files, and against a server with tools."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,80 @@ def test_a_call_is_asked_for_confirmed_by_a_person_and_run_once(tmp_path: Path, 
     assert answer("capability", "revoke", name, *admin)["revoked_at"] is not None
     assert "fs.write: ok" in beliefd("audit", "show", session, *agent).stdout
     assert answer("state", "show", session, *agent)["f_sparse"] == SPECIFIED
+
+
+ISSUING = {
+    "constraints": {"constraint.all": {"v": 1, "effect": "allow", "subject": None}},
+    "capabilities": [
+        {
+            "name": "office",
+            "principals": ["agent://writer"],
+            "scope": {"tools": ["slow", "quick"], "budgets": {"calls": 9, "tokens": 50}},
+        }
+    ],
+}
+SLOW_MODULE = """
+import pathlib, time
+from beliefd.tools import tool
+
+
+@tool("slow", uses={"tokens": 5})
+def slow() -> None:
+    pathlib.Path("began").touch()
+    while not pathlib.Path("changed").exists():
+        time.sleep(0.01)
+
+
+@tool("quick", mutates=True, uses={"tokens": 5})
+def quick() -> None:
+    pathlib.Path("ran").touch()
+"""
+
+
+@pytest.mark.slow
+def test_an_agent_calls_by_policy_alone_and_what_is_revoked_meanwhile_is_stopped(
+    tmp_path: Path, data: Path
+) -> None:
+    (tmp_path / "slow_tools.py").write_text(SLOW_MODULE)
+    policy = _written(tmp_path, policy=ISSUING)["policy"]
+
+    def token(name: str, role: str) -> tuple[str, ...]:
+        made = beliefd("token", "create", "--data", data, "--name", name, "--role", role)
+        return ("--url", url, "--token", made.stdout.splitlines()[-1])
+
+    rules = ("--policy", policy, "--tools", "slow_tools")
+    server = process("serve", "--port", "0", "--data", data, *rules, cwd=tmp_path)
+    try:
+        assert server.stdout is not None
+        url = server.stdout.readline().split()[-1]
+        admin, agent, other = token("root", "admin"), token("writer", "agent"), token("other", "agent")
+        session = answer("session", "declare", "a", "b", *agent)["session_id"]
+        issued = answer("capability", "issue", session, *agent)
+        assert issued["capability"]["scope"]["tools"] == ["slow", "quick"]
+        assert beliefd("capability", "issue", session, *other).exit_code == 2, "nothing is issued to it"
+        more = ("--tool", "*", "--calls", "9", "--tokens", "50")
+        assert beliefd("capability", "issue", session, *more, *agent).exit_code == 4
+        calls = [
+            {"kind": "tool_call", "tool_id": "slow"},
+            {"kind": "tool_call", "tool_id": "quick", "idempotency_key": "1"},
+        ]
+        proposal = _written(tmp_path, proposal=calls)["proposal"]
+        asked = process("state", "propose", session, proposal, *agent)
+        while not (tmp_path / "began").exists():
+            time.sleep(0.01)
+        root = issued["capability"]["parent"]
+        assert "5 reserved" in beliefd("capability", "show", session, root, *admin).stdout
+        answer("capability", "revoke", f"{session}/{root}", *admin)
+        (tmp_path / "changed").touch()
+        told, _ = asked.communicate(timeout=30)
+        assert asked.returncode == 4
+        assert "deny BAD_CAPABILITY  stopped before it began" in told
+        assert not (tmp_path / "ran").exists()
+        assert "quick, before it began BAD_CAPABILITY" in beliefd("audit", "show", session, *agent).stdout
+        assert beliefd("audit", "verify", session, *agent).exit_code == 0
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
 
 
 def test_tools_that_cannot_be_imported_are_named(data: Path) -> None:

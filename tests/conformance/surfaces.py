@@ -29,11 +29,12 @@ def speaker(role: str, tier: str) -> str:
 
 
 async def make_tokens(store: Store) -> dict[tuple[str, str], str]:
-    """The tokens of all who can speak, by role and tier."""
+    """The tokens of all who can speak, by role and tier. Each is somebody else's."""
     return {
-        (role.value, tier.name): await create_token(store, speaker(role.value, tier.name), role, tier)
+        (role.value, tier.name): await create_token(store, name, role, tier, owner=name)
         for role in Role
         for tier in Tier
+        for name in (speaker(role.value, tier.name),)
     }
 
 

@@ -15,7 +15,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger import verify as verification
 from beliefd.testing.frozen import Clock
 from beliefd.testing.world import World
-from tests.conformance.node import verify_with_node
+from tests.conformance.node import run_node, verify_with_node
 from tests.ledger.ledgers import (
     Envelope,
     checked,
@@ -153,6 +153,25 @@ def test_a_single_event_re_hashed_is_named_or_leaves_a_broken_link(
     assert verdict.text.startswith((f"bad event {seq}: ", f"bad event {seq + 1}: "))
     if not reason.startswith(BY_DECISION_ONLY):
         assert verdict.text.startswith(f"bad event {seq}: ")
+
+
+def test_a_good_verdict_of_node_says_what_was_not_checked() -> None:
+    said = run_node("verify.mjs", data=joined(HEADER, ENTRIES)).text.splitlines()[1:]
+    assert len(said) == len({line.split(": ")[1] for line in said}) == 4
+    assert all(line.startswith("not checked: ") for line in said)
+    assert "beliefd audit verify" in said[0]
+    # It is so: an end that was cut off and a time that is not true pass.
+    cut = {**HEADER, "head": {name: ENTRIES[-2][name] for name in HEADER["head"]}}
+    assert run_node("verify.mjs", data=joined(cut, ENTRIES[:-1])).text.splitlines()[1:] == said
+    forged = joined(*relinked(HEADER, edited(ENTRIES, LAST, _at_another_time), LAST))
+    assert run_node("verify.mjs", data=forged).text.splitlines()[1:] == said
+    # Of what does not hold, nothing more is said.
+    bad = run_node("verify.mjs", data=joined(HEADER, ENTRIES[:-1]))
+    assert bad.text.splitlines() == [f"bad event {LAST}: the ledger ends here, but its head is event {LAST}"]
+
+
+def _at_another_time(entry: Envelope) -> Envelope:
+    return {**entry, "ts": "1999-12-31T23:59:59.000000Z"}
 
 
 def test_the_cases_above_cover_every_field() -> None:

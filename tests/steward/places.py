@@ -26,20 +26,20 @@ class Place:
     """One set of ledgers. Each `steward` has a store of its own on it, as another process would have."""
 
     def __init__(self, target: str | os.PathLike[str]) -> None:
-        self._target = target
-        self._memory = MemoryStore()
-        self._runtimes: list[Runtime] = []
+        self.target = target
+        self.memory = MemoryStore()
+        self.runtimes: list[Runtime] = []
 
     async def store(self) -> Store:
-        return self._memory if self._target == MEMORY else await open_store(self._target)
+        return self.memory if self.target == MEMORY else await open_store(self.target)
 
     async def steward(self) -> Steward:
         runtime = bootstrap(await self.store())
-        self._runtimes.append(runtime)
+        self.runtimes.append(runtime)
         return runtime.steward
 
     async def close(self) -> None:
-        for runtime in self._runtimes:
+        for runtime in self.runtimes:
             await runtime.close()
 
 

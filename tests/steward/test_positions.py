@@ -13,7 +13,7 @@ from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.envelope import Sealed
-from beliefd.ledger.replay import Position, fold
+from beliefd.ledger.replay import Folding, Position, Walk, fold
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
 from beliefd.protocol.beliefs import SURVIVORS_PAGE, BeliefSnapshot, snapshot_of
 from beliefd.steward.bootstrap import bootstrap
@@ -51,25 +51,32 @@ async def folded(store: Store, session_id: str) -> Position:
 
 
 class Watched:
-    """A store that hands out another snapshot than its own and notes from where ledgers are read."""
+    """A store that hands out another snapshot than its own and notes from where ledgers are folded, and from
+    where they are only followed."""
 
     def __init__(self, store: Store, snapshot: SavedState | None) -> None:
         self._store = store
         self._snapshot = snapshot
         self.read_after: list[int] = []
+        self.followed_after: list[int] = []
 
     async def saved_state(self, session_id: str, upto: int | None = None) -> SavedState | None:
         return self._snapshot
 
-    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
+    async def entries(
+        self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
+    ) -> list[Sealed]:
         if limit is None:
             self.read_after.append(after)
-        return await self._store.entries(session_id, after, limit)
+        return await self._store.entries(session_id, after, limit, max_bytes)
 
     async def replay(
         self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
     ) -> None:
-        self.read_after.append(after)
+        if isinstance(taker := getattr(take, "__self__", None), Folding):
+            self.read_after.append(after)
+        elif isinstance(taker, Walk):
+            self.followed_after.append(after)
         await self._store.replay(session_id, after, upto, take)
 
     def __getattr__(self, name: str) -> Any:
@@ -80,6 +87,8 @@ async def load(store: Store, session_id: str, snapshot: SavedState | None) -> tu
     """Load with `snapshot` in the store: the position, and after which events the ledger was folded."""
     watched = Watched(store, snapshot)
     position = await Positions(watched).existing(session_id)
+    if snapshot is not None:
+        assert watched.followed_after in ([0], []), "the chain is followed once, from its beginning"
     return position, watched.read_after
 
 

@@ -78,8 +78,36 @@ class Auditor:
 
     def _outcome_recorded(self, entry: dict[str, Any], event: dict[str, Any]) -> None:
         call = self.calls[event["call"]["call_id"]]
-        assert call["status"] in ("scheduled", "unknown")
+        assert call["status"] in ("running", "unknown")
         call["status"] = event["call"]["status"]
+
+    def _call_started(self, entry: dict[str, Any], event: dict[str, Any]) -> None:
+        call = self.calls[event["call"]["call_id"]]
+        assert call["status"] == "scheduled", "it begins once"
+        assert entry["ts"] < call["deadline"]
+        for capability in self._lineage(call["capability_id"]):
+            assert capability["revoked_at"] is None
+            assert entry["ts"] < capability["expires_at"]
+        basis = call["basis"]
+        self._passes(entry, self._action(basis["proposer"], call, basis["consent"]), basis["consent"])
+        call["status"] = "running"
+
+    def _call_stopped(self, entry: dict[str, Any], event: dict[str, Any]) -> None:
+        call = self.calls[event["call"]["call_id"]]
+        assert call["status"] == "scheduled", "what has begun is not stopped"
+        assert event["result"]["verdict"] != "allow"
+        assert event["result"]["reasons"]
+        call["status"] = "stopped"
+        self.keys.pop((call["tool_id"], call["idempotency_key"]), None)
+        for capability in self._lineage(call["capability_id"]):
+            capability["calls"] -= 1
+
+    def _lineage(self, capability_id: str | None) -> list[dict[str, Any]]:
+        found = []
+        while capability_id is not None:
+            found.append(self.capabilities[capability_id])
+            capability_id = found[-1]["parent"]
+        return found
 
     def _capability_issued(self, entry: dict[str, Any], event: dict[str, Any]) -> None:
         given = event["capability"]
@@ -158,12 +186,7 @@ class Auditor:
         assert call["state_snapshot_id"] == self.snapshot
         assert call["call_id"] not in self.calls
         self._spends(entry, actor, candidate)
-        context = {
-            **context_of(actor, asked),
-            "tier": "READ_ONLY",
-            "mutates": candidate["tool_id"] == "t.write",
-        }
-        self._passes(entry, Action(candidate["tool_id"], (), candidate["args"], context), asked)
+        self._passes(entry, self._action(actor, candidate, asked), asked)
         if candidate["idempotency_key"] is not None:
             key = (candidate["tool_id"], candidate["idempotency_key"])
             assert key not in self.keys, "a key runs once"
@@ -171,6 +194,10 @@ class Auditor:
         else:
             assert candidate["tool_id"] != "t.write", "what changes things has a key"
         self.calls[call["call_id"]] = dict(call)
+
+    def _action(self, actor: dict[str, Any], call: dict[str, Any], asked: dict[str, str] | None) -> Action:
+        context = {**context_of(actor, asked), "tier": "READ_ONLY", "mutates": call["tool_id"] == "t.write"}
+        return Action(call["tool_id"], (), call["args"], context)
 
     def _spends(self, entry: dict[str, Any], actor: dict[str, Any], candidate: dict[str, Any]) -> None:
         capability = self.capabilities[candidate["capability_id"]]

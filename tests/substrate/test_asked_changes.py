@@ -1,5 +1,6 @@
 """Changes of the symbolic state that a person is asked about: made when confirmed, whole, once, or never."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +13,6 @@ from tests.claims.support import inbox_is_the_fold_of_all_ledgers
 from tests.substrate.conftest import Build
 from tests.substrate.support import (
     ALLOW_ALL,
-    codes,
     delta,
     one,
     rules,
@@ -68,8 +68,8 @@ def test_a_confirmed_change_is_judged_on_the_state_of_that_moment(build: Build) 
     card = house.ann.show_approval(answer.approval_id or "")
     house.agent.propose(session, [delta(goal__freeze=1)])
     before = house.state(session).substrate.state_snapshot_id
-    result = confirmed(house.ann.approve(card))
-    assert (result.verdict, codes(result)[0]) == ("deny", "GOAL_CONFLICT")
+    error = refused(Code.CONFLICT, lambda: house.ann.approve(card))
+    assert (error.details or {})["reasons"][0] == "GOAL_CONFLICT"
     assert house.state(session).substrate.state_snapshot_id == before
     house.check(session)
 
@@ -87,9 +87,9 @@ def test_a_confirmed_change_does_not_undo_what_was_written_meanwhile(build: Buil
     house.agent.propose(session, [delta(goal__other=2)])
     assert confirmed(house.ann.approve(third)).verdict == "allow", "its own proposal wrote the key before"
     for card in (first, second):
-        result = confirmed(house.ann.approve(card))
-        assert (result.verdict, codes(result)) == ("deny", ["CONFLICT"])
-        assert result.reasons[0].keys == ("goal.size",)
+        error = refused(Code.CONFLICT, partial(house.ann.approve, card))
+        assert (error.details or {})["reasons"] == ["CONFLICT"]
+        assert "`goal.size`" in str(house.ann.show_approval(card.approval_id).cannot_run)
     house.check(session)
 
 

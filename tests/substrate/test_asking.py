@@ -8,9 +8,9 @@ import pytest
 
 from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.approvals.state import CallSubject
-from beliefd.kernel.errors import Code
+from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
+from beliefd.kernel.substrate.events import Arbitrated, CallStarted, OutcomeRecorded
 from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
 from beliefd.testing.world import AGENT, policy, refused
 from tests.claims.support import claim, inbox_is_the_fold_of_all_ledgers
@@ -75,7 +75,8 @@ def test_an_asked_for_call_is_confirmed_in_the_inbox_judged_again_and_run_once(a
     )
     assert asking.toolbox.ran == [("email.send", {"to": "ana"})]
     assert asking.ann.list_approvals().approvals == []
-    asked, yes, outcome = asking.deltas(session)[-3:]
+    asked, yes, began, outcome = asking.deltas(session)[-4:]
+    assert isinstance(began, CallStarted)
     assert isinstance(asked, Arbitrated)
     assert isinstance(yes, ApprovalDecided)
     assert isinstance(outcome, OutcomeRecorded)
@@ -216,10 +217,6 @@ MEANWHILE: dict[str, tuple[Any, str]] = {
         adopt(rules(all=ALLOW_ALL, requires_source=SOURCE, a=deny("email.send", on_fail="defer"))),
         "DENIED",
     ),
-    "a policy that degrades": (
-        adopt(rules(all=ALLOW_ALL, a=deny("email.send", on_fail="degrade"))),
-        "DENIED",
-    ),
     "a policy that cannot be read": (adopt(rules(all=ALLOW_ALL, a={"v": 2})), "MALFORMED_CONSTRAINT"),
     "a policy with a schema it does not fit": (
         adopt(with_tools(ASKS, email__send={"schema": {"required": ["subject"]}})),
@@ -230,7 +227,7 @@ MEANWHILE: dict[str, tuple[Any, str]] = {
     "another tool under its name": (change_tool, "TOOL_CHANGED"),
     "no tool under its name": (
         lambda house, *_: house.toolbox.registry._tools.pop("email.send"),
-        "TOOL_CHANGED",
+        "UNKNOWN_TOOL",
     ),
 }
 
@@ -243,11 +240,57 @@ def test_a_confirmed_call_is_judged_by_what_holds_when_it_is_confirmed(
     token = asking.token(session)
     card = ask(asking, session, token)
     meanwhile(asking, session, token)
+    error = in_vain(asking, session, card)
+    assert (error.details or {})["reasons"][0] == code
+    assert asking.toolbox.count == 0
+    asking.check(session)
+
+
+def in_vain(house: ToolWorld, session: str, card: ApprovalCard) -> BeliefdError:
+    """A yes that would lead to nothing: the card says so before, it is not used up, and a no still counts."""
+    warned = house.ann.show_approval(card.approval_id)
+    before = house.hash(session)
+    error = refused(Code.CONFLICT, lambda: house.ann.approve(card))
+    assert house.hash(session) == before
+    assert warned.cannot_run is not None
+    why = warned.cannot_run.removeprefix("cannot run now: ")
+    assert why in error.message
+    assert why in warned.on_approval
+    assert house.ann.show_approval(card.approval_id).status == "pending"
+    return error
+
+
+def test_a_yes_that_was_in_vain_counts_once_it_is_not(asking: ToolWorld) -> None:
+    session = asking.session()
+    card = ask(asking, session, asking.token(session))
+    tools = asking.toolbox.registry._tools
+    gone = tools.pop("email.send")
+    in_vain(asking, session, card)
+    tools["email.send"] = gone
+    assert asking.ann.show_approval(card.approval_id).cannot_run is None
+    assert confirmed(asking.ann.approve(card)).status == "ok"
+    shown = asking.ann.show_approval(card.approval_id)
+    assert (shown.status, shown.came_to) == ("approved", "approved, and it ran")
+
+
+def test_nobody_of_several_people_says_yes_in_vain(build: Build) -> None:
+    two = policy(constraints=ASKS.constraints, approvals={"otherwise": {"required": 2}})
+    house = build(policy=two)
+    session = house.session()
+    token = house.token(session)
+    card = ask(house, session, token)
+    revoke(house, session, token)
+    in_vain(house, session, card)
+    assert house.ann.reject(card).status == "rejected"
+    house.check(session)
+
+
+def test_a_degrading_policy_degrades_though_a_person_said_yes(asking: ToolWorld) -> None:
+    session = asking.session()
+    card = ask(asking, session, asking.token(session))
+    asking.steward.in_force.adopt(rules(all=ALLOW_ALL, a=deny("email.send", on_fail="degrade")))
     decided = asking.ann.approve(card)
-    result = confirmed(decided)
-    assert result.verdict != "allow"
-    assert result.reason_code == code
-    assert decided.status == "approved", "the person said yes; it did not help"
+    assert (decided.status, confirmed(decided).reason_code) == ("approved", "DENIED")
     assert asking.toolbox.count == 0
     asking.check(session)
 
@@ -258,7 +301,7 @@ def test_a_confirmed_call_is_judged_on_the_state_of_that_moment(build: Build) ->
     token = house.token(session)
     stopped, later = ask(house, session, token, "a"), ask(house, session, token, "b")
     house.encoder.propose(session, [delta(fact__stop=1)])
-    assert confirmed(house.ann.approve(stopped)).reason_code == "DENIED"
+    in_vain(house, session, stopped)
     house.encoder.propose(session, [remove("fact.stop"), delta(fact__source_ref="doc-1")])
     assert confirmed(house.ann.approve(later)).status == "ok", "with a source nobody need have been asked"
     assert house.toolbox.count == 1
@@ -270,7 +313,7 @@ def test_budgets_are_counted_when_it_is_confirmed(asking: ToolWorld) -> None:
     token = asking.token(session, budgets={"calls": 1})
     first, second = ask(asking, session, token, "a"), ask(asking, session, token, "b")
     assert confirmed(asking.ann.approve(first)).status == "ok"
-    assert confirmed(asking.ann.approve(second)).reason_code == "BUDGET_EXHAUSTED"
+    assert (in_vain(asking, session, second).details or {})["reasons"] == ["BUDGET_EXHAUSTED"]
     assert asking.toolbox.count == 1
     asking.check(session)
 
@@ -322,7 +365,7 @@ def test_a_yes_stands_for_an_allow_that_asks_but_not_for_an_allow_that_is_missin
     assert confirmed(house.ann.approve(ask(house, session, token))).status == "ok"
     house.steward.in_force.adopt(rules(requires_source=SOURCE))
     card = ask(house, session, token, "k2")
-    assert confirmed(house.ann.approve(card)).reason_code == "NO_ALLOW"
+    assert (in_vain(house, session, card).details or {})["reasons"] == ["NO_ALLOW"]
     assert house.toolbox.count == 1
     house.check(session)
 

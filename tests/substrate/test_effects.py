@@ -14,7 +14,7 @@ from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.steward.effects.tools import MAX_RESULT_BYTES
 from beliefd.tools.registry import Registry, ToolResult
 from tests.substrate.conftest import Build
-from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, one, rules, tool_call
+from tests.substrate.support import ALLOW_ALL, ToolWorld, codes, delta, one, rules, tool_call
 
 
 def asked(house: ToolWorld, tool: str, key: str | None = None, **args: Any) -> tuple[str, Any]:
@@ -35,8 +35,8 @@ def test_a_call_runs_once_and_after_the_decision_that_allows_it(build: Build) ->
     session = house.session()
     answer = one(house.agent.propose(session, [tool_call("look", house.token(session))]))
     assert (answer.verdict, answer.status, answer.result, answer.error) == ("allow", "ok", "looked", "")
-    assert seen[-1] == "Arbitrated", "the decision was in the ledger when the tool ran"
-    decided, outcome = house.deltas(session)[-2:]
+    assert seen[-2:] == ["Arbitrated", "CallStarted"], "both decisions were in the ledger when the tool ran"
+    decided, _, outcome = house.deltas(session)[-3:]
     assert isinstance(decided, Arbitrated)
     assert isinstance(outcome, OutcomeRecorded)
     assert decided.results[0].call is not None
@@ -240,8 +240,8 @@ def test_a_tool_that_changes_after_the_decision_does_not_run(tmp_path: Path) -> 
     house.toolbox.add("swaps", swap)
     token = house.token(session)
     answer = house.agent.propose(session, [tool_call("swaps", token), tool_call("note.read", token)])
-    assert (answer.results[1].verdict, answer.results[1].status) == ("allow", "error")
-    assert "changed" in answer.results[1].error
+    assert (answer.results[1].verdict, answer.results[1].status) == ("deny", "stopped")
+    assert codes(answer.results[1]) == ["TOOL_CHANGED"]
     assert [name for name, _ in house.toolbox.ran] == ["swaps"]
     house.check(session)
     house.close()

@@ -9,7 +9,7 @@ import pytest
 from beliefd.http.app import create_app
 from beliefd.kernel.values import Role, Tier
 from beliefd.steward.tokens import create_token
-from beliefd.testing.world import ONTOLOGY_JSON
+from beliefd.testing.world import ONTOLOGY_JSON, policy
 from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, rules, tool_call, when
 
 EXCLUSIVE = {
@@ -44,7 +44,8 @@ class Web:
         )
 
     async def _tokens(self) -> dict[str, str]:
-        return {role.value: await create_token(self.house.store, "web", role, Tier.MODIFY) for role in Role}
+        store = self.house.store
+        return {role.value: await create_token(store, "web", role, Tier.MODIFY, role.value) for role in Role}
 
     def ask(self, role: str, method: str, path: str, body: Any = None) -> httpx.Response:
         async def send() -> httpx.Response:
@@ -189,3 +190,36 @@ def test_memory_over_http(web: Web) -> None:
     assert web.ask("agent", "POST", path, {**entry, "confidence": 0.1}).status_code == 400
     assert [view["entry"]["memory_id"] for view in web.get("agent", path)["entries"]] == ["m"]
     assert web.get("agent", f"{path}?show=review")["entries"] == []
+
+
+ISSUING = policy(
+    constraints={"constraint.all": ALLOW_ALL},
+    capabilities=[
+        {"name": "web", "roles": ["agent"], "scope": {"tools": ["slow", "quick"], "budgets": {"calls": 9}}}
+    ],
+)
+
+
+def test_an_agent_needs_no_admin_and_what_is_revoked_meanwhile_is_stopped() -> None:
+    with ToolWorld(policy=ISSUING) as house:
+        web = Web(house)
+        asked = {"session_id": web.session}
+        issued = web.post("agent", "/v1/capabilities", **asked)
+        assert (issued["capability"]["agent_id"], issued["capability"]["rule"]) == ("agent://web", None)
+        root = web.get("agent", f"/v1/sessions/{web.session}/capabilities/{issued['capability']['parent']}")
+        assert (root["rule"], root["issued_by"]) == ("web", "policy://web")
+        more = {**asked, "scope": {"tools": ["*"], "budgets": {"calls": 9}}}
+        assert web.ask("agent", "POST", "/v1/capabilities", more).status_code == 403
+        assert web.ask("encoder", "POST", "/v1/capabilities", asked).status_code == 400
+        path = f"/v1/capabilities/{root['capability_id']}"
+        house.toolbox.add("slow", lambda: web.ask("admin", "DELETE", path).status_code)
+        house.toolbox.add("quick", lambda: "ran", mutates=True)
+        slow, quick = web.propose("agent", tool_call("slow", None), tool_call("quick", None, "k"))
+        assert (slow["verdict"], slow["result"]) == ("allow", 200)
+        assert (quick["verdict"], quick["reason_code"], quick["status"]) == (
+            "deny",
+            "BAD_CAPABILITY",
+            "stopped",
+        )
+        assert [name for name, _ in house.toolbox.ran] == ["slow"]
+        house.check(web.session)

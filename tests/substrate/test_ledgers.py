@@ -56,11 +56,12 @@ def changed(records: list[bytes], place: int, path: list[Any], value: Any) -> Ve
     return found
 
 
-# Places: 1 declared, 2 capability, 3 goal, 4 calls, 5 outcome, 6 question, 7 confirmed, 8 outcome, 9 memory.
+# Places: 1 declared, 2 capability, 3 goal, 4 calls, 5 began, 6 outcome, 7 question, 8 confirmed, 9 began,
+# 10 outcome, 11 memory.
 WORDS: dict[str, tuple[int, list[Any], Any]] = {
     "the text of a reason": (4, ["delta", "results", 1, "reasons", 0, "text"], "in other words"),
     "what would make it pass": (4, ["delta", "results", 1, "reasons", 0, "remedy"], "something else"),
-    "why a question is asked": (6, ["delta", "results", 0, "approval", "reason"], "because"),
+    "why a question is asked": (7, ["delta", "results", 0, "approval", "reason"], "because"),
 }
 EFFECTS: dict[str, tuple[int, list[Any], Any]] = {
     "a value, under a name that is also one of ours": (
@@ -76,20 +77,23 @@ EFFECTS: dict[str, tuple[int, list[Any], Any]] = {
     "a call out of nothing": (4, ["delta", "results", 1, "call"], None),
     "who calls": (4, ["delta", "results", 0, "call", "agent_id"], "agent://other"),
     "a deadline": (4, ["delta", "results", 0, "call", "deadline"], "2030-01-01T00:00:00.000000Z"),
-    "a result": (5, ["delta", "result"], 4),
-    "a status": (5, ["delta", "call", "status"], "unknown"),
-    "a result's hash": (5, ["delta", "call", "result_hash"], "0" * 64),
-    "what was asked": (6, ["delta", "results", 0, "approval", "subject", "asked"], {}),
-    "who asked": (6, ["delta", "results", 0, "approval", "proposers"], ["agent://other"]),
-    "who confirmed": (7, ["actor", "id"], AGENT.id),
-    "what was confirmed": (7, ["payload", "content_hash"], "0" * 64),
-    "what the tool was found to be": (7, ["facts", "calls", 0, "definition_hash"], "0" * 64),
+    "what is set aside": (5, ["delta", "call", "reserved", "tokens"], 5),
+    "that a call began": (5, ["facts", "call", "definition_hash"], "0" * 64),
+    "which capability it has": (5, ["facts", "call", "capability_id"], None),
+    "a result": (6, ["delta", "result"], 4),
+    "a status": (6, ["delta", "call", "status"], "unknown"),
+    "a result's hash": (6, ["delta", "call", "result_hash"], "0" * 64),
+    "what was asked": (7, ["delta", "results", 0, "approval", "subject", "asked"], {}),
+    "who asked": (7, ["delta", "results", 0, "approval", "proposers"], ["agent://other"]),
+    "who confirmed": (8, ["actor", "id"], AGENT.id),
+    "what was confirmed": (8, ["payload", "content_hash"], "0" * 64),
+    "what the tool was found to be": (8, ["facts", "calls", 0, "definition_hash"], "0" * 64),
     "that the token was good": (4, ["facts", "calls", 0, "token_problem"], "it is forged"),
     "where a path led": (4, ["facts", "calls", 0, "files"], [{"path": "/etc", "writes": True}]),
-    "what is remembered": (9, ["delta", "entry", "value", "text"], 2),
-    "that it is confirmed": (9, ["delta", "confirmed"], True),
-    "when it ends": (9, ["delta", "expires_at"], "2030-01-01T00:00:00.000000Z"),
-    "evidence that was seen": (9, ["delta", "seen"], ["source x"]),
+    "what is remembered": (11, ["delta", "entry", "value", "text"], 2),
+    "that it is confirmed": (11, ["delta", "confirmed"], True),
+    "when it ends": (11, ["delta", "expires_at"], "2030-01-01T00:00:00.000000Z"),
+    "evidence that was seen": (11, ["delta", "seen"], ["source x"]),
 }
 
 

@@ -12,15 +12,16 @@ import pytest
 from beliefd.client.operations import Operations
 from beliefd.embedded import send
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.substrate.commands import RecordOutcome
-from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
+from beliefd.kernel.event import Refused
+from beliefd.kernel.substrate.commands import RecordOutcome, StartCall
+from beliefd.kernel.substrate.events import Arbitrated, CallStarted, CallStopped, OutcomeRecorded
 from beliefd.steward.effects.tools import EXECUTOR
 from beliefd.steward.facts.call_facts import presented
 from beliefd.steward.facts.finder import Attachments
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import StorageUnavailable
 from beliefd.testing.world import AGENT, refused
-from beliefd.tools import threads
+from beliefd.tools import slots
 from tests.substrate.conftest import Build
 from tests.substrate.support import (
     ALLOW_ALL,
@@ -86,11 +87,11 @@ def test_a_coroutine_that_will_not_be_cancelled_holds_up_nobody(
 def test_functions_that_hang_do_not_use_up_what_others_need(
     house: ToolWorld, stuck: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "_room", threading.BoundedSemaphore(3))
+    monkeypatch.setattr(slots, "slots", slots.Slots(3))
     house.toolbox.add("hangs", lambda: stuck.wait(60), timeout_ms=20)
     session = house.session()
     token = house.token(session)
-    for _ in range(3):
+    for _ in range(2):
         assert one(house.agent.propose(session, [tool_call("hangs", token)])).status == "unknown"
     answer = one(house.agent.propose(session, [tool_call("hangs", token)]))
     assert (answer.status, answer.error.partition(":")[0]) == ("error", "Busy")
@@ -215,9 +216,15 @@ def test_closing_waits_for_calls_under_way(tmp_path: Path, stuck: threading.Even
     house.close()
 
 
-def decided_but_not_run(house: ToolWorld, session: str, key: str | None = None) -> str:
+def begin(house: ToolWorld, session: str, call_id: str) -> Outcome:
+    """What a server leaves behind that dies while a call runs."""
+    outcome: Outcome = house.submit(session, StartCall(call_id=call_id), EXECUTOR)
+    return outcome
+
+
+def decided_but_not_run(house: ToolWorld, session: str, key: str | None = None, **scope: Any) -> str:
     """What a server leaves behind that dies between the decision and the run: the decision."""
-    capability_id, _, proof = presented(house.token(session), None)
+    capability_id, _, proof = presented(house.token(session, **scope), None)
     tool = "note.read" if key is None else "email.send"
     args = {} if key is None else {"to": "ana"}
     candidate = call_candidate(tool, args=args, capability_id=capability_id, idempotency_key=key)
@@ -237,6 +244,9 @@ def test_a_call_whose_server_died_is_unknown_at_its_deadline_and_never_run(tmp_p
     house = house.restarted()
     assert house.expire() == 0, "its deadline has not come"
     assert house.state(session).substrate.calls[call_id].status == "scheduled"
+    begin(house, session, call_id)
+    house = house.restarted()
+    assert house.expire() == 0, "it has begun, and its deadline has not come"
     house.clock.advance(36)
     assert house.expire() == 1
     call = house.state(session).substrate.calls[call_id]
@@ -250,11 +260,34 @@ def test_a_call_whose_server_died_is_unknown_at_its_deadline_and_never_run(tmp_p
     house.close()
 
 
+def test_a_call_that_never_began_is_stopped_at_its_deadline_and_its_key_is_free(tmp_path: Path) -> None:
+    house = ToolWorld(tmp_path / "b.db", rules(all=ALLOW_ALL))
+    session = house.session()
+    call_id = decided_but_not_run(house, session, "k", budgets={"calls": 1})
+    capability_id = house.state(session).substrate.calls[call_id].capability_id or ""
+    assert house.state(session).substrate.capabilities[capability_id].used.calls == 1
+    house = house.restarted()
+    house.clock.advance(36)
+    assert house.expire() == 1
+    held = house.state(session).substrate
+    assert held.calls[call_id].status == "stopped"
+    assert held.capabilities[capability_id].used.calls == 0, "it is known not to have run"
+    assert isinstance(stopped := house.deltas(session)[-1], CallStopped)
+    assert stopped.result.reason_code == "OVERDUE"
+    again = begin(house, session, call_id)
+    assert isinstance(again.event, Refused)
+    assert not held.call_keys
+    assert house.toolbox.count == 0
+    house.check(session)
+    house.close()
+
+
 def test_asking_again_after_a_crash_does_not_run_it_either(tmp_path: Path) -> None:
     """Neither under the request's key nor under the call's: nobody knows whether it ran."""
     house = ToolWorld(tmp_path / "b.db", rules(all=ALLOW_ALL))
     session = house.session()
     call_id = decided_but_not_run(house, session, "k")
+    begin(house, session, call_id)
     house = house.restarted()
     first = house.state(session).substrate.calls[call_id]
     token = f"{first.capability_id}.{'x' * 43}"
@@ -289,6 +322,9 @@ def test_an_outcome_is_told_once_and_only_of_a_call_that_was_let_through(house: 
 def test_an_unknown_outcome_can_be_settled_by_who_finds_out(house: ToolWorld) -> None:
     session = house.session()
     call_id = decided_but_not_run(house, session)
+    told = RecordOutcome(call_id=call_id, status="ok", result=5)
+    assert isinstance(house.submit(session, told, EXECUTOR).event, Refused), "it has not begun"
+    begin(house, session, call_id)
     house.clock.advance(100)
     house.expire()
     settled = house.submit(session, RecordOutcome(call_id=call_id, status="ok", result=5), EXECUTOR)
@@ -313,14 +349,16 @@ def test_a_session_does_not_end_while_a_call_is_under_way(build: Build) -> None:
 
 
 def test_calls_wait_for_the_ones_before_them_without_running_out_of_time(house: ToolWorld) -> None:
-    house.toolbox.add("slow", lambda: None, timeout_ms=60_000)
+    house.toolbox.add("slow", lambda: house.clock.advance(60), timeout_ms=60_000)
     session = house.session()
     token = house.token(session)
     answer = house.agent.propose(session, [tool_call("slow", token)] * 3)
-    deadlines = [
-        house.state(session).substrate.calls[result.call_id or ""].deadline for result in answer.results
-    ]
-    assert [text[14:19] for text in deadlines] == ["01:05", "02:05", "03:05"]
+    assert [result.status for result in answer.results] == ["ok"] * 3
+    decided = next(event for event in house.deltas(session) if isinstance(event, Arbitrated))
+    waiting = [result.call.deadline for result in decided.results if result.call is not None]
+    assert [text[14:19] for text in waiting] == ["01:05", "02:05", "03:05"]
+    began = [event.call.deadline for event in house.deltas(session) if isinstance(event, CallStarted)]
+    assert [text[14:19] for text in began] == ["01:05", "02:05", "03:05"], "from when it began"
 
 
 def test_a_running_call_is_no_approval(house: ToolWorld) -> None:

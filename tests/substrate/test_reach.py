@@ -140,6 +140,28 @@ def test_a_link_that_is_turned_after_the_decision_is_not_followed(house: ToolWor
     answer = house.agent.propose(
         session, [tool_call("turn", token), tool_call("fs.read", token, path=f"{turned}/file")]
     )
+    assert [result.verdict for result in answer.results] == ["allow", "deny"]
+    assert (answer.results[1].status, codes(answer.results[1])) == ("stopped", ["OUT_OF_SCOPE"])
+    assert [name for name, _ in house.toolbox.ran] == ["turn"]
+    house.check(session)
+
+
+def test_a_link_that_is_turned_within_a_root_is_not_followed_either(house: ToolWorld, place: Path) -> None:
+    """What was judged, and maybe confirmed by a person, is the file that it led to then."""
+    turned = place / "in" / "turned"
+    turned.symlink_to(place / "in" / "deep")
+
+    def turn() -> str:
+        turned.unlink()
+        turned.symlink_to(place / "in")
+        return "turned"
+
+    house.toolbox.add("turn", turn)
+    session = house.session()
+    token = house.token(session, fs_read_roots=[f"{place}/in"])
+    answer = house.agent.propose(
+        session, [tool_call("turn", token), tool_call("fs.read", token, path=f"{turned}/file")]
+    )
     assert [result.verdict for result in answer.results] == ["allow", "allow"]
     assert answer.results[1].status == "error"
     assert "leads elsewhere" in answer.results[1].error

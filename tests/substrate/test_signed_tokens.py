@@ -244,9 +244,9 @@ def test_a_confirmed_call_is_held_to_what_its_token_was_narrowed_down_to(signing
     assert decided.call is not None
     assert decided.call.status == "ok"
     signing.clock.advance(601)
-    decided = signing.ann.approve(signing.ann.show_approval(late.approval_id))
-    assert decided.call is not None
-    assert decided.call.reason_code == "OUT_OF_SCOPE"
+    card = signing.ann.show_approval(late.approval_id)
+    error = refused(Code.CONFLICT, lambda: signing.ann.approve(card))
+    assert (error.details or {})["reasons"] == ["OUT_OF_SCOPE"]
     assert signing.toolbox.count == 1
     signing.check(session)
 

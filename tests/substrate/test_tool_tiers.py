@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
+from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.explaining import Question, explain_call
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.chain import policy_hash
 from beliefd.protocol.substrate import CandidateAnswer
-from beliefd.testing.world import AGENT, policy
+from beliefd.testing.world import AGENT, policy, refused
 from tests.claims.support import TIERS
 from tests.substrate.conftest import Build
 from tests.substrate.support import ALLOW_ALL, Toolbox, ToolWorld, allow, codes, deny, one, tool_call, when
@@ -120,9 +121,8 @@ def test_a_caller_whom_the_tier_has_outgrown_is_denied_though_a_person_said_yes(
     waits = called(house, session, agent("DELETE"), "disk.delete")
     card = house.ann.show_approval(str(waits.approval_id))
     house.steward.in_force.adopt(policy(constraints=EVERYTHING, tiers={"tools": {"*": "PRIVILEGE"}}))
-    decided = house.ann.approve(card)
-    assert decided.call is not None
-    assert (decided.call.verdict, codes(decided.call)) == ("deny", ["TIER_TOO_LOW"])
+    error = refused(Code.CONFLICT, lambda: house.ann.approve(card))
+    assert (error.details or {})["reasons"] == ["TIER_TOO_LOW"]
     assert house.toolbox.count == 0
     house.check(session)
 

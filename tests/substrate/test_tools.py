@@ -44,7 +44,9 @@ def test_a_policy_raises_what_a_tool_says_of_itself_and_never_lowers_it(build: B
 def test_a_schema_of_the_policy_that_is_none_lets_no_call_of_its_tool_through(
     build: Build, schema: dict[str, Any]
 ) -> None:
-    house = build(policy=with_tools(rules(all=ALLOW_ALL), note__read={"schema": schema}))
+    house = build()
+    # Nobody can adopt it now; an earlier version may have.
+    house.steward.in_force.adopt(with_tools(rules(all=ALLOW_ALL), note__read={"schema": schema}))
     session = house.session()
     token = house.token(session)
     assert codes(one(house.agent.propose(session, [tool_call("note.read", token)]))) == ["BAD_ARGUMENTS"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from beliefd.cli.output import Exit
 from beliefd.kernel.substrate.arbitration import propose
 from beliefd.kernel.substrate.capabilities import Capability, Scope
 from beliefd.kernel.substrate.constraints import (
@@ -23,6 +24,7 @@ from beliefd.kernel.substrate.rulebook import KnownSchemas, rulebook
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
 from beliefd.ledger.chain import policy_hash
+from beliefd.policy.compiling import problems
 from tests.cli.runner import beliefd
 from tests.substrate.kernel import facts_of, session_with
 from tests.substrate.support import call_candidate, proposal
@@ -130,5 +132,10 @@ def test_the_command_line_says_what_the_table_says(case: Case, tmp_path: Path) -
     files = [word for name in given for word in (f"--{name}", tmp_path / f"{name}.json")]
     result = beliefd("policy", "explain", *files, "--json")
     answer = json.loads(result.stdout)
+    if wrong := list(problems(case.rules)):
+        # The kernel denies; people who try a file out are told that nobody can adopt it.
+        assert answer["error"]["details"]["path"] == wrong[0].path
+        assert result.exit_code == Exit.BAD_INPUT
+        return
     assert {name: answer[name] for name in case.expect} == case.expect
     assert result.exit_code == EXITS[case.expect["verdict"]]

@@ -120,8 +120,17 @@ class ListsSessionsFromAndIncludingTheCursor(MemoryStore):
 
 
 class PagesFromAndIncludingTheCursor(MemoryStore):
-    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
-        return await super().entries(session_id, max(after - 1, 0), limit)
+    async def entries(
+        self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
+    ) -> list[Sealed]:
+        return await super().entries(session_id, max(after - 1, 0), limit, max_bytes)
+
+
+class HoldsLongLedgersAsAWhole(MemoryStore):
+    async def entries(
+        self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
+    ) -> list[Sealed]:
+        return await super().entries(session_id, after, limit)
 
 
 class StreamsAnEmptyChunkAtTheEnd(MemoryStore):

@@ -39,6 +39,11 @@ _CLIMB: Final = (0.0, 0.2, 0.5, 0.75, 0.8)
 def assess(texts: Sequence[tuple[str, str]], tier: int, trail: Sequence[int] = ()) -> Threat:
     """The threat of one bundle: its texts by path, its highest tier, and the tiers that came before it."""
     signals = list(_escalation(tier, trail))
+    # Most bundles hold nothing of note, and one look at all of their text at once, each once, is cheapest.
+    different = dict.fromkeys([text for _, text in texts])
+    at_once = "\n".join(different)
+    if at_once.isascii() and len(at_once) <= MAX_READ and not any(look(at_once)):
+        return _threat(signals)
     ordinary = []
     for path, text in texts:
         plain = text if text.isascii() else characters.plain(text[:MAX_READ])
@@ -46,7 +51,6 @@ def assess(texts: Sequence[tuple[str, str]], tier: int, trail: Sequence[int] = (
             ordinary.append((path, plain))
         else:
             signals += _read_closely(path, text, plain)
-    # Most bundles hold nothing of note, and one look at all of their text at once is cheaper than ten.
     wider = look("\n".join([plain for _, plain in ordinary]))
     if any(wider):
         for path, plain in ordinary:

@@ -1,10 +1,14 @@
 """Files that commands are given, and those that they write; `-` is what comes in on stdin."""
 
+import os
+import stat
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from beliefd.kernel.errors import invalid
+
+PRIVATE: Final = 0o600
 
 
 def read_bytes(path: str) -> bytes:
@@ -41,7 +45,26 @@ def read_list(path: str, name: str) -> list[Any]:
 
 
 def write_bytes(place: Path, data: bytes) -> None:
+    """INVARIANT: what a command writes is its owner's business only, as the store itself is.
+
+    A file that is there becomes private before anything new is in it. What is no file, such as a pipe, is
+    written to as it is.
+    """
     try:
-        place.write_bytes(data)
+        with open(place, "wb", opener=_private) as file:
+            file.write(data)
     except OSError as error:
         raise invalid(f"cannot write `{place}`: {error.strerror}") from None
+
+
+def _private(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags & ~os.O_TRUNC, PRIVATE)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            if os.name == "posix":
+                os.fchmod(descriptor, PRIVATE)
+            os.ftruncate(descriptor, 0)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor

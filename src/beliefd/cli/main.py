@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 import click
 
 from beliefd import __version__
 from beliefd.cli import commands
+from beliefd.protocol.visible import visible_lines
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -31,7 +33,17 @@ class CommandModules(Mapping[str, click.Command]):
         return len(self._names)
 
 
-@click.group(context_settings=CONTEXT, commands=CommandModules())
+class Commands(click.Group):
+    """Complaints about a command line repeat parts of it."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            raise click.UsageError(visible_lines(error.format_message()), error.ctx) from None
+
+
+@click.group(cls=Commands, context_settings=CONTEXT, commands=CommandModules())
 @click.version_option(__version__, prog_name="beliefd")
 def main() -> None:
     """A belief server for AI agents: they propose, beliefd decides, one ledger remembers why."""

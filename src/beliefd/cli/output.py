@@ -1,21 +1,19 @@
 """What the command line prints and how it exits: JSON as answered, or text for people."""
 
 import functools
-import re
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-import msgspec
 from msgspec import Struct
 
 from beliefd.cli.options import Decorator, together
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.scan.whole_words import FILLERS
+from beliefd.protocol.visible import visible as visible  # noqa: PLC0414 - views take it from here
+from beliefd.protocol.visible import visible_json, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,8 +103,8 @@ def complain(message: str) -> None:
 
 
 def print_json(answer: Any) -> None:
-    """Exactly the answer, in one line."""
-    click.echo(msgspec.json.encode(answer))
+    """Exactly the answer, in one line; what a terminal would obey or hide is written by its number."""
+    click.echo(visible_json(answer))
 
 
 class Reply(Struct, frozen=True):
@@ -127,7 +125,7 @@ def show(answer: Any, as_json: bool) -> None:
     for message in reply.complaints:
         complain(message)
     if isinstance(reply.words, str):
-        click.echo(reply.words)
+        click.echo(visible_lines(reply.words))
     else:
         from beliefd.cli.views.drawing import view
 
@@ -151,36 +149,6 @@ def replies(
         return group.command(command.__name__.rstrip("_"))(together(*parameters)(run))
 
     return decorated
-
-
-def visible(text: str) -> str:
-    """Text from outside, on one line, with all invisible characters escaped.
-
-    Runs of spaces are cut: padding would move what follows to where it looks like our words.
-    """
-    if not (text.isascii() and text.isprintable()):
-        text = "".join(char if _shows(char) else _escaped(char) for char in text)
-    return PADDING.sub("  ", text)
-
-
-PADDING = re.compile(" {3,}")
-BLANK = FILLERS | {"\u034f"}
-"""Letters, symbols and marks that are drawn as nothing."""
-
-
-def _shows(char: str) -> bool:
-    return (
-        char.isprintable()
-        and unicodedata.category(char) not in ("Cf", "Zl", "Zp")
-        and char not in BLANK
-        and not "\ufe00" <= char <= "\ufe0f"
-        and not "\U000e0100" <= char <= "\U000e01ef"
-    )
-
-
-def _escaped(char: str) -> str:
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
 
 
 def console(*, stderr: bool = False) -> "Console":

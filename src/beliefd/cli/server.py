@@ -5,6 +5,7 @@ import contextlib
 import gc
 import importlib
 import ipaddress
+import logging
 import signal
 import socket
 import sys
@@ -31,6 +32,7 @@ GARBAGE = 20_000
 HANDOVER_SECONDS = 0.0001
 WEBHOOK_KEY = "webhook.key"
 SIGNING_KEY = "capability.key"
+SCRUB_PLACE = "scrub.json"
 
 
 def tune_interpreter() -> None:
@@ -42,6 +44,14 @@ def tune_interpreter() -> None:
     gc.freeze()
     gc.set_threshold(GARBAGE)
     sys.setswitchinterval(HANDOVER_SECONDS)
+
+
+def log_adoptions() -> None:
+    """Say on stderr which policy comes into force, and who brought it: without this, errors only are said."""
+    adoptions = logging.getLogger("beliefd.policy")
+    adoptions.setLevel(logging.INFO)
+    adoptions.propagate = False
+    adoptions.addHandler(logging.StreamHandler())
 
 
 def import_tools(name: str) -> None:
@@ -67,6 +77,8 @@ class ServerSettings(Struct, frozen=True):
     ray: str | None = None
     judges: Mapping[str, Any] = {}
     detectors: tuple[str, ...] = ()
+    sign_in: Path | None = None
+    scrub_place: Path | None = None
 
     def policy(self) -> "Policy | None":
         from beliefd.policy.files import load_policy
@@ -76,14 +88,15 @@ class ServerSettings(Struct, frozen=True):
     def chores(self, runtime: "Runtime") -> list[Callable[[], Awaitable[None]]]:
         """What goes on beside answering requests, for as long as the server is up."""
         from beliefd.policy.watch import watch_policy
+        from beliefd.steward.effects.scrub import Scrub
         from beliefd.steward.effects.webhook import Webhook, secret_from
-        from beliefd.steward.policies import FROM_FILE
 
         steward = runtime.steward
         in_force = steward.in_force
-        chores: list[Callable[[], Awaitable[None]]] = [runtime.expiry.run]
+        scrub = Scrub(steward.positions.chains, self.scrub_place)
+        chores: list[Callable[[], Awaitable[None]]] = [runtime.expiry.run, scrub.run]
         if (file := self.policy_file) is not None:
-            chores.append(lambda: watch_policy(file, lambda policy: in_force.adopt(policy, FROM_FILE)))
+            chores.append(lambda: watch_policy(file, lambda policy: in_force.take_file(policy, file)))
         else:
             chores.append(in_force.follow)
         if self.webhook is not None:
@@ -143,7 +156,7 @@ async def run_server(
     from beliefd.steward.effects.runner import Runner
     from beliefd.steward.facts.detectors import named_detectors
     from beliefd.steward.failures import translating
-    from beliefd.steward.policies import FROM_FILE
+    from beliefd.steward.signin.verifier import Verifier
     from beliefd.steward.tokens import Authenticator
     from beliefd.stores.opening import open_store
     from beliefd.tools.biscuit import Signer
@@ -151,10 +164,11 @@ async def run_server(
 
     return_large_pieces()
     policy = settings.policy()
+    sign_in = None if settings.sign_in is None else Verifier(settings.sign_in)
     detectors = named_detectors(settings.detectors) or None  # what one lacks is said before all else
     with translating():
         store = await open_store(target)
-    if not is_loopback(listener) and not await Authenticator(Directory(store)).configured():
+    if not is_loopback(listener) and not await Authenticator(Directory(store), sign_in).configured():
         await store.close()
         fail(
             f"refusing to listen on `{host}`: there is no token, so everybody who reaches it could write; "
@@ -164,14 +178,14 @@ async def run_server(
     runtime = await start(
         store,
         policy,
+        settings.policy_file,
         detector=detectors,
         registry=settings.registry,
         signer=Signer(settings.signing_key),
         runner=Runner(settings.workers, settings.ray),
         judges=Judges(JudgeSettings(**settings.judges)),
+        sign_in=sign_in,
     )
-    if policy is not None:
-        runtime.steward.in_force.adopt(policy, FROM_FILE)
     await _server(runtime, settings.chores(runtime), started).serve(sockets=[listener])
 
 

@@ -55,20 +55,18 @@ class SubstrateCalls:
         self,
         session_id: str,
         *,
-        agent_id: str,
-        scope: Object,
+        agent_id: str | None = None,
+        scope: Object | None = None,
         expires_in_seconds: int = 3600,
         parent_token: str | None = None,
         signed: bool = False,
         notes: str | None = None,
     ) -> Request[IssuedCapability]:
-        """Give an agent a capability, or narrow one down."""
+        """Give an agent a capability, narrow one down, or take what policy issues to oneself."""
         body = {
             "session_id": session_id,
-            "agent_id": agent_id,
-            "scope": scope,
             "expires_in_seconds": expires_in_seconds,
-            **given(parent_token=parent_token, signed=signed or None),
+            **given(agent_id=agent_id, scope=scope, parent_token=parent_token, signed=signed or None),
         }
         return Request(SubstrateRows.issue_capability, body=body, notes=notes)
 

@@ -41,12 +41,15 @@ class Metrics:
             (f'{{verb="{verb}",kind="{kind}"}}', count)
             for (verb, kind), count in sorted(steward.counts.decided.items())
         )
+        chains = steward.positions.chains
         lines = [
             *_family("beliefd_http_requests_total", "counter", "Requests by operation and status", requests),
             *_family("beliefd_http_request_seconds", "histogram", "Time to an answer", self._histogram()),
             *_family("beliefd_events_total", "counter", "Events decided, refusals included", events),
             *_family("beliefd_append_retries_total", "counter", "Lost races", [("", steward.counts.retries)]),
             *_family("beliefd_sessions_in_memory", "gauge", "Cached states", [("", len(steward.positions))]),
+            *_family("beliefd_ledgers_broken", "gauge", "Ledgers not served", [("", len(chains.broken))]),
+            *_family("beliefd_scrubbed_entries_total", "counter", "Scrubbed", [("", chains.scrubbed)]),
             *_family("beliefd_state_bytes_in_memory", "gauge", "Their size", [("", steward.positions.bytes)]),
             *_family("beliefd_body_bytes_in_flight", "gauge", "Bodies", [("", self.in_flight.total)]),
             *_family("beliefd_requests_under_way", "gauge", "Not answered yet", self._under_way()),

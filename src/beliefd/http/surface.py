@@ -49,7 +49,7 @@ class Surface:
         self.submit = runtime.steward.submit
         self.in_force = runtime.steward.in_force
         self._store = runtime.steward.store
-        self.authenticator = Authenticator(runtime.directory)
+        self.authenticator = Authenticator(runtime.directory, runtime.sign_in)
         self.metrics = Metrics()
         self.routes = Routes(OPERATIONS)
         self._standing = Standing(self.authenticator.refresh, self._judge)

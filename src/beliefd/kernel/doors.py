@@ -30,14 +30,16 @@ from beliefd.kernel.measurements.commands import Measure
 from beliefd.kernel.scan.guards import stopped_by
 from beliefd.kernel.scan.markers import dumped, find_marker, has_no_word
 from beliefd.kernel.scan.references import find_reference, has_no_reference
+from beliefd.kernel.scan.said import texts_in
 from beliefd.kernel.scan.spelling import plain
 from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.speculation.lanes import SPECULATIVE
-from beliefd.kernel.substrate.commands import Propose, RecordOutcome, Remember
+from beliefd.kernel.substrate.commands import Propose, RecordOutcome, Remember, StartCall
 from beliefd.kernel.substrate.memory import PROVISIONAL
 from beliefd.kernel.substrate.proposals import DeltaCandidate
 
 Part = Callable[[Any], Any]
+_QUOTED: Final = '","'
 
 
 def _nothing(_: Command) -> None:
@@ -86,7 +88,7 @@ def _change(command: StageIntent) -> Any:
 JUDGED: Final[dict[type, Part]] = {
     **dict.fromkeys(speculation.RULES, _nothing),
     # What the server itself writes about what was let through before.
-    **dict.fromkeys((RecordRun, RecordOutcome, RecordAttempt, Merge), _nothing),
+    **dict.fromkeys((RecordRun, StartCall, RecordOutcome, RecordAttempt, Merge), _nothing),
     DeclareSession: _declaration,
     Eliminate: _elimination,
     # The raw answers of a model are measured, and stated by nobody.
@@ -162,12 +164,17 @@ def _is_innocent(said: Any, scanned: bool) -> bool:
     return not scanned or has_no_word(dump, folded)
 
 
-def _written(said: msgspec.Struct) -> bytes | None:
+def _written(document: msgspec.Struct) -> bytes | None:
+    """All texts of a Struct; what its types say, no author has said."""
+    texts = texts_in(document)
     try:
-        dump = msgspec.json.encode(said)
-    except (TypeError, ValueError):  # half a surrogate pair is a `ValueError`
+        if texts is None:
+            dump = msgspec.json.encode(document)
+            return dump if dump.isascii() else None
+        # A quote on either side, as in JSON: a digest that is a text by itself is known by them.
+        return _QUOTED.join(texts).join('""').encode("ascii")
+    except (TypeError, ValueError):  # half a surrogate pair is a `ValueError`, as is all that is not ASCII
         return None
-    return dump if dump.isascii() else None
 
 
 def stopped_with(kind: type) -> tuple[Code, ...]:

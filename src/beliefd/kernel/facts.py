@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from beliefd.kernel.approvals.findings import AuthorityFindings
 from beliefd.kernel.beliefs.findings import CitationFindings
 from beliefd.kernel.claims.endings import RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings
@@ -9,18 +10,20 @@ from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.measurements.findings import MeasurementFindings
 from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.tools import MemoryFindings, ProposalFindings
+from beliefd.kernel.substrate.tools import MemoryFindings, ProposalFindings, StartFindings
 from beliefd.kernel.values import Principal
 
 Findings = (
     ClaimFindings
     | RetractionFindings
     | ProposalFindings
+    | StartFindings
     | MemoryFindings
     | ObservationFindings
     | MeasurementFindings
     | ExperimentFindings
     | CitationFindings
+    | AuthorityFindings
 )
 
 

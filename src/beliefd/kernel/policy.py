@@ -11,6 +11,7 @@ from beliefd.kernel.labels import ATTESTED, Label
 from beliefd.kernel.limits import DEFAULT_LIMITS, LimitsPolicy
 from beliefd.kernel.names import ALL, covers, refuse_loose
 from beliefd.kernel.scan.whole_words import whole_words
+from beliefd.kernel.substrate.capability_policy import CallsPolicy, CapabilityRule
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import PEOPLE, ClaimType, Id, JudgeName, Method, Role, Tier, TierName, Unit, Value
 
@@ -332,13 +333,22 @@ class Policy(Value, frozen=True):
     firewall: FirewallPolicy = FirewallPolicy()
     content: ContentPolicy = ContentPolicy()
     tiers: TiersPolicy = TiersPolicy()
-    # Not in the hash while it is not given: what was adopted before there was any keeps its hash.
+    # Not in the hash while they are not given: what was adopted before there were any keeps its hash.
     limits: LimitsPolicy | UnsetType = UNSET
+    capabilities: Annotated[tuple[CapabilityRule, ...], msgspec.Meta(max_length=1000)] | UnsetType = UNSET
+    calls: CallsPolicy | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.
         schemas = {name: {"schema": tool.schema} for name, tool in self.tools.items()}
         canonical({"constraints": self.constraints, "schemas": self.schemas, "tools": schemas})
+        named = [rule.name for rule in self.capabilities or ()]
+        if twice := [name for name in named if named.count(name) > 1]:
+            raise ValueError(f"`capabilities` has two rules named `{twice[0]}`")
+
+    @property
+    def max_timeout_ms(self) -> int:
+        return (self.calls or CallsPolicy()).max_timeout_ms
 
     @property
     def bounds(self) -> LimitsPolicy:

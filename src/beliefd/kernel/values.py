@@ -46,7 +46,7 @@ def shown(text: str) -> str:
 def quoted(text: str, most: int = SHOWN) -> str:
     """Its author's text in one of our sentences: it must not look like ours."""
     plain = " ".join((text if len(text) <= most else f"{text[:most]}...").replace("`", "'").split())
-    return f"`{plain.encode(errors='replace').decode()}`"
+    return f"`{plain}`" if plain.isascii() else f"`{plain.encode(errors='replace').decode()}`"
 
 
 def nested_deeper(value: Any, limit: int) -> bool:

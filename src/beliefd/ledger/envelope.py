@@ -1,6 +1,6 @@
 """The envelope around an event, as stores keep it and as it is read back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -62,8 +62,17 @@ class _EliminationLink(Link, frozen=True, gc=False):
     delta: Eliminated
 
 
+class Place(Struct, frozen=True, gc=False):
+    """Where an envelope says that it stands."""
+
+    event_id: str
+    prev_hash: str
+    seq: int
+
+
 _entry_decoder = msgspec.json.Decoder(Entry)
 _link_decoder = msgspec.json.Decoder(Link)
+_read_place = msgspec.json.Decoder(Place).decode
 _read_elimination = msgspec.json.Decoder(_EliminationLink).decode
 _declare_decoder = msgspec.json.Decoder(DeclareSession)
 
@@ -77,6 +86,10 @@ def read_links(records: Sequence[bytes]) -> list[Link]:
         return list(map(_read_elimination, records))  # almost all are, and one kind reads faster
     except msgspec.ValidationError:
         return [_read_link(record) for record in records]
+
+
+def read_places(records: Iterable[bytes]) -> list[Place]:
+    return list(map(_read_place, records))
 
 
 def _read_link(record: bytes) -> Link:

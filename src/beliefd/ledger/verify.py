@@ -12,7 +12,7 @@ After the last: the head that was promised is the head that was reached.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -52,30 +52,65 @@ class Verification(Struct, frozen=True):
     head: Head | None = None
 
 
+class Verifying:
+    """Verification in progress: entries are handed over as they are read, and none of them is kept.
+
+    `policies` may grow while it goes on.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        policies: Mapping[str, Policy],
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self._session_id = session_id
+        self._policies = policies
+        self._progress = progress
+        self._session: Session | None = None
+        self._head: Head | None = None
+        self._checked = 0
+        self.bad: FirstBad | None = None
+
+    def take(self, entries: Iterable[Sealed]) -> None:
+        """Check the next entries, up to the first one that does not hold."""
+        try:
+            for sealed in entries if self.bad is None else ():
+                self._session = _check_entry(
+                    sealed, self._session_id, self._session, self._head, self._policies
+                )
+                self._head = head_of(sealed)
+                self._checked += 1
+                if self._progress is not None:
+                    self._progress(self._checked)
+        except LedgerBroken as broken:
+            self.bad = FirstBad(broken.seq, broken.event_id, broken.reason)
+
+    def result(self, promised: Head | None = None) -> tuple[Verification, Position | None]:
+        """What came of it, if these were all; and the position reached, to compare or to keep."""
+        session, head = self._session, self._head
+        if self.bad is None:
+            try:
+                _check_head(head, promised)
+            except LedgerBroken as broken:
+                self.bad = FirstBad(broken.seq, broken.event_id, broken.reason)
+        if self.bad is not None:
+            return Verification(ok=False, checked=self._checked, first_bad=self.bad), None
+        position = None if session is None or head is None else Position(session, head)
+        return Verification(ok=True, checked=self._checked, head=head), position
+
+
 def verify(
     entries: Iterable[Sealed],
     session_id: str,
-    policies: dict[str, Policy],
+    policies: Mapping[str, Policy],
     promised: Head | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Verification, Position | None]:
-    """Run all steps; the position reached is returned so that callers can compare or keep it."""
-    session: Session | None = None
-    head: Head | None = None
-    checked = 0
-    try:
-        for sealed in entries:
-            session = _check_entry(sealed, session_id, session, head, policies)
-            head = head_of(sealed)
-            checked += 1
-            if progress is not None:
-                progress(checked)
-        _check_head(head, promised)
-    except LedgerBroken as broken:
-        bad = FirstBad(broken.seq, broken.event_id, broken.reason)
-        return Verification(ok=False, checked=checked, first_bad=bad), None
-    position = None if session is None or head is None else Position(session, head)
-    return Verification(ok=True, checked=checked, head=head), position
+    """Run all steps on a ledger that is at hand."""
+    verifying = Verifying(session_id, policies, progress)
+    verifying.take(entries)
+    return verifying.result(promised)
 
 
 def _check_head(head: Head | None, promised: Head | None) -> None:
@@ -90,7 +125,7 @@ def _check_head(head: Head | None, promised: Head | None) -> None:
 
 
 def _check_entry(
-    sealed: Sealed, session_id: str, before: Session | None, head: Head | None, policies: dict[str, Policy]
+    sealed: Sealed, session_id: str, before: Session | None, head: Head | None, policies: Mapping[str, Policy]
 ) -> Session:
     """The steps of one entry, in their order; the state after it."""
     # The place is counted, not read: an entry that gives a wrong number for itself is still named rightly.
@@ -147,7 +182,7 @@ def _check_link(entry: Entry, before: Session | None, head: Head | None) -> Sess
     return begun
 
 
-def _check_policy(entry: Entry, policies: dict[str, Policy]) -> Policy:
+def _check_policy(entry: Entry, policies: Mapping[str, Policy]) -> Policy:
     policy = policies.get(entry.policy_hash)
     if policy is None:
         raise _Broken(f"policy `{entry.policy_hash}` is not known here")

@@ -6,13 +6,14 @@ from typing import Final
 
 import yaml
 
-from beliefd.documents import parse_document, read_bytes
+from beliefd.documents import composed, parse_document, read_bytes
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.policy import Policy
+from beliefd.policy.compiling import compiled
 from beliefd.protocol.wire import convert
 
 MAX_BYTES: Final = 1024 * 1024
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+_PLACE = re.compile(r"\[(\d+)\]")
 
 
 def load_policy(path: Path) -> Policy:
@@ -28,7 +29,7 @@ def parse_policy(data: bytes, name: str = "policy") -> Policy:
         # An editor that empties a file before it writes must not bring the defaults into force.
         raise invalid(f"`{name}` is empty; `{{}}` asks for all defaults", "$")
     try:
-        return convert(value, Policy)
+        return compiled(convert(value, Policy))
     except BeliefdError as error:
         path = str((error.details or {}).get("path", "$"))
         line = line_of(data, path)
@@ -43,23 +44,31 @@ def line_of(data: bytes, path: str) -> int:
     JSON is YAML but for tabs between its tokens, so one reader does for both.
     """
     try:
-        tree = yaml.compose(data.decode().replace("\t", " "), Loader=yaml.SafeLoader)
+        node = composed(data.decode().replace("\t", " "))
     except yaml.YAMLError:
         return 1
-    node, line = tree, tree.start_mark.line
-    for name, index in _STEP.findall(path):
-        step = _step(node, name, index)
-        if step is None:
-            break
-        line, node = step
+    line, rest = node.start_mark.line, path.removeprefix("$")
+    while rest and (step := _step(node, rest)) is not None:
+        line, node, rest = step
     return int(line) + 1
 
 
-def _step(node: yaml.Node, name: str, index: str) -> tuple[int, yaml.Node] | None:
-    """The line and the node that one step of a path leads to, by a key or by a place."""
-    if name and isinstance(node, yaml.MappingNode):
-        return next(((key.start_mark.line, value) for key, value in node.value if key.value == name), None)
-    if index and isinstance(node, yaml.SequenceNode) and int(index) < len(node.value):
-        item = node.value[int(index)]
-        return item.start_mark.line, item
+def _step(node: yaml.Node, path: str) -> tuple[int, yaml.Node, str] | None:
+    """The line and the node that the first step of a path leads to, by a key or by a place, and the rest.
+
+    Keys hold dots themselves: the longest that the path begins with is meant.
+    """
+    if isinstance(node, yaml.MappingNode):
+        ahead = [(key, value) for key, value in node.value if _begins(path, f".{key.value}")]
+        if ahead:
+            key, value = max(ahead, key=lambda pair: len(pair[0].value))
+            return key.start_mark.line, value, path[len(key.value) + 1 :]
+    place = _PLACE.match(path)
+    if place and isinstance(node, yaml.SequenceNode) and int(place[1]) < len(node.value):
+        item = node.value[int(place[1])]
+        return item.start_mark.line, item, path[place.end() :]
     return None
+
+
+def _begins(path: str, step: str) -> bool:
+    return path.startswith(step) and path[len(step) : len(step) + 1] in ("", ".", "[")

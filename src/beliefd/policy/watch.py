@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from asyncio import to_thread
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,9 @@ log = logging.getLogger("beliefd.policy")
 POLL_SECONDS: Final = 1.0
 
 
-async def watch_policy(path: Path, adopt: Callable[[Policy], None], every: float = POLL_SECONDS) -> None:
+async def watch_policy(
+    path: Path, adopt: Callable[[Policy], Awaitable[None]], every: float = POLL_SECONDS
+) -> None:
     """Adopt the file again whenever it has changed and come to rest; never returns."""
     read = latest = _stamp(path)
     while True:
@@ -25,11 +28,10 @@ async def watch_policy(path: Path, adopt: Callable[[Policy], None], every: float
             continue
         read = latest
         try:
-            adopt(load_policy(path))
+            # Beside the event loop: a file takes as long to read as whoever wrote it likes.
+            await adopt(await to_thread(load_policy, path))
         except BeliefdError as error:
             log.error("the policy file is not adopted, the old one stays in force: %s", error.message)
-        else:
-            log.info("policy file `%s` is in force", path)
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

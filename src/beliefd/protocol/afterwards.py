@@ -1,5 +1,6 @@
 """What became of a bundle since it was judged: what of it ended, what it puts right, who has agreed."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 from beliefd.kernel.approvals.state import Approval
@@ -81,12 +82,17 @@ def correction_of(claims: Claims, bundle: ClaimBundle) -> Correction | None:
     return Correction(bundle_id=name, claim_id=claim, ended=ended_claim(claims, name, claim))
 
 
-def progress_of(approval: Approval | None) -> AgreementProgress | None:
-    """Who has agreed to what waits. As long as it waits, one more must, whatever it was opened with."""
+def progress_of(
+    approval: Approval | None, required: int | None = None, counted: Iterable[HumanApproval] | None = None
+) -> AgreementProgress | None:
+    """Who has agreed to what waits. As long as it waits, one more must, whatever it was opened with.
+
+    `required` and `counted` are how many must agree today and whose yes counts, where that is known.
+    """
     if approval is None or approval.status != "pending" or approval.rule.nobody:
         return None
-    given = list(approval.approvals)
-    return AgreementProgress(required=max(approval.rule.required, len(given) + 1), given=given)
+    given = list(approval.approvals if counted is None else counted)
+    return AgreementProgress(required=max(required or approval.rule.required, len(given) + 1), given=given)
 
 
 def overridden_in(approval: Approval) -> list[GateOverride]:

@@ -103,10 +103,12 @@ class ApprovalCard(Answer, frozen=True):
     The `subject` keeps its content when the item is decided. A bundle has the `title` and the `tier` of its
     riskiest claim; `raised` are the claims whose tier is higher than their `risk_tier`, `standings` is what
     claims rest on. `proposer` is the principal that proposed it, `proposers` are also those who edited it.
-    `progress` says who has agreed while it waits, `overridden` which gates people let it pass. `ended` are
-    claims of a published bundle that do not stand any more, `corrects` is what a bundle puts right.
+    `asking` are the gates whose questions a yes answers, and `required` how many people must agree by today's
+    policy. `cannot_run` says why a yes would be in vain now, `came_to` what became of an approved call.
+    `progress` says who has agreed while it waits, and still may; `overridden` which gates people let it pass.
+    `ended` are claims of a published bundle that do not stand any more, `corrects` is what it puts right.
     `measurements` with their raw answers, and `proposition`, if a status would change, are there if the item
-    was asked for by itself.
+    was asked for by itself. In a list, what is very long comes `shortened`, without its content.
     """
 
     approval_id: str
@@ -115,6 +117,7 @@ class ApprovalCard(Answer, frozen=True):
     subject: Subject
     status: str
     gate: str
+    asking: list[str]
     tier: str
     raised: list[RaisedTier]
     reason: str
@@ -134,12 +137,15 @@ class ApprovalCard(Answer, frozen=True):
     expires_at: str
     overdue: bool
     successor: str | None
+    cannot_run: str | None
+    came_to: str | None
     audit_head_event_id: str
     progress: AgreementProgress | None = None
     overridden: list[GateOverride] = []
     ended: dict[str, EndedClaim] = {}
     corrects: Correction | None = None
     proposition: StatusCard | None = None
+    shortened: bool = False
 
     @property
     def claims(self) -> list[Claim]:

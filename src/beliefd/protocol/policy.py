@@ -3,7 +3,7 @@
 from typing import Literal
 
 from beliefd.kernel.policy import Policy
-from beliefd.protocol.operation import OPERATORS, Answer, Operation, Vocabulary, reads
+from beliefd.protocol.operation import MIB, OPERATORS, Answer, Operation, Vocabulary, reads
 
 
 class PolicyAnswer(Answer, frozen=True):
@@ -27,6 +27,7 @@ class PolicyRows(Vocabulary):
         body=Policy,
         answer=PolicyAnswer,
         roles=OPERATORS,
+        max_body=4 * MIB,  # a file of the largest size that is read, with all defaults filled in
         summary="Decide under another policy from now on",
         example={"uncertainty": {"explain_above": 0.4, "defer_above": 0.7}},
     )

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
-from beliefd.kernel.substrate.capabilities import Scope, Used
+from beliefd.kernel.substrate.capabilities import Amounts, Scope, Used
 from beliefd.kernel.substrate.commands import IssueCapability, RevokeCapability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.events import Verdict
@@ -50,12 +50,13 @@ class ProposalRequest(Value, frozen=True):
 class CapabilityRequest(Value, frozen=True):
     """A capability in a session; with `parent_token`, a narrower one out of what that token allows.
 
+    Who is no admin gets what policy issues to them, for themselves; without a `scope`, all of it.
     A `signed` token can be verified and narrowed down without the server; it takes the extra `biscuit`.
     """
 
     session_id: Id
-    agent_id: Id
-    scope: Scope
+    agent_id: Id | None = None
+    scope: Scope | None = None
     expires_in_seconds: Annotated[int, Meta(ge=1, le=30 * 24 * 3600)] = 3600
     parent_token: Annotated[str, Meta(max_length=TOKEN_LENGTH)] | None = None
     signed: bool = False
@@ -112,7 +113,10 @@ class ToolList(Answer, frozen=True):
 
 
 class CapabilityView(Answer, frozen=True):
-    """A capability without its secret."""
+    """A capability without its secret. `reserved` is set aside for calls that run right now.
+
+    `rule` is the rule of the policy that issued it, if one did.
+    """
 
     capability_id: str
     session_id: str
@@ -124,6 +128,8 @@ class CapabilityView(Answer, frozen=True):
     issued_by: str
     parent: str | None
     revoked_at: str | None
+    reserved: Amounts = Amounts()
+    rule: str | None = None
 
 
 class IssuedCapability(Answer, frozen=True):

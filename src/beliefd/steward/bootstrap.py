@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
+from beliefd.steward.chains import checked
 from beliefd.steward.directory import Directory
 from beliefd.steward.dispatch import Handler, handlers_of, joined
 from beliefd.steward.effects.background import Background
@@ -43,7 +45,8 @@ from beliefd.steward.handlers.substrate import (
 from beliefd.steward.handlers.testimony import WhyHandlers
 from beliefd.steward.handlers.transfer import TransferHandlers
 from beliefd.steward.handlers.uncertainty import CalibrationHandlers, UncertaintyHandlers
-from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.policies import GIVEN, PolicyInForce
+from beliefd.steward.signin.verifier import Verifier
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.steward import Steward
 from beliefd.stores.base import Store
@@ -59,6 +62,7 @@ class Runtime(Struct, frozen=True):
     handlers: dict[str, Handler]
     feeds: Feeds
     directory: Directory
+    sign_in: Verifier | None
     expiry: Expiry
     runner: Runner
     judges: Judges
@@ -90,57 +94,69 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     signer: Signer | None = None,
     runner: Runner | None = None,
     judges: Judges | None = None,
+    sign_in: Verifier | None = None,
 ) -> Runtime:
     """Wire everything up. One line per vocabulary, with what it needs and nothing else."""
     environment, registry = environment or Environment(), registry or default_registry
     runner, judges = runner or Runner(), judges or Judges()
     positions = Positions(store)
+    ledgers = checked(positions.chains)
     in_force = PolicyInForce(store, environment, policy)
-    meter, directory = Meter(store, judges), Directory(store)
-    finder = FactFinder(store, registry, meter, directory, detector)
+    meter, directory = Meter(ledgers, judges), Directory(store)
+    finder = FactFinder(ledgers, registry, meter, directory, detector)
     steward = Steward(store, positions, in_force, finder, environment)
-    submit, feeds, background = steward.submit, Feeds(store), Background()
-    expiry = Expiry(store, positions, submit, environment)
-    tools = ToolCalls(store, positions, submit, registry, in_force, background)
-    runs = ExperimentRuns(store, submit, runner, background)
+    submit, feeds, background = steward.submit, Feeds(ledgers), Background()
+    expiry = Expiry(ledgers, positions, submit, environment)
+    tools = ToolCalls(ledgers, positions, submit, registry, in_force, background)
+    runs = ExperimentRuns(ledgers, submit, runner, background)
     vocabularies = (
-        BeliefHandlers(store, positions, steward.declare),
-        BatchHandlers(store, submit, signer, tools, background),
-        LedgerHandlers(store, positions, feeds),
-        WhyHandlers(store, positions),
-        TransferHandlers(store, positions, submit),
-        CounterfactualHandlers(store),
-        ClaimHandlers(store, positions, submit),
+        BeliefHandlers(ledgers, positions, steward.declare),
+        BatchHandlers(ledgers, submit, signer, tools, background),
+        LedgerHandlers(ledgers, positions, feeds),
+        WhyHandlers(ledgers, positions),
+        TransferHandlers(ledgers, positions, submit),
+        CounterfactualHandlers(ledgers),
+        ClaimHandlers(ledgers, positions, submit),
         ClaimCheckHandlers(finder, in_force, environment),
-        ContentHandlers(store, in_force, environment),
-        ApprovalHandlers(store, positions, submit, expiry, tools, in_force),
+        ContentHandlers(ledgers, in_force, environment),
+        ApprovalHandlers(ledgers, positions, submit, expiry, tools, in_force, finder, environment),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
-        StateHandlers(store, positions, in_force),
+        StateHandlers(ledgers, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
-        CapabilityHandlers(positions, submit, signer),
+        CapabilityHandlers(positions, submit, signer, in_force),
         MemoryHandlers(positions, submit, environment),
         SpeculationHandlers(positions, submit),
-        ObservationHandlers(store, positions, submit),
-        MeasurementHandlers(store, positions, submit, meter),
-        ExperimentHandlers(store, positions, submit, runs, {}),
+        ObservationHandlers(ledgers, positions, submit),
+        MeasurementHandlers(ledgers, positions, submit, meter),
+        ExperimentHandlers(ledgers, positions, submit, runs, {}),
         EvidenceHandlers(positions, submit, in_force),
         IntentHandlers(positions, submit),
-        KnowledgeHandlers(store, in_force),
-        UncertaintyHandlers(store, in_force, judges),
-        CalibrationHandlers(store, environment),
+        KnowledgeHandlers(ledgers, in_force),
+        UncertaintyHandlers(ledgers, in_force, judges),
+        CalibrationHandlers(ledgers, environment),
     )
     handlers = recording_attempts(joined([verb_handlers(submit), *map(handlers_of, vocabularies)]), submit)
-    return Runtime(steward, handlers, feeds, directory, expiry, runner, judges, background)
+    return Runtime(steward, handlers, feeds, directory, sign_in, expiry, runner, judges, background)
 
 
-async def start(store: Store, policy: Policy | None = None, **ports: Any) -> Runtime:
-    """Wired, and deciding by the policy that was adopted last in the store unless it is given one."""
+async def start(
+    store: Store, policy: Policy | None = None, policy_file: Path | None = None, **ports: Any
+) -> Runtime:
+    """Wired, and deciding by the policy that was adopted last in the store unless it is given one.
+
+    `policy_file` is where a given one was read.
+    """
     runtime = bootstrap(store, policy, **ports)
-    if policy is None:
-        try:
-            await runtime.steward.in_force.recall()
-        except BaseException:
-            await runtime.close()
-            raise
+    in_force = runtime.steward.in_force
+    try:
+        if policy is None:
+            await in_force.recall()
+        elif policy_file is None:
+            await in_force.take(policy, GIVEN)
+        else:
+            await in_force.take_file(policy, policy_file)
+    except BaseException:
+        await runtime.close()
+        raise
     return runtime

@@ -35,10 +35,10 @@ class Directory:
             self.tokens = {token.token_id: token for token in await self._store.tokens()}
             self._read_at = time.monotonic()
 
-    async def standings(self, ids: Iterable[str]) -> dict[str, Principal | None]:
+    async def standings(self, ids: Iterable[str], *, fresh: bool = True) -> dict[str, Principal | None]:
         """What those may now whom a token was made for: the most that a valid one says, or None if all of
-        theirs are revoked. Of others, nothing is known here."""
-        await self.refresh(force=True)
+        theirs are revoked. Of others, nothing is known here. What is only shown may be a second old."""
+        await self.refresh(force=fresh)
         wanted = set(ids)
         found: dict[str, Principal | None] = {}
         for token in self.tokens.values():

@@ -8,6 +8,8 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
@@ -18,12 +20,17 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import policy_hash
+from beliefd.policy.compiling import Problem, compiled, problems
 from beliefd.protocol.wire import convert, parse
 from beliefd.steward.environment import Environment
+from beliefd.steward.offload import offload
+from beliefd.steward.tokens import LOCAL_OPERATOR
 from beliefd.stores.base import Adoption, StorageUnavailable, Store
 
 log = logging.getLogger("beliefd.policy")
 FOLLOW_SECONDS: Final = 1.0
+LONG_BYTES: Final = 16 * 1024
+"""A longer policy is compiled beside the event loop."""
 
 Source = Literal["default", "given", "file", "adopted"]
 
@@ -31,13 +38,23 @@ Source = Literal["default", "given", "file", "adopted"]
 class Origin(Struct, frozen=True):
     """Where a policy comes from; who adopted it and when, and under which hash, if somebody did.
 
-    A version that knows more members decides by the document with these filled in, which has another hash.
+    `place` is the file that it was read from. A version that knows more members decides by the document with
+    these filled in, which has another hash.
     """
 
     source: Source
     adopted_at: str | None = None
     adopted_by: str | None = None
     adopted: str | None = None
+    place: str | None = None
+
+
+Record = Callable[[Policy, Origin], Awaitable[None]]
+"""Writes down that a policy comes into force; what it raises keeps the old one."""
+
+
+async def only_logged(_: Policy, __: Origin) -> None:
+    """For who keeps no record beside the log."""
 
 
 DEFAULT: Final = Origin("default")
@@ -51,6 +68,7 @@ class PolicyInForce:
     def __init__(self, store: Store, environment: Environment, given: Policy | None = None) -> None:
         self._store = store
         self._environment = environment
+        self.record: Record = only_logged
         self.adopt(given or Policy(), DEFAULT if given is None else GIVEN)
 
     def adopt(self, policy: Policy, origin: Origin = GIVEN) -> None:
@@ -59,9 +77,26 @@ class PolicyInForce:
         self.policy = policy
         self.hash = policy_hash(policy)
 
+    async def take(self, policy: Policy, origin: Origin, keep: Adoption | None = None) -> None:
+        """INVARIANT: the one way into force: compiled, written down, and only then decided by.
+
+        `keep` is written to the store first: what is decided by must not be gone after a restart.
+        """
+        await asyncio.to_thread(compiled, policy)
+        if keep is not None:
+            await self._store.adopt(keep)
+        await self.record(policy, origin)
+        self.adopt(policy, origin)
+        _log_in_force(self)
+
+    async def take_file(self, policy: Policy, path: Path) -> None:
+        """Decide by what stands in a file of the operator's."""
+        now, known = self._environment.now(), policy_hash(policy)
+        await self.take(policy, Origin(FROM_FILE.source, now, LOCAL_OPERATOR.id, known, str(path)))
+
     async def bring_into_force(self, policy: Policy, principal: Principal) -> None:
-        """Write it to the store first: a policy that is decided by must not be gone after a restart."""
-        if self.origin is FROM_FILE:
+        """Decide by a policy here, in all other processes on the store, and after a restart."""
+        if self.origin.source == FROM_FILE.source:
             raise BeliefdError(
                 Code.CONFLICT,
                 "this server decides by a policy file, and would again after a restart; change the file",
@@ -73,16 +108,20 @@ class PolicyInForce:
             adopted_at=self._environment.now(),
             adopted_by=principal.id,
         )
-        await self._store.adopt(adoption)
-        self._adopt(adoption, policy)
+        await self.take(policy, _origin(adoption), adoption)
 
     async def recall(self) -> None:
-        """Decide by what was adopted last, if that is anything else than what is decided by now."""
-        adoption = await self._store.adopted()
-        if adoption is None:
-            return
-        if (adoption.policy_hash, adoption.adopted_at) != (self.origin.adopted, self.origin.adopted_at):
-            self._adopt(adoption, _read(adoption))
+        """Decide by what was adopted last, if that is anything else than what is decided by now.
+
+        An earlier version may have adopted what does not compile. It stays in force as it was, denying what
+        its malformed constraints name: all other rules of it would be gone with it. The log says so.
+        """
+        if (adoption := await self._newer()) is not None:
+            policy, found = await offload(_is_long(adoption), _read_with_problems, adoption)
+            for problem in found:
+                log.error("the adopted policy %s at `%s`: %s", adoption.policy_hash, problem.path, problem)
+            self.adopt(policy, _origin(adoption))
+            _log_in_force(self)
 
     async def follow(self, every: float = FOLLOW_SECONDS) -> None:
         """Keep up with what other processes adopt; never returns."""
@@ -91,16 +130,43 @@ class PolicyInForce:
             await asyncio.sleep(every)
             with contextlib.suppress(StorageUnavailable):  # that passes, and others say so
                 try:
-                    await self.recall()
+                    await self._catch_up()
                 except BeliefdError as error:
                     if error.message != unreadable:
                         log.error("%s; the old policy stays in force", error.message)
                     unreadable = error.message
 
-    def _adopt(self, adoption: Adoption, policy: Policy) -> None:
-        origin = Origin("adopted", adoption.adopted_at, adoption.adopted_by, adoption.policy_hash)
-        self.adopt(policy, origin)
-        log.info("policy %s, adopted by %s, is in force", adoption.policy_hash, adoption.adopted_by)
+    async def _catch_up(self) -> None:
+        """Who adopted it has recorded it; whether it compiles is looked at here too."""
+        if (adoption := await self._newer()) is not None:
+            policy = await offload(_is_long(adoption), lambda: compiled(_read(adoption)))
+            self.adopt(policy, _origin(adoption))
+            _log_in_force(self)
+
+    async def _newer(self) -> Adoption | None:
+        adoption = await self._store.adopted()
+        known = (self.origin.adopted, self.origin.adopted_at)
+        return None if adoption is None or (adoption.policy_hash, adoption.adopted_at) == known else adoption
+
+
+def _is_long(adoption: Adoption) -> bool:
+    return len(adoption.document) > LONG_BYTES
+
+
+def _read_with_problems(adoption: Adoption) -> tuple[Policy, list[Problem]]:
+    policy = _read(adoption)
+    return policy, list(problems(policy))
+
+
+def _origin(adoption: Adoption) -> Origin:
+    return Origin("adopted", adoption.adopted_at, adoption.adopted_by, adoption.policy_hash)
+
+
+def _log_in_force(now: PolicyInForce) -> None:
+    origin = now.origin
+    where = "" if origin.place is None else f" from `{origin.place}`"
+    who = "" if origin.adopted_by is None else f", adopted by {origin.adopted_by}"
+    log.info("policy %s (%s%s)%s, is in force", now.hash, origin.source, where, who)
 
 
 def _read(adoption: Adoption) -> Policy:

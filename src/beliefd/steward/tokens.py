@@ -9,6 +9,7 @@ from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import MAX_ID_LENGTH, Principal, Role, Tier
 from beliefd.steward.directory import Directory, principal_of
 from beliefd.steward.environment import now
+from beliefd.steward.signin.verifier import Verifier, is_signed
 from beliefd.stores.base import Store, Token
 
 LOCAL_AGENT: Final = Principal(id="agent://local", role=Role.AGENT, tier=Tier.PRIVILEGE.name)
@@ -34,23 +35,26 @@ async def create_token(
 class Authenticator:
     """Turns an Authorization header into a principal."""
 
-    def __init__(self, directory: Directory) -> None:
+    def __init__(self, directory: Directory, sign_in: Verifier | None = None) -> None:
         self._directory = directory
+        self._sign_in = sign_in
 
     def is_open(self) -> bool:
         """Is it known, without asking the store, that no token was ever made?"""
-        return not self._directory.tokens and not self._directory.is_stale()
+        return self._sign_in is None and not self._directory.tokens and not self._directory.is_stale()
 
     async def configured(self) -> bool:
-        """Has any token ever been made? From then on, nobody is let in without one."""
+        """Has any token ever been made, or can people sign in? Then nobody is let in without either."""
         await self._directory.refresh()
-        return bool(self._directory.tokens)
+        return self._sign_in is not None or bool(self._directory.tokens)
 
     async def authenticate(self, header: str | None) -> Principal:
         if header is None:
             if await self.configured():
                 raise _unauthorized("this server needs `Authorization: Bearer <token>`")
             return LOCAL_AGENT
+        if self._sign_in is not None and (signed := _signed(header)) is not None:
+            return await self._sign_in.principal(signed)
         await self._directory.refresh(force=_token_id(header) not in self._directory.tokens)
         return self._principal(header)
 
@@ -60,6 +64,8 @@ class Authenticator:
 
     def recognised(self, header: str) -> Principal | None:
         """The same without asking the store, as long as what was read of it is fresh."""
+        if self._sign_in is not None and (signed := _signed(header)) is not None:
+            return self._sign_in.recognised(signed)
         if self._directory.is_stale() or _token_id(header) not in self._directory.tokens:
             return None
         return self._principal(header)
@@ -71,7 +77,16 @@ class Authenticator:
         known = hmac.compare_digest(_hash(secret.strip()), token.secret_hash if token else _hash(""))
         if scheme.lower() != "bearer" or token is None or not known or token.revoked_at is not None:
             raise _unauthorized("the token is not known here or has been revoked")
-        return principal_of(token)
+        principal = principal_of(token)
+        if self._sign_in is not None and self._sign_in.claims_id(principal.id):
+            raise _unauthorized(f"`{principal.id}` signs in; no token of this server speaks for them")
+        return principal
+
+
+def _signed(header: str) -> str | None:
+    """The token in a header, if it is one that an identity provider signed."""
+    scheme, _, token = header.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and is_signed(token) else None
 
 
 def _token_id(header: str) -> str:

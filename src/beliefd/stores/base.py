@@ -1,7 +1,7 @@
 """The port that every store implements, and the values that cross it."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -11,6 +11,8 @@ from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed
 from beliefd.stores.citations import Uncited
+
+T = TypeVar("T")
 
 
 class HeadMoved(Exception):
@@ -29,6 +31,8 @@ class Quota(Struct, frozen=True):
 
 
 UNLIMITED: Final = Quota()
+CHUNK_BYTES: Final = 4 << 20
+"""A chunk of a ledger ends with the entry that makes it longer than this."""
 
 
 class QuotaExceeded(Exception):
@@ -159,6 +163,19 @@ Listener = Callable[[str], None]
 """Called with a session id after that session grew; may come from any thread the store documents."""
 
 
+def bounded(rows: Iterable[T], max_bytes: int | None, size: Callable[[T], int]) -> list[T]:
+    """As many of the rows as a chunk may hold: the one that makes it too long is its last."""
+    if max_bytes is None:
+        return list(rows)
+    taken, length = [], 0
+    for row in rows:
+        taken.append(row)
+        length += size(row)
+        if length >= max_bytes:
+            break
+    return taken
+
+
 class Store(Protocol):
     """INVARIANT: an append is whole and durable when it returns, or absent when it raises."""
 
@@ -173,12 +190,15 @@ class Store(Protocol):
 
     async def head(self, session_id: str) -> Head | None: ...
 
-    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
-        """Entries with seq > after, in order."""
+    async def entries(
+        self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
+    ) -> list[Sealed]:
+        """Entries with seq > after, in order. With `max_bytes` a chunk of them: it ends at the latest with
+        the one that makes it so long, and is empty only if there are none."""
         ...
 
     def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
-        """The same in chunks, for ledgers that do not fit an answer."""
+        """The same in chunks of some megabytes at most, for ledgers that do not fit an answer."""
         ...
 
     async def replay(

@@ -127,6 +127,35 @@ class StoreContract(ContentContract, SettingsContract):
         assert await store.entries("other") == []
 
     @promise
+    async def test_a_chunk_ends_with_the_entry_that_makes_it_too_long(self, store: Store) -> None:
+        written = chain("s", 40, "x" * 1_000)
+        await store.append(batch("s", None, written))
+        size = len(written[-1].record)
+        for limit in (40, 300, None):
+            assert (
+                await store.entries("s", 0, limit, 3 * size) == written[:4]
+            )  # the first are a little shorter
+            assert await store.entries("s", 20, limit, 3 * size) == written[20:23]
+            assert await store.entries("s", 20, limit, 1) == written[20:21]
+            assert await store.entries("s", 39, limit, 1) == written[39:]
+            assert await store.entries("s", 40, limit, 1) == []
+        assert await store.entries("s", 20, 2, 3 * size) == written[20:22]
+        assert await store.entries("s", 20, 0, 3 * size) == []
+
+    @promise
+    async def test_long_ledgers_are_never_held_as_a_whole(self, store: Store) -> None:
+        written = chain("s", 20, "x" * (1 << 20))
+        await store.append(batch("s", None, written))
+        chunks = [chunk async for chunk in store.stream("s")]
+        assert [one for chunk in chunks for one in chunk] == written
+        assert max(map(len, chunks)) <= 5
+        for after in (0, 3):
+            taken: list[list[bytes]] = []
+            await store.replay("s", after, 20, taken.append)
+            assert [one for chunk in taken for one in chunk] == [one.record for one in written[after:]]
+            assert max(map(len, taken)) <= 5
+
+    @promise
     async def test_a_stream_is_the_entries_in_chunks_and_none_is_empty(self, store: Store) -> None:
         written = chain("s", 5_000)
         await store.append(batch("s", None, written))

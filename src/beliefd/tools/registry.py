@@ -11,6 +11,7 @@ from beliefd.kernel.canonical import digest
 from beliefd.kernel.substrate.schemas import Schema
 from beliefd.kernel.substrate.state import ToolCall
 from beliefd.kernel.substrate.tools import ToolDefinition
+from beliefd.tools import slots as places
 from beliefd.tools.threads import in_thread
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,6 +54,10 @@ class Registry:
         return [self._tools[tool_id] for tool_id in sorted(self._tools)]
 
     def add(self, tool_id: str, definition: ToolDefinition, execute: Execute) -> Tool:
+        """Register an executor; its calls take places of their callers, as those of functions do."""
+        return self._keep(tool_id, definition, _placed(execute))
+
+    def _keep(self, tool_id: str, definition: ToolDefinition, execute: Execute) -> Tool:
         if tool_id in self._tools:
             raise ValueError(f"tool `{tool_id}` is registered already")
         made = Tool(
@@ -70,21 +75,37 @@ class Registry:
 
         def register(function: F) -> F:
             definition.setdefault("description", inspect.getdoc(function) or "")
-            self.add(tool_id, msgspec.convert(definition, ToolDefinition), _python(function))
+            self._keep(tool_id, msgspec.convert(definition, ToolDefinition), _python(function))
             return function
 
         return register
 
 
-def _python(function: Callable[..., Any]) -> Execute:
-    async def execute(call: ToolCall) -> ToolResult:
-        if inspect.iscoroutinefunction(function):
-            value = await _shielded(function, call)
-        else:
-            value = await in_thread(function, **call.args)
-        return value if isinstance(value, ToolResult) else ToolResult(value)
+def caller_of(call: ToolCall) -> str:
+    """Whose places a call takes: all that one person's agents run counts together."""
+    return call.agent_id if call.basis is msgspec.UNSET else call.basis.proposer.person
 
-    return execute
+
+def _placed(execute: Execute) -> Execute:
+    async def placed(call: ToolCall) -> ToolResult:
+        with places.slots.held(caller_of(call)):
+            return await execute(call)
+
+    return placed
+
+
+def _python(function: Callable[..., Any]) -> Execute:
+    async def threaded(call: ToolCall) -> ToolResult:
+        return _as_result(await in_thread(caller_of(call), function, call.args))
+
+    async def awaited(call: ToolCall) -> ToolResult:
+        return _as_result(await _shielded(function, call))
+
+    return _placed(awaited) if inspect.iscoroutinefunction(function) else threaded
+
+
+def _as_result(value: Any) -> ToolResult:
+    return value if isinstance(value, ToolResult) else ToolResult(value)
 
 
 async def _shielded(function: Callable[..., Awaitable[Any]], call: ToolCall) -> Any:

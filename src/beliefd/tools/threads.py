@@ -3,26 +3,21 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any
 
-MAX_RUNNING: Final = 64
-"""So many functions may run at once; those that hang count too."""
-
-_room = threading.BoundedSemaphore(MAX_RUNNING)
+from beliefd.tools import slots as places
 
 
-class Busy(RuntimeError):
-    """Too many functions run, or hang, for another one."""
-
-
-async def in_thread(function: Callable[..., Any], **arguments: Any) -> Any:
-    """Call a function in a daemon thread.
+async def in_thread(
+    who: str, function: Callable[..., Any], arguments: Mapping[str, Any], *, ends: bool = False
+) -> Any:
+    """Call a function in a daemon thread, in a place of who asked for it; `ends` what has begun already.
 
     The event loop's own pool would do for functions that return. One that hangs would keep its place there
-    for ever, and the process from ending.
+    for ever, and the process from ending. Here it keeps a place of its own caller.
     """
-    loop, room = asyncio.get_running_loop(), _room
+    loop, slots = asyncio.get_running_loop(), places.slots
     answer: asyncio.Future[Any] = loop.create_future()
 
     def settle(value: Any, error: BaseException | None) -> None:
@@ -45,11 +40,10 @@ async def in_thread(function: Callable[..., Any], **arguments: Any) -> Any:
         except BaseException as raised:  # SystemExit would end the event loop that awaits it
             error = RuntimeError(f"the tool raised {type(raised).__name__}")
         finally:
-            room.release()
+            slots.give_back(who)
         with contextlib.suppress(RuntimeError):  # the loop is gone, and who asked with it
             loop.call_soon_threadsafe(settle, value, error)
 
-    if not room.acquire(blocking=False):
-        raise Busy(f"{MAX_RUNNING} calls run or hang already")
+    (slots.take_over if ends else slots.take)(who)
     threading.Thread(target=work, name="beliefd-tool", daemon=True).start()
     return await answer

@@ -8,6 +8,7 @@ from click import argument, option
 from beliefd.cli import output
 from beliefd.cli.options import NOTES, SESSION
 from beliefd.cli.target import Question, Target, asks, target_options
+from beliefd.kernel.substrate.capabilities import Budgets
 
 CAPABILITY = argument("capability_id", metavar="CAPABILITY")
 capability = click.Group("capability", help="Issue, show and revoke capabilities of agents.")
@@ -15,23 +16,33 @@ capability = click.Group("capability", help="Issue, show and revoke capabilities
 
 @capability.command()
 @SESSION
-@option("--agent", "agent_id", required=True, metavar="ID", help="Who may use it.")
-@option("--tool", "tools", multiple=True, required=True, metavar="ID", help="A tool, or `*` for all.")
+@option("--agent", "agent_id", metavar="ID", help="Who may use it; without it, who asks.")
+@option("--tool", "tools", multiple=True, metavar="ID", help="A tool, or `*` for all.")
 @option("--read", "fs_read_roots", multiple=True, metavar="DIR", help="May read below this directory.")
 @option("--write", "fs_write_roots", multiple=True, metavar="DIR", help="May write below this directory.")
 @option("--host", "net_allowlist", multiple=True, metavar="HOST", help="May connect to this host.")
 @option("--calls", type=click.IntRange(min=0), help="At most so many calls.")
+@option("--tokens", type=click.IntRange(min=0), help="At most so many tokens, as tools report them.")
+@option("--cpu-ms", type=click.IntRange(min=0), help="At most so many milliseconds of processor time.")
+@option("--disk-bytes", type=click.IntRange(min=0), help="At most so many bytes on disk.")
 @option("--expires-in", type=click.IntRange(min=1), default=3600, show_default=True, help="Seconds.")
 @option("--parent", metavar="TOKEN", help="Restrict this token further instead of issuing a new one.")
 @option("--signed", is_flag=True, help="A token that its holders can restrict offline.")
 @NOTES
 @target_options
-def issue(
-    target: Target, session_id: str, calls: int | None, expires_in: int, parent: str | None, **scope: Any
-) -> None:
-    """Issue a capability in SESSION; prints the token alone on the last line."""
+def issue(target: Target, session_id: str, expires_in: int, parent: str | None, **scope: Any) -> None:
+    """Issue a capability in SESSION; prints the token alone on the last line.
+
+    Without `--tool`, it is all that policy issues to who asks, which takes no admin.
+    """
     given = {name: scope.pop(name) for name in ("agent_id", "signed", "notes")}
-    wanted = {**{name: list(values) for name, values in scope.items()}, "budgets": {"calls": calls}}
+    budgets = {name: scope.pop(name) for name in Budgets.__struct_fields__}
+    roots = {name: list(values) for name, values in scope.items()}
+    wanted: dict[str, Any] | None = {**roots, "budgets": budgets}
+    if not scope["tools"]:
+        if any(scope.values()) or any(limit is not None for limit in budgets.values()):
+            raise click.UsageError("--tool says which tools these limits are for.")
+        wanted = None
     answer = target.ask(
         lambda asked: asked.issue_capability(
             session_id, scope=wanted, expires_in_seconds=expires_in, parent_token=parent, **given

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
+from beliefd.cli.files import write_bytes
 from beliefd.cli.language_model import ask_model
 from beliefd.cli.options import CLAIM, CONDITIONS, OF_SESSION, SESSION, model_options
 from beliefd.cli.target import Question, asks
@@ -62,7 +63,7 @@ def _imagined(statement: str, seed: int | None, out: str | None, **model: Any) -
     if not ideas.alternatives:
         raise invalid("the model imagined no alternative", "--model")
     if out is not None:
-        Path(out).write_bytes(msgspec.json.format(msgspec.json.encode(ideas)) + b"\n")
+        write_bytes(Path(out), msgspec.json.format(msgspec.json.encode(ideas)) + b"\n")
     return ideas
 
 

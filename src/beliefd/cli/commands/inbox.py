@@ -74,7 +74,7 @@ def reject(target: Target, **given: Any) -> None:
 @DECISION
 def modify(target: Target, path: str, **given: Any) -> None:
     """Replace its claims by those in FILE: a new proposal that another person must approve."""
-    _decide(target, "MODIFIED", claims=read_list(path, "claims"), **given)
+    sys.exit(_exit(_decide(target, "MODIFIED", claims=read_list(path, "claims"), **given)))
 
 
 @inbox.command()
@@ -83,7 +83,7 @@ def modify(target: Target, path: str, **given: Any) -> None:
 @DECISION
 def downgrade(target: Target, **given: Any) -> None:
     """Let a write intent reach a weaker status only: a new intent that another person may have to approve."""
-    _decide(target, "MODIFIED", **given)
+    sys.exit(_exit(_decide(target, "MODIFIED", **given)))
 
 
 @inbox.command()
@@ -137,9 +137,10 @@ def _decide(
 
 
 def _exit(answer: "DecidedApproval") -> Exit:
+    """INVARIANT: what still waits for somebody ends with 3, however it was decided."""
     if answer.call is not None:
-        return DECISION_EXITS[answer.call.verdict]
-    if answer.intent is not None:
+        return Exit.REFUSED if answer.call.status == "stopped" else DECISION_EXITS[answer.call.verdict]
+    if answer.intent is not None and answer.intent.state != "awaiting_approval":
         return passed(answer.intent.state == "executed")
     return DECISION_EXITS[answer.outcome] if answer.outcome else Exit.DEFERRED
 

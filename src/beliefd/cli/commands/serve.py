@@ -39,6 +39,13 @@ if TYPE_CHECKING:
     "Run experiments on this Ray cluster instead; `local` starts one here.",
     metavar="ADDRESS",
 )
+@setting(
+    "--sign-in",
+    "BELIEFD_SIGN_IN",
+    "Identity providers whose people may sign in; needs the extra `signin`.",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+)
 @DETECTORS
 @JUDGES
 def serve(  # noqa: PLR0913, PLR0917 - one argument per option
@@ -51,10 +58,12 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
     modules: tuple[str, ...],
     workers: int,
     ray: str | None,
+    sign_in: Path | None,
     detector: tuple[str, ...],
     **judges: Any,
 ) -> None:
     """Run the server until it is told to stop."""
+    server.log_adoptions()
     with errors_exit():
         for module in modules:
             server.import_tools(module)
@@ -65,8 +74,10 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
             signing_key=data / server.SIGNING_KEY,
             workers=workers,
             ray=ray,
+            sign_in=sign_in,
             detectors=detector,
             judges=judges,
+            scrub_place=data / server.SCRUB_PLACE,
         )
         listener = server.bind(host, port)
         if store is None or webhook is not None:  # the key that webhooks are signed with is kept there too

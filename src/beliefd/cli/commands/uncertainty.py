@@ -1,6 +1,7 @@
 """`beliefd uncertainty`: measure it, and evaluate the methods on labelled answers. Needs no server."""
 
 import asyncio
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click import argument, option
 
-from beliefd.cli.files import read_object
+from beliefd.cli.files import read_object, write_bytes
 from beliefd.cli.options import FILE, FILE_PATH, JUDGE_MODELS, JUDGE_NAMES, JUDGES, POLICY
 from beliefd.cli.output import DECISION_EXITS, Reply, complain, console, passed, replies
 from beliefd.kernel.errors import invalid
@@ -203,6 +204,8 @@ def _write(found: "Evaluation", method: str, path: Path) -> bool:
     data = yaml.safe_dump({**document, "uncertainty": section}, sort_keys=False).encode()
     parse_policy(data, str(path))
     beside = path.with_name(path.name + ".new")
-    beside.write_bytes(data)
+    write_bytes(beside, data)
+    if path.exists():  # who could read the policy still can: a server may run as somebody else
+        shutil.copymode(path, beside)
     beside.replace(path)
     return True

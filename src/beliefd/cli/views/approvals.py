@@ -52,6 +52,7 @@ def row(card: ApprovalCard) -> Text:
         (f"  by {visible(card.proposer)}", "dim"),
         (f"  {visible(card.reason)}", "dim"),
         *((f"  {visible(line.plain)}", "yellow") for line in progress_lines(card.progress)),
+        (f"  {visible(card.cannot_run)}" if card.cannot_run else "", "bold red"),
         (f"  {len(card.ended)} of {len(card.claims)} ended" if card.ended else "", "bold red"),
     )
 
@@ -67,6 +68,7 @@ def card(answer: ApprovalCard) -> RenderableType:
         *(line for one in answer.measurements for line in measurement_lines(one)),
         *([] if answer.proposition is None else [view(answer.proposition)]),
         gate_table(answer.gates),
+        *_warnings(answer),
         *override_lines(answer.overridden),
         Text(f"proposed by {names(answer.proposers)}, open until {answer.expires_at}"),
     ]
@@ -80,6 +82,12 @@ def card(answer: ApprovalCard) -> RenderableType:
         lines.append(Text(f"goes on as {answer.successor}", "dim"))
     lines.append(Text.assemble(("content ", "dim"), answer.content_hash))
     return Group(*lines)
+
+
+def _warnings(answer: ApprovalCard) -> list[RenderableType]:
+    """Why a yes would be in vain, before it is given; and what became of one that was."""
+    told = [] if answer.cannot_run is None else [Text(f"  ! {visible(answer.cannot_run)}", "bold red")]
+    return [*told, *([] if answer.came_to is None else [Text(f"  {answer.came_to}", "bold")])]
 
 
 @view.register
@@ -180,7 +188,8 @@ def _change(change: Change) -> tuple[str, ...]:
 
 @view.register
 def decided(answer: DecidedApproval) -> RenderableType:
-    head = Text.assemble((f"{answer.status}  ", "bold"), visible(answer.approval.reason))
+    status = answer.approval.came_to or answer.status
+    head = Text.assemble((f"{status}  ", "bold"), visible(answer.approval.reason))
     if answer.call is not None:
         return Group(head, view(answer.call))
     if answer.intent is not None:

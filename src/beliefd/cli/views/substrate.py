@@ -8,6 +8,7 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, first_names, json_text, names, view
+from beliefd.kernel.substrate.capabilities import Amounts
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.protocol.substrate import (
     CandidateAnswer,
@@ -45,13 +46,20 @@ def candidate(result: CandidateAnswer) -> RenderableType:
     head = Text.assemble(
         (result.verdict, VERDICT_STYLE[result.verdict]),
         f" {result.reason_code}",
-        (f"  {result.status}: {json_text(result.result)}" if result.status else ""),
+        f"  {_came_to(result)}" if result.status else "",
         (f"  {visible(result.error)}" if result.error else "", "red"),
         (f"  waits as {result.approval_id}" if result.approval_id else "", "yellow"),
     )
     cite = f"  call://{result.call_id} with result hash {result.result_hash}"
     told = [Text(cite, "dim")] if result.result_hash is not None else []
     return Group(head, *told, *(reason_words(reason) for reason in result.reasons))
+
+
+def _came_to(result: CandidateAnswer) -> str:
+    """A call that was stopped never ran: it has no result, not even an empty one."""
+    if result.status == "stopped":
+        return "stopped before it began"
+    return f"{result.status}: {json_text(result.result)}"
 
 
 @view.register
@@ -61,6 +69,7 @@ def capability(answer: CapabilityView) -> RenderableType:
     lines = [
         Text.assemble((answer.capability_id, "bold"), f"  for {visible(answer.agent_id)}"),
         Text(f"tools {names(scope.tools)}; {used.calls} of {limit} calls used"),
+        *_amounts(answer),
         Text(
             f"open until {answer.expires_at}"
             + (f", revoked {answer.revoked_at}" if answer.revoked_at else "")
@@ -74,6 +83,19 @@ def capability(answer: CapabilityView) -> RenderableType:
         if listed:
             lines.append(Text(f"{word} {names(listed)}"))
     return Group(*lines)
+
+
+def _amounts(answer: CapabilityView) -> list[Text]:
+    """What is limited beside calls, with what is set aside for calls that run."""
+    limits = {name: getattr(answer.scope.budgets, name) for name in Amounts.__struct_fields__}
+    return [
+        Text(
+            f"{getattr(answer.used, name)} of {limit} {name} used"
+            + (f", {aside} reserved" if (aside := getattr(answer.reserved, name)) else "")
+        )
+        for name, limit in limits.items()
+        if limit is not None
+    ]
 
 
 @view.register
@@ -120,6 +142,14 @@ def _asked(candidate: dict[str, Any]) -> str:
     return first_names([*patch["set"], *patch["remove"]], 3)
 
 
+def _call_started(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+    return Text(f"{visible(delta['call']['tool_id'])} begins")
+
+
+def _call_stopped(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+    return verdict_words(delta["result"], f"{visible(delta['call']['tool_id'])}, before it began")
+
+
 def _outcome_recorded(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     call = delta["call"]
     return Text(f"{visible(call['tool_id'])}: {call['status']} {visible(delta['error'])}")
@@ -145,6 +175,8 @@ def _capability(_: dict[str, Any], delta: dict[str, Any]) -> Text:
 
 EVENTS: dict[str, EventWords] = {
     "arbitrated": _arbitrated,
+    "call_started": _call_started,
+    "call_stopped": _call_stopped,
     "outcome_recorded": _outcome_recorded,
     "remembered": _remembered,
     "capability_issued": _capability,

@@ -7,8 +7,17 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.approvals.shaping import content_of, shaped, shapers
+from beliefd.kernel.approvals.standing import of_now
 from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationSubject
-from beliefd.kernel.approvals.words import agreed, decided, heard, not_offered, proposers_of_edit
+from beliefd.kernel.approvals.words import (
+    agreed,
+    answered_gates,
+    decided,
+    heard,
+    not_offered,
+    proposers_of_edit,
+)
 from beliefd.kernel.claims.actions import unknown_action
 from beliefd.kernel.claims.bundle import AuditTrail, ClaimBundle, GateOverride, edited_bundle, filled
 from beliefd.kernel.claims.ending import cannot_correct, with_correction
@@ -38,7 +47,7 @@ def decide(
     told = heard(approval, command, facts)
     if command.decision == "REJECTED":
         return _rejected(told, command, facts)
-    if not agreed(told, facts):
+    if not agreed(session, told, facts):
         return decided(command, facts, told)
     return _resumed(session, told, command, facts)
 
@@ -75,11 +84,11 @@ def _resumed(
     session: Session, approval: Approval, command: DecideApproval, facts: Facts
 ) -> ApprovalDecided | Refused:
     """Run the chain again on the same content under today's policy and findings, with the person's word."""
-    bundle = waiting_bundle(approval)
+    bundle, approval = waiting_bundle(approval), of_now(approval, facts)
     # What it corrects may have ended since: then there is nothing to publish, and it can still be rejected.
     if (problem := cannot_correct(session, bundle, facts, approval.proposer)) is not None:
         return problem
-    gates = frozenset({*approval.approved_gates, approval.gate, "human"})
+    gates = answered_gates(session, approval, facts)
     given = gate_input(bundle, session, approval.proposer, facts, approval.proposers)
     chain = run_gates(given, gates)
     chain = replace(chain, results=(*chain.results, *(one for one in approval.results if one.limit == VOID)))
@@ -94,7 +103,7 @@ def _resumed(
 def overrides(approval: Approval, chain: ChainResult) -> tuple[GateOverride, ...]:
     """The gates that were overridden, each with those who said yes to the item that it had opened."""
     said_yes = {one.gate: one.by for one in approval.overridden or ()}
-    said_yes[approval.gate] = tuple(word.approver for word in approval.approvals)
+    said_yes |= dict.fromkeys(approval.asking, tuple(word.approver for word in approval.approvals))
     # Items that are older than this list do not say who answered which gate: all that said yes before.
     before = tuple(dict.fromkeys(word.approver for word in approval.earlier if word.decision == "APPROVED"))
     return tuple(GateOverride(gate=gate, by=said_yes.get(gate, before)) for gate in chain.overridden)
@@ -105,6 +114,7 @@ def _modified(
 ) -> ApprovalDecided | Refused:
     if (problem := undeclared(session, command.claims)) is not None:
         return problem
+    approval = of_now(approval, facts)
     edited = filled(edited_bundle(waiting_bundle(approval), command.claims), facts.event_id, facts.now)
     proposers = proposers_of_edit(approval, facts)
     problem = (
@@ -121,11 +131,14 @@ def _modified(
         chain = replace(
             chain,
             stopped_by="human",
+            asking=("human",),
             passed=tuple(gate for gate in chain.passed if gate != "human"),
             decision="ESCALATE",
             reason="human gate: an edited bundle needs another person",
         )
     judged = gated(chain, given, facts, proposers, approval.proposer)
+    people = (*sorted(shapers(session, approval, facts)), facts.principal.person)
+    judged = replace(judged, shaped=shaped(content_of(edited), people, facts))
     successor = None if judged.approval is None else judged.approval.approval_id
     why = f"modified by `{facts.principal.id}`, see bundle `{edited.id}`"
     closed = approval.closed("modified", successor, facts.principal.id)

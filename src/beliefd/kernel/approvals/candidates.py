@@ -4,12 +4,22 @@ from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.events import ApprovalDecided
+from beliefd.kernel.approvals.standing import is_recorded, of_now
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.approvals.words import agreed, decided, heard, not_offered
-from beliefd.kernel.event import Refused
+from beliefd.kernel.errors import Code
+from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.arbitration import changed_mode, confirmed
+from beliefd.kernel.substrate.events import CandidateResult
+
+
+def in_vain(result: CandidateResult) -> str | None:
+    """Why a yes would lead to nothing; None if it leads to its effect, to another question or mode."""
+    if result.verdict == "allow" or result.approval is not None or result.on_fail == "degrade":
+        return None
+    return "; ".join(reason.text for reason in result.reasons)
 
 
 def decide(
@@ -21,11 +31,16 @@ def decide(
     told = heard(approval, command, facts)
     if command.decision == "REJECTED":
         return decided(command, facts, told.closed("rejected", by=facts.principal.id))
-    if not agreed(told, facts):
+    result = confirmed(session, of_now(told, facts), facts)
+    if is_recorded(facts) and (why := in_vain(result)) is not None:
+        text = f"it cannot happen now: {why}. Nothing was decided, and it still waits"
+        return refused(Code.CONFLICT, text, "$.approval_id", reasons=[one.code for one in result.reasons])
+    if not agreed(session, told, facts):
         return decided(command, facts, told)
-    result = confirmed(session, told, facts)
     successor = None if result.approval is None else result.approval.approval_id
     closed = told.closed("approved", successor, facts.principal.id)
+    if is_recorded(facts) and result.call is not None:
+        closed = replace(closed, led_to=result.call.call_id)
     return replace(
         decided(command, facts, closed), result=result, mode=changed_mode(session, facts, [result])
     )

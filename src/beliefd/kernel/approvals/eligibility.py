@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable
 
+from msgspec import UNSET
+
+from beliefd.kernel.approvals.standing import authority_of
 from beliefd.kernel.approvals.state import Approval, ApprovalDecision, Grant
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import HUMAN_ALWAYS, ApprovalPolicy, ApproverRule
@@ -57,6 +60,19 @@ def covering_grant(session: Session, tiers: Iterable[str], facts: Facts) -> str 
         grant: Grant = session.approvals.grants[grant_id]
         live = grant.revoked_at is None and grant.uses < grant.max_uses
         timely = seconds(facts.now) < seconds(grant.expires_at)
-        if live and timely and grant.principal == facts.principal.id and needed <= set(grant.tiers):
+        covers = grant.principal == facts.principal.id and needed <= set(grant.tiers)
+        if live and timely and covers and _giver_stands(grant, needed, facts):
             return grant_id
     return None
+
+
+def _giver_stands(grant: Grant, needed: Iterable[str], facts: Facts) -> bool:
+    """INVARIANT: a grant is worth what its giver may say now, under the policy of now, to somebody else."""
+    found = authority_of(facts)
+    if found is None:
+        return True
+    giver = found.get(grant.granted_by, grant.giver)
+    if giver is None or giver is UNSET:
+        return giver is UNSET  # older than the record of who gave it, and no credential is known
+    rules = (facts.policy.approvals.rule_for(tier) for tier in needed)
+    return giver.person != facts.principal.person and all(may_decide(rule, giver) for rule in rules)

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
+from beliefd.kernel.approvals.shaping import shapers
 from beliefd.kernel.approvals.state import Approval, IntentSubject
 from beliefd.kernel.approvals.words import agreed, decided, heard, proposers_of_edit
 from beliefd.kernel.errors import Code
@@ -36,7 +37,7 @@ def decide(
     if command.decision == "REJECTED":
         rejected = after(intent, "rejected", facts, command.reason)
         return replace(decided(command, facts, told.closed("rejected", by=who)), intents=(rejected,))
-    if not agreed(told, facts):
+    if not agreed(session, told, facts):
         return decided(command, facts, told)
     # INVARIANT: what was approved is carried out in the same event, once, or fails for a reason that is told.
     done, propositions = carried_out(session, after(intent, "approved", facts, command.reason), facts)
@@ -76,7 +77,8 @@ def _downgraded(
     item: Approval | None = None
     propositions: tuple[Proposition, ...] = ()
     if needs_person(session, change, facts.policy.firewall):
-        changed, item = opened(session, lower, facts, proposers_of_edit(approval, facts))
+        people = (*sorted(shapers(session, approval, facts)), facts.principal.person)
+        changed, item = opened(session, lower, facts, proposers_of_edit(approval, facts), people)
     else:
         changed, propositions = carried_out(session, lower, facts)
     successor = None if item is None else item.approval_id

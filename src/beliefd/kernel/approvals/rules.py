@@ -7,6 +7,7 @@ that come before are the same for all.
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals import bundles, candidates, intents
@@ -30,6 +31,8 @@ from beliefd.kernel.approvals.events import (
     GrantGiven,
     GrantRevoked,
 )
+from beliefd.kernel.approvals.shaping import shapers
+from beliefd.kernel.approvals.standing import is_recorded, person_of, revoked_among, speaker_of
 from beliefd.kernel.approvals.state import (
     OPEN,
     Approval,
@@ -72,7 +75,10 @@ def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> 
     if approval is None:
         return _no_such_approval(command.approval_id)
     problem = (
-        _not_open(approval, facts) or _not_eligible(approval, command, facts) or _not_bound(approval, command)
+        _not_open(approval, facts)
+        or _not_eligible(session, approval, command, facts)
+        or _not_bound(approval, command)
+        or _proposed_by_nobody(approval, command, facts)
     )
     return problem or DECIDES[type(approval.subject)](session, approval, command, facts)
 
@@ -162,10 +168,16 @@ def _not_open(approval: Approval, facts: Facts) -> Refused | None:
     return None
 
 
-def _not_eligible(approval: Approval, command: DecideApproval, facts: Facts) -> Refused | None:
+def _not_eligible(
+    session: Session, approval: Approval, command: DecideApproval, facts: Facts
+) -> Refused | None:
     who = facts.principal
     if who.id in approval.proposers:
         return refused(Code.FORBIDDEN, "who proposed it cannot decide it", "$.approval_id")
+    # A no needs no second person: whoever holds the credentials of an agent may stop it.
+    if command.decision != "REJECTED" and who.person in shapers(session, approval, facts):
+        text = "who shaped it cannot approve it, under whatever name: another person must decide"
+        return refused(Code.FORBIDDEN, text, "$.approval_id")
     rules = rules_today(approval, command.decision, facts)
     if any(rule.nobody for rule in rules):
         verb = "reject" if command.decision == "REJECTED" else "approve or edit"
@@ -174,9 +186,26 @@ def _not_eligible(approval: Approval, command: DecideApproval, facts: Facts) -> 
         if not may_decide(rule, who):
             able = ", ".join(f"`{name}`" for name in required_approvals(rule))
             return refused(Code.FORBIDDEN, f"`{who.id}` may not decide it; it takes {able}", "$")
-    if command.decision == "APPROVED" and any(word.approver == who.id for word in approval.approvals):
+    if command.decision == "APPROVED" and who.person in _agreed_already(approval, facts):
         return refused(Code.CONFLICT, "you have approved it already; another person must agree", "$")
     return None
+
+
+def _agreed_already(approval: Approval, facts: Facts) -> set[str]:
+    """The people who have said yes, and whose yes nobody has taken from them since."""
+    said = (speaker_of(word, facts) or word.approver for word in approval.approvals)
+    return {one if isinstance(one, str) else one.person for one in said}
+
+
+def _proposed_by_nobody(approval: Approval, command: DecideApproval, facts: Facts) -> Refused | None:
+    """INVARIANT: what is let pass has proposers who may still propose."""
+    if command.decision not in ("APPROVED", "MODIFIED"):
+        return None
+    gone = revoked_among(tuple(dict.fromkeys((approval.proposer.id, *approval.proposers))), facts)
+    if gone is None:
+        return None
+    text = f"`{gone}` proposed it and may not speak any more: its tokens are revoked. It can be rejected"
+    return refused(Code.CONFLICT, text, "$.approval_id", revoked=gone)
 
 
 def _not_bound(approval: Approval, command: DecideApproval) -> Refused | None:
@@ -227,8 +256,10 @@ def give_grant(session: Session, command: GiveGrant, facts: Facts) -> GrantGiven
             return refused(Code.FORBIDDEN, f"`{facts.principal.id}` may not approve {tier}", "$.tiers")
         if not grantable(tier, facts.policy.approvals):
             return refused(Code.FORBIDDEN, f"{tier} takes several people each time", "$.tiers")
-    if command.principal == facts.principal.id:
-        return refused(Code.FORBIDDEN, "nobody can grant to themselves", "$.principal")
+    who = facts.principal
+    if {who.id, who.person} & {command.principal, person_of(command.principal, facts)}:
+        text = "nobody can grant to themselves, nor to an agent of their own"
+        return refused(Code.FORBIDDEN, text, "$.principal")
     grant = Grant(
         grant_id=f"grant-{facts.event_id}",
         principal=command.principal,
@@ -237,6 +268,7 @@ def give_grant(session: Session, command: GiveGrant, facts: Facts) -> GrantGiven
         granted_at=facts.now,
         expires_at=later(facts.now, command.expires_in_seconds),
         max_uses=command.max_uses,
+        giver=facts.principal if is_recorded(facts) else UNSET,
     )
     return GrantGiven(grant=grant)
 

@@ -71,6 +71,13 @@ class IntentSubject(Value, frozen=True, tag_field="kind", tag="intent"):
     change: Change | None = None
 
 
+class Shaped(Value, frozen=True):
+    """Contents, by their digests, and who shaped them: people, not the ids that they spoke under."""
+
+    content: tuple[str, ...]
+    by: tuple[str, ...]
+
+
 Subject = BundleSubject | InformationSubject | CallSubject | DeltaSubject | IntentSubject
 CONTENT: Final = ("bundle", "candidate", "change")
 
@@ -85,6 +92,9 @@ class Approval(Value, frozen=True, kw_only=True):
     words on this item, `earlier` those on the items that led to it: the one of another gate, or the one
     that timed out before this was `escalated`. `overridden` are the gates that people have let it pass by
     those. `words` are the digests of what its claims say, kept if it is rejected.
+
+    `gates` are those whose questions stand on it; a yes answers those and no other. `shaped` says who shaped
+    what waits, if it is no bundle. `led_to` is the call that was let through.
     """
 
     approval_id: str
@@ -108,6 +118,9 @@ class Approval(Value, frozen=True, kw_only=True):
     approved_gates: tuple[str, ...] = ()
     overridden: tuple[GateOverride, ...] | msgspec.UnsetType = msgspec.UNSET
     words: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    gates: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    shaped: Shaped | msgspec.UnsetType = msgspec.UNSET
+    led_to: str | msgspec.UnsetType = msgspec.UNSET
     overdue: bool = False
     escalated: bool = False
     decided_by: str | None = None
@@ -126,7 +139,13 @@ class Approval(Value, frozen=True, kw_only=True):
             successor=successor,
             decided_by=by,
             words=self.words if status == "rejected" else msgspec.UNSET,
+            shaped=msgspec.UNSET,
         )
+
+    @property
+    def asking(self) -> tuple[str, ...]:
+        """The gates whose questions stand on the card."""
+        return self.gates or (self.gate,)
 
     @property
     def allowed(self) -> tuple[ApprovalDecision, ...]:
@@ -145,7 +164,10 @@ class Approval(Value, frozen=True, kw_only=True):
 
 
 class Grant(Value, frozen=True):
-    """Standing consent for one principal in one session, up to MODIFY and never beyond."""
+    """Standing consent for one principal in one session, up to MODIFY and never beyond.
+
+    `giver` is who gave it, with the role of that time.
+    """
 
     grant_id: str
     principal: str
@@ -156,22 +178,36 @@ class Grant(Value, frozen=True):
     max_uses: int
     uses: int = 0
     revoked_at: str | None = None
+    giver: Principal | msgspec.UnsetType = msgspec.UNSET
 
 
 class Approvals(Part, frozen=True):
     """What waits or waited in a session, and the standing grants.
 
     `rejected_words` names, by the digest of what was said, the last item in which a person rejected it.
+    `shapers` are, by the digest of a content, the people who ever proposed or edited it.
     """
 
     by_id: Growing[Approval] = msgspec.field(default=EMPTY, name="approvals")
     grants: Growing[Grant] = EMPTY
     rejected_words: Growing[str] = EMPTY
+    shapers: Growing[tuple[str, ...]] = EMPTY
 
     def with_approval(self, approval: Approval | None) -> "Approvals":
         if approval is None:
             return self
-        return replace(self, by_id=self.by_id.insert(approval.approval_id, approval))
+        held = self.with_shaped(approval.shaped)
+        return replace(held, by_id=held.by_id.insert(approval.approval_id, approval))
+
+    def with_shaped(self, shaped: Shaped | msgspec.UnsetType) -> "Approvals":
+        """INVARIANT: who shaped something is never forgotten, whatever supersedes it."""
+        if shaped is UNSET:
+            return self
+        known = self.shapers
+        for content in shaped.content:
+            people = dict.fromkeys((*(known.get(content) or ()), *shaped.by))
+            known = known.insert(content, tuple(people))
+        return replace(self, shapers=known)
 
     def with_rejected(self, approval: Approval) -> "Approvals":
         """What was said in an item that a person rejected is remembered."""

@@ -30,6 +30,7 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.labels import WITNESSED, Label
 from beliefd.kernel.scan.whole_words import folded
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.state import UNDER_WAY
 from beliefd.kernel.tables import Rules
 from beliefd.kernel.values import shown
 
@@ -175,9 +176,7 @@ def _may_terminate(session: Session, force: bool, facts: Facts) -> tuple[bool, s
 
 
 def _running_call(session: Session) -> str | None:
-    running = (
-        name for name in session.substrate.calls if session.substrate.calls[name].status == "scheduled"
-    )
+    running = (name for name in session.substrate.calls if session.substrate.calls[name].status in UNDER_WAY)
     return min(running, default=None)
 
 

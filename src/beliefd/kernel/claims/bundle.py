@@ -14,6 +14,8 @@ from beliefd.kernel.values import (
     Id,
     Method,
     Note,
+    Principal,
+    Role,
     Text,
     TierName,
     Timestamp,
@@ -122,12 +124,24 @@ def refuse_idle_action(claim_type: ClaimType, action: DecidedAction | msgspec.Un
 
 
 class HumanApproval(Value, frozen=True):
-    """What one person decided about a bundle."""
+    """What one person decided about a bundle.
+
+    `gates` are those whose questions were shown and answered. `owner` and `role` are whose credential it was
+    and what it made of them then.
+    """
 
     approver: Id
     timestamp: Timestamp
     decision: Literal["APPROVED", "REJECTED"]
     reason: Note = ""
+    gates: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    owner: Id | msgspec.UnsetType = msgspec.UNSET
+    role: Role | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def speaker(self) -> Principal | None:
+        """Who said it, as of then; None if that was not written down yet."""
+        return Principal(id=self.approver, role=self.role, owner=self.owner) if self.role else None
 
 
 class GateOverride(Value, frozen=True):

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET, UnsetType
 
-from beliefd.kernel.approvals.state import Approval
+from beliefd.kernel.approvals.state import Approval, Shaped
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.endings import Ended
 from beliefd.kernel.claims.gates.result import GateResult
@@ -18,7 +18,7 @@ class Gated(Value, frozen=True):
 
     `standings` is what its claims rest on, as far as that is known here. `raised` are the claims whose tier
     is higher than declared; the others have the tier that they declare. `ended` is what it corrects, if it
-    is published.
+    is published. `shaped` says who shaped its claims.
     """
 
     bundle: ClaimBundle
@@ -29,6 +29,7 @@ class Gated(Value, frozen=True):
     standings: Standings | UnsetType = UNSET
     raised: Raised = UNSET
     ended: Ended | UnsetType = UNSET
+    shaped: Shaped | UnsetType = UNSET
 
 
 class BundleGated(EventBase, frozen=True, tag="bundle_gated"):

@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
+from beliefd.kernel.approvals.findings import Authority
 from beliefd.kernel.claims.endings import PublishedBundle
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.labels import Bringer
@@ -38,7 +39,9 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     `rejected` is what people rejected in other sessions, by the digest of the words. Entries without it are
     older than the rule that a gate which people overrode did not pass. `corrected` is the published bundle
     that this one corrects. `pending` is there if as many items wait because of the proposer as policy
-    allows: how many those are.
+    allows: how many those are. `authority` is how those stand now whose word or tier is used. Entries without
+    it are older than the rules that authority is judged when it is used, and that a yes answers the gates
+    that were shown.
     """
 
     threat: Threat
@@ -54,6 +57,7 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     rejected: dict[str, RejectedBefore] | UnsetType = UNSET
     corrected: PublishedBundle | UnsetType = UNSET
     pending: int | UnsetType = UNSET
+    authority: Authority | UnsetType = UNSET
 
     @property
     def threats(self) -> tuple[Threat, ...]:

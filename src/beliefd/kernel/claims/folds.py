@@ -43,7 +43,8 @@ def with_gated(session: Session, gated: Gated, event_id: str) -> Session:
     claims = session.claims.with_bundle(gated.bundle.id or "", state)
     if gated.ended is not UNSET:
         claims = claims.with_ended(gated.ended, event_id)
-    return replace(session, claims=claims, approvals=session.approvals.with_approval(gated.approval))
+    approvals = session.approvals.with_shaped(gated.shaped).with_approval(gated.approval)
+    return replace(session, claims=claims, approvals=approvals)
 
 
 def claims_retracted(session: Session, event: ClaimsRetracted) -> Session:

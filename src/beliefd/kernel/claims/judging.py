@@ -115,7 +115,7 @@ def gated(
             tier=tier.name,
             raised=raised,
             reason=chain.reason,
-            results=chain.results,
+            results=(*chain.results, *chain.beyond),
             standings=given.standings or UNSET,
             rule=rule,
             opened_at=facts.now,
@@ -124,6 +124,7 @@ def gated(
             earlier=answered.words,
             approved_gates=tuple(sorted(answered.gates)),
             overridden=answered.overridden or UNSET,
+            gates=chain.asking if waits and given.all_are_asked else UNSET,
             words=UNSET if informs else words_of(bundle, given.findings),
         )
     return Gated(

@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from beliefd.kernel.approvals.shaping import content_of_change, shaped
 from beliefd.kernel.approvals.state import Approval, IntentSubject
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import Code
@@ -82,12 +83,16 @@ def _admitted(session: Session, intent: Intent, facts: Facts) -> IntentStaged:
     if not needs_person(session, intent.change, facts.policy.firewall):
         done, propositions = carried_out(session, intent, facts)
         return IntentStaged(intent=done, propositions=propositions)
-    waiting, approval = opened(session, intent, facts, (facts.principal.id,))
+    waiting, approval = opened(session, intent, facts, (facts.principal.id,), (facts.principal.person,))
     return IntentStaged(intent=waiting, approval=approval)
 
 
 def opened(
-    session: Session, intent: Intent, facts: Facts, proposers: tuple[str, ...]
+    session: Session,
+    intent: Intent,
+    facts: Facts,
+    proposers: tuple[str, ...],
+    people: tuple[str, ...],
 ) -> tuple[Intent, Approval]:
     """The intent as it waits, and the item of the inbox that it waits for."""
     change = intent.change
@@ -110,6 +115,7 @@ def opened(
         rule=facts.policy.approvals.rule_for(INTENT_TIER),
         opened_at=facts.now,
         expires_at=intent.expires_at,
+        shaped=shaped(content_of_change(change), people, facts),
     )
     waiting = replace(after(intent, "awaiting_approval", facts), approval_id=approval.approval_id)
     return waiting, approval

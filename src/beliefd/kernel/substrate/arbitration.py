@@ -4,19 +4,23 @@ Candidates are judged in order, each on what the allowed ones before it leave. W
 all: no call, no change.
 """
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
+from beliefd.kernel.approvals.standing import is_recorded
 from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.calls import judge_call
+from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.commands import Propose
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.substrate.deltas import judge_delta
 from beliefd.kernel.substrate.events import Arbitrated, CandidateResult, ModeChange
 from beliefd.kernel.substrate.folds import with_result
+from beliefd.kernel.substrate.issuing import fresh, rules_for, with_issued
 from beliefd.kernel.substrate.modes import lower, mode_at
-from beliefd.kernel.substrate.proposals import Candidate, DeltaCandidate
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
 from beliefd.kernel.substrate.situation import Situation, denied
 from beliefd.kernel.substrate.snapshots import changed_since
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
@@ -26,7 +30,8 @@ def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
     found = findings_of(facts)
     stale = changed_since(session, command.state_snapshot_id)
     mode = mode_at(session, facts.policy, facts.now)
-    situation = Situation(session, facts, mode, stale or frozenset())
+    issued = _issued(session, command, facts)
+    situation = Situation(with_issued(session, issued), facts, mode, stale or frozenset())
     results: list[CandidateResult] = []
     for index, candidate in enumerate(command.candidates):
         finding = found[index] if index < len(found) else CallFinding()
@@ -42,7 +47,18 @@ def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
         state_snapshot_id=session.substrate.state_snapshot_id,
         results=tuple(results),
         mode=changed_mode(session, facts, results),
+        issued=issued or UNSET,
     )
+
+
+def _issued(session: Session, command: Propose, facts: Facts) -> tuple[Capability, ...]:
+    """What policy issues for the calls that name no capability; nothing for those that it does not cover."""
+    named = [one for one in command.candidates if isinstance(one, CallCandidate)]
+    bare = [one.tool_id for one in named if one.capability_id is None]
+    if not bare:
+        return ()
+    rules = rules_for(facts.policy, facts.principal)
+    return fresh(session, [rule for rule in rules if any(map(rule.covers_tool, bare))], facts)
 
 
 def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateResult:
@@ -55,6 +71,9 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
     candidate = subject.candidate
     assert candidate is not None  # noqa: S101 - it is pending
     finding = next(iter(findings_of(facts)), CallFinding())
+    if isinstance(candidate, CallCandidate) and finding.definition is None and is_recorded(facts):
+        text = f"no tool `{candidate.tool_id}` is registered in this process"
+        return denied([Reason(code="UNKNOWN_TOOL", text=text, remedy="a server that has the tool")])
     if isinstance(subject, CallSubject) and finding.definition_hash != subject.definition_hash:
         text = "the tool is not the one that was confirmed: its definition has changed"
         return denied([Reason(code="TOOL_CHANGED", text=text, remedy="a new proposal")])

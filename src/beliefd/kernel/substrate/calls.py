@@ -1,10 +1,12 @@
 """Tool calls: capability, arguments, repeats, then constraints; what passes gets its audited envelope."""
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.substrate.capabilities import (
     Capability,
+    Part,
     ancestors,
     beyond,
     cannot_use,
@@ -13,11 +15,13 @@ from beliefd.kernel.substrate.capabilities import (
 )
 from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import CandidateResult
+from beliefd.kernel.substrate.issuing import held_by_rule, rules_for, withdrawn
 from beliefd.kernel.substrate.modes import share, turned_off
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.questions import question, with_consent
+from beliefd.kernel.substrate.reserving import as_spent, need_of
 from beliefd.kernel.substrate.situation import Situation, allowed, denied, failed, stale
-from beliefd.kernel.substrate.state import ToolCall
+from beliefd.kernel.substrate.state import Basis, ToolCall
 from beliefd.kernel.substrate.tiers import beneath, tool_tier, with_person
 from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
 from beliefd.kernel.values import later
@@ -40,7 +44,8 @@ def judge_call(
         return denied(reasons)
     if (first := _first_outcome(situation, candidate)) is not None:
         return first
-    if reasons := _spent(situation, capability) + turned_off(situation.mode, situation.facts.policy, finding):
+    reasons = _spent(situation, candidate.tool_id, finding, capability)
+    if reasons := reasons + turned_off(situation.mode, situation.facts.policy, finding):
         return denied(reasons)
     rules, state = situation.rules, situation.session.substrate.symbolic_state
     policy = situation.facts.policy
@@ -85,24 +90,46 @@ def envelope(
         files=finding.files,
         capability_id=capability.capability_id,
         idempotency_key=candidate.idempotency_key,
+        basis=basis_of(situation, candidate) if finding.begins else UNSET,
     )
+
+
+def basis_of(situation: Situation, candidate: CallCandidate) -> Basis:
+    return Basis(proposer=situation.facts.principal, narrowed=candidate.narrowed, consent=situation.consent)
 
 
 def _proven(situation: Situation, candidate: CallCandidate, finding: CallFinding) -> Capability | Reason:
     """The capability that the token stands for, if it stands for one that counts."""
     if finding.token_problem is not None:
         return Reason(code="BAD_CAPABILITY", text=finding.token_problem)
-    if finding.capability_id is None:
+    name = finding.capability_id or _own(situation, candidate.tool_id)
+    if name is None:
         text = f"calling `{candidate.tool_id}` takes a capability token"
         return Reason(code="NO_CAPABILITY", text=text)
     held = situation.session.substrate.capabilities
-    capability = held.get(finding.capability_id)
+    capability = held.get(name)
     if capability is None:
         return Reason(code="BAD_CAPABILITY", text="the capability is not known in this session")
-    who, now = situation.facts.principal.id, situation.facts.now
-    if (problem := cannot_use(capability, ancestors(held, capability), who, now)) is not None:
-        return Reason(code="BAD_CAPABILITY", text=problem)
-    return capability
+    who, lineage = situation.facts.principal, ancestors(held, capability)
+    problem = cannot_use(capability, lineage, who.id, situation.facts.now)
+    problem = problem or withdrawn(situation.facts.policy, who, (capability, *lineage))
+    return capability if problem is None else Reason(code="BAD_CAPABILITY", text=problem)
+
+
+def _own(situation: Situation, tool_id: str) -> str | None:
+    """What policy has issued to who calls: it is bound to them, and needs no token.
+
+    One that still counts, if there is one. Otherwise one that does not, which says why.
+    """
+    who, policy = situation.facts.principal, situation.facts.policy
+    found = [
+        held
+        for rule in rules_for(policy, who)
+        if rule.covers_tool(tool_id) and (held := held_by_rule(situation.session, rule, who)) is not None
+    ]
+    usable = (one for one in found if cannot_use(one, (), who.id, situation.facts.now) is None)
+    best = next(usable, found[0] if found else None)
+    return None if best is None else best.capability_id
 
 
 def _unfit(
@@ -135,18 +162,25 @@ def _unfit(
     return reasons
 
 
-def _spent(situation: Situation, capability: Capability) -> list[Reason]:
-    """Budgets that are used up, its own or of what it came out of, as far as the mode leaves them."""
+def _spent(situation: Situation, tool_id: str, finding: CallFinding, capability: Capability) -> list[Reason]:
+    """Budgets that are used up, its own or of what it came out of, as far as the mode leaves them.
 
-    def part(limit: int) -> int:
-        return share(limit, situation.mode, situation.facts.policy)
-
-    lineage = (capability, *ancestors(situation.session.substrate.capabilities, capability))
+    What is set aside for calls under way may come back; only who begins right now cannot wait for that.
+    """
+    held, definition = situation.session.substrate, finding.definition
+    need = need_of(held, tool_id, definition) if finding.begins and definition is not None else {}
+    lineage = (capability, *ancestors(held.capabilities, capability))
+    if situation.starting:
+        lineage = tuple(as_spent(one) for one in lineage)
     return [
         Reason(code="BUDGET_EXHAUSTED", text=problem)
         for one in lineage
-        if (problem := exhausted(one, part)) is not None
+        if (problem := exhausted(one, part_of(situation), need)) is not None
     ]
+
+
+def part_of(situation: Situation) -> Part:
+    return lambda limit: share(limit, situation.mode, situation.facts.policy)
 
 
 def _first_outcome(situation: Situation, candidate: CallCandidate) -> CandidateResult | None:
@@ -160,7 +194,7 @@ def _first_outcome(situation: Situation, candidate: CallCandidate) -> CandidateR
     same = (
         first.args_hash == digest(candidate.args)
         and first.agent_id == situation.facts.principal.id
-        and first.capability_id == candidate.capability_id
+        and candidate.capability_id in (None, first.capability_id)
     )
     if not same:
         text = f"`idempotency_key` was used for another call of `{candidate.tool_id}`"

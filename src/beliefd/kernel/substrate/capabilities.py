@@ -2,19 +2,21 @@
 
 import posixpath
 from collections.abc import Callable, Mapping
-from typing import Annotated, Final
+from typing import Final
 
-import msgspec
+from msgspec import UNSET, UnsetType
 
-from beliefd.kernel.substrate.tools import CallFinding
+from beliefd.kernel.substrate.tools import Amount, CallFinding
 from beliefd.kernel.values import Id, Timestamp, Value, refuse_impossible, seconds
 
-Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 ANY: Final = "*"
 
 
 class Budgets(Value, frozen=True):
-    """How much may be used up; None is no limit. Calls are counted here, the rest as tools report it."""
+    """How much may be used up; None is no limit. Calls are counted here, the rest as tools report it.
+
+    What a call may use is reserved when it begins, and settled when it is known what it did use.
+    """
 
     calls: Amount | None = None
     tokens: Amount | None = None
@@ -45,8 +47,20 @@ class Used(Value, frozen=True):
     disk_bytes: int = 0
 
 
+class Amounts(Value, frozen=True):
+    """What calls use beside being calls."""
+
+    tokens: int = 0
+    cpu_ms: int = 0
+    disk_bytes: int = 0
+
+
 class Capability(Value, frozen=True):
-    """A capability as recorded; of the token itself only its hash is kept."""
+    """A capability as recorded; of the token itself only its hash is kept.
+
+    `reserved` is set aside for calls under way. `rule` is the rule of the policy that issued it, if one did:
+    its holder needs no token.
+    """
 
     capability_id: str
     agent_id: str
@@ -58,6 +72,8 @@ class Capability(Value, frozen=True):
     parent: str | None = None
     revoked_at: Timestamp | None = None
     used: Used = Used()
+    rule: Id | UnsetType = UNSET
+    reserved: Amounts | UnsetType = UNSET
 
 
 class Narrowing(Value, frozen=True):
@@ -157,10 +173,19 @@ def beyond(narrowing: Narrowing, tool_id: str, finding: CallFinding, agent_id: s
     return found
 
 
-def exhausted(capability: Capability, part: Callable[[int], int] = lambda limit: limit) -> str | None:
-    """The budget that is used up, if one is; `part` is what may be used of a limit just now."""
+Part = Callable[[int], int]
+"""What may be used of a limit just now."""
+
+
+def exhausted(capability: Capability, part: Part, need: Mapping[str, int | None]) -> str | None:
+    """The budget that is used up or does not hold what a call may need, if one is."""
     for name in Budgets.__struct_fields__:
         limit, used = getattr(capability.scope.budgets, name), getattr(capability.used, name)
-        if limit is not None and used >= part(limit):
-            return f"budget `{name}` of `{capability.capability_id}`: {used} of {part(limit)} used"
+        if limit is None:
+            continue
+        said = f"budget `{name}` of `{capability.capability_id}`: {used} of {part(limit)} used"
+        if used >= part(limit):
+            return said
+        if used + (need.get(name) or 0) > part(limit):
+            return f"{said}, and a call may use {need[name]}"
     return None

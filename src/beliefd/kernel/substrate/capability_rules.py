@@ -1,5 +1,6 @@
 """Issuing, narrowing and revoking capabilities, and recording what calls came to."""
 
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import Code
@@ -9,24 +10,36 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import Capability, ancestors, cannot_use, widened
 from beliefd.kernel.substrate.commands import IssueCapability, RevokeCapability
 from beliefd.kernel.substrate.events import CapabilityIssued, CapabilityRevoked
+from beliefd.kernel.substrate.issuing import (
+    fresh,
+    held_by_rule,
+    rule_covering,
+    rules_for,
+    with_issued,
+    withdrawn,
+)
 from beliefd.kernel.values import Role, later
 
 
 def issue_capability(session: Session, command: IssueCapability, facts: Facts) -> CapabilityIssued | Refused:
-    """Admins issue; who holds a capability may hand on a narrower one."""
+    """Admins issue, and policy does; who holds a capability may hand on a narrower one."""
     expires_at = later(facts.now, command.expires_in_seconds)
-    if command.parent is None:
-        if facts.principal.role is not Role.ADMIN:
-            return refused(Code.FORBIDDEN, f"role `{facts.principal.role}` may not issue capabilities", "$")
-    else:
+    issued: tuple[Capability, ...] = ()
+    if command.parent is None and facts.principal.role is not Role.ADMIN:
+        root = _root(session, command, facts)
+        if isinstance(root, Refused):
+            return root
+        command, issued = replace(command, parent=root.capability_id), root.issued
+        session = with_issued(session, issued)
+    if command.parent is not None:
         parent = session.substrate.capabilities.get(command.parent)
         if parent is None:
             return refused(
                 Code.FORBIDDEN, "the token is not that of a capability in this session", "$.parent"
             )
-        problem = cannot_use(
-            parent, ancestors(session.substrate.capabilities, parent), facts.principal.id, facts.now
-        )
+        lineage = ancestors(session.substrate.capabilities, parent)
+        problem = cannot_use(parent, lineage, facts.principal.id, facts.now)
+        problem = problem or withdrawn(facts.policy, facts.principal, (parent, *lineage))
         if problem is not None:
             return refused(Code.FORBIDDEN, f"it cannot be handed on: {problem}", "$.parent")
         # INVARIANT: attenuation only narrows, in scope and in time.
@@ -43,7 +56,32 @@ def issue_capability(session: Session, command: IssueCapability, facts: Facts) -
         secret_hash=command.secret_hash,
         parent=command.parent,
     )
-    return CapabilityIssued(capability=capability)
+    return CapabilityIssued(capability=capability, issued=issued or UNSET)
+
+
+class _Root(Struct, frozen=True):
+    """What policy lets somebody narrow down, and what it issues for that right now."""
+
+    capability_id: str
+    issued: tuple[Capability, ...] = ()
+
+
+def _root(session: Session, command: IssueCapability, facts: Facts) -> _Root | Refused:
+    """INVARIANT: without an admin, everybody gets what policy issues to them, for themselves and no more."""
+    who = facts.principal
+    if not (rules := rules_for(facts.policy, who)):
+        return refused(Code.FORBIDDEN, f"role `{who.role}` may not issue capabilities", "$")
+    if command.agent_id != who.id:
+        text = f"policy issues to `{who.id}` what `{who.id}` uses; hand it on with `parent_token`"
+        return refused(Code.FORBIDDEN, text, "$.agent_id")
+    rule = rule_covering(rules, command.scope)
+    if isinstance(rule, str):
+        return refused(Code.FORBIDDEN, f"{rule} is more than policy issues to `{who.id}`", "$.scope")
+    if issued := fresh(session, (rule,), facts):
+        return _Root(issued[0].capability_id, issued)
+    held = held_by_rule(session, rule, who)
+    assert held is not None  # noqa: S101 - otherwise it was issued right now
+    return _Root(held.capability_id)
 
 
 def revoke_capability(

@@ -4,9 +4,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from beliefd.kernel.substrate.capabilities import Amount, Scope
+from beliefd.kernel.substrate.capabilities import Scope
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import Candidate, Provenance
+from beliefd.kernel.substrate.tools import Amount
 from beliefd.kernel.values import Id, Note, Value
 
 
@@ -16,6 +17,12 @@ class Propose(Value, frozen=True, tag_field="verb", tag="PROPOSE"):
     provenance: Provenance
     candidates: Annotated[tuple[Candidate, ...], msgspec.Meta(min_length=1, max_length=100)]
     state_snapshot_id: Id | None = None
+
+
+class StartCall(Value, frozen=True, tag_field="verb", tag="START_CALL"):
+    """Begin a call that was let through, if it still may. Nothing runs before this is decided."""
+
+    call_id: Id
 
 
 class RecordOutcome(Value, frozen=True, tag_field="verb", tag="RECORD_OUTCOME"):
@@ -52,4 +59,4 @@ class Remember(Value, frozen=True, tag_field="verb", tag="REMEMBER"):
     entry: MemoryEntry
 
 
-SubstrateCommand = Propose | RecordOutcome | IssueCapability | RevokeCapability | Remember
+SubstrateCommand = Propose | StartCall | RecordOutcome | IssueCapability | RevokeCapability | Remember

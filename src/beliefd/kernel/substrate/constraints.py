@@ -5,13 +5,14 @@
 
 from collections.abc import Container, Iterable, Mapping
 from enum import IntEnum
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from msgspec import Struct
 
 from beliefd.kernel.substrate.predicates import (
     CALL,
     Malformed,
+    Misfit,
     Predicate,
     SchemaCheck,
     holds,
@@ -22,6 +23,8 @@ from beliefd.kernel.values import Value
 
 OnFail = Literal["block", "ask", "defer", "degrade"]
 Effect = Literal["allow", "deny"]
+ON_FAIL: Final[tuple[str, ...]] = get_args(OnFail)
+EFFECTS: Final[tuple[str, ...]] = get_args(Effect)
 INVARIANTS: Final = "constraint.invariant."
 FIELDS: Final = frozenset({"v", "effect", "subject", "when", "on_fail", "reason"})
 
@@ -48,7 +51,8 @@ EVERYTHING: Final = Subject()
 class Constraint(Struct, frozen=True):
     """A constraint as read. `malformed` says why it could not be; then it denies whatever it names.
 
-    `remedy` is what would make it pass, where that does not follow from a condition.
+    `misfit` says where, and what could stand there. `remedy` is what would make it pass, where that does not
+    follow from a condition.
     """
 
     key: str
@@ -60,6 +64,7 @@ class Constraint(Struct, frozen=True):
     malformed: str | None = None
     raw: Any = None
     remedy: str = ""
+    misfit: Misfit | None = None
 
     def names(self, action: "Action") -> bool:
         subject = self.subject
@@ -139,25 +144,32 @@ def read_constraint(key: str, raw: Any, known: Container[str] | None = None) -> 
             raise Malformed("it is not an object")
         subject = _subject(raw)
         if unknown := sorted(str(name) for name in raw if name not in FIELDS):
-            raise Malformed(f"`{unknown[0]}` is not a field of a constraint")
+            left = sorted(FIELDS - raw.keys())
+            raise Malformed(f"`{unknown[0]}` is not a field of a constraint", unknown[0], unknown[0], left)
         if raw.get("v") != 1 or isinstance(raw.get("v"), bool):
-            raise Malformed("`v` is not 1")
+            raise Malformed("`v` is not 1", "v", raw.get("v"), ["1"])
         effect, on_fail, reason = raw.get("effect"), raw.get("on_fail", "block"), raw.get("reason", "")
-        if effect not in ("allow", "deny"):
-            raise Malformed("`effect` is neither allow nor deny")
-        if on_fail not in ("block", "ask", "defer", "degrade"):
-            raise Malformed("`on_fail` is none of block, ask, defer, degrade")
+        if effect not in EFFECTS:
+            raise Malformed(f"`effect` is neither {' nor '.join(EFFECTS)}", "effect", effect, EFFECTS)
+        if on_fail not in ON_FAIL:
+            raise Malformed(f"`on_fail` is none of {', '.join(ON_FAIL)}", "on_fail", on_fail, ON_FAIL)
         if not isinstance(reason, str):
-            raise Malformed("`reason` is not text")
-        when = None if raw.get("when") is None else parse(raw["when"])
-        if when is not None and known is not None:
-            # Also where another branch would decide: what cannot be judged whole is not judged in part.
-            for name in sorted(schemas_named(when)):
-                if name not in known:
-                    raise Malformed(f"no schema `{name}` is known")
+            raise Malformed("`reason` is not text", "reason")
+        when = None if raw.get("when") is None else _condition(raw["when"], known)
         return Constraint(key, effect, subject, when, on_fail, reason, raw=raw)
     except Malformed as error:
-        return Constraint(key, subject=subject, malformed=str(error), raw=raw)
+        return Constraint(key, subject=subject, malformed=str(error), raw=raw, misfit=error.misfit)
+
+
+def _condition(raw: Any, known: Container[str] | None) -> Predicate:
+    when = parse(raw)
+    if known is not None:
+        # Also where another branch would decide: what cannot be judged whole is not judged in part.
+        for name in sorted(schemas_named(when)):
+            if name not in known:
+                names = known if isinstance(known, Iterable) else ()
+                raise Malformed(f"no schema `{name}` is known", "when", name, names)
+    return when
 
 
 def _subject(raw: dict[str, Any]) -> Subject:
@@ -166,9 +178,12 @@ def _subject(raw: dict[str, Any]) -> Subject:
         return EVERYTHING
     if isinstance(value, dict) and len(value) == 1:
         name, named = next(iter(value.items()))
-        if name in ("tool_id", "capability") and isinstance(named, str) and named:
+        if name in Subject.__struct_fields__ and isinstance(named, str) and named:
             return Subject(**{name: named})
-    raise Malformed("`subject` is neither null nor one `tool_id` or `capability`")
+    fitting = [f"{{{name}: ...}}" for name in Subject.__struct_fields__]
+    raise Malformed(
+        "`subject` is neither null nor one `tool_id` or `capability`", "subject", None, ["null", *fitting]
+    )
 
 
 def judge(

@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from msgspec import UNSET, UnsetType
+
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.substrate.capabilities import Capability
@@ -34,11 +36,29 @@ class ModeChange(Value, frozen=True):
 
 
 class Arbitrated(EventBase, frozen=True, tag="arbitrated"):
-    """A proposal was judged; what was allowed takes effect with this event, and nothing else does."""
+    """A proposal was judged; what was allowed takes effect with this event, and nothing else does.
+
+    `issued` are the capabilities that policy issues to the proposer for these calls, of which it had none.
+    """
 
     event_id: str
     state_snapshot_id: str
     results: tuple[CandidateResult, ...]
+    mode: ModeChange | None = None
+    issued: tuple[Capability, ...] | UnsetType = UNSET
+
+
+class CallStarted(EventBase, frozen=True, tag="call_started"):
+    """A call was judged once more and begins; what it may use is reserved."""
+
+    call: ToolCall
+
+
+class CallStopped(EventBase, frozen=True, tag="call_stopped"):
+    """A call that was let through may not begin any more; `result` says why. It never ran."""
+
+    call: ToolCall
+    result: CandidateResult
     mode: ModeChange | None = None
 
 
@@ -52,7 +72,10 @@ class OutcomeRecorded(EventBase, frozen=True, tag="outcome_recorded"):
 
 
 class CapabilityIssued(EventBase, frozen=True, tag="capability_issued"):
+    """`issued` is what policy issues to who asks, and what the capability comes out of."""
+
     capability: Capability
+    issued: tuple[Capability, ...] | UnsetType = UNSET
 
 
 class CapabilityRevoked(EventBase, frozen=True, tag="capability_revoked"):
@@ -78,4 +101,12 @@ class Remembered(EventBase, frozen=True, tag="remembered"):
     insufficient: tuple[str, ...] = ()
 
 
-SubstrateEvent = Arbitrated | OutcomeRecorded | CapabilityIssued | CapabilityRevoked | Remembered
+SubstrateEvent = (
+    Arbitrated
+    | CallStarted
+    | CallStopped
+    | OutcomeRecorded
+    | CapabilityIssued
+    | CapabilityRevoked
+    | Remembered
+)

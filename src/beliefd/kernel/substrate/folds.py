@@ -2,13 +2,16 @@
 
 from typing import Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.capabilities import ancestors
+from beliefd.kernel.substrate.capabilities import Amounts, ancestors
 from beliefd.kernel.substrate.events import (
     Arbitrated,
+    CallStarted,
+    CallStopped,
     CandidateResult,
     CapabilityIssued,
     CapabilityRevoked,
@@ -16,12 +19,16 @@ from beliefd.kernel.substrate.events import (
     OutcomeRecorded,
     Remembered,
 )
+from beliefd.kernel.substrate.issuing import with_issued
 from beliefd.kernel.substrate.proposals import Patch
+from beliefd.kernel.substrate.reserving import AMOUNTS, released, reserved, settled
 from beliefd.kernel.substrate.state import NORMAL_MODE, MemoryState, Substrate, ToolCall
 from beliefd.kernel.tables import Folds
 
 
 def arbitrated(session: Session, event: Arbitrated) -> Session:
+    if event.issued is not UNSET:
+        session = with_issued(session, event.issued)
     before = session.substrate.state_version
     for result in event.results:
         session = with_result(session, result)
@@ -65,12 +72,29 @@ def _patched(held: Substrate, patch: Patch) -> Substrate:
 
 def outcome_recorded(session: Session, event: OutcomeRecorded) -> Session:
     held, call = session.substrate, event.call
-    held = replace(held, calls=held.calls.insert(call.call_id, call))
-    held = _use(held, call.capability_id, 0, event.tokens, event.cpu_ms, event.disk_bytes)
-    return replace(session, substrate=held)
+    if call.reserved is UNSET:
+        held = _use(held, call.capability_id, 0, event.tokens, event.cpu_ms, event.disk_bytes)
+    else:
+        held = settled(held, call, Amounts(**{name: getattr(event, name) for name in AMOUNTS}))
+    return replace(session, substrate=replace(held, calls=held.calls.insert(call.call_id, call)))
+
+
+def call_started(session: Session, event: CallStarted) -> Session:
+    held = reserved(session.substrate, event.call)
+    calls = held.calls.insert(event.call.call_id, event.call)
+    return replace(session, substrate=replace(held, calls=calls))
+
+
+def call_stopped(session: Session, event: CallStopped) -> Session:
+    """It never ran: its key is free again, and so is what it would have counted as."""
+    held = released(session.substrate, event.call)
+    held = replace(held, calls=held.calls.insert(event.call.call_id, event.call))
+    return with_mode(replace(session, substrate=held), event.mode)
 
 
 def capability_changed(session: Session, event: CapabilityIssued | CapabilityRevoked) -> Session:
+    if isinstance(event, CapabilityIssued) and event.issued is not UNSET:
+        session = with_issued(session, event.issued)
     held, one = session.substrate, event.capability
     capabilities = held.capabilities.insert(one.capability_id, one)
     return replace(session, substrate=replace(held, capabilities=capabilities))
@@ -120,6 +144,8 @@ def _sum(used: int, more: int) -> int:
 
 FOLDS: Final[Folds] = {
     Arbitrated: arbitrated,
+    CallStarted: call_started,
+    CallStopped: call_stopped,
     OutcomeRecorded: outcome_recorded,
     CapabilityIssued: capability_changed,
     CapabilityRevoked: capability_changed,

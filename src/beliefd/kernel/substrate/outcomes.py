@@ -1,5 +1,6 @@
 """Recording what calls came to."""
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import digest
@@ -12,11 +13,13 @@ from beliefd.kernel.substrate.events import OutcomeRecorded
 
 
 def record_outcome(session: Session, command: RecordOutcome, facts: Facts) -> OutcomeRecorded | Refused:
-    """INVARIANT: an outcome exists only for a call that was let through, and only once."""
+    """INVARIANT: an outcome exists only for a call that has begun, and only once."""
     call = session.substrate.calls.get(command.call_id)
     if call is None:
         return refused(Code.NOT_FOUND, f"no call `{command.call_id}` was let through", "$.call_id")
-    if call.status not in ("scheduled", "unknown"):
+    # Calls that are older than beginnings have none.
+    expected = "scheduled" if call.basis is UNSET else "running"
+    if call.status not in (expected, "unknown"):
         return refused(Code.CONFLICT, f"the call is {call.status} already", "$.call_id")
     done = replace(
         call,

@@ -3,8 +3,8 @@
 INVARIANT: what is not exactly a predicate is `Malformed`, and a malformed constraint denies.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal, get_args
 
 from msgspec import Struct
 
@@ -21,8 +21,27 @@ SchemaCheck = Callable[[str, Any], bool]
 """(name of a schema that is known, value) -> does it fit?"""
 
 
+class Misfit(Struct, frozen=True):
+    """For who writes a policy: a place inside a constraint, what stands there, and what could."""
+
+    at: str = ""
+    got: Any = None
+    allowed: tuple[str, ...] = ()
+
+
 class Malformed(ValueError):
-    """Not a predicate or constraint of version 1; the message says what is wrong and where."""
+    """Not a predicate or constraint of version 1; the message says what is wrong and where.
+
+    The message is recorded with decisions, so what each says stays as it is.
+    """
+
+    def __init__(self, message: str, at: str = "", got: Any = None, allowed: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.misfit = Misfit(at, got, tuple(allowed))
+
+
+Operator = Literal["all", "any", "not", "eq", "in", "exists", "missing", "schema"]
+OPERATORS: Final[tuple[str, ...]] = get_args(Operator)
 
 
 class Predicate(Struct, frozen=True):
@@ -31,7 +50,7 @@ class Predicate(Struct, frozen=True):
     A schema written out stands there compiled, one that is named by its name.
     """
 
-    op: Literal["all", "any", "not", "eq", "in", "exists", "missing", "schema"]
+    op: Operator
     args: tuple[Any, ...]
 
 
@@ -43,21 +62,21 @@ def _parse(raw: Any, path: str, depth: int, count: list[int]) -> Predicate:
     count[0] += 1
     if depth > MAX_DEPTH or count[0] > MAX_NODES:
         raise Malformed(
-            f"`{path}` is nested deeper than {MAX_DEPTH} or holds more than {MAX_NODES} operators"
+            f"`{path}` is nested deeper than {MAX_DEPTH} or holds more than {MAX_NODES} operators", path
         )
     if not isinstance(raw, dict) or set(raw) != {"op", "args"} or not isinstance(raw["args"], list | tuple):
-        raise Malformed(f"`{path}` is not an object with just `op` and a list of `args`")
+        raise Malformed(f"`{path}` is not an object with just `op` and a list of `args`", path)
     op, args = raw["op"], raw["args"]
-    check = _ARGUMENTS.get(op) if isinstance(op, str) else None
-    if check is None:
-        raise Malformed(f"`{path}.op` is none of {', '.join(_ARGUMENTS)}")
+    if op not in OPERATORS:
+        raise Malformed(f"`{path}.op` is none of {', '.join(OPERATORS)}", f"{path}.op", op, OPERATORS)
     if op in ("all", "any", "not"):
         if op == "not" and len(args) != 1:
-            raise Malformed(f"`{path}`: not takes one predicate, got {len(args)}")
+            raise Malformed(f"`{path}`: not takes one predicate, got {len(args)}", f"{path}.args")
         inner = (_parse(item, f"{path}.args[{at}]", depth + 1, count) for at, item in enumerate(args))
         return Predicate(op, tuple(inner))
+    check, takes = _ARGUMENTS[op]
     if not check(args):
-        raise Malformed(f"`{path}`: {op} takes {_TAKES[op]}")
+        raise Malformed(f"`{path}`: {op} takes {takes}", f"{path}.args")
     if op == "schema" and isinstance(args[1], dict):
         return Predicate(op, (args[0], _schema(args[1], path)))
     return Predicate(op, tuple(args))
@@ -67,30 +86,27 @@ def _schema(raw: dict[str, Any], path: str) -> Schema:
     try:
         return Schema(raw)
     except BadSchema as error:
-        raise Malformed(f"`{path}`: not a schema: {error}") from None
+        raise Malformed(f"`{path}`: not a schema: {error}", f"{path}.args[1]") from None
 
 
 def _is_path(value: Any) -> bool:
     return isinstance(value, str) and 0 < len(value) <= MAX_PATH
 
 
-_ARGUMENTS: Final[dict[str, Callable[[Any], bool]]] = {
-    "all": lambda _: True,
-    "any": lambda _: True,
-    "not": lambda _: True,
-    "eq": lambda args: len(args) == 2 and _is_path(args[0]),
-    "in": lambda args: len(args) == 2 and _is_path(args[0]) and isinstance(args[1], list | tuple),
-    "exists": lambda args: len(args) == 1 and _is_path(args[0]),
-    "missing": lambda args: len(args) == 1 and _is_path(args[0]),
-    "schema": lambda args: len(args) == 2 and _is_path(args[0]) and isinstance(args[1], str | dict),
+_ARGUMENTS: Final[dict[Operator, tuple[Callable[[Any], bool], str]]] = {
+    "eq": (lambda args: len(args) == 2 and _is_path(args[0]), "a path and a value"),
+    "in": (
+        lambda args: len(args) == 2 and _is_path(args[0]) and isinstance(args[1], list | tuple),
+        "a path and a list of values",
+    ),
+    "exists": (lambda args: len(args) == 1 and _is_path(args[0]), "one path"),
+    "missing": (lambda args: len(args) == 1 and _is_path(args[0]), "one path"),
+    "schema": (
+        lambda args: len(args) == 2 and _is_path(args[0]) and isinstance(args[1], str | dict),
+        "a path and a schema or the name of one",
+    ),
 }
-_TAKES: Final = {
-    "eq": "a path and a value",
-    "in": "a path and a list of values",
-    "exists": "one path",
-    "missing": "one path",
-    "schema": "a path and a schema or the name of one",
-}
+"""What operators take that look at the state, and what that is called. The others take predicates."""
 
 
 def holds(predicate: Predicate, state: Mapping[str, Any], fits: SchemaCheck) -> bool:

@@ -1,5 +1,6 @@
 """Rules compiled from a policy, once per hash. A memo, not state: the same hash gives the same rules."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -45,6 +46,9 @@ class KnownSchemas:
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._schema(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._raw if name in self)
 
     def fit(self, name: str, value: Any) -> bool:
         schema = self._schema(name)

@@ -3,6 +3,7 @@
 from typing import Final
 
 from beliefd.kernel.substrate.arbitration import propose
+from beliefd.kernel.substrate.beginning import start_call
 from beliefd.kernel.substrate.capability_rules import issue_capability, revoke_capability
 from beliefd.kernel.substrate.commands import (
     IssueCapability,
@@ -10,6 +11,7 @@ from beliefd.kernel.substrate.commands import (
     RecordOutcome,
     Remember,
     RevokeCapability,
+    StartCall,
 )
 from beliefd.kernel.substrate.memory import remember
 from beliefd.kernel.substrate.outcomes import record_outcome
@@ -17,6 +19,7 @@ from beliefd.kernel.tables import Rules
 
 RULES: Final[Rules] = {
     Propose: propose,
+    StartCall: start_call,
     RecordOutcome: record_outcome,
     IssueCapability: issue_capability,
     RevokeCapability: revoke_capability,

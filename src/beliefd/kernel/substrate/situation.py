@@ -19,7 +19,7 @@ class Situation(Struct, frozen=True):
     """The session as the candidates before this one leave it, and what has changed since it was proposed on.
 
     `consent` are the constraints that a person was asked about and said yes to, each with its hash.
-    `waiting_ms` is how long the calls before this one may take.
+    `waiting_ms` is how long the calls before this one may take. `starting`: it is judged to begin right now.
     """
 
     session: Session
@@ -28,6 +28,7 @@ class Situation(Struct, frozen=True):
     stale: frozenset[str] = frozenset()
     consent: dict[str, str] | None = None
     waiting_ms: int = 0
+    starting: bool = False
 
     @property
     def rules(self) -> ConstraintIndex:

@@ -3,26 +3,40 @@
 from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from beliefd.kernel.parts import EMPTY, Growing, Part
-from beliefd.kernel.substrate.capabilities import Capability
+from beliefd.kernel.substrate.capabilities import Amounts, Capability, Narrowing
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import FileUse, Witness
-from beliefd.kernel.values import Value
+from beliefd.kernel.values import Principal, Value
 
-CallStatus = Literal["scheduled", "ok", "error", "unknown"]
+CallStatus = Literal["scheduled", "running", "stopped", "ok", "error", "unknown"]
+UNDER_WAY: Final = ("scheduled", "running")
 Confirmation = Literal["witness", "sources"]
 NORMAL_MODE: Final = "normal"
 GENESIS_SNAPSHOT: Final = "genesis"
 """The name of the empty F_sparse that every session begins with."""
 
 
+class Basis(Value, frozen=True):
+    """What a call was let through on and is judged on again when it begins.
+
+    `consent` are the constraints that a person said yes to, each with its hash.
+    """
+
+    proposer: Principal
+    narrowed: tuple[Narrowing, ...] = ()
+    consent: dict[str, str] | None = None
+
+
 class ToolCall(Value, frozen=True):
     """A tool call that was let through: the audited envelope around its execution.
 
     `files` is where its paths led when it was judged, `outcome` the event that told how it ended.
+    `reserved` is what was set aside for it when it began. Calls without a `basis` are older than the rule
+    that every call is judged again when it begins.
     """
 
     call_id: str
@@ -41,6 +55,8 @@ class ToolCall(Value, frozen=True):
     status: CallStatus = "scheduled"
     result_hash: str | None = None
     outcome: str | None = None
+    basis: Basis | UnsetType = UNSET
+    reserved: Amounts | UnsetType = UNSET
 
 
 class MemoryState(Struct, frozen=True):
@@ -60,7 +76,8 @@ class Substrate(Part, frozen=True):
 
     `snapshots` are the versions of the symbolic state by the event that made each, `written` the version in
     which a key was last written, `call_keys` the calls by tool and idempotency key. `insufficient` is, by the
-    hash of a value that was remembered as provisional, the evidence that was named for it then.
+    hash of a value that was remembered as provisional, the evidence that was named for it then. `costs` is
+    the most that a call of each tool has used, `issued` what policy has issued, by rule and holder.
     """
 
     symbolic_state: SymbolicState = msgspec.field(default=SymbolicState(), name="sparse")
@@ -75,6 +92,8 @@ class Substrate(Part, frozen=True):
     capabilities: Growing[Capability] = EMPTY
     memory: Growing[MemoryState] = EMPTY
     insufficient: Growing[tuple[str, ...]] = EMPTY
+    costs: Growing[Amounts] = EMPTY
+    issued: Growing[str] = EMPTY
 
     @property
     def state_snapshot_id(self) -> str:

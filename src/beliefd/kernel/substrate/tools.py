@@ -4,11 +4,26 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from beliefd.kernel.values import Id, TierName, Value
+from beliefd.kernel.approvals.findings import Authority
+from beliefd.kernel.values import Id, Principal, TierName, Value
+
+Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+
+
+class Uses(Value, frozen=True):
+    """The most that one call uses, as its tool declares it; None is what it does not say."""
+
+    tokens: Amount | None = None
+    cpu_ms: Amount | None = None
+    disk_bytes: Amount | None = None
 
 
 class ToolDefinition(Value, frozen=True):
-    """A tool as declared. The `*_args` name the arguments that hold paths and addresses."""
+    """A tool as declared. The `*_args` name the arguments that hold paths and addresses.
+
+    `uses` is what is reserved for a call before it begins. Calls of a `concurrent` tool that changes nothing
+    may run beside others of their proposal.
+    """
 
     schema: dict[str, Any] = {}
     description: Annotated[str, msgspec.Meta(max_length=2_000)] = ""
@@ -19,6 +34,9 @@ class ToolDefinition(Value, frozen=True):
     fs_write_args: tuple[Id, ...] = ()
     net_args: tuple[Id, ...] = ()
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=3_600_000)] = 30_000
+    # Not in the hash while they are not given: tools that were registered before keep theirs.
+    uses: Uses | msgspec.UnsetType = msgspec.UNSET
+    concurrent: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class FileUse(Value, frozen=True):
@@ -32,7 +50,8 @@ class CallFinding(Value, frozen=True):
     """What was found out about one candidate call: its tool, its arguments, and the token it came with.
 
     `tier` is the tool's, as registered. Entries without it are older than the rules about the tiers of tools,
-    and are judged without them.
+    and are judged without them. Where `begins` is set, the call is judged again when it begins; entries
+    without it are older than that.
     """
 
     definition: ToolDefinition | None = None
@@ -43,12 +62,28 @@ class CallFinding(Value, frozen=True):
     capability_id: str | None = None
     token_problem: str | None = None
     tier: TierName | msgspec.UnsetType = msgspec.UNSET
+    begins: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
-    """Facts about a proposal's candidates, in their order; None where a candidate is no call."""
+    """Facts about a proposal's candidates, in their order; None where a candidate is no call.
+
+    `authority` is how those stand now whose word or tier is used, as for claims.
+    """
 
     calls: tuple[CallFinding | None, ...] = ()
+    authority: Authority | msgspec.UnsetType = msgspec.UNSET
+
+
+class StartFindings(Value, frozen=True, tag_field="of", tag="start"):
+    """What was found out about a call right before it begins.
+
+    `caller` is what the principal who proposed it may by now, and None if all of its tokens are revoked.
+    Nothing is said of one that never had a token here.
+    """
+
+    call: CallFinding
+    caller: Principal | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Witness(Value, frozen=True):

@@ -60,7 +60,7 @@ class Expiry(Struct, frozen=True):
             )
         if row.approval_id in session.experiments.runs:
             return overdue_run(session, row.approval_id)
-        return overdue_call(row.approval_id)
+        return overdue_call(session, row.approval_id)
 
     async def run(self) -> None:
         """Expire what falls due; never returns."""

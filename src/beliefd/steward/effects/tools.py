@@ -1,36 +1,57 @@
 """Running tool calls that were allowed, and recording what they came to.
 
-INVARIANT: a call runs only after the event that allowed it is durable, and at most once. If nobody lives to
-tell its outcome, the deadline in the inbox brings it back as `unknown`; it is never run again.
+INVARIANT: a call runs only after the event that it begins with is durable, and at most once. If nobody lives
+to tell its outcome, the deadline in the inbox brings it back as `unknown`; it is never run again.
 """
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.substrate.commands import RecordOutcome
-from beliefd.kernel.substrate.events import CandidateResult, OutcomeRecorded
+from beliefd.kernel.events import Event
+from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.commands import RecordOutcome, StartCall
+from beliefd.kernel.substrate.events import CallStarted, CallStopped, CandidateResult, OutcomeRecorded
 from beliefd.kernel.substrate.state import ToolCall
+from beliefd.kernel.substrate.tools import ToolDefinition
+from beliefd.kernel.substrate.waiting import is_held_up, limited_root
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.effects.background import Background
 from beliefd.steward.entries import entry_of
-from beliefd.steward.facts.call_facts import files_of, tightened
+from beliefd.steward.facts.call_facts import files_of, tightened, time_limit
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
-from beliefd.tools.registry import Registry, Tool, ToolResult
+from beliefd.tools.registry import Registry, Tool, ToolResult, caller_of
+from beliefd.tools.threads import in_thread
 
 log = logging.getLogger("beliefd.effects")
 EXECUTOR = Principal(id="steward://effects", role=Role.TOOL, tier=Tier.READ_ONLY.name)
 MAX_RESULT_BYTES: Final = 1024 * 1024
 MAX_ERROR: Final = 2_000
+LOOK_SECONDS: Final = 0.02
+CallEnd = OutcomeRecorded | CallStopped
+"""What is recorded of a call that is over: what it came to, or why it did not begin."""
+
+
+class Turns:
+    """Locks by name, which last as long as somebody holds or waits for them."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, name: str) -> asyncio.Lock:
+        return self._locks.setdefault(name, asyncio.Lock())
 
 
 class ToolCalls(Struct, frozen=True):
@@ -42,42 +63,97 @@ class ToolCalls(Struct, frozen=True):
     registry: Registry
     in_force: PolicyInForce
     background: Background
+    turns: Turns = msgspec.field(default_factory=Turns)
 
     async def run_scheduled_calls(
         self, outcome: Outcome, results: Iterable[CandidateResult]
-    ) -> list[OutcomeRecorded | None]:
+    ) -> list[CallEnd | None]:
         """Run the calls that `outcome` scheduled, in order; return what is recorded of each result's call.
 
         INVARIANT: only who had a call decided runs it. An answer given again runs nothing again.
         """
         session_id = outcome.session.session_id
-        recorded: list[OutcomeRecorded | None] = []
+        calls = [result.call for result in results if result.call is not None and not outcome.repeated]
+        ran = await self._run_in_order(session_id, calls)
+        recorded: list[CallEnd | None] = []
         for result in results:
-            if result.call is not None and not outcome.repeated:
-                # It is run and recorded also if who asked for it goes away meanwhile.
-                running = self.background.start(self._run_and_record(session_id, result.call))
-                recorded.append(await asyncio.shield(running))
+            call_id = call_id_of(result)
+            if call_id is None or call_id in ran:
+                recorded.append(None if call_id is None else ran[call_id])
             else:
-                call_id = call_id_of(result)
-                recorded.append(None if call_id is None else await self._recorded(session_id, call_id))
+                recorded.append(await self._recorded(session_id, call_id))
         return recorded
 
-    async def _recorded(self, session_id: str, call_id: str) -> OutcomeRecorded | None:
-        """The newest outcome that is recorded of a call; None while it is under way."""
+    async def _run_in_order(self, session_id: str, calls: list[ToolCall]) -> dict[str, CallEnd | None]:
+        """One after the other; neighbours that may run side by side do."""
+        running: dict[str, asyncio.Task[CallEnd | None]] = {}
+        ended: dict[str, CallEnd | None] = {}
+        for call, following in zip_longest(calls, calls[1:]):
+            # It is run and recorded also if who asked for it goes away meanwhile.
+            running[call.call_id] = self.background.start(self._run_and_record(session_id, call))
+            if following is None or not (self._is_independent(call) and self._is_independent(following)):
+                await asyncio.wait(running.values())
+                ended.update((name, task.result()) for name, task in running.items())
+                running = {}
+        return ended
+
+    def _is_independent(self, call: ToolCall) -> bool:
+        """Its tool says so, and neither tool nor policy says that it changes anything."""
+        tool = self.registry.get(call.tool_id)
+        if tool is None:
+            return False
+        definition = self._as_in_force(tool)
+        return bool(definition.concurrent) and not definition.mutates and not definition.fs_write_args
+
+    async def _recorded(self, session_id: str, call_id: str) -> CallEnd | None:
+        """The newest end that is recorded of a call; None while it is under way."""
         session = (await self.positions.existing(session_id)).session
         event_id = session.substrate.calls[call_id].outcome
         if event_id is None:
             return None
         event = (await entry_of(self.store, session_id, event_id)).delta
-        return event if isinstance(event, OutcomeRecorded) else None
+        return event if isinstance(event, OutcomeRecorded | CallStopped) else None
 
-    async def _run_and_record(self, session_id: str, call: ToolCall) -> OutcomeRecorded | None:
-        """None if the ledger takes no outcome any more."""
-        session = (await self.positions.existing(session_id)).session
-        if session.substrate.calls[call.call_id].status != "scheduled":
-            return None  # its time was up before its turn came
-        outcome = await self.submit(session_id, await self._run(call), EXECUTOR)
+    async def _run_and_record(self, session_id: str, call: ToolCall) -> CallEnd | None:
+        """None if the ledger takes no outcome any more.
+
+        INVARIANT: what runs was allowed to begin by an event that is durable, and that this very submission
+        made: whoever else tries is refused.
+        """
+        event = await self._begin(session_id, call)
+        if isinstance(event, CallStopped):
+            return event
+        if not isinstance(event, CallStarted):
+            return await self._recorded(session_id, call.call_id)
+        outcome = await self.submit(session_id, await self._run(event.call), EXECUTOR)
         return outcome.event if isinstance(outcome.event, OutcomeRecorded) else None
+
+    async def _begin(self, session_id: str, call: ToolCall) -> Event:
+        """Those who draw on the same limited budgets begin in the order in which they came.
+
+        What is set aside for a call under way may come back, and is waited for.
+        """
+        session = (await self.positions.existing(session_id)).session
+        if (root := limited_root(session.substrate, call)) is None:
+            return (await self.submit(session_id, StartCall(call_id=call.call_id), EXECUTOR)).event
+        async with self.turns.of(f"{session_id}/{root}"):
+            await self._until_settled(session_id, call)
+            return (await self.submit(session_id, StartCall(call_id=call.call_id), EXECUTOR)).event
+
+    async def _until_settled(self, session_id: str, call: ToolCall) -> None:
+        tool = self.registry.get(call.tool_id)
+        definition = None if tool is None else self._as_in_force(tool)
+        patience = 0 if definition is None else time_limit(definition, self.in_force.policy)
+        until = time.monotonic() + patience / 1000
+        while definition is not None and time.monotonic() < until:
+            session = (await self.positions.existing(session_id)).session
+            if not is_held_up(session, call.call_id, definition, self.in_force.policy):
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _as_in_force(self, tool: Tool) -> ToolDefinition:
+        named = self.in_force.policy.tools.get(tool.tool_id)
+        return tool.definition if named is None else tightened(tool.definition, named)
 
     async def _run(self, call: ToolCall) -> RecordOutcome:
         tool = self.registry.get(call.tool_id)
@@ -88,25 +164,24 @@ class ToolCalls(Struct, frozen=True):
         # Its own copy: what a tool does to its arguments must not reach the state that holds them.
         own = msgspec.structs.replace(call, args=msgspec.json.decode(canonical(call.args)))
         running = asyncio.ensure_future(_execute(tool, own))
-        done, _ = await asyncio.wait((running,), timeout=tool.definition.timeout_ms / 1000)
+        limit = time_limit(tool.definition, self.in_force.policy)
+        done, _ = await asyncio.wait((running,), timeout=limit / 1000)
         if not done:
             # Asked to stop, but not waited for: some do not listen.
             running.cancel()
             running.add_done_callback(_forget)
-            text = f"no answer within {tool.definition.timeout_ms} ms"
+            text = f"no answer within {limit} ms"
             return RecordOutcome(call_id=call.call_id, status="unknown", error=text)
         if running.cancelled():
             return _error(call, "it was cancelled")
         if (error := running.exception()) is not None:
             log.warning("tool `%s` raised %s", call.tool_id, type(error).__name__)
             return _error(call, described(error))
-        return await asyncio.to_thread(_as_recorded, call, running.result())
+        return running.result()
 
     def _leads_elsewhere(self, tool: Tool, call: ToolCall) -> bool:
         """INVARIANT: what a path leads to is looked at again right before the call: links change."""
-        named = self.in_force.policy.tools.get(call.tool_id)
-        definition = tool.definition if named is None else tightened(tool.definition, named)
-        return not set(files_of(definition, call.args)) <= set(call.files)
+        return not set(files_of(self._as_in_force(tool), call.args)) <= set(call.files)
 
 
 def call_id_of(result: CandidateResult) -> str | None:
@@ -114,12 +189,17 @@ def call_id_of(result: CandidateResult) -> str | None:
     return result.repeats if result.call is None else result.call.call_id
 
 
-async def _execute(tool: Tool, call: ToolCall) -> ToolResult:
-    """Executors are foreign code too: what they do wrong is found here, inside the task."""
+async def _execute(tool: Tool, call: ToolCall) -> RecordOutcome:
+    """Executors are foreign code too: what they do wrong is found here, inside the task.
+
+    What a long answer takes to be read is time of its call, in a place of its caller.
+    """
     result = await tool.execute(call)
     if not isinstance(result, ToolResult):
         raise TypeError(f"the executor returned `{type(result).__name__}`, not a ToolResult")
-    return result
+    arguments = {"call": call, "result": result}
+    told: RecordOutcome = await in_thread(caller_of(call), _as_recorded, arguments, ends=True)
+    return told
 
 
 def _as_recorded(call: ToolCall, result: ToolResult) -> RecordOutcome:
@@ -169,6 +249,12 @@ def _forget(running: "asyncio.Future[Any]") -> None:
         running.exception()
 
 
-def overdue_call(call_id: str) -> RecordOutcome:
-    """A call whose deadline passed without an outcome: nobody knows whether it ran."""
+def overdue_call(session: Session, call_id: str) -> RecordOutcome | StartCall:
+    """A call whose deadline passed without an outcome: nobody knows whether it ran, if it has begun at all.
+
+    One that has not is stopped by being judged once more: its time is up.
+    """
+    call = session.substrate.calls.get(call_id)
+    if call is not None and call.status == "scheduled" and call.basis is not UNSET:
+        return StartCall(call_id=call_id)
     return RecordOutcome(call_id=call_id, status="unknown", error="nobody recorded an outcome in time")

@@ -22,6 +22,7 @@ import msgspec
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.ledger.envelope import LedgerBroken
+from beliefd.protocol.visible import visible
 from beliefd.steward.write.positions import Positions
 from beliefd.stores.base import InboxRow, StorageUnavailable, Store
 
@@ -160,8 +161,9 @@ def _message(row: InboxRow, approval: Approval) -> bytes:
             "session_id": row.session_id,
             "subject": msgspec.to_builtins(approval.closed(approval.status).subject),
             "gate": approval.gate,
+            "asking": approval.asking,
             "tier": approval.tier,
-            "reason": approval.reason,
+            "reason": visible(approval.reason),
             "content_hash": approval.content_hash,
             "opened_at": approval.opened_at,
             "expires_at": approval.expires_at,

@@ -5,10 +5,11 @@ import hmac
 import ipaddress
 import os
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError
@@ -17,8 +18,16 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import Narrowing
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
-from beliefd.kernel.substrate.tools import CallFinding, FileUse, ProposalFindings, ToolDefinition
-from beliefd.kernel.values import Tier
+from beliefd.kernel.substrate.state import ToolCall
+from beliefd.kernel.substrate.tools import (
+    CallFinding,
+    FileUse,
+    ProposalFindings,
+    StartFindings,
+    ToolDefinition,
+    Uses,
+)
+from beliefd.kernel.values import Principal, Tier
 from beliefd.tools.biscuit import PREFIX, BadToken, Signer
 from beliefd.tools.registry import Registry
 
@@ -63,9 +72,29 @@ def confirmed_finding(
     )
 
 
+def start_findings(
+    call: ToolCall, standings: Mapping[str, Principal | None], policy: Policy, registry: Registry
+) -> StartFindings:
+    """For a call that is about to begin: everything about it is looked at again, but for the token, which was
+    checked when it was proposed and stands for the capability that the call names."""
+    candidate = CallCandidate(tool_id=call.tool_id, args=call.args)
+    finding = _known_tool(candidate, policy, registry)
+    caller = standings.get(call.agent_id, UNSET)
+    return StartFindings(call=replace(finding, capability_id=call.capability_id), caller=caller)
+
+
 def call_finding(
     session: Session, candidate: CallCandidate, proof: Proof | None, policy: Policy, registry: Registry
 ) -> CallFinding:
+    capability_id, problem = check_token(session, candidate.capability_id, proof)
+    finding = _known_tool(candidate, policy, registry)
+    if finding.definition is None:
+        return finding
+    return replace(finding, capability_id=capability_id, token_problem=problem)
+
+
+def _known_tool(candidate: CallCandidate, policy: Policy, registry: Registry) -> CallFinding:
+    """What is found out about a call beside its token."""
     tool = registry.get(candidate.tool_id)
     if tool is None:
         return CallFinding()
@@ -74,17 +103,19 @@ def call_finding(
     if named is not None:
         definition = tightened(definition, named)
         errors += _policy_errors(named, candidate.args)
-    capability_id, problem = check_token(session, candidate.capability_id, proof)
     return CallFinding(
-        definition=replace(definition, schema={}, description=""),
+        definition=replace(definition, schema={}, description="", timeout_ms=time_limit(definition, policy)),
         definition_hash=tool.definition_hash,
         argument_errors=errors,
         files=files_of(definition, candidate.args),
         hosts=hosts_of(definition, candidate.args),
-        capability_id=capability_id,
-        token_problem=problem,
         tier=tool.definition.tier,
+        begins=True,
     )
+
+
+def time_limit(definition: ToolDefinition, policy: Policy) -> int:
+    return min(definition.timeout_ms, policy.max_timeout_ms)
 
 
 def _policy_errors(named: ToolDefinition, args: dict[str, Any]) -> tuple[str, ...]:
@@ -104,6 +135,17 @@ def tightened(own: ToolDefinition, named: ToolDefinition) -> ToolDefinition:
         fs_read_args=tuple(dict.fromkeys((*own.fs_read_args, *named.fs_read_args))),
         fs_write_args=tuple(dict.fromkeys((*own.fs_write_args, *named.fs_write_args))),
         net_args=tuple(dict.fromkeys((*own.net_args, *named.net_args))),
+        uses=_most(own.uses, named.uses),
+    )
+
+
+def _most(own: Uses | UnsetType, named: Uses | UnsetType) -> Uses | UnsetType:
+    """By dimension, the larger of what is said of it."""
+    if own is UNSET or named is UNSET:
+        return own or named
+    said = {name: (getattr(own, name), getattr(named, name)) for name in Uses.__struct_fields__}
+    return Uses(
+        **{name: max((one for one in both if one is not None), default=None) for name, both in said.items()}
     )
 
 

@@ -9,8 +9,9 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from beliefd.kernel.approvals.commands import DecideApproval
-from beliefd.kernel.approvals.state import BundleSubject, CallSubject
+from beliefd.kernel.approvals.commands import DecideApproval, GiveGrant
+from beliefd.kernel.approvals.findings import Authority, AuthorityFindings
+from beliefd.kernel.approvals.state import Approval, BundleSubject, CallSubject
 from beliefd.kernel.beliefs.commands import Eliminate
 from beliefd.kernel.claims.bundle import CALL, SHA256_DIGITS, ClaimBundle, edited_bundle
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
@@ -36,14 +37,14 @@ from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.subjects import fallen_subjects
-from beliefd.kernel.substrate.commands import Propose, Remember
-from beliefd.kernel.substrate.tools import MemoryFindings
+from beliefd.kernel.substrate.commands import Propose, Remember, StartCall
+from beliefd.kernel.substrate.tools import MemoryFindings, StartFindings
 from beliefd.kernel.values import Principal, TierName
 from beliefd.knowledge.schema import EXPERIMENT, REJECTED_WORDS, TESTED_DATA
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.directory import Directory
-from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings
+from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings, start_findings
 from beliefd.steward.facts.citing import citation_findings, cites_calls, eliminated_by, seen_calls
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.measuring import Meter
@@ -67,7 +68,9 @@ EXAMINED = (
     SubmitClaims,
     RetractClaims,
     DecideApproval,
+    GiveGrant,
     Propose,
+    StartCall,
     Remember,
     Observe,
     Measure,
@@ -79,7 +82,9 @@ Examined = (
     SubmitClaims
     | RetractClaims
     | DecideApproval
+    | GiveGrant
     | Propose
+    | StartCall
     | Remember
     | Observe
     | Measure
@@ -175,6 +180,8 @@ class FactFinder:
                 command.bundle, session, principal.id, policy, recent, attachments.origin, unwritten
             )
             found = await self._with_pending(found, principal.id, policy, unwritten)
+            used = _given_to(session, principal.id) | {command.bundle.origin_agent} - {principal.id}
+            found = replace(found, authority=await self.authority(used))
             return await self.meter.with_measured(found, command)
         if session is None:
             return None
@@ -184,10 +191,16 @@ class FactFinder:
             )
         if isinstance(command, Propose | StageIntent):
             await self._refuse_full_inbox(principal.id, policy, unwritten)
-        if isinstance(command, StageIntent):
-            return None
         if isinstance(command, Propose):
-            return proposal_findings(session, command.candidates, attachments.proofs, policy, self._registry)
+            found_calls = proposal_findings(
+                session, command.candidates, attachments.proofs, policy, self._registry
+            )
+            return replace(found_calls, authority={})
+        if isinstance(command, StartCall):
+            return await self._start(session, command, policy)
+        if isinstance(command, GiveGrant | StageIntent):
+            named = (command.principal,) if isinstance(command, GiveGrant) else ()
+            return AuthorityFindings(authority=await self.authority(named))
         if isinstance(command, Remember):
             return await self._confirmation(session, command)
         if isinstance(command, Eliminate):
@@ -199,6 +212,13 @@ class FactFinder:
         if isinstance(command, DesignExperiment | StartRun):
             return await self._experiment(session, command, principal.id, policy, unwritten)
         return await self._for_decision(session, command, policy, unwritten)
+
+    async def _start(self, session: Session, command: StartCall, policy: Policy) -> StartFindings | None:
+        call = session.substrate.calls.get(command.call_id)
+        if call is None:
+            return None
+        standings = await self._directory.standings([call.agent_id])
+        return start_findings(call, standings, policy, self._registry)
 
     async def _experiment(
         self,
@@ -271,15 +291,37 @@ class FactFinder:
         if approval is None or command.decision == "REJECTED":
             return None
         subject = approval.subject
+        authority = await self.authority(concerned(approval))
         if isinstance(subject, CallSubject) and subject.candidate is not None:
-            return confirmed_finding(session, subject.candidate, policy, self._registry)
+            confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
+            return replace(confirmed, authority=authority)
         if not isinstance(subject, BundleSubject) or subject.bundle is None:
-            return None
+            return AuthorityFindings(authority=authority)
         bundle = subject.bundle
         if command.decision == "MODIFIED":
             bundle = edited_bundle(bundle, command.claims or bundle.claims)
             refuse_too_long(bundle, policy)
-        return await self.examine(bundle, session, approval.proposer.id, policy, unwritten=unwritten)
+        found = await self.examine(bundle, session, approval.proposer.id, policy, unwritten=unwritten)
+        return replace(found, authority=authority)
+
+    async def authority(self, names: Iterable[str]) -> Authority:
+        """How these stand now. Nobody named is nothing to look up."""
+        wanted = set(names)
+        return await self._directory.standings(wanted) if wanted else {}
+
+    async def outlook_findings(
+        self, session: Session, approval: Approval, policy: Policy, fresh: bool
+    ) -> Findings:
+        """What tells, before anybody decides, what a decision would take. Contents are not looked at."""
+        authority = await self._directory.standings(concerned(approval), fresh=fresh)
+        subject = approval.subject
+        if isinstance(subject, CallSubject) and subject.candidate is not None:
+            confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
+            return replace(confirmed, authority=authority)
+        if isinstance(subject, BundleSubject) and subject.bundle is not None:
+            unread = Threat(detector=NOBODY)
+            return ClaimFindings(threat=unread, tools=self._tool_tiers(subject.bundle), authority=authority)
+        return AuthorityFindings(authority=authority)
 
     async def examine(
         self,
@@ -314,6 +356,7 @@ class FactFinder:
             fallen=UNSET if session is None else await self._fallen(bundle, session),
             rejected=await self._rejected(bundle, session),
             corrected=await self._corrected(bundle, session, unwritten),
+            authority={},
         )
 
     async def _rejected(self, bundle: ClaimBundle, session: Session | None) -> dict[str, RejectedBefore]:
@@ -382,6 +425,18 @@ class FactFinder:
         while len(spoken) > policy.security.rate_limit + 1:
             spoken.popleft()
         return len(spoken) - 1
+
+
+def concerned(approval: Approval) -> set[str]:
+    """Those whose authority an item rests on: who proposed it, and who has said yes on the way."""
+    said = (word.approver for word in (*approval.earlier, *approval.approvals))
+    return {approval.proposer.id, *approval.proposers, *said}
+
+
+def _given_to(session: Session | None, principal_id: str) -> set[str]:
+    """Who has given grants to somebody."""
+    held = {} if session is None else session.approvals.grants
+    return {grant.granted_by for grant in held.values() if grant.principal == principal_id}
 
 
 def _installed(name: str) -> ExperimentFindings | None:

@@ -5,13 +5,14 @@ import contextlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from beliefd.adversarial.builtin import assess
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.claims.bundle import MAX_CLAIMS, ClaimBundle
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import AdversarialPolicy, Policy
@@ -169,12 +170,19 @@ def texts_of(bundle: ClaimBundle) -> list[tuple[str, str]]:
     """Everything in a bundle that somebody could be told something by, with its path."""
     texts: list[tuple[str, str]] = [("$.origin_agent", bundle.origin_agent)]
     for index, claim in enumerate(bundle.claims):
-        path = f"$.claims[{index}]"
-        texts.append((f"{path}.statement", claim.statement))
+        statement, cost, interpretation, evidence = _paths(index)
+        texts.append((statement, claim.statement))
         if claim.if_wrong_cost:
-            texts.append((f"{path}.if_wrong_cost", claim.if_wrong_cost))
+            texts.append((cost, claim.if_wrong_cost))
         if claim.uncertainty.interpretation:
-            texts.append((f"{path}.uncertainty.interpretation", claim.uncertainty.interpretation))
+            texts.append((interpretation, claim.uncertainty.interpretation))
         for place, pointer in enumerate(claim.evidence_pointers):
-            texts.append((f"{path}.evidence_pointers[{place}].source", pointer.source))
+            texts.append((f"{evidence}[{place}].source", pointer.source))
     return texts
+
+
+@lru_cache(MAX_CLAIMS)
+def _paths(index: int) -> tuple[str, str, str, str]:
+    path = f"$.claims[{index}]"
+    inner = ("statement", "if_wrong_cost", "uncertainty.interpretation", "evidence_pointers")
+    return tuple(f"{path}.{name}" for name in inner)  # type: ignore[return-value]

@@ -1,11 +1,15 @@
 """Handlers of approvals and standing grants."""
 
+from typing import Final
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval, GiveGrant, RevokeGrant, WithdrawApproval
 from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided, GrantGiven, GrantRevoked
 from beliefd.kernel.approvals.opening import opened_by
+from beliefd.kernel.approvals.outlook import Outlook, came_to, outlook
 from beliefd.kernel.approvals.state import (
     OPEN,
     Approval,
@@ -18,6 +22,7 @@ from beliefd.kernel.approvals.state import (
 )
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.state import Session
 from beliefd.ledger.envelope import LedgerBroken
@@ -40,10 +45,12 @@ from beliefd.steward.call import Call
 from beliefd.steward.effects.expiry import Expiry
 from beliefd.steward.effects.tools import ToolCalls
 from beliefd.steward.entries import entry_of
+from beliefd.steward.environment import Environment
+from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.claims import snake_body
 from beliefd.steward.handlers.measurements import cited
-from beliefd.steward.handlers.shared import cut, view_of
+from beliefd.steward.handlers.shared import PAGE_BYTES, Room, cut, is_longer, view_of
 from beliefd.steward.handlers.status_card import status_card
 from beliefd.steward.handlers.substrate import candidate_answer
 from beliefd.steward.policies import PolicyInForce
@@ -51,6 +58,34 @@ from beliefd.steward.projections.inbox import DONE, RUNNING
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 from beliefd.stores.base import Store
+
+CARD_BYTES: Final = 64 * 1024
+"""What is longer is listed without its content; asked for by itself it is whole."""
+WORDS: Final = 200
+CONTENTS: Final = ("bundle", "candidate", "change")
+"""What subjects hold of what was proposed."""
+LOOKED_UP: Final = PAGE_BYTES // 8
+
+
+def shortened(card: ApprovalCard) -> ApprovalCard:
+    """The card as it stands in a list: by what it is called, who proposed it and why it waits."""
+    if not is_longer(card, CARD_BYTES):
+        return card
+    emptied = {name: None for name in CONTENTS if hasattr(card.subject, name)}
+    return replace(
+        card,
+        shortened=True,
+        title=card.title[:WORDS],
+        reason=card.reason[:WORDS],
+        subject=replace(card.subject, **emptied, **({"asked": {}} if hasattr(card.subject, "asked") else {})),
+        raised=[],
+        gates=[],
+        standings={},
+        approvals=[],
+        overridden=[],
+        ended={},
+        corrects=None,
+    )
 
 
 class ApprovalHandlers(Struct, frozen=True):
@@ -62,13 +97,16 @@ class ApprovalHandlers(Struct, frozen=True):
     expiry: Expiry
     tools: ToolCalls
     in_force: PolicyInForce
+    finder: FactFinder
+    environment: Environment
 
     async def list_approvals(self, call: Call) -> Inbox:
         cursor, limit = call.query["cursor"], call.query["limit"]
         await self.expiry.expire_due()
         rows = await self.store.inbox(call.query["status"], cursor, limit + 1)
         shown, after = cut(rows, limit, lambda row: row.approval_id)
-        cards = []
+        room = Room()
+        cards: list[ApprovalCard] = []
         broken: dict[str, BrokenLedger] = {}
         for row in shown:
             try:
@@ -80,7 +118,12 @@ class ApprovalHandlers(Struct, frozen=True):
             # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
             # Nor is a row that no event made: `projection check` names it.
             if approval is not None and approval.status == row.status:
-                cards.append(await self._card(position, row.approval_id, listed=True))
+                cards.append(shortened(await self._card(position, row.approval_id, listed=True)))
+                # What is settled was read from its ledger: of long ones, few are looked up for one page.
+                costs = LOOKED_UP if cards[-1].shortened and approval.status not in OPEN else 0
+                if (room.is_filled_by(cards[-1]) or room.is_filled_with(costs)) and row is not shown[-1]:
+                    after = row.approval_id
+                    break
         return Inbox(approvals=cards, next=after, broken=list(broken.values()))
 
     async def show_approval(self, call: Call) -> ApprovalCard:
@@ -108,6 +151,10 @@ class ApprovalHandlers(Struct, frozen=True):
             else judged(event.gated, outcome.head.event_id, proposer, outcome.session.claims)
         )
         after = Position(outcome.session, outcome.head)
+        card = await self._card(after, event.approval_id)
+        if recorded and event.approval.led_to:
+            now = (await self.positions.existing(outcome.session.session_id)).session
+            card = replace(card, came_to=came_to(now, event.approval))
         return DecidedApproval(
             approval_id=event.approval_id,
             status=event.approval.status,
@@ -115,8 +162,8 @@ class ApprovalHandlers(Struct, frozen=True):
             outcome=None if resumed is None else resumed.decision,
             bundle=resumed,
             call=next(map(candidate_answer, results, recorded), None),
-            intent=intent_view(event.intents[0]) if event.intents else None,
-            approval=await self._card(after, event.approval_id),
+            intent=intent_view(event.intents[-1]) if event.intents else None,
+            approval=card,
             audit_event_id=outcome.head.event_id,
         )
 
@@ -155,6 +202,7 @@ class ApprovalHandlers(Struct, frozen=True):
         approval: Approval = session.approvals.by_id[approval_id]
         subject = await self._subject(session.session_id, approval)
         bundle = subject.bundle if isinstance(subject, BundleSubject | InformationSubject) else None
+        today = await self._outlook(session, approval, fresh=not listed)
         return view_of(
             ApprovalCard,
             approval,
@@ -167,18 +215,36 @@ class ApprovalHandlers(Struct, frozen=True):
             standings=approval.standings or {},
             measurements=[] if listed else await cited(self.store, session, approval),
             proposers=list(approval.proposers),
-            required_approvals=list(required_approvals(approval.rule)),
-            required=approval.rule.required,
+            required_approvals=list(today.deciders),
+            required=today.required,
+            asking=list(approval.asking),
+            cannot_run=today.cannot_run,
+            came_to=came_to(session, approval),
             allowed_decisions=list(approval.allowed),
             approvals=[*approval.earlier, *approval.approvals],
-            on_approval=_on_approval(approval),
+            on_approval=_on_approval(approval, today),
             audit_head_event_id=position.head.event_id,
-            progress=progress_of(approval),
+            progress=progress_of(approval, today.required, today.given),
             overridden=overridden_in(approval),
             ended={} if bundle is None else ended_claims(session.claims, bundle),
             corrects=None if bundle is None else correction_of(session.claims, bundle),
             proposition=None if listed else await self._proposition(session, approval),
         )
+
+    async def _outlook(self, session: Session, approval: Approval, *, fresh: bool) -> Outlook:
+        """What a decision would take now; of what was decided, what it took."""
+        if approval.status != "pending" or session.beliefs.terminated:
+            return Outlook(approval.rule.required, required_approvals(approval.rule), approval.approvals)
+        policy = self.in_force.policy
+        facts = Facts(
+            now=self.environment.now(),
+            event_id=approval.event_id,
+            principal=approval.proposer,
+            policy=policy,
+            policy_hash=self.in_force.hash,
+            findings=await self.finder.outlook_findings(session, approval, policy, fresh),
+        )
+        return outlook(session, approval, facts)
 
     async def _proposition(self, session: Session, approval: Approval) -> StatusCard | None:
         """What is to be weighed, if the status of a proposition would change."""
@@ -219,10 +285,12 @@ class GrantHandlers(Struct, frozen=True):
         return GrantAnswer(grant=event.grant, audit_event_id=outcome.head.event_id)
 
 
-def _on_approval(approval: Approval) -> str:
+def _on_approval(approval: Approval, today: Outlook) -> str:
     if approval.status != "pending":
         return "nothing: it is not waiting any more"
-    missing = approval.rule.required - len(approval.approvals)
+    if today.cannot_run is not None:
+        return f"nothing: it {today.cannot_run}"
+    missing = today.required - len(today.given)
     if missing > 1:
         return f"{missing - 1} more approvals are needed, then all gates are asked again"
     subject = approval.subject
@@ -234,4 +302,8 @@ def _on_approval(approval: Approval) -> str:
         return (
             "it is arbitrated again on the state and policy of that moment; if nothing else fails, it happens"
         )
-    return "all gates are asked again under today's policy; unless one refuses, the bundle is published"
+    answered = " and ".join(approval.asking)
+    return (
+        f"the question of the {answered} gate is answered, then all gates are asked again under today's"
+        " policy; unless another one stops it, the bundle is published"
+    )

@@ -27,7 +27,7 @@ from beliefd.protocol.operations import BY_NAME, Operation
 from beliefd.protocol.wire import bind, convert, convert_in_slices, longest_list
 from beliefd.steward.call import Call
 from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments
-from beliefd.steward.handlers.shared import cut, view_of
+from beliefd.steward.handlers.shared import Room, cut, view_of
 from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, offload
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, raise_if_refused
@@ -69,13 +69,17 @@ class BeliefHandlers(Struct, frozen=True):
         shown, after = cut(rows, limit, lambda row: row.session_id)
         snapshots: list[BeliefSnapshot] = []
         broken: list[BrokenLedger] = []
+        room = Room()
         for row in shown:
             try:
                 position = await self.positions.existing(row.session_id)
             except LedgerBroken as error:
                 broken.append(view_of(BrokenLedger, error, session_id=row.session_id))
-            else:
-                snapshots.append(snapshot_of(position.session, position.head, limit=100))
+                continue
+            snapshots.append(snapshot_of(position.session, position.head, limit=100))
+            if room.is_filled_by(snapshots[-1]) and row is not shown[-1]:
+                after = row.session_id
+                break
         return SessionPage(sessions=snapshots, next=after, broken=broken)
 
     async def query_belief(self, call: Call) -> BeliefSnapshot:

@@ -35,7 +35,7 @@ from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.facts.threats import is_long, refuse_too_long
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import page, view_of
+from beliefd.steward.handlers.shared import page, page_filled, view_of
 from beliefd.steward.offload import HEAVY_BYTES, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
@@ -133,7 +133,8 @@ class ClaimHandlers(Struct, frozen=True):
     async def list_claims(self, call: Call) -> BundlePage:
         position = await self.positions.as_of(call.session_id, call.query["at"])
         names, after = page(position.session.claims.bundles, call, str)
-        return BundlePage(claims=[await self._bundle(position, name) for name in names], next=after)
+        claims, after = await page_filled(names, lambda name: self._bundle(position, name), after)
+        return BundlePage(claims=claims, next=after)
 
     async def show_claims(self, call: Call) -> JudgedBundle:
         position = await self.positions.as_of(call.session_id, call.query["at"])

@@ -1,6 +1,6 @@
 """The handler that decides a ledger again without some of its eliminations; nothing is written."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from msgspec import UNSET, Struct
@@ -14,20 +14,21 @@ from beliefd.kernel.experiments.commands import LinkEvidence
 from beliefd.kernel.experiments.events import EvidenceLinked
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import shown
-from beliefd.ledger.envelope import LedgerBroken, Sealed, read
+from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.left_out import LeftOut
-from beliefd.ledger.replay import Redecided, redecide
+from beliefd.ledger.replay import Redecided, Redeciding
 from beliefd.protocol.beliefs import SURVIVORS_PAGE, rests_on
 from beliefd.protocol.ledger import AskCounterfactual, ConclusionBasis, Counterfactual, Without
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.handlers.ledger import policies_of
+from beliefd.steward.handlers.ledger import DecidedUnder
 from beliefd.steward.offload import is_heavy, offload
-from beliefd.steward.write.positions import session_not_found
+from beliefd.steward.write.positions import existing_head, session_not_found
 from beliefd.stores.base import Store
 
 KNOWN: Final = 20
 """How many names an error lists; the rest are counted."""
+SEVERAL: Final = object()
 
 
 class Word(Struct, frozen=True):
@@ -49,51 +50,76 @@ class CounterfactualHandlers(Struct, frozen=True):
         Leaving a command out is not undoing its delta: what another source also claimed stays eliminated.
         """
         asked = convert(bind(call.body, call.path), AskCounterfactual)
-        sealed = await self.store.entries(call.session_id)
-        if not sealed:
-            raise session_not_found(call.session_id)
-        policies = await policies_of(self.store, sealed)
-        return await offload(is_heavy(sealed), _imagine, sealed, policies, asked.without, kind="question")
+        head = await existing_head(self.store, call.session_id)
+        under = DecidedUnder(self.store)
+        imagining = Imagining(under.policies, asked.without)
+        async for chunk in self.store.stream(call.session_id):
+            if chunk[0].seq > head.seq:
+                break  # it has grown since: somebody who writes without end does not hold this up
+            await under.take(chunk)
+            await offload(is_heavy(chunk), imagining.take, chunk, kind="question")
+        return imagining.answer(call.session_id)
 
 
-def _imagine(sealed: list[Sealed], policies: dict[str, Policy], asked: Without) -> Counterfactual:
-    entries = [read(entry.record) for entry in sealed]
-    factual = list(redecide(entries, policies))
-    _refuse_unknown(factual, asked)
-    left_out = LeftOut(frozenset(asked.source_ids), frozenset(asked.principals), asked.attested)
-    imagined = list(redecide(entries, policies, left_out))
-    if not factual or not imagined:
-        raise LedgerBroken(1, None, "the ledger is empty")
-    now, then = factual[-1].session.beliefs, imagined[-1].session.beliefs
-    restored = [name for name in then.survivors if name not in now.survivors]
-    return Counterfactual(
-        without_source_ids=sorted(left_out.sources),
-        without_principals=sorted(left_out.principals),
-        without_attested=left_out.attested,
-        survivors=then.survivors.page(SURVIVORS_PAGE),
-        n_survivors=then.survivors.count,
-        restored=restored[:SURVIVORS_PAGE],
-        status=then.status,
-        rests_on=rests_on(then),
-        conclusions=_bases(factual, imagined),
-    )
+class Imagining:
+    """A ledger decided again twice, side by side: as it was, and without what is left out.
 
+    INVARIANT: what is held grows with the hypotheses and conclusions, not with the ledger.
+    """
 
-def _refuse_unknown(factual: list[Redecided], asked: Without) -> None:
-    """A name that nobody has here is a typing error: as an answer it would look like an acquittal."""
-    sources: set[str] = set()
-    principals: set[str] = set()
-    for step in factual:
-        principals.add(step.entry.actor.id)
-        if isinstance(step.command, Eliminate):
-            sources.add(step.command.source_id)
-        elif isinstance(step.command, LinkEvidence):
-            sources.add(step.command.run_id)
-        elif isinstance(step.command, Merge):
-            sources.update(one.source_id for one in step.command.eliminations)
-            principals.update(one.actor for one in step.command.eliminations if one.actor is not UNSET)
-    _check(asked.source_ids, sources, "source", "source_ids")
-    _check(asked.principals, principals, "principal", "principals")
+    def __init__(self, policies: Mapping[str, Policy], asked: Without) -> None:
+        self._asked = asked
+        self._left_out = LeftOut(frozenset(asked.source_ids), frozenset(asked.principals), asked.attested)
+        self._factual = Redeciding(policies)
+        self._imagined = Redeciding(policies, self._left_out)
+        self._sources: set[str] = set()
+        self._principals: set[str] = set()
+        self._alone = (Alone(lambda word: word.source), Alone(lambda word: word.principal))
+        self._conclusions: list[ConclusionBasis] = []
+
+    def take(self, chunk: list[Sealed]) -> None:
+        for sealed in chunk:
+            entry = read(sealed.record)
+            step, other = self._factual.take(entry), self._imagined.take(entry)
+            assert step is not None  # noqa: S101 - nothing is left out of what was
+            self._meet(step)
+            for word in _words(step):
+                for alone in self._alone:
+                    alone.hear(word)
+            if isinstance(step.event, ConclusionRuled) and step.event.accepted:
+                assert other is not None  # noqa: S101 - only eliminations are left out
+                self._conclusions.append(_basis(step, step.event, other, *self._alone))
+
+    def _meet(self, step: Redecided) -> None:
+        self._principals.add(step.entry.actor.id)
+        command = step.command
+        if isinstance(command, Eliminate):
+            self._sources.add(command.source_id)
+        elif isinstance(command, LinkEvidence):
+            self._sources.add(command.run_id)
+        elif isinstance(command, Merge):
+            self._sources.update(one.source_id for one in command.eliminations)
+            self._principals.update(one.actor for one in command.eliminations if one.actor is not UNSET)
+
+    def answer(self, session_id: str) -> Counterfactual:
+        if self._factual.session is None or self._imagined.session is None:
+            raise session_not_found(session_id)
+        # A name that nobody has here is a typing error: as an answer it would look like an acquittal.
+        _check(self._asked.source_ids, self._sources, "source", "source_ids")
+        _check(self._asked.principals, self._principals, "principal", "principals")
+        now, then = self._factual.session.beliefs, self._imagined.session.beliefs
+        restored = [name for name in then.survivors if name not in now.survivors]
+        return Counterfactual(
+            without_source_ids=sorted(self._left_out.sources),
+            without_principals=sorted(self._left_out.principals),
+            without_attested=self._left_out.attested,
+            survivors=then.survivors.page(SURVIVORS_PAGE),
+            n_survivors=then.survivors.count,
+            restored=restored[:SURVIVORS_PAGE],
+            status=then.status,
+            rests_on=rests_on(then),
+            conclusions=self._conclusions,
+        )
 
 
 def _check(names: Iterable[str], known: set[str], what: str, member: str) -> None:
@@ -109,20 +135,30 @@ def _check(names: Iterable[str], known: set[str], what: str, member: str) -> Non
             )
 
 
-def _bases(factual: list[Redecided], imagined: list[Redecided]) -> list[ConclusionBasis]:
-    elsewhere = {step.entry.event_id: step for step in imagined}
-    spoke: dict[str, list[Word]] = {}
-    bases: list[ConclusionBasis] = []
-    for step in factual:
-        for word in _words(step):
-            spoke.setdefault(word.hypothesis, []).append(word)
-        if isinstance(step.event, ConclusionRuled) and step.event.accepted:
-            bases.append(_basis(step, step.event, elsewhere[step.entry.event_id], spoke))
-    return bases
+class Alone:
+    """By hypothesis, the only one who spoke against it; `SEVERAL` if there is another."""
+
+    def __init__(self, who: Callable[[Word], str | None]) -> None:
+        self._who = who
+        self._only: dict[str, object] = {}
+
+    def hear(self, word: Word) -> None:
+        speaker = self._who(word)
+        if self._only.setdefault(word.hypothesis, speaker) != speaker:
+            self._only[word.hypothesis] = SEVERAL
+
+    def among(self, survivors: Survivors) -> dict[str, list[str]]:
+        """Who was alone in eliminating something, and what; without such a one less had fallen."""
+        alone: dict[str, list[str]] = {}
+        for name in sorted(self._only):
+            fell = survivors.universe.position(name) is not None and name not in survivors
+            if isinstance(only := self._only[name], str) and fell:
+                alone.setdefault(only, []).append(name)
+        return dict(sorted(alone.items()))
 
 
 def _basis(
-    step: Redecided, event: ConclusionRuled, other: Redecided, spoke: dict[str, list[Word]]
+    step: Redecided, event: ConclusionRuled, other: Redecided, sources: Alone, principals: Alone
 ) -> ConclusionBasis:
     accepted = isinstance(other.event, ConclusionRuled) and other.event.accepted
     survivors = step.session.beliefs.survivors
@@ -134,23 +170,10 @@ def _basis(
         n_survivors_then=then,
         n_survivors_without=imagined,
         rests_on_removed=not accepted or imagined != then,
-        sole_sources=_alone(survivors, spoke, lambda word: word.source),
-        sole_principals=_alone(survivors, spoke, lambda word: word.principal),
+        sole_sources=sources.among(survivors),
+        sole_principals=principals.among(survivors),
         rests_on=rests_on(step.session.beliefs),
     )
-
-
-def _alone(
-    survivors: Survivors, spoke: dict[str, list[Word]], who: Callable[[Word], str | None]
-) -> dict[str, list[str]]:
-    """Who was alone in eliminating something, and what; without such a one the conclusion stands on less."""
-    alone: dict[str, list[str]] = {}
-    for name in sorted(spoke):
-        speakers = {who(word) for word in spoke[name]}
-        fell = survivors.universe.position(name) is not None and name not in survivors
-        if len(speakers) == 1 and fell and (only := speakers.pop()) is not None:
-            alone.setdefault(only, []).append(name)
-    return dict(sorted(alone.items()))
 
 
 def _words(step: Redecided) -> list[Word]:

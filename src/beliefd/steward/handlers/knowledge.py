@@ -29,7 +29,7 @@ from beliefd.protocol.knowledge import (
     WhyStep,
 )
 from beliefd.steward.call import Call
-from beliefd.steward.handlers.shared import cut, view_of
+from beliefd.steward.handlers.shared import cut, filling, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.stores.base import Store
 
@@ -63,6 +63,7 @@ class KnowledgeHandlers(Struct, frozen=True):
             if len(ids) <= limit:
                 break
         page, after = cut(shown, limit, lambda row: row.claim_id)
+        page, after = filling(page, [row.claim_id for row in page], after)
         return PropositionPage(propositions=page, next=after)
 
     async def show_proposition(self, call: Call) -> PropositionView:

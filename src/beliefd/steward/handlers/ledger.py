@@ -9,15 +9,16 @@ from msgspec import Raw, Struct
 
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import Policy, recorded
+from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import Sealed
-from beliefd.ledger.verify import Verification, verify
+from beliefd.ledger.verify import Verification, Verifying
 from beliefd.protocol.ledger import (
     FirstBad,
     Verified,
 )
 from beliefd.steward.call import Call
 from beliefd.steward.feeds import Feeds
-from beliefd.steward.handlers.shared import cut, view_of
+from beliefd.steward.handlers.shared import PAGE_BYTES, view_of
 from beliefd.steward.offload import in_pool, is_heavy, offload
 from beliefd.steward.write.positions import Positions, existing_head
 from beliefd.stores.base import Store
@@ -39,17 +40,18 @@ class LedgerHandlers(Struct, frozen=True):
 
     async def audit_trace(self, call: Call) -> RawAuditPage:
         since, limit = call.query["since_event_id"], call.query["limit"]
-        await existing_head(self.store, call.session_id)
+        head = await existing_head(self.store, call.session_id)
         after = 0 if since is None else await self.store.seq_of(call.session_id, since)
         if after is None:
             # Returning everything here would make a typing error look like a full history.
             raise invalid(f"no event `{since[:64]}` in this session", "since_event_id")
-        entries = await self.store.entries(call.session_id, after, limit + 1)
-        shown, following = cut(entries, limit, lambda entry: entry.event_id)
+        shown = await self.store.entries(call.session_id, after, limit, PAGE_BYTES)
+        following = shown[-1].event_id if shown and shown[-1].seq < head.seq else None
         return RawAuditPage([Raw(entry.wire) for entry in shown], following)
 
     async def verify(self, call: Call) -> Verified:
-        return await verify_session(self.store, call.session_id)
+        # It names what is wrong, so it must see it.
+        return await verify_session(self.positions.chains.store, call.session_id)
 
     async def events(self, call: Call) -> AsyncGenerator[bytes, None]:
         head = await existing_head(self.store, call.session_id)
@@ -73,20 +75,24 @@ def _last_event(text: str | None, head: int) -> int:
     return int(text)
 
 
-async def policies_of(store: Store, entries: list[Sealed]) -> dict[str, Policy]:
-    """The policies that a ledger was decided under, by hash."""
-    documents = await policy_documents(store, entries)
-    return {name: recorded(msgspec.json.decode(document)) for name, document in documents.items()}
+class DecidedUnder:
+    """The policies that a ledger was decided under, by hash: known as far as its entries were handed over."""
 
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._sought: set[str | None] = {None}
+        self.documents: dict[str, bytes] = {}
+        """As they were written then; a stored document that does not hash to its name is not one."""
+        self.policies: dict[str, Policy] = {}
 
-async def policy_documents(store: Store, entries: list[Sealed]) -> dict[str, bytes]:
-    """The same as they were written then; a stored document that does not hash to its name is not one."""
-    found: dict[str, bytes] = {}
-    for name in await offload(is_heavy(entries), _policy_hashes, entries, kind="question"):
-        document = None if name is None else await store.policy(name)
-        if name is not None and document is not None and hashlib.sha256(document).hexdigest() == name:
-            found[name] = document
-    return found
+    async def take(self, entries: list[Sealed]) -> None:
+        new = await offload(is_heavy(entries), _policy_hashes, entries, kind="question") - self._sought
+        self._sought |= new
+        for name in sorted(filter(None, new)):
+            document = await self._store.policy(name)
+            if document is not None and hashlib.sha256(document).hexdigest() == name:
+                self.documents[name] = document
+                self.policies[name] = recorded(msgspec.json.decode(document))
 
 
 def _policy_hashes(entries: list[Sealed]) -> set[str | None]:
@@ -111,14 +117,28 @@ async def verify_session(
     store: Store, session_id: str, progress: Callable[[int], None] | None = None
 ) -> Verified:
     """Verify what is stored now, up to the head that the sessions table promises."""
-    entries = await store.entries(session_id)
     promised = await existing_head(store, session_id)
-    # What was appended since the first read is inside the head; what that read found past it is forged.
-    newer = await store.entries(session_id, entries[-1].seq if entries else 0)
-    entries += [entry for entry in newer if entry.seq <= promised.seq]
-    policies = await policies_of(store, entries)
-    result, _ = await in_pool("question", verify, entries, session_id, policies, promised, progress)
-    return verified(result)
+    under = DecidedUnder(store)
+    verifying = Verifying(session_id, under.policies, progress)
+    async for entries in _all_entries(store, session_id, promised):
+        await under.take(entries)
+        await in_pool("question", verifying.take, entries)
+        if verifying.bad is not None:
+            break
+    return verified(verifying.result(promised)[0])
+
+
+async def _all_entries(store: Store, session_id: str, promised: Head) -> AsyncGenerator[list[Sealed], None]:
+    """Everything up to the head; and what stands past it, unless that has been appended since."""
+    async for chunk in store.stream(session_id):
+        within = [entry for entry in chunk if entry.seq <= promised.seq]
+        if within:
+            yield within
+        if len(within) < len(chunk) or within[-1].seq == promised.seq:
+            break
+    past = await store.entries(session_id, promised.seq, 1)
+    if past and await existing_head(store, session_id) == promised:
+        yield past
 
 
 def verified(result: Verification) -> Verified:

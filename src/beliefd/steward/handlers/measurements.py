@@ -1,5 +1,7 @@
 """Handlers of measurements."""
 
+from collections.abc import Awaitable
+
 from msgspec import UNSET, Struct
 
 from beliefd.kernel.approvals.state import Approval
@@ -13,12 +15,11 @@ from beliefd.kernel.measurements.state import Measurement, words_digest, words_f
 from beliefd.kernel.state import Session
 from beliefd.ledger.envelope import Entry, command_of
 from beliefd.protocol.measurements import MeasurementPage, MeasurementView
-from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
 from beliefd.steward.facts.measuring import Meter, question_of
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import as_recorded, page, view_of
+from beliefd.steward.handlers.shared import page, page_filled, read_as, view_of
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 from beliefd.stores.base import Store
@@ -33,7 +34,7 @@ class MeasurementHandlers(Struct, frozen=True):
     meter: Meter
 
     async def measure(self, call: Call) -> MeasurementView:
-        command = convert(bind(as_recorded(call.body), call.path), Measure)
+        command = await read_as(call, Measure)
         await self.positions.existing(call.session_id)  # before a model is asked for nothing
         drawn = await self.meter.draw(command)
         _, event = await submit_for(call, self.submit, call.session_id, command, Measured, drawn=drawn)
@@ -43,8 +44,12 @@ class MeasurementHandlers(Struct, frozen=True):
         session = (await self.positions.existing(call.session_id)).session
         receipts = session.measurements.by_id
         names, following = page(receipts, call, str)
-        who, found = (call.principal.id,), (receipts[name] for name in names)
-        views = [await measurement_view(self.store, session.session_id, one, who, False) for one in found]
+        who = (call.principal.id,)
+
+        def view(name: str) -> Awaitable[MeasurementView]:
+            return measurement_view(self.store, session.session_id, receipts[name], who, False)
+
+        views, following = await page_filled(names, view, following)
         return MeasurementPage(measurements=views, next=following)
 
     async def show_measurement(self, call: Call) -> MeasurementView:

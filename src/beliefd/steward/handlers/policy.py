@@ -1,5 +1,7 @@
 """Handlers of the policy in force."""
 
+import asyncio
+
 from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
@@ -20,5 +22,6 @@ class PolicyHandlers(Struct, frozen=True):
         return view_of(PolicyAnswer, now.origin, policy=now.policy, policy_hash=now.hash)
 
     async def adopt_policy(self, call: Call) -> PolicyAnswer:
-        await self.in_force.bring_into_force(convert(call.body, Policy), call.principal)
+        policy = await asyncio.to_thread(convert, call.body, Policy)  # it can be long
+        await self.in_force.bring_into_force(policy, call.principal)
         return await self.show_policy(call)

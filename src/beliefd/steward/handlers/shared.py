@@ -1,17 +1,35 @@
 """What handlers of several vocabularies need: bodies as they will be recorded, pages, views."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.errors import invalid
 from beliefd.protocol.operation import Answer
+from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
+from beliefd.steward.offload import HEAVY_BYTES, offload
 
 T = TypeVar("T")
+V = TypeVar("V")
+PAGE_BYTES: Final = 4 << 20
+"""A page ends with the item that makes it longer than this, however many items were asked for."""
+_encode = msgspec.json.Encoder().encode
 A = TypeVar("A", bound=Answer)
+
+
+async def read(call: Call, reading: Callable[[Any, dict[str, str]], T]) -> T:
+    """What a function makes of a call's body and path; beside the event loop, if the body is large."""
+    return await offload(call.size > HEAVY_BYTES, reading, call.body, call.path, kind="parse")
+
+
+async def read_as(call: Call, kind: type[T]) -> T:
+    """A call's body as it will be recorded, in the form that its operation takes."""
+    return await read(call, lambda body, path: convert(bind(as_recorded(body), path), kind))
 
 
 def as_recorded(body: Any) -> Any:
@@ -48,6 +66,62 @@ def page(
 def cut(found: list[T], limit: int, name: Callable[[T], str]) -> tuple[list[T], str | None]:
     """The first so many, and the name of the last of them if there are more."""
     return found[:limit], name(found[limit - 1]) if len(found) > limit else None
+
+
+class Room:
+    """How much more a page may hold, in bytes."""
+
+    def __init__(self) -> None:
+        self._left = PAGE_BYTES
+
+    def is_filled_by(self, view: object) -> bool:
+        """Put it on the page; True if it is the last one."""
+        return self.is_filled_with(len(_encode(view)))
+
+    def is_filled_with(self, size: int) -> bool:
+        self._left -= size
+        return self._left <= 0
+
+
+def filling(views: Iterable[V], names: Sequence[str], after: str | None) -> tuple[list[V], str | None]:
+    """As many of the views as a page may hold, one at least, and the name to go on from.
+
+    `names` are theirs; `after` is the name to go on from if all of them fit.
+    """
+    room, taken = Room(), []
+    for view, name in zip(views, names, strict=True):
+        taken.append(view)
+        if room.is_filled_by(view) and name != names[-1]:
+            return taken, name
+    return taken, after
+
+
+async def page_filled(
+    names: Sequence[str], view: Callable[[str], Awaitable[V]], after: str | None
+) -> tuple[list[V], str | None]:
+    """The same where each view has to be waited for: none is made for nothing."""
+    room, taken = Room(), []
+    for name in names:
+        taken.append(made := await view(name))
+        if room.is_filled_by(made) and name != names[-1]:
+            return taken, name
+    return taken, after
+
+
+def is_longer(value: object, limit: int) -> bool:
+    """Is it longer than so many bytes as JSON, or nearly so? It is looked at no further than needed."""
+    left, todo = limit, [value]
+    while todo and left >= 0:
+        one = todo.pop()
+        left -= len(one) if isinstance(one, str | bytes) else 2
+        if isinstance(one, Struct):
+            todo += [getattr(one, name) for name in one.__struct_fields__]
+        elif isinstance(one, Mapping):
+            for pair in islice(one.items(), max(left, 0)):
+                todo += pair
+        elif isinstance(one, list | tuple | set | frozenset):
+            todo += islice(one, max(left, 0))
+    return left < 0
 
 
 def view_of(kind: type[A], one: Any, **rest: Any) -> A:

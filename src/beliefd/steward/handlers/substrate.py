@@ -11,20 +11,22 @@ from beliefd.kernel.approvals.resting import doubt_about
 from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.capabilities import Capability
+from beliefd.kernel.substrate.capabilities import Amounts, Capability, Scope
 from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
 from beliefd.kernel.substrate.events import (
     Arbitrated,
+    CallStopped,
     CandidateResult,
     CapabilityIssued,
     CapabilityRevoked,
     OutcomeRecorded,
     Remembered,
 )
+from beliefd.kernel.substrate.issuing import rules_for
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState
-from beliefd.kernel.values import seconds
+from beliefd.kernel.values import Principal, seconds
 from beliefd.ledger.envelope import LedgerBroken, read
 from beliefd.ledger.replay import Position
 from beliefd.protocol.substrate import (
@@ -44,11 +46,11 @@ from beliefd.protocol.substrate import (
 )
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.effects.tools import ToolCalls, call_id_of
+from beliefd.steward.effects.tools import CallEnd, ToolCalls, call_id_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, presented
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import as_recorded, view_of
+from beliefd.steward.handlers.shared import as_recorded, read_as, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -97,7 +99,7 @@ class StateHandlers(Struct, frozen=True):
         entries = await self.store.entries(position.session.session_id, position.head.seq - 1, 1)
         name = read(entries[0].record).policy_hash
         document = await self.store.policy(name)
-        if document is None:
+        if document is None or hashlib.sha256(document).hexdigest() != name:
             raise LedgerBroken(position.head.seq, position.head.event_id, f"policy `{name}` is not known")
         return recorded(msgspec.json.decode(document)), name
 
@@ -163,15 +165,21 @@ async def answer_proposal(outcome: Outcome, event: Arbitrated, tools: ToolCalls)
     )
 
 
-def candidate_answer(result: CandidateResult, recorded: OutcomeRecorded | None) -> CandidateAnswer:
-    """A verdict in the words of the protocol, with what is recorded of its call."""
+def candidate_answer(result: CandidateResult, ended: CallEnd | None) -> CandidateAnswer:
+    """A verdict in the words of the protocol, with what is recorded of its call.
+
+    For a call that was stopped before it began, that is the verdict.
+    """
     call_id = call_id_of(result)
+    if isinstance(ended, CallStopped):
+        result = ended.result
+    recorded = ended if isinstance(ended, OutcomeRecorded) else None
     return view_of(
         CandidateAnswer,
         result,
         reasons=list(result.reasons),
         result=None if recorded is None else recorded.result,
-        status=None if call_id is None else ("scheduled" if recorded is None else recorded.call.status),
+        status=None if call_id is None else ("scheduled" if ended is None else ended.call.status),
         error="" if recorded is None else recorded.error,
         call_id=call_id,
         result_hash=None if recorded is None else recorded.call.result_hash,
@@ -186,6 +194,7 @@ class CapabilityHandlers(Struct, frozen=True):
     positions: Positions
     submit: Submit
     signer: Signer | None
+    in_force: PolicyInForce
 
     async def issue_capability(self, call: Call) -> IssuedCapability:
         asked = convert(call.body, CapabilityRequest)
@@ -200,8 +209,8 @@ class CapabilityHandlers(Struct, frozen=True):
             parent = await self._proven_parent(asked.session_id, asked.parent_token) or UNPROVEN
         secret = secrets.token_urlsafe(32)
         command = IssueCapability(
-            agent_id=asked.agent_id,
-            scope=asked.scope,
+            agent_id=asked.agent_id or call.principal.id,
+            scope=asked.scope or self._scope_by_policy(call.principal),
             expires_in_seconds=asked.expires_in_seconds,
             secret_hash=hashlib.sha256(secret.encode()).hexdigest(),
             parent=parent,
@@ -215,6 +224,13 @@ class CapabilityHandlers(Struct, frozen=True):
             capability=_capability(f"{asked.session_id}/{capability.capability_id}", capability),
             public_key=None if signer is None else signer.public_key,
         )
+
+    def _scope_by_policy(self, who: Principal) -> Scope:
+        """All that the first rule of the policy issues to somebody."""
+        rules = rules_for(self.in_force.policy, who)
+        if not rules:
+            raise invalid(f"policy issues nothing to `{who.id}`: say which `scope`", "$.scope")
+        return rules[0].scope
 
     async def _proven_parent(self, session_id: str, token: str) -> str | None:
         """The capability that is to be handed on; one that its holder has narrowed down is another one."""
@@ -240,7 +256,14 @@ class CapabilityHandlers(Struct, frozen=True):
 
 
 def _capability(name: str, capability: Capability) -> CapabilityView:
-    return view_of(CapabilityView, capability, capability_id=name, session_id=name.partition("/")[0])
+    return view_of(
+        CapabilityView,
+        capability,
+        capability_id=name,
+        session_id=name.partition("/")[0],
+        reserved=capability.reserved or Amounts(),
+        rule=capability.rule or None,
+    )
 
 
 class MemoryHandlers(Struct, frozen=True):
@@ -251,7 +274,7 @@ class MemoryHandlers(Struct, frozen=True):
     environment: Environment
 
     async def remember(self, call: Call) -> MemoryAnswer:
-        command = Remember(entry=convert(bind(as_recorded(call.body), call.path), MemoryEntry))
+        command = Remember(entry=await read_as(call, MemoryEntry))
         outcome, _ = await submit_for(call, self.submit, call.session_id, command, Remembered)
         view = _memory(outcome.session, command.entry.memory_id, self.environment.now())
         return MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)

@@ -39,7 +39,8 @@ class WhyHandlers(Struct, frozen=True):
     async def why(self, call: Call) -> Why:
         """Everyone who spoke against a hypothesis, in order; the first one that counted is marked."""
         hypothesis = call.path["hypothesis"]
-        session = (await self.positions.existing(call.session_id)).session
+        position = await self.positions.existing(call.session_id)
+        session = position.session
         if session.beliefs.survivors.universe.position(hypothesis) is None:
             raise BeliefdError(
                 Code.INVALID_HYPOTHESIS_ID,
@@ -50,7 +51,7 @@ class WhyHandlers(Struct, frozen=True):
         testimony: list[Testimony] = []
         tried: list[Tried] = []
         linked: dict[str, EvidenceLinked] = {}
-        async for chunk in self.store.stream(call.session_id):
+        async for chunk in self.positions.chains.stream(call.session_id, 0, position.head.seq):
             for sealed in chunk:
                 # Most entries do not name it: looking for its bytes is far cheaper than decoding.
                 if sealed.seq == 1 or not (needle in sealed.record or LINKED in sealed.record):

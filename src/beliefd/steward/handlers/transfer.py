@@ -23,7 +23,7 @@ from beliefd.protocol.operation import Answer
 from beliefd.steward.call import Call
 from beliefd.steward.failures import too_many_writers
 from beliefd.steward.handlers.beliefs import answer_to
-from beliefd.steward.handlers.ledger import policy_documents
+from beliefd.steward.handlers.ledger import DecidedUnder
 from beliefd.steward.handlers.testimony import grounds
 from beliefd.steward.offload import in_pool
 from beliefd.steward.projections import all_projected
@@ -48,11 +48,15 @@ class TransferHandlers(Struct, frozen=True):
     async def export(self, call: Call) -> AsyncGenerator[bytes, None]:
         session_id = call.session_id
         head = await existing_head(self.store, session_id)
-        entries = [entry for entry in await self.store.entries(session_id) if entry.seq <= head.seq]
-        yield header_line(session_id, head, await policy_documents(self.store, entries))
-        lines = entry_lines(entries)
-        while chunk := b"".join(islice(lines, EXPORT_CHUNK)):
-            yield chunk
+        chains, under = self.positions.chains, DecidedUnder(self.store)
+        async for entries in chains.stream(session_id, 0, head.seq):
+            await under.take(entries)
+        yield header_line(session_id, head, under.documents)
+        # It is read twice, so that it need not be held: the header says which policies there are.
+        async for entries in chains.stream(session_id, 0, head.seq):
+            lines = entry_lines(entries)
+            while chunk := b"".join(islice(lines, EXPORT_CHUNK)):
+                yield chunk
 
     async def import_ledger(self, call: Call) -> Imported:
         """Take a foreign ledger in, whole and byte for byte, after everything in it has been recomputed."""

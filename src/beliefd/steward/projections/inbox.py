@@ -17,8 +17,8 @@ from beliefd.kernel.experiments.state import Run
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.parts import Growing
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
-from beliefd.kernel.substrate.state import ToolCall
+from beliefd.kernel.substrate.events import Arbitrated, CallStarted, CallStopped, OutcomeRecorded
+from beliefd.kernel.substrate.state import UNDER_WAY, ToolCall
 from beliefd.stores.base import InboxRow
 
 TOUCHING: Final = frozenset(
@@ -28,6 +28,8 @@ TOUCHING: Final = frozenset(
         ApprovalDecided,
         ApprovalClosed,
         Arbitrated,
+        CallStarted,
+        CallStopped,
         OutcomeRecorded,
         RunStarted,
         RunRecorded,
@@ -47,7 +49,7 @@ def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     rows = [_row(session, one) for one in touched]
     if isinstance(event, RunStarted | RunRecorded):
         rows.append(_run_row(session, event.run))
-    if isinstance(event, OutcomeRecorded):
+    if isinstance(event, CallStarted | CallStopped | OutcomeRecorded):
         rows.append(_call_row(session, event.call))
     calls = (result.call for result in results_of(event))
     return rows + [_call_row(session, call) for call in calls if call is not None]
@@ -89,7 +91,7 @@ def _row(session: Session, approval: Approval) -> InboxRow:
 
 
 def _call_row(session: Session, call: ToolCall) -> InboxRow:
-    return _work_row(session, call.call_id, call.status == "scheduled", call.scheduled_at, call.deadline)
+    return _work_row(session, call.call_id, call.status in UNDER_WAY, call.scheduled_at, call.deadline)
 
 
 def _run_row(session: Session, run: Run) -> InboxRow:

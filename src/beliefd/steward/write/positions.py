@@ -1,6 +1,5 @@
 """Where a session stands: from memory if fresh, else from a checked saved state and the rest."""
 
-import hashlib
 from collections import OrderedDict
 from typing import Any
 
@@ -15,8 +14,9 @@ from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import LedgerBroken, Sealed, declaration, head_of, read
 from beliefd.ledger.replay import Folding, Position, fold
 from beliefd.ledger.state_hash import SURVIVORS_HASH, state_document, state_of
+from beliefd.steward.chains import Chains
 from beliefd.steward.failures import not_found
-from beliefd.steward.offload import in_pool, is_heavy, offload
+from beliefd.steward.offload import is_heavy, offload
 from beliefd.stores.base import SavedState, Store
 
 MAX_SESSIONS = 10_000
@@ -27,12 +27,16 @@ MAX_BYTES = 256 * 1024 * 1024
 
 class Positions:
     """An LRU of positions, bounded by sessions, by hypotheses and by bytes. Only a cache: the store is the
-    truth."""
+    truth.
+
+    INVARIANT: every state here was folded from a chain that was followed from its beginning in this process.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._cache: OrderedDict[str, Position] = OrderedDict()
         self._weight = 0
+        self.chains = Chains(store, self._forget)
         self._sizes: dict[str, int] = {}
         self.bytes = 0
 
@@ -50,6 +54,8 @@ class Positions:
         at least what its state has grown by: from what is known here, or from a state of the size `whole`.
         """
         session_id = position.session.session_id
+        if session_id in self.chains.broken:
+            return  # it was decided before that came to light; nothing more is decided on it
         known = self._cache.get(session_id)
         if known is None:
             self._weight += len(position.session.beliefs.survivors.universe)
@@ -88,41 +94,44 @@ class Positions:
     async def reload(self, session_id: str) -> Position | None:
         """Fold what the store holds past what is known here."""
         start = self.cached(session_id)
-        if start is None:
-            return await self._load(session_id)
-        tail = await self._store.entries(session_id, start.head.seq - 1)
-        if not tail or head_of(tail[0]) != start.head:
-            # Somebody restored a backup under us: what is known here never happened there.
-            self._forget(start)
-            return await self._load(session_id)
-        position = await offload(is_heavy(tail), fold, tail[1:], start)
-        if position is not None:
-            self.keep(position)
-        return position
+        head = await self._store.head(session_id)
+        if start is not None and head is not None:
+            try:
+                return await self._folded(session_id, start, head)
+            except LedgerBroken:
+                # It is broken, or somebody restored a backup: what is known here never happened there.
+                self._forget(session_id)
+                self.chains.forget(session_id)
+        elif head is None:
+            self._forget(session_id)
+            return None
+        return await self._load(session_id)
 
     async def _load(self, session_id: str) -> Position | None:
         """Fold a session that is not known here, from its saved state or its beginning to its head."""
+        await self.chains.refuse_if_broken(session_id)
         start = await self._from_saved_state(session_id)
         head = await self._store.head(session_id)
         if head is None:
             return None
-        after = 0 if start is None else start.head.seq
-        folding = Folding(start)
         try:
-            await self._store.replay(session_id, after, head.seq, folding.take)
-            if folding.position is None or folding.position.head != head:
-                raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
+            return await self._folded(session_id, start, head)
         except LedgerBroken:
-            # Whole entries say more precisely what does not hold, and where.
-            await in_pool("fold", fold, await self._store.entries(session_id, after), start)
-            raise
+            raise await self.chains.condemned(session_id) from None
+
+    async def _folded(self, session_id: str, start: Position | None, head: Head) -> Position:
+        """Fold from `start` to the head, and keep it."""
+        folding = Folding(start)
+        after = 0 if start is None else start.head.seq
+        await self._store.replay(session_id, after, head.seq, folding.take)
+        if folding.position is None or folding.position.head != head:
+            raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
+        self.chains.learn(session_id, folding.marks)
         self.keep(folding.position)
         return folding.position
 
-    def _forget(self, position: Position) -> None:
-        session_id = position.session.session_id
-        if self._cache.get(session_id) is position:
-            del self._cache[session_id]
+    def _forget(self, session_id: str) -> None:
+        if (position := self._cache.pop(session_id, None)) is not None:
             self._weight -= len(position.session.beliefs.survivors.universe)
             self.bytes -= self._sizes.pop(session_id)
 
@@ -131,10 +140,11 @@ class Positions:
         known = self.cached(session_id)
         if known is not None and known.head.seq == seq:
             return known
-        start = await self._from_saved_state(session_id, seq)
-        after = 0 if start is None else start.head.seq
-        entries = await self._store.entries(session_id, after, seq - after)
-        return await offload(is_heavy(entries), fold, entries, start)
+        position = await self._from_saved_state(session_id, seq)
+        after = 0 if position is None else position.head.seq
+        async for chunk in self.chains.stream(session_id, after, seq):
+            position = await offload(is_heavy(chunk), fold, chunk, position)
+        return position
 
     async def as_of(self, session_id: str, at: int | None) -> Position:
         """The newest position; or the one right after event `at`, which must have happened."""
@@ -152,22 +162,24 @@ class Positions:
         return position
 
     async def _from_saved_state(self, session_id: str, upto: int | None = None) -> Position | None:
+        """INVARIANT: a saved state counts if an entry vouches for it to which the chain was followed."""
         saved = await self._store.saved_state(session_id, upto)
-        if saved is None:
+        if saved is None or saved.seq < 1:
             return None
-        first = await self._store.entries(session_id, 0, 1)
-        at = await self._store.entries(session_id, saved.seq - 1, 1)
+        first = await self.chains.entries(session_id, 0, 1)
+        at = await self.chains.entries(session_id, saved.seq - 1, 1)
         if not first or not at:
             return None
         return await offload(is_heavy(first), _restored, saved, first[0], at[0])
 
 
 def _restored(saved: SavedState, first: Sealed, sealed: Sealed) -> Position | None:
-    if hashlib.sha256(sealed.record).hexdigest() != sealed.hash:
-        raise LedgerBroken(sealed.seq, sealed.event_id, "its hash does not match its bytes")
-    declared = read(first.record)
-    begun = begin(declared.session_id, declaration(declared))
-    session = unpack(saved, begun, read(sealed.record).state_hash)
+    try:
+        declared, vouching = read(first.record), read(sealed.record)
+        begun = begin(declared.session_id, declaration(declared))
+    except msgspec.MsgspecError:
+        return None  # folding from the beginning will say what is wrong
+    session = unpack(saved, begun, vouching.state_hash)
     return None if session is None else Position(session, head_of(sealed))
 
 

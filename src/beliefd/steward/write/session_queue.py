@@ -103,7 +103,10 @@ class SessionQueues:
             queue.lined_up = False
             if queue.halted or queue.task is not None:
                 continue  # since it lined up a turn was lost: its calls wait for the rest, or are in hand
-            position = queue.tip if queue.turns else self._ports.positions.cached(queue.session_id)
+            positions = self._ports.positions
+            position = queue.tip if queue.turns else positions.cached(queue.session_id)
+            if queue.session_id in positions.chains.broken:
+                position = None
             if position is not None and all(call.is_plain for call in queue.calls):
                 self._take_turn(queue, position)
             elif not queue.turns:

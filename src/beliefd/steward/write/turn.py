@@ -194,7 +194,7 @@ class Turn:
     async def _answer_again(self, used: UsedKey) -> Outcome:
         """The answer a remembered request got: a function of its entry and the state after it."""
         position = await self._ports.positions.at(used.session_id, used.seq)
-        entries = await self._ports.store.entries(used.session_id, used.seq - 1, 1)
+        entries = await self._ports.positions.chains.entries(used.session_id, used.seq - 1, 1)
         if position is None or not entries:
             raise LedgerBroken(used.seq, None, "a remembered request points at an event that is not there")
         return Outcome(read(entries[0].record).delta, position.session, position.head, repeated=True)
@@ -293,6 +293,7 @@ class Turn:
         """Remember where the session stands now, and tell every caller what became of its call."""
         ports = self._ports
         if self.entries and (position := self.position) is not None:
+            ports.positions.chains.grown(self._session_id, self.entries)
             ports.positions.keep(position, *self._growth())
             ports.stored_policies.update(self.policies)
         decided = ports.counts.decided

@@ -1,6 +1,7 @@
 """A store in a dict: for tests and throw-away sessions. Nothing survives the process."""
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,6 +11,7 @@ from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.stores.base import (
+    CHUNK_BYTES,
     GRAPH,
     INBOX,
     UNLIMITED,
@@ -27,6 +29,7 @@ from beliefd.stores.base import (
     StorageUnavailable,
     Token,
     UsedKey,
+    bounded,
 )
 from beliefd.stores.citations import Uncited
 from beliefd.stores.listeners import Listeners
@@ -86,19 +89,24 @@ class MemoryStore:
         entries = self._entries.get(session_id)
         return head_of(entries[-1]) if entries else None
 
-    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
+    async def entries(
+        self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
+    ) -> list[Sealed]:
         end = None if limit is None else after + limit
-        return self._entries.get(session_id, [])[after:end]
+        found = islice(self._entries.get(session_id, ()), after, end)
+        return bounded(found, max_bytes, lambda entry: len(entry.record))
 
     async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
-        if entries := await self.entries(session_id, after):
-            yield entries
+        while chunk := await self.entries(session_id, after, max_bytes=CHUNK_BYTES):
+            yield chunk
+            after = chunk[-1].seq
 
     async def replay(
         self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
     ) -> None:
-        if records := [entry.record for entry in await self.entries(session_id, after, upto - after)]:
-            take(records)
+        while chunk := await self.entries(session_id, after, upto - after, CHUNK_BYTES):
+            take([entry.record for entry in chunk])
+            after += len(chunk)
 
     async def seq_of(self, session_id: str, event_id: str) -> int | None:
         return self._places.get((session_id, event_id))

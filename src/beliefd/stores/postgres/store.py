@@ -11,7 +11,7 @@ import asyncpg
 
 from beliefd.knowledge.graph import LinkRefused
 from beliefd.ledger.envelope import Sealed
-from beliefd.stores.base import Append, HeadMoved, Listener, StorageUnavailable
+from beliefd.stores.base import CHUNK_BYTES, Append, HeadMoved, Listener, StorageUnavailable
 from beliefd.stores.listeners import Listeners
 from beliefd.stores.postgres.append import append_statement
 from beliefd.stores.postgres.database import COMMAND_SECONDS, FAILURES, TAKEN, words
@@ -27,6 +27,16 @@ from beliefd.stores.sql.settings import Settings
 CONNECTIONS: Final = 16
 CONNECT_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 2.0
+_ROWS: Final = (
+    "SELECT seq, event_id, record, hash FROM audit_events"
+    " WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
+)
+_CHUNK: Final = f"""
+    SELECT seq, event_id, record, hash FROM (
+        SELECT *, sum(octet_length(record)) OVER (ORDER BY seq) - octet_length(record) AS length
+        FROM ({_ROWS}) AS found
+    ) AS measured WHERE length < $4 ORDER BY seq
+"""  # noqa: S608 - made of constants
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]
@@ -90,32 +100,26 @@ class PostgresStore(PostgresProjections, Ledgers, Graph, Inbox, Content, Setting
 
     # -- reading ---------------------------------------------------------------------------------
 
-    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
-        rows = await self._all(
-            "SELECT seq, event_id, record, hash FROM audit_events"
-            " WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3",
-            session_id,
-            after,
-            limit,
-        )
+    async def entries(
+        self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
+    ) -> list[Sealed]:
+        if max_bytes is None:
+            rows = await self._all(_ROWS, session_id, after, limit)
+        else:
+            rows = await self._all(
+                _CHUNK, session_id, after, self.CHUNK if limit is None else limit, max_bytes
+            )
         return [Sealed(seq, event_id, record.encode(), hash_) for seq, event_id, record, hash_ in rows]
 
     async def replay(
         self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
     ) -> None:
         while after < upto:
-            rows = await self._all(
-                "SELECT record FROM audit_events WHERE session_id = $1 AND seq > $2 AND seq <= $3"
-                " ORDER BY seq LIMIT $4",
-                session_id,
-                after,
-                upto,
-                self.CHUNK,
-            )
-            if not rows:
+            chunk = await self.entries(session_id, after, min(self.CHUNK, upto - after), CHUNK_BYTES)
+            if not (records := [one.record for one in chunk if one.seq <= upto]):
                 return
-            await asyncio.to_thread(take, [record.encode() for (record,) in rows])
-            after += len(rows)
+            await asyncio.to_thread(take, records)
+            after = chunk[-1].seq
 
     # -- life ------------------------------------------------------------------------------------
 

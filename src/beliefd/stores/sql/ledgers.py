@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.values import Head
-from beliefd.ledger.envelope import Sealed
-from beliefd.stores.base import SavedState, SessionRow, UsedKey
+from beliefd.ledger.envelope import LedgerBroken, Sealed
+from beliefd.stores.base import CHUNK_BYTES, SavedState, SessionRow, UsedKey
 from beliefd.stores.sql.database import Database
 
 
@@ -21,13 +21,19 @@ class Ledgers(Database):
         row = await self._one(
             "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = $1", session_id
         )
-        return None if row is None else Head(seq=row[0], event_id=row[1], hash=row[2])
+        if row is None:
+            return None
+        if type(row[0]) is not int:  # SQLite keeps a text in a column of numbers if somebody put one
+            raise LedgerBroken(0, None, "its head cannot be read")
+        return Head(seq=row[0], event_id=row[1], hash=row[2])
 
     @abstractmethod
-    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]: ...
+    async def entries(
+        self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
+    ) -> list[Sealed]: ...
 
     async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
-        while chunk := await self.entries(session_id, after, self.CHUNK):
+        while chunk := await self.entries(session_id, after, self.CHUNK, CHUNK_BYTES):
             yield chunk
             after = chunk[-1].seq
 

@@ -13,7 +13,7 @@ import orjson
 
 from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.sql.database import Database, Steps
-from beliefd.stores.sqlite.file import OpenedFiles
+from beliefd.stores.sqlite.file import OpenedFiles, read_only
 
 BUSY_MS: Final = 30_000
 LOG_BYTES: Final = 4 * 1024 * 1024
@@ -88,9 +88,14 @@ def named(values: tuple[object, ...]) -> dict[str, object]:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
+    only = read_only(path)
+    place = str(path) if only is None else f"{path.absolute().as_uri()}?{only}"
+    connection = sqlite3.connect(
+        place, uri=only is not None, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000
+    )
+    if only is None:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
     return connection

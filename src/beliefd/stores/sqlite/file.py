@@ -20,11 +20,26 @@ def prepare(path: Path) -> Path:
     return path
 
 
+def read_only(path: Path) -> str | None:
+    """How SQLite is told to open a file that we may not write to; None where we may.
+
+    A file that is in use has a log beside it, and is read as it stands now. Where there is none, nobody has
+    it open: it is read as what will not change, for which SQLite needs no file of its own beside it.
+    """
+    if not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        return None
+    return "mode=ro" if beside(path, "-wal").exists() else "mode=ro&immutable=1"
+
+
+def beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
 class OpenedFiles:
     """Made when the store is open. SQLite itself goes on in files that no longer have a name."""
 
     def __init__(self, path: Path) -> None:
-        names = (path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm")))
+        names = (path, *(beside(path, suffix) for suffix in ("-wal", "-shm")))
         self._opened = {name: _identity(name) for name in names}
 
     def check(self) -> None:

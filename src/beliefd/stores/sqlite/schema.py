@@ -4,6 +4,7 @@ import sqlite3
 from typing import Final
 
 from beliefd.knowledge.schema import PLAYS
+from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.sql.migrations import Dialect, migrations, refuse_future
 
 MIGRATIONS: Final = migrations(
@@ -64,6 +65,17 @@ def migrate(connection: sqlite3.Connection) -> None:
             connection.execute(f"PRAGMA user_version = {version}")
         connection.execute("COMMIT")
     _teach_roles(connection)
+
+
+def refuse_earlier(connection: sqlite3.Connection) -> None:
+    """For a file that we may only read: it must have the newest version already."""
+    version = _version(connection)
+    refuse_future(version, "file")
+    if version < len(MIGRATIONS):
+        raise StorageUnavailable(
+            f"the file has schema version {version}, this beliefd needs {len(MIGRATIONS)}, and it cannot be"
+            " written to; copy it, and open the copy"
+        )
 
 
 def _teach_roles(connection: sqlite3.Connection) -> None:

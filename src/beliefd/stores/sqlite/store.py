@@ -23,12 +23,12 @@ from beliefd.stores.sql.graph import Graph
 from beliefd.stores.sql.inbox import Inbox
 from beliefd.stores.sql.ledgers import Ledgers
 from beliefd.stores.sql.settings import Settings
-from beliefd.stores.sqlite.bulk import RECORDS, ROWS, BulkReader
+from beliefd.stores.sqlite.bulk import BulkReader, read_entries, read_records
 from beliefd.stores.sqlite.database import connect
-from beliefd.stores.sqlite.file import prepare
+from beliefd.stores.sqlite.file import prepare, read_only
 from beliefd.stores.sqlite.group import GroupCommit, words
 from beliefd.stores.sqlite.projections import SqliteProjections
-from beliefd.stores.sqlite.schema import migrate
+from beliefd.stores.sqlite.schema import migrate, refuse_earlier
 
 FEW = 256
 """So many entries are read on the event loop itself; a thread would cost more than it spares."""
@@ -36,6 +36,7 @@ ENOUGH = 32
 """Entries that are worth a commit: the disk need not stand still while more are being decided."""
 PATIENCE = 0.002
 POLL_SECONDS = 0.25
+COPY_IT = "; it can only be read: copy it and the files beside it, and open the copy"
 
 _Job = tuple[Append, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
@@ -62,9 +63,10 @@ class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
     async def open(cls, path: str | os.PathLike[str]) -> "SqliteStore":
         try:
             store = cls(prepare(Path(path)))
-            migrate(store._writer_connection)
+            (migrate if read_only(Path(path)) is None else refuse_earlier)(store._writer_connection)
         except sqlite3.Error as error:
-            raise StorageUnavailable(f"cannot open `{path}`: {error}") from None
+            hint = "" if read_only(Path(path)) is None else COPY_IT
+            raise StorageUnavailable(f"cannot open `{path}`: {error}{hint}") from None
         store._writer.start()
         return store
 
@@ -144,11 +146,14 @@ class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
 
     # -- reading ---------------------------------------------------------------------------------
 
-    async def entries(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Sealed]:
-        if limit is not None and limit <= FEW:
-            return [Sealed(*row) for row in await self._all(ROWS, session_id, after, limit)]
+    async def entries(
+        self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
+    ) -> list[Sealed]:
         try:
-            return await asyncio.to_thread(self._bulk.entries, session_id, after, limit)
+            if limit is not None and limit <= FEW:
+                with self._reading:
+                    return read_entries(self._reader, session_id, after, limit, max_bytes)
+            return await asyncio.to_thread(self._bulk.entries, session_id, after, limit, max_bytes)
         except UnicodeEncodeError:
             return []  # lone surrogates are not text: they name nothing that is here
         except sqlite3.Error as error:
@@ -157,12 +162,16 @@ class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
     async def replay(
         self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
     ) -> None:
-        if after > 0 and upto - after <= FEW:
-            if rows := await self._all(RECORDS, session_id, after, upto, FEW):
-                take([record for (record,) in rows])
-            return
         try:
-            await asyncio.to_thread(self._bulk.replay, session_id, after, upto, take)
+            if after > 0 and upto - after <= FEW:
+                with self._reading:
+                    records = read_records(self._reader, session_id, after, upto)
+                if not records:
+                    return
+                take(records)
+                after += len(records)
+            if after < upto:  # of long records, those that do not fit the first chunk
+                await asyncio.to_thread(self._bulk.replay, session_id, after, upto, take)
         except UnicodeEncodeError:
             return
         except sqlite3.Error as error:

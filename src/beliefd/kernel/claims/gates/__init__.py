@@ -1,13 +1,14 @@
 """The five gates in their order, and the chain that runs them (claim-bundle, gate recommendations).
 
 Each gate is a pure function of what it is told. EXECUTE and EXPLAIN let the chain go on, DEFER and ESCALATE
-stop it and call a person, REFUSE stops it for good.
+stop it and call a person, REFUSE stops it for good. All gates are looked at before a person is called.
 """
 
 from collections.abc import Callable
 from typing import Final
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from beliefd.kernel.claims.bundle import Decision, Severity
 from beliefd.kernel.claims.gates.adversarial import adversarial
@@ -52,6 +53,7 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
     results: list[GateResult] = []
     passed: list[str] = []
     overridden: list[str] = []
+    stops: dict[str, GateResult] = {}
     for name, gate in GATES.items():
         found = gate(given)
         worst = max(found, key=_severity) if len(found) > 1 else found[0]
@@ -59,23 +61,39 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
         results += found
         answered = name in approved and severity in (Severity.DEFER, Severity.ESCALATE)
         if severity >= Severity.DEFER and not answered:
-            return ChainResult(
-                results=(*results, *_rejected_before(given)),
-                passed=tuple(passed),
-                stopped_by=name,
-                decision=_DECISIONS[severity],
-                reason=f"{name} gate: {worst.reason}",
-                overridden=tuple(overridden),
-            )
+            stops[name] = worst
+            # What is refused is refused: what the gates behind it would say is nobody's question.
+            if given.all_are_asked and severity < Severity.REFUSE:
+                continue
+            break
         (overridden if answered and _overrides(name, given) else passed).append(name)
-    results += _rejected_before(given)
-    return ChainResult(
-        results=tuple(results),
-        passed=tuple(passed),
-        stopped_by=None,
-        decision="PUBLISH",
-        reason=_published(overridden) + (", with caveats" if has_caveats(results) else ""),
-        overridden=tuple(overridden),
+    chain = ChainResult(tuple(results), tuple(passed), None, "PUBLISH", "", tuple(overridden))
+    told = tuple(_rejected_before(given))
+    if stops:
+        stopped = _stopped(stops, chain)
+        return replace(stopped, results=stopped.results + told)
+    published = _published(overridden) + (", with caveats" if has_caveats(chain.results + told) else "")
+    return replace(chain, results=chain.results + told, reason=published)
+
+
+def _stopped(stops: dict[str, GateResult], chain: ChainResult) -> ChainResult:
+    """INVARIANT: a gate that refuses decides, wherever it stands: nobody is asked about what it refuses.
+
+    Each gate that calls for a person has a question of its own. The human gate asks for nothing but a person,
+    so its question stands on the card of the first of them.
+    """
+    refusing = [name for name, worst in stops.items() if _severity(worst) is Severity.REFUSE]
+    name = refusing[0] if refusing else next(iter(stops))
+    upto = list(GATES)[: list(GATES).index(name) + 1]
+    return replace(
+        chain,
+        results=tuple(one for one in chain.results if one.gate in upto),
+        beyond=tuple(one for one in chain.results if one.gate not in upto),
+        passed=tuple(gate for gate in chain.passed if gate in upto),
+        stopped_by=name,
+        decision=_DECISIONS[_severity(stops[name])],
+        reason=f"{name} gate: {stops[name].reason}",
+        asking=() if refusing else tuple(dict.fromkeys((name, *(one for one in stops if one == HUMAN)))),
     )
 
 

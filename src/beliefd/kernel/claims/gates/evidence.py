@@ -1,12 +1,12 @@
 """Evidence gate: facts need sources that are good enough, fresh enough, and hash to what they say."""
 
-from functools import partial
+from functools import lru_cache
 from typing import get_args
 
 from beliefd.kernel.claims.bundle import SHA256_DIGITS, Claim, EvidencePointer, named
 from beliefd.kernel.claims.gates.about import about
 from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, Seen, passes, says
-from beliefd.kernel.claims.standing import ClaimStanding, PointerStanding
+from beliefd.kernel.claims.standing import ClaimStanding
 from beliefd.kernel.policy import EvidencePolicy, EvidenceState
 from beliefd.kernel.values import quoted, seconds
 
@@ -50,27 +50,35 @@ def _held_to_standard(claim: Claim) -> bool:
 
 
 def _judge(claim: Claim, given: GateInput, now: float) -> list[GateResult]:
-    say = partial(_say, claim)
-    pointers, policy = claim.evidence_pointers, given.policy.evidence
-    for pointer in pointers if given.findings.content else ():
-        if given.findings.content.get(pointer.evidence_hash.lower()) == "mismatch":
-            reason = f"stored content of {quoted(pointer.source, SHOWN)} does not hash to its `evidence_hash`"
-            return [say("REFUSE", reason, pointer.evidence_hash, "mismatch")]
-    if claim.claim_type == "FACT" and not pointers:
-        return [say("REFUSE", "a FACT needs evidence and names none", 1, 0)]
-    if policy.hash == "strict":
-        odd = [pointer for pointer in pointers if len(pointer.evidence_hash) != SHA256_DIGITS]
-        if odd:
-            return [say("REFUSE", "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash))]
-    weakness = _weakness(pointers, policy, now) if _held_to_standard(claim) else None
+    policy = given.policy.evidence
+    if (unfit := _unfit(claim, given)) is not None:
+        return [_say(claim, "REFUSE", *unfit)]
+    weakness = _weakness(claim.evidence_pointers, policy, now) if _held_to_standard(claim) else None
     if given.standings is None:
-        return [] if weakness is None else [say("DEFER", *weakness)]
+        return [] if weakness is None else [_say(claim, "DEFER", *weakness)]
     standing, tier = given.standings.get(claim.id or "", _NONE), given.tiers.name_of(claim)
     required = policy.required(claim.claim_type, tier)
     weakness = weakness or _unknown(claim, standing, required, policy, now)
-    told = [] if weakness is None else [say("DEFER", *weakness)]
-    caveat = _caveat(claim, standing)
-    return told if caveat is None else [*told, say("EXPLAIN", caveat, required, "attested")]
+    told = [] if weakness is None else [_say(claim, "DEFER", *weakness)]
+    if (caveat := _caveat(claim, standing)) is not None:
+        told.append(_say(claim, "EXPLAIN", caveat, required, "attested"))
+    return told
+
+
+def _unfit(claim: Claim, given: GateInput) -> Weakness | None:
+    """Why its evidence is none at all."""
+    pointers, content = claim.evidence_pointers, given.findings.content
+    for pointer in pointers if content else ():
+        if content.get(pointer.evidence_hash.lower()) == "mismatch":
+            reason = f"stored content of {quoted(pointer.source, SHOWN)} does not hash to its `evidence_hash`"
+            return reason, pointer.evidence_hash, "mismatch"
+    if claim.claim_type == "FACT" and not pointers:
+        return "a FACT needs evidence and names none", 1, 0
+    if given.policy.evidence.hash == "strict":
+        odd = [pointer for pointer in pointers if len(pointer.evidence_hash) != SHA256_DIGITS]
+        if odd:
+            return "`evidence_hash` is not SHA-256", SHA256_DIGITS, len(odd[0].evidence_hash)
+    return None
 
 
 def _say(claim: Claim, outcome: GateOutcome, reason: str, limit: Seen, observed: Seen) -> GateResult:
@@ -95,22 +103,27 @@ def _unknown(
 def _caveat(claim: Claim, standing: ClaimStanding) -> str | None:
     """What must be said along with a claim: which of its evidence nobody here has seen."""
     states = zip(claim.evidence_pointers, standing.evidence, strict=True)
-    unseen = [_named(pointer, known) for pointer, known in states if known.state == "attested"]
+    unseen = [one for one in states if one[1].state == "attested"]
     if not unseen:
         return None
+    named = ", ".join([_named(pointer.source, known.by) for pointer, known in unseen[:NAMED]])
     more = f" and {len(unseen) - NAMED} more" if len(unseen) > NAMED else ""
-    return f"evidence is attested only: {', '.join(unseen[:NAMED])}{more}"
+    return f"evidence is attested only: {named}{more}"
 
 
-def _named(pointer: EvidencePointer, known: PointerStanding) -> str:
-    return f"{quoted(pointer.source, SHOWN)} ({known.by or 'nobody here has seen it'})"
+@lru_cache(256)  # the claims of a bundle cite few sources, and cite them often
+def _named(source: str, by: str | None) -> str:
+    return f"{quoted(source, SHOWN)} ({by or 'nobody here has seen it'})"
 
 
 def _weakness(pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now: float) -> Weakness | None:
     """Why none of the sources will do, under which limit, and what came closest to it."""
     for pointer in pointers:  # one that will do is enough, and mostly the first is one
         if pointer.source_confidence >= policy.min_confidence:
-            age = round(now - seconds(pointer.retrieved_at), 3)
+            age = now - seconds(pointer.retrieved_at)
+            if age > 0 and policy.max_age_seconds is None:
+                return None
+            age = round(age, 3)
             if age >= -CLOCK_SKEW_SECONDS and (
                 policy.max_age_seconds is None or age <= policy.max_age_seconds
             ):

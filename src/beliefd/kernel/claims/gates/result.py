@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from beliefd.kernel.claims.about import Subject
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, Severity
@@ -37,6 +37,11 @@ class GateInput(Struct, frozen=True):
     rejected: dict[str, RejectedBefore] = {}
 
     @property
+    def all_are_asked(self) -> bool:
+        """A person is asked about all that stops it, and about nothing that a later gate refuses anyway."""
+        return self.findings.authority is not UNSET
+
+    @property
     def tiers(self) -> ClaimTiers:
         if self.known_tiers is not None:
             return self.known_tiers
@@ -64,7 +69,11 @@ def says(
 
 
 class ChainResult(Struct, frozen=True):
-    """How far a bundle came. `overridden` are gates that would have stopped it; people let it pass."""
+    """How far a bundle came. `overridden` are gates that would have stopped it; people let it pass.
+
+    `asking` are the gates whose questions a person is shown next, `beyond` is what the gates said that stand
+    behind the one that stopped it: a person sees that too.
+    """
 
     results: tuple[GateResult, ...]
     passed: tuple[str, ...]
@@ -72,6 +81,8 @@ class ChainResult(Struct, frozen=True):
     decision: Decision
     reason: str
     overridden: tuple[str, ...] = ()
+    asking: tuple[str, ...] = ()
+    beyond: tuple[GateResult, ...] = ()
 
     @property
     def failed(self) -> tuple[str, ...]:

@@ -1,0 +1,66 @@
+"""What a yes to an item would lead to at this moment, told before anybody spends one."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from beliefd.kernel.approvals.candidates import in_vain
+from beliefd.kernel.approvals.eligibility import required_approvals
+from beliefd.kernel.approvals.standing import of_now, revoked_among
+from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
+from beliefd.kernel.approvals.today import rules_today
+from beliefd.kernel.approvals.words import people_for
+from beliefd.kernel.claims.bundle import HumanApproval
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.policy import ApproverRule
+from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.arbitration import confirmed
+
+CAME_TO: Final = {
+    "ok": "approved, and it ran",
+    "error": "approved, and it ran into an error",
+    "unknown": "approved; nobody knows whether it ran",
+    "stopped": "approved, did not run",
+}
+"""What became of a call that people said yes to, by its status."""
+
+
+class Outlook(Struct, frozen=True):
+    """How many must agree today, who they can be, whose yes counts by now, and why another is in vain."""
+
+    required: int
+    deciders: tuple[str, ...]
+    given: tuple[HumanApproval, ...]
+    cannot_run: str | None = None
+
+
+def outlook(session: Session, approval: Approval, facts: Facts) -> Outlook:
+    """Of an item that waits, under the tokens, the tools and the policy of now."""
+    rules = rules_today(approval, "APPROVED", facts)
+    given = tuple(one for one in approval.approvals if people_for(session, approval, (one,), rules, facts))
+    return Outlook(
+        max(rule.required for rule in rules), _deciders(rules), given, _cannot_run(session, approval, facts)
+    )
+
+
+def _deciders(rules: tuple[ApproverRule, ...]) -> tuple[str, ...]:
+    """Who is named by every rule; the newest of them, where they do not name anybody in the same words."""
+    first, *others = (required_approvals(rule) for rule in dict.fromkeys(rules))
+    shared = tuple(name for name in first if all(name in other for other in others))
+    return shared or (others[-1] if others else first)
+
+
+def _cannot_run(session: Session, approval: Approval, facts: Facts) -> str | None:
+    names = tuple(dict.fromkeys((approval.proposer.id, *approval.proposers)))
+    if (gone := revoked_among(names, facts)) is not None:
+        return f"cannot be approved now: the tokens of `{gone}`, who proposed it, are revoked"
+    if not isinstance(approval.subject, CallSubject | DeltaSubject):
+        return None
+    why = in_vain(confirmed(session, of_now(approval, facts), facts))
+    return None if why is None else f"cannot run now: {why}"
+
+
+def came_to(session: Session, approval: Approval) -> str | None:
+    """What became of the call that was let through, in words; None if there is none."""
+    call = session.substrate.calls.get(approval.led_to) if approval.led_to else None
+    return None if call is None else CAME_TO.get(call.status, "approved, and it runs")

@@ -1,0 +1,92 @@
+"""Compiling a policy before it counts: what the kernel could only answer with denials is refused by name.
+
+The kernel denies whatever a malformed constraint names, and ledgers that were written under such a policy are
+decided again in the same way. So this is looked at when a policy is adopted, and not when one is read.
+"""
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import Any, Final
+
+from msgspec import Struct
+
+from beliefd.kernel.errors import invalid
+from beliefd.kernel.names import ALL, covers
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.constraints import EFFECTS, ON_FAIL, Constraint
+from beliefd.kernel.substrate.predicates import Misfit
+from beliefd.kernel.substrate.rulebook import rulebook
+from beliefd.kernel.substrate.schemas import BadSchema, Schema
+from beliefd.kernel.values import shown
+from beliefd.ledger.chain import policy_hash
+
+KEYS: Final = "constraint.*"
+NAMED: Final = 16
+"""So many names are read at a glance."""
+WORDS: Final = {"effect": EFFECTS, "on_fail": ON_FAIL}
+"""Fields of constraints that take one of a few words."""
+
+
+class Problem(Struct, frozen=True):
+    """What is wrong with a policy, where, and what would do instead."""
+
+    path: str
+    message: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.remedy}"
+
+
+def compiled(policy: Policy) -> Policy:
+    """The policy as it is, if all of it can be decided by. INVARIANT: no other comes into force."""
+    if (problem := next(problems(policy), None)) is not None:
+        raise invalid(str(problem), problem.path)
+    return policy
+
+
+def problems(policy: Policy) -> Iterator[Problem]:
+    """All that cannot be read as what it is meant to be. Schemas come first: constraints name them."""
+    for name, tool in policy.tools.items():
+        yield from _schema(tool.schema, f"$.tools.{name}.schema")
+    for name, schema in policy.schemas.items():
+        yield from _schema(schema, f"$.schemas.{name}")
+    for one in rulebook(policy, policy_hash(policy)).constraints:
+        yield from _constraint(one)
+
+
+def _schema(raw: Any, path: str) -> Iterator[Problem]:
+    try:
+        Schema(raw)
+    except BadSchema as error:
+        yield Problem(path, f"not a JSON Schema: {error}", "correct it; it may refer to nothing outside")
+
+
+def _constraint(one: Constraint) -> Iterator[Problem]:
+    path = f"$.constraints.{one.key}"
+    if not covers(KEYS, one.key):
+        # INVARIANT: rules have names of their own namespace, which nobody can write but by a policy.
+        named = f"{KEYS.removesuffix(ALL)}{one.key.rpartition('constraint.')[2].strip('.') or 'NAME'}"
+        yield Problem(path, f"`{shown(one.key)}` is not in `{KEYS}`", f"call it `{shown(named)}`")
+    if one.malformed is not None and (misfit := one.misfit) is not None:
+        place = f"{path}.{misfit.at}" if misfit.at else path
+        yield Problem(place, f"the constraint is malformed: {one.malformed}", _remedy(misfit))
+
+
+def _remedy(misfit: Misfit) -> str:
+    """What was probably meant, else all that fits."""
+    got, allowed = misfit.got, misfit.allowed
+    if not allowed:
+        return "correct it or take it out: as it stands, it denies whatever its subject names"
+    elsewhere = [name for name, words in WORDS.items() if got in words and name != misfit.at]
+    if elsewhere:
+        return f"`{got}` is a word of `{elsewhere[0]}`; here fits {_names(allowed)}"
+    if isinstance(got, str) and (near := get_close_matches(shown(got), allowed, 1)):
+        return f"did you mean `{near[0]}`? here fits {_names(allowed)}"
+    return f"here fits {_names(allowed)}"
+
+
+def _names(allowed: Iterable[str]) -> str:
+    listed = list(allowed)
+    more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
+    return ", ".join(f"`{shown(one)}`" for one in listed[:NAMED]) + more

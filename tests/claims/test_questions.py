@@ -1,0 +1,52 @@
+"""A yes answers the questions that stood on the card, and nobody is asked about what is refused anyway."""
+
+from beliefd.testing.world import policy
+from tests.claims.conftest import Build
+from tests.claims.support import alarmed, bundle, claim
+
+
+def test_a_card_names_the_questions_that_a_yes_answers(build: Build) -> None:
+    house = build(detector=alarmed)
+    session = house.session()
+    waiting = house.agent.submit_claims(session, bundle(claim("DELETE", value=0.9)))
+    card = house.ann.show_approval(str(waiting.approval_id))
+    assert (card.gate, card.asking) == ("uncertainty", ["uncertainty", "human"])
+    seen = {(one.gate, one.outcome) for one in card.gates}
+    assert {("uncertainty", "DEFER"), ("adversarial", "DEFER"), ("human", "ESCALATE")} <= seen
+    assert "uncertainty and human" in card.on_approval
+    first = house.ann.approve(card)
+    (word,) = first.approval.approvals
+    assert word.gates == ("uncertainty", "human")
+    (card,) = house.ann.list_approvals().approvals
+    assert card.asking == ["adversarial"]
+    published = house.ann.approve(card).bundle
+    assert published is not None
+    words = published.audit_trail.human_approvals
+    assert [word.gates for word in words] == [("uncertainty", "human"), ("adversarial",)]
+    house.check(session)
+
+
+def test_a_yes_to_one_gate_does_not_answer_another_that_asks_only_now(build: Build) -> None:
+    house = build()
+    session = house.session()
+    waiting = house.agent.submit_claims(session, bundle(claim("MODIFY", value=0.9)))
+    card = house.ann.show_approval(str(waiting.approval_id))
+    assert card.asking == ["uncertainty"]
+    house.steward.in_force.adopt(policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]}))
+    decided = house.ann.approve(card)
+    assert (decided.status, decided.outcome) == ("approved", "ESCALATE")
+    (card,) = house.ann.list_approvals().approvals
+    assert (card.gate, card.asking) == ("human", ["human"])
+    assert house.ann.approve(card).outcome == "PUBLISH"
+    house.check(session)
+
+
+def test_nobody_is_asked_about_what_a_later_gate_refuses(build: Build) -> None:
+    house = build(policy=policy(security={"allowed_origins": []}))
+    session = house.session()
+    unsure = bundle(claim("DELETE", value=0.9), origin_agent="agent://somebody-else")
+    judged = house.agent.submit_claims(session, unsure)
+    assert (judged.decision, judged.audit_trail.gates_failed) == ("REFUSE", ("security",))
+    assert judged.audit_trail.gates_passed == ("evidence",)
+    assert house.ann.list_approvals().approvals == []
+    house.check(session)

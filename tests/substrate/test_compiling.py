@@ -1,0 +1,300 @@
+"""Policies are compiled before they count: what could only deny is refused by name, on every way in."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import beliefd as library
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.constraints import EFFECTS, ON_FAIL
+from beliefd.kernel.substrate.predicates import OPERATORS
+from beliefd.kernel.values import Principal, Role
+from beliefd.ledger.chain import policy_hash
+from beliefd.policy.compiling import compiled, problems
+from beliefd.policy.files import parse_policy
+from beliefd.steward.bootstrap import bootstrap, start
+from beliefd.steward.policies import Origin
+from beliefd.stores.base import StorageUnavailable
+from beliefd.stores.memory import MemoryStore
+from beliefd.testing.world import policy
+from tests.claims.test_policy_reload import over_http
+from tests.cli.runner import beliefd, finished
+from tests.cli.test_serve import serving
+from tests.substrate.support import ALLOW_ALL, ToolWorld, codes, delta, one
+from tests.substrate.vectors import CASES, Case
+
+ADMIN = Principal(id="admin://zoe", role=Role.ADMIN)
+SEND = "$.constraints.constraint.no.send"
+HEAD = "v: 1\nconstraints:\n  constraint.no.send:\n    v: 1\n"
+
+WRONG: dict[str, tuple[str, int, str, str]] = {
+    # what is wrong: the file, its line, the path, what the complaint offers
+    "effect": (f"{HEAD}    effect: ask\n", 5, f"{SEND}.effect", "`ask` is a word of `on_fail`"),
+    "on_fail": (f"{HEAD}    effect: deny\n    on_fail: bock\n", 6, f"{SEND}.on_fail", "mean `block`"),
+    "field": (f"{HEAD}    effect: deny\n    on_fial: ask\n", 6, f"{SEND}.on_fial", "mean `on_fail`"),
+    "subject": (
+        f"{HEAD}    effect: deny\n    subject: email.send\n",
+        6,
+        f"{SEND}.subject",
+        "`{tool_id: ...}`",
+    ),
+    "op": (
+        f"{HEAD}    effect: deny\n    when:\n      op: exist\n      args: [fact.x]\n",
+        7,
+        f"{SEND}.when.op",
+        "mean `exists`",
+    ),
+    "inner op": (
+        f"{HEAD}    effect: deny\n    when:\n      op: all\n      args:\n"
+        "        - {op: exists, args: [fact.x]}\n        - {op: equals, args: [fact.x, 1]}\n",
+        10,
+        f"{SEND}.when.args[1].op",
+        "`eq`",
+    ),
+    "arity": (
+        f"{HEAD}    effect: deny\n    when:\n      op: eq\n      args: [fact.x]\n",
+        8,
+        f"{SEND}.when.args",
+        "eq takes a path and a value",
+    ),
+    "schema name": (
+        f"{HEAD}    effect: deny\n    when: {{op: schema, args: [fact.x, mony]}}\nschemas: {{money: {{}}}}\n",
+        6,
+        f"{SEND}.when",
+        "mean `money`",
+    ),
+    "version": (f"{HEAD.replace('    v: 1', '    v: 2')}    effect: deny\n", 4, f"{SEND}.v", "`1`"),
+    "no object": ("constraints:\n  constraint.no.send: deny\n", 2, SEND, "not an object"),
+    "key": (
+        "constraints:\n  all:\n    v: 1\n    effect: allow\n",
+        2,
+        "$.constraints.all",
+        "`constraint.all`",
+    ),
+    "key of others": (
+        "constraints:\n  fact.x: {v: 1, effect: allow}\n",
+        2,
+        "$.constraints.fact.x",
+        "not in `constraint.*`",
+    ),
+    "bare key": (
+        "constraints:\n  constraint.: {v: 1, effect: allow}\n",
+        2,
+        "$.constraints.constraint.",
+        "`constraint.NAME`",
+    ),
+    "tool's schema": (
+        "tools:\n  email.send:\n    schema:\n      type: objct\n",
+        3,
+        "$.tools.email.send.schema",
+        "not a JSON Schema",
+    ),
+    "schema": ("schemas:\n  money:\n    type: 5\n", 2, "$.schemas.money", "not a JSON Schema"),
+}
+BAD = pytest.mark.parametrize("name", WRONG)
+
+
+@BAD
+def test_a_file_that_does_not_compile_is_refused_with_line_path_and_remedy(name: str) -> None:
+    text, line, path, remedy = WRONG[name]
+    with pytest.raises(BeliefdError) as caught:
+        parse_policy(text.encode(), "p.yaml")
+    assert caught.value.code is Code.INVALID_REQUEST
+    assert caught.value.details == {"path": path, "line": line}
+    assert f"`p.yaml` line {line}:" in caught.value.message
+    assert remedy in caught.value.message
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_compiles_is_what_the_kernel_can_read(case: Case) -> None:
+    """The published table knows malformed constraints by their verdict; no other case is complained about."""
+    found = [each for each in problems(case.rules) if not each.path.startswith("$.schemas.")]
+    if case.expect["reason_code"] == "MALFORMED_CONSTRAINT":
+        assert found
+        assert all(each.path.startswith("$.constraints.constraint.") and each.remedy for each in found)
+    elif "malformed" not in case.name:
+        assert not found
+
+
+@pytest.mark.parametrize(
+    ("field", "words"), [("effect", EFFECTS), ("on_fail", ON_FAIL)], ids=["effect", "on_fail"]
+)
+def test_a_wrong_word_is_answered_with_all_that_fit(field: str, words: tuple[str, ...]) -> None:
+    given = policy(constraints={"constraint.x": {"v": 1, "effect": "deny", field: "nonsense"}})
+    (problem,) = problems(given)
+    assert all(f"`{word}`" in problem.remedy for word in words)
+    for word in words:
+        assert compiled(policy(constraints={"constraint.x": {"v": 1, "effect": "deny", field: word}}))
+
+
+def test_a_wrong_operator_is_answered_with_all_that_there_are() -> None:
+    when = {"op": "nonsense", "args": []}
+    (problem,) = problems(policy(constraints={"constraint.x": {"v": 1, "effect": "deny", "when": when}}))
+    assert all(f"`{name}`" in problem.remedy for name in OPERATORS)
+
+
+def document(name: str) -> dict[str, Any]:
+    import yaml
+
+    read: dict[str, Any] = yaml.safe_load(WRONG[name][0])
+    return read
+
+
+@BAD
+def test_the_library_refuses_it_at_the_start_and_later(name: str) -> None:
+    bad = policy(**document(name))
+    with pytest.raises(BeliefdError) as caught:
+        library.open(":memory:", policy=bad)
+    assert caught.value.details == {"path": WRONG[name][2]}
+    with library.open(":memory:", principal=ADMIN) as ledger:
+        with pytest.raises(BeliefdError) as caught:
+            ledger.adopt_policy(bad)
+        assert caught.value.details == {"path": WRONG[name][2]}
+        assert ledger.show_policy().source == "default"
+
+
+def test_a_server_refuses_it_over_http_and_keeps_the_old_one() -> None:
+    async def story(client: httpx.AsyncClient, headers: dict[str, Any], steward: Any) -> None:
+        before = steward.in_force.hash
+        for name, (_, _, path, remedy) in WRONG.items():
+            answer = await client.put("/v1/policy", json=document(name), headers=headers["admin"])
+            assert answer.status_code == 400
+            assert answer.json()["error"]["details"]["path"] == path
+            assert remedy in answer.json()["error"]["message"]
+        assert steward.in_force.hash == before
+        assert await steward.store.adopted() is None
+
+    over_http(story)
+
+
+def test_every_command_that_reads_a_policy_refuses_it(tmp_path: Path) -> None:
+    bad, text = tmp_path / "bad.yaml", WRONG["effect"][0]
+    bad.write_text(text)
+    (tmp_path / "empty.json").write_text("{}")
+    (tmp_path / "call.json").write_text('{"tool_id": "a", "args": {}}')
+    (tmp_path / "cases.json").write_text('{"cases": []}')
+    files = ("--state", tmp_path / "empty.json", "--call", tmp_path / "call.json")
+    for command in (
+        ("policy", "check", bad),
+        ("policy", "adopt", bad, "--data", tmp_path / "data"),
+        ("policy", "explain", "--policy", bad, *files),
+        ("policy", "test", tmp_path / "cases.json", "--policy", bad),
+    ):
+        told = beliefd(*command)
+        assert told.exit_code == 2, told.output
+        assert "line 5" in told.stderr
+        assert "`allow`" in told.stderr
+    refused = finished("serve", "--port", "0", "--data", tmp_path / "data", "--policy", bad)
+    assert (refused.returncode, "line 5" in refused.stderr) == (2, True)
+
+
+def test_a_running_server_keeps_the_old_policy_and_says_who_brought_which(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text("security: {rate_limit: 7}\n")
+    with serving("--data", tmp_path / "data", "--policy", path) as (url, server):
+        before = httpx.get(f"{url}/v1/policy", verify=False).json()
+        assert (before["source"], before["adopted_by"]) == ("file", "operator://local")
+        assert server.stderr is not None
+        first = server.stderr.readline()
+        path.write_text(WRONG["field"][0])
+        second = server.stderr.readline()
+        assert httpx.get(f"{url}/v1/policy", verify=False).json() == before
+        path.write_text("security: {rate_limit: 8}\n")
+        third = server.stderr.readline()
+        after = httpx.get(f"{url}/v1/policy", verify=False).json()
+    for line, shown in ((first, before), (third, after)):
+        assert f"policy {shown['policy_hash']} (file from `{path}`), adopted by operator://local" in line
+    assert "old one stays" in second
+    assert "line 6" in second
+    assert after["policy"]["security"]["rate_limit"] == 8
+
+
+# -- one way into force ------------------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+async def test_every_adoption_is_written_down_with_who_and_from_where_before_it_counts(
+    tmp_path: Path,
+) -> None:
+    runtime = await start(MemoryStore())
+    in_force, seen = runtime.steward.in_force, list[tuple[str, Origin, str]]()
+
+    async def record(new: Policy, origin: Origin) -> None:
+        seen.append((policy_hash(new), origin, in_force.hash))
+
+    in_force.record = record
+    adopted, filed = policy(security={"rate_limit": 3}), policy(security={"rate_limit": 4})
+    defaults = in_force.hash
+    await in_force.bring_into_force(adopted, ADMIN)
+    await in_force.take_file(filed, tmp_path / "p.yaml")
+    ((first, by_admin, before), (second, by_file, between)) = seen
+    assert (first, before, second, between) == (policy_hash(adopted), defaults, policy_hash(filed), first)
+    assert (by_admin.source, by_admin.adopted_by) == ("adopted", "admin://zoe")
+    assert (by_file.source, by_file.adopted_by) == ("file", "operator://local")
+    assert by_file.place == str(tmp_path / "p.yaml")
+    await runtime.close()
+
+
+@pytest.mark.anyio
+async def test_what_cannot_be_written_down_does_not_come_into_force(tmp_path: Path) -> None:
+    in_force = bootstrap(MemoryStore()).steward.in_force
+
+    async def away(_: Policy, __: Origin) -> None:
+        raise StorageUnavailable("nothing was written: no room")
+
+    in_force.record = away
+    with pytest.raises(StorageUnavailable):
+        await in_force.take_file(policy(security={"rate_limit": 4}), tmp_path / "p.yaml")
+    assert in_force.policy == Policy()
+
+
+@pytest.mark.anyio
+async def test_what_an_earlier_version_adopted_denies_as_it_did_and_is_complained_about(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = MemoryStore()
+    there = await start(store)
+    following = asyncio.ensure_future(there.steward.in_force.follow(every=0))
+    bad = policy(constraints={"constraint.x": {"v": 2}}, security={"rate_limit": 3})
+    earlier = bootstrap(store).steward.in_force
+    await earlier._store.adopt(_adoption(bad))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    following.cancel()
+    assert there.steward.in_force.policy == Policy(), "who decides by another goes on doing so"
+    (told,) = caplog.records
+    assert "old policy stays" in told.getMessage()
+    caplog.clear()
+    later = await start(store)
+    assert later.steward.in_force.policy == bad, "its other rules still hold after an upgrade"
+    (told, *_) = caplog.records
+    assert "$.constraints.constraint.x.v" in told.getMessage()
+
+
+def _adoption(bad: Policy) -> Any:
+    import msgspec
+
+    from beliefd.kernel.canonical import canonical
+    from beliefd.stores.base import Adoption
+
+    written = canonical(msgspec.to_builtins(bad))
+    return Adoption(
+        policy_hash=policy_hash(bad),
+        document=written,
+        adopted_at="2026-01-01T00:00:00.000000Z",
+        adopted_by="admin://zoe",
+    )
+
+
+def test_no_change_of_the_state_writes_a_constraint() -> None:
+    rules = policy(constraints={"constraint.all": ALLOW_ALL})
+    with ToolWorld(policy=rules) as house:
+        session = house.session()
+        for key in ("constraint__mine", "constraint", "policy__x", "rules__mine"):
+            answer = one(house.agent.propose(session, [delta(**{key: ALLOW_ALL})]))
+            assert answer.verdict == "deny"
+            assert set(codes(answer)) <= {"KERNEL_OWNED", "UNKNOWN_NAMESPACE"}
