@@ -1,4 +1,7 @@
-"""What one caller can try on a server: one function per attack, which returns how many bytes it sent."""
+"""What one caller can try on a server: one function per attack.
+
+Each returns how many bytes it had under way at once: what a server needs in memory is measured by that.
+"""
 
 import http.client
 import socket
@@ -10,10 +13,11 @@ from typing import Any, Final
 
 import msgspec
 
+from beliefd.client import Client
 from beliefd.protocol.operation import Operation
 from beliefd.protocol.operations import OPERATIONS
 from beliefd.testing.world import ONTOLOGY
-from benchmarks.victim import Victim
+from benchmarks.victim import POLICY, Victim
 from benchmarks.workload import JUSTIFICATION, SOURCE
 
 Attack = Callable[[Victim], int]
@@ -21,6 +25,10 @@ MIB: Final = 1024 * 1024
 PATIENCE: Final = 300.0
 LINES: Final = "application/x-ndjson"
 ATTACKS: Final[dict[str, Attack]] = {}
+
+
+class Unanswered(Exception):
+    """Somebody who did nothing wrong was not served."""
 
 
 def attack(name: str) -> Callable[[Attack], Attack]:
@@ -93,7 +101,7 @@ def pipeline(victim: Victim) -> int:
         while answered < count:
             got = opened.recv(1 << 16)
             if not got:
-                raise RuntimeError(f"only {answered} of {count} pipelined requests were answered")
+                raise Unanswered(f"only {answered} of {count} pipelined requests were answered")
             joined = rest + got
             answered += joined.count(b"HTTP/1.1 200")
             rest = joined[-len(b"HTTP/1.1 20") :]
@@ -158,7 +166,39 @@ def abandoned(victim: Victim) -> int:
             with suppress(OSError):
                 opened.sendall(asked + body)
     time.sleep(1 * victim.scale)
-    return len(body)
+    return len(body) * victim.size(40)
+
+
+@attack("70 calls of one agent that hang")
+def hanging_calls(victim: Victim) -> int:
+    """Somebody else's call must run meanwhile."""
+    seconds = 5 * victim.scale
+    call = {"kind": "tool_call", "tool_id": "bench.hang", "args": {"seconds": seconds}}
+    proposal = {"provenance": {"source": "agent"}, "candidates": [_with_capability(victim, call, "hostile")]}
+    body = msgspec.json.encode(proposal)
+    threads = [
+        threading.Thread(target=post, args=(victim, in_session(victim, "proposals"), body))
+        for _ in range(victim.size(70))
+    ]
+    for thread in threads:
+        thread.start()
+    time.sleep(seconds / 5)
+    echo = {"kind": "tool_call", "tool_id": "bench.echo", "args": {}}
+    with Client(f"http://127.0.0.1:{victim.port}", victim.honest, timeout=PATIENCE) as honest:
+        answer = honest.propose(victim.session, [_with_capability(victim, echo, "honest")])
+    for thread in threads:
+        thread.join()
+    told = msgspec.json.encode(answer)
+    if b"at once" not in told:
+        raise Unanswered(f"a call of somebody else did not run: {told[:300].decode()}")
+    return len(body) * len(threads)
+
+
+def _with_capability(victim: Victim, call: dict[str, Any], name: str) -> dict[str, Any]:
+    scope = {"tools": [call["tool_id"]], "budgets": {"calls": 1000}}
+    with Client(f"http://127.0.0.1:{victim.port}", victim.admin) as admin:
+        issued = admin.issue_capability(victim.session, agent_id=f"agent://{name}", scope=scope)
+    return {**call, "capability_token": issued.token}
 
 
 # -- bodies --------------------------------------------------------------------------------------------
@@ -223,13 +263,17 @@ def aliases(victim: Victim) -> int:
     written = "\n".join(lines).encode()
     victim.policy.write_bytes(written)
     time.sleep(5 * victim.scale)
-    victim.policy.write_text("{}\n")
+    victim.policy.write_text(POLICY)
     time.sleep(3 * victim.scale)
     return len(written)
 
 
 def largest(operation: Operation) -> Attack:
-    """The largest body that an operation takes, of many small values."""
+    """The largest body that an operation takes, of as many short texts as may be in one.
+
+    They stand where the operation expects nothing: it is refused after it was read. What gets further has an
+    attack of its own above.
+    """
 
     def send(victim: Victim) -> int:
         size = victim.size(operation.max_body - 1024)
@@ -241,7 +285,7 @@ def largest(operation: Operation) -> Attack:
             example = msgspec.json.encode(operation.example or {})
             room = size - len(example)
             body = example[:-1] + (b"," if len(example) > 2 else b"") + b'"x":['
-            body += b",".join([b'{"a":1}'] * (room // 8)) + b"]}"
+            body += b",".join([b'"a short text"'] * (room // 15)) + b"]}"
         path = operation.path.replace("{session_id}", victim.session)
         for name in operation.path_names:
             path = path.replace(f"{{{name}}}", "x")

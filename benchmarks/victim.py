@@ -23,6 +23,11 @@ from benchmarks.workload import HYPOTHESES
 LISTENING = re.compile(r"http://127\.0\.0\.1:(\d+)")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 RESET_PEAK = "5"
+POLICY = """
+constraints:
+  constraint.hang: { v: 1, effect: allow, subject: { tool_id: bench.hang } }
+  constraint.echo: { v: 1, effect: allow, subject: { tool_id: bench.echo } }
+"""
 
 
 class Victim(Struct, frozen=True):
@@ -63,9 +68,10 @@ class Victim(Struct, frozen=True):
 def attacked(folder: Path, scale: float) -> Iterator[Victim]:
     folder.mkdir()
     policy = folder / "policy.yaml"
-    policy.write_text("{}\n")
+    policy.write_text(POLICY)
     tokens = asyncio.run(_tokens(folder / "beliefd.db"))
     serve = ["-m", "beliefd.cli.main", "serve", "--port", "0", "--data", str(folder), "--policy", str(policy)]
+    serve += ["--tools", "benchmarks.hanging"]
     log = (folder / "server.log").open("wb")
     with log, subprocess.Popen([sys.executable, *serve], stdout=subprocess.PIPE, stderr=log) as process:
         try:

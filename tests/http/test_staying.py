@@ -10,13 +10,16 @@ from typing import Any
 import httpx
 import pytest
 
-from beliefd.http import metrics
+from beliefd.http import bodies, metrics
+from beliefd.http.bodies import read_body
+from beliefd.http.in_flight import Holding, InFlight
 from beliefd.http.places import Places, Room
 from beliefd.http.readiness import Readiness
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Role
+from beliefd.protocol.operations import OPERATIONS
 from beliefd.steward import feeds
-from beliefd.steward.offload import POOLS, in_pool
+from beliefd.steward.offload import HEAVY_BYTES, POOLS, in_pool
 from beliefd.steward.tokens import create_token
 from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.sqlite import SqliteStore
@@ -311,3 +314,30 @@ def test_a_probe_that_hangs_is_a_failure_and_is_asked_again(monkeypatch: pytest.
         await readiness.check()
 
     asyncio.run(story())
+
+
+async def _body_of(chunks: list[bytes]) -> bytes:
+    left = iter(chunks)
+
+    async def receive() -> dict[str, Any]:
+        chunk = next(left, None)
+        return {"type": "http.request", "body": chunk or b"", "more_body": chunk is not None}
+
+    [store_content] = [row for row in OPERATIONS if row.name == "store_content"]
+    body: bytes = await read_body(store_content, {}, receive, Holding(InFlight()))
+    return body
+
+
+@pytest.mark.parametrize(("size", "beside"), [(10, False), (HEAVY_BYTES, True)])
+def test_the_pieces_of_a_large_body_are_joined_beside_the_event_loop(
+    size: int, beside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined: list[bool] = []
+
+    async def noted(heavy: bool, work: Any, *args: Any, **_: Any) -> Any:
+        joined.append(heavy)
+        return work(*args)
+
+    monkeypatch.setattr(bodies, "offload", noted)
+    assert asyncio.run(_body_of([b"x" * size, b"y" * size])) == b"x" * size + b"y" * size
+    assert joined == [beside]

@@ -47,7 +47,10 @@ async def _read(headers: Headers, receive: Receive, limit: int, holding: Holding
             holding.release()
     if problem is not None:
         raise problem
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    if len(chunks) == 1:
+        return chunks[0]
+    # Joining a large body takes longer than others should wait, and needs no interpreter meanwhile.
+    return await offload(size > HEAVY_BYTES, b"".join, chunks, kind="parse")
 
 
 def _problem(size: int, limit: int, holding: Holding) -> BeliefdError | None:

@@ -1,6 +1,7 @@
 """Handlers of experiments, from their plan to the evidence that comes of them."""
 
 import asyncio
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,7 +43,7 @@ from beliefd.steward.effects.runs import (
     recorded_report,
 )
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import as_recorded, filling, page, page_filled, view_of
+from beliefd.steward.handlers.shared import as_recorded, filling, page, page_filled, read, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -59,7 +60,7 @@ class ExperimentHandlers(Struct, frozen=True):
     designing: dict[str, asyncio.Lock]
 
     async def design_experiment(self, call: Call) -> ExperimentView:
-        body = bind(as_recorded(call.body), call.path)
+        body = await read(call, lambda body, path: bind(as_recorded(body), path))
         given = {name for name, value in body.items() if value is not None}
         session = (await self.positions.existing(call.session_id)).session
         if given == {"spec"}:
@@ -86,8 +87,7 @@ class ExperimentHandlers(Struct, frozen=True):
         return await self._view(session, _existing(session, call.path["experiment_id"]))
 
     async def run_experiment(self, call: Call) -> ExperimentView:
-        body = bind(as_recorded(call.body), {"session_id": call.session_id})
-        asked = convert(body, RunRequest)
+        asked = await read(call, _run_request)
         command = StartRun(experiment_id=call.path["experiment_id"])
         outcome, event = await submit_for(call, self.submit, call.session_id, command, RunStarted)
         underway = self.runs.runner.underway.get(event.run.run_id)
@@ -112,7 +112,7 @@ class ExperimentHandlers(Struct, frozen=True):
         return await self.show_experiment(call)
 
     async def reproduce_experiment(self, call: Call) -> Reproduced:
-        convert(bind(as_recorded(call.body), {"session_id": call.session_id}), ReproduceRequest)
+        await read(call, _reproduce_request)
         session = (await self.positions.existing(call.session_id)).session
         experiment = _existing(session, call.path["experiment_id"])
         run: Run | None = None if experiment.run_id is None else session.experiments.runs[experiment.run_id]
@@ -202,10 +202,7 @@ class EvidenceHandlers(Struct, frozen=True):
 
     async def link_evidence(self, call: Call) -> LinkedEvidence:
         """INVARIANT: which claim it is about is asked first, then whether speculation hides in it."""
-        body = as_recorded(call.body)
-        claim_id = guard_evidence(body)
-        named = {name: value for name, value in body.items() if name not in CLAIM_ID_NAMES}
-        asked = convert(bind({**named, "claim_id": claim_id}, call.path), EvidenceRequest)
+        asked = await read(call, _evidence)
         command = LinkEvidence(claim_id=asked.claim_id, run_id=asked.run_id, role=asked.role)
         outcome, event = await submit_for(call, self.submit, call.session_id, command, EvidenceLinked)
         pieces = counted(outcome.session, asked.claim_id)
@@ -246,3 +243,18 @@ class EvidenceHandlers(Struct, frozen=True):
             discovered=[one for place, one in enumerate(found) if place in kept],
             others=[one for place, one in enumerate(found) if place not in kept],
         )
+
+
+def _evidence(body: Any, path: dict[str, str]) -> EvidenceRequest:
+    body = as_recorded(body)
+    claim_id = guard_evidence(body)
+    named = {name: value for name, value in body.items() if name not in CLAIM_ID_NAMES}
+    return convert(bind({**named, "claim_id": claim_id}, path), EvidenceRequest)
+
+
+def _run_request(body: Any, path: dict[str, str]) -> RunRequest:
+    return convert(bind(as_recorded(body), {"session_id": path["session_id"]}), RunRequest)
+
+
+def _reproduce_request(body: Any, path: dict[str, str]) -> ReproduceRequest:
+    return convert(bind(as_recorded(body), {"session_id": path["session_id"]}), ReproduceRequest)

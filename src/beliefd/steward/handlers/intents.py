@@ -17,7 +17,7 @@ from beliefd.protocol.intents import IntentPage, IntentRequest, IntentView, inte
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import as_recorded, filling, page
+from beliefd.steward.handlers.shared import as_recorded, filling, page, read
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 
@@ -29,12 +29,7 @@ class IntentHandlers(Struct, frozen=True):
     submit: Submit
 
     async def stage_intent(self, call: Call) -> IntentView:
-        body = bind(as_recorded(call.body), call.path)
-        if INTENT_LANES.get(str(body.get("type"))) == GROUNDED:
-            refuse_speculation(
-                {name: body[name] for name in body if name != "lane"}, Code.SPECULATIVE_PROPOSAL
-            )
-        asked = convert(body, IntentRequest)
+        asked = await read(call, _asked)
         if asked.lane and asked.lane != INTENT_LANES[asked.type]:
             text = f"`{asked.type}` belongs to the {INTENT_LANES[asked.type]} lane"
             raise invalid(text, "$.lane")
@@ -83,3 +78,10 @@ def _speculative_intent(claim: SpeculativeClaim, event_id: str | None = None) ->
         history=[IntentStep(state="staged", **step), IntentStep(state="executed", **step)],
         audit_event_id=event_id,
     )
+
+
+def _asked(body: Any, path: dict[str, str]) -> IntentRequest:
+    body = bind(as_recorded(body), path)
+    if INTENT_LANES.get(str(body.get("type"))) == GROUNDED:
+        refuse_speculation({name: body[name] for name in body if name != "lane"}, Code.SPECULATIVE_PROPOSAL)
+    return convert(body, IntentRequest)

@@ -15,12 +15,11 @@ from beliefd.kernel.measurements.state import Measurement, words_digest, words_f
 from beliefd.kernel.state import Session
 from beliefd.ledger.envelope import Entry, command_of
 from beliefd.protocol.measurements import MeasurementPage, MeasurementView
-from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
 from beliefd.steward.facts.measuring import Meter, question_of
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import as_recorded, page, page_filled, view_of
+from beliefd.steward.handlers.shared import page, page_filled, read_as, view_of
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 from beliefd.stores.base import Store
@@ -35,7 +34,7 @@ class MeasurementHandlers(Struct, frozen=True):
     meter: Meter
 
     async def measure(self, call: Call) -> MeasurementView:
-        command = convert(bind(as_recorded(call.body), call.path), Measure)
+        command = await read_as(call, Measure)
         await self.positions.existing(call.session_id)  # before a model is asked for nothing
         drawn = await self.meter.draw(command)
         _, event = await submit_for(call, self.submit, call.session_id, command, Measured, drawn=drawn)

@@ -9,11 +9,10 @@ from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.events import Observed
 from beliefd.kernel.observations.state import Observation, words_for
 from beliefd.protocol.observations import ObservationPage, ObservationView
-from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.effects.runs import observed_values
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import as_recorded, cut, filling, view_of
+from beliefd.steward.handlers.shared import cut, filling, read_as, view_of
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 from beliefd.stores.base import Store
@@ -27,7 +26,7 @@ class ObservationHandlers(Struct, frozen=True):
     submit: Submit
 
     async def observe(self, call: Call) -> ObservationView:
-        command = convert(bind(as_recorded(call.body), call.path), Observe)
+        command = await read_as(call, Observe)
         _, event = await submit_for(call, self.submit, call.session_id, command, Observed)
         return _view(event.observation, event.values)
 

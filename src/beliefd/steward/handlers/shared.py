@@ -10,7 +10,9 @@ from msgspec import Struct
 from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.errors import invalid
 from beliefd.protocol.operation import Answer
+from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
+from beliefd.steward.offload import HEAVY_BYTES, offload
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -18,6 +20,16 @@ PAGE_BYTES: Final = 4 << 20
 """A page ends with the item that makes it longer than this, however many items were asked for."""
 _encode = msgspec.json.Encoder().encode
 A = TypeVar("A", bound=Answer)
+
+
+async def read(call: Call, reading: Callable[[Any, dict[str, str]], T]) -> T:
+    """What a function makes of a call's body and path; beside the event loop, if the body is large."""
+    return await offload(call.size > HEAVY_BYTES, reading, call.body, call.path, kind="parse")
+
+
+async def read_as(call: Call, kind: type[T]) -> T:
+    """A call's body as it will be recorded, in the form that its operation takes."""
+    return await read(call, lambda body, path: convert(bind(as_recorded(body), path), kind))
 
 
 def as_recorded(body: Any) -> Any:

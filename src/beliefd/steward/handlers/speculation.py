@@ -12,9 +12,8 @@ from beliefd.protocol.speculation import (
     SpeculationAnswer,
     SpeculationRequest,
 )
-from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
-from beliefd.steward.handlers.shared import as_recorded, filling, page, view_of
+from beliefd.steward.handlers.shared import filling, page, read_as, view_of
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 
@@ -26,7 +25,7 @@ class SpeculationHandlers(Struct, frozen=True):
     submit: Submit
 
     async def speculate(self, call: Call) -> SpeculationAnswer:
-        asked = convert(bind(as_recorded(call.body), call.path), SpeculationRequest)
+        asked = await read_as(call, SpeculationRequest)
         command = Speculate(claim_id=asked.claim_id, hypotheses=asked.hypotheses)
         outcome, event = await submit_for(call, self.submit, call.session_id, command, Speculated)
         missed = event.links_attempted - event.links_created

@@ -50,7 +50,7 @@ from beliefd.steward.effects.tools import CallEnd, ToolCalls, call_id_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, presented
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import as_recorded, view_of
+from beliefd.steward.handlers.shared import as_recorded, read_as, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -274,7 +274,7 @@ class MemoryHandlers(Struct, frozen=True):
     environment: Environment
 
     async def remember(self, call: Call) -> MemoryAnswer:
-        command = Remember(entry=convert(bind(as_recorded(call.body), call.path), MemoryEntry))
+        command = Remember(entry=await read_as(call, MemoryEntry))
         outcome, _ = await submit_for(call, self.submit, call.session_id, command, Remembered)
         view = _memory(outcome.session, command.entry.memory_id, self.environment.now())
         return MemoryAnswer(memory=view, audit_event_id=outcome.head.event_id)
