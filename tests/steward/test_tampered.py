@@ -201,6 +201,15 @@ async def test_a_chain_is_followed_once_and_parts_of_it_are_checked_by_themselve
     assert store.read <= 256 + 4 * (STEP + 1), "it was followed from its beginning again"
 
 
+async def test_many_who_ask_at_once_wait_for_the_one_who_follows_the_chain() -> None:
+    store = Counting(MemoryStore())
+    session_id = await history(AsyncEmbedded(bootstrap(store), LOCAL_OPERATOR), 1_000)  # type: ignore[arg-type]
+    chains = Chains(store)  # type: ignore[arg-type]
+    store.read = 0
+    await asyncio.gather(*(chains.entries(session_id, 0, 1) for _ in range(10)))
+    assert store.read <= 1_000 + 10 * STEP
+
+
 async def test_a_broken_ledger_is_not_hashed_again_for_everybody_who_asks() -> None:
     memory = MemoryStore()
     store = Counting(memory)
@@ -296,7 +305,7 @@ async def test_the_scrub_goes_on_where_it_was_broken_off(tmp_path: Path) -> None
             raise KeyboardInterrupt
         await real(*args)  # type: ignore[arg-type]
 
-    store.replay = replay  # type: ignore[method-assign]
+    store.replay = replay  # type: ignore[assignment,method-assign]
     with pytest.raises(KeyboardInterrupt):
         await stopped.round()
     store.replay = real  # type: ignore[method-assign]
