@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from beliefd.embedded import AsyncEmbedded
+from beliefd.http.metrics import Metrics
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.marks import HEAVY_BYTES, STEP, Marks
@@ -280,6 +281,7 @@ async def test_the_scrub_finds_what_nobody_asks_for(place: Place, caplog: pytest
     assert [session_id in one.message for one in caplog.records if one.name == "beliefd.scrub"] == [True], (
         "it is said once"
     )
+    assert b"\nbeliefd_ledgers_broken 1\n" in Metrics().render(calls.steward)
     await refused(_eliminate(calls, session_id), FORGED)
     await _eliminate(calls, whole)
     await put(place, session_id, honest)
