@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from beliefd.embedded import AsyncEmbedded
+from beliefd.http.metrics import Metrics
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.marks import HEAVY_BYTES, STEP, Marks
@@ -201,6 +202,15 @@ async def test_a_chain_is_followed_once_and_parts_of_it_are_checked_by_themselve
     assert store.read <= 256 + 4 * (STEP + 1), "it was followed from its beginning again"
 
 
+async def test_many_who_ask_at_once_wait_for_the_one_who_follows_the_chain() -> None:
+    store = Counting(MemoryStore())
+    session_id = await history(AsyncEmbedded(bootstrap(store), LOCAL_OPERATOR), 1_000)  # type: ignore[arg-type]
+    chains = Chains(store)  # type: ignore[arg-type]
+    store.read = 0
+    await asyncio.gather(*(chains.entries(session_id, 0, 1) for _ in range(10)))
+    assert store.read <= 1_000 + 10 * STEP
+
+
 async def test_a_broken_ledger_is_not_hashed_again_for_everybody_who_asks() -> None:
     memory = MemoryStore()
     store = Counting(memory)
@@ -271,6 +281,7 @@ async def test_the_scrub_finds_what_nobody_asks_for(place: Place, caplog: pytest
     assert [session_id in one.message for one in caplog.records if one.name == "beliefd.scrub"] == [True], (
         "it is said once"
     )
+    assert b"\nbeliefd_ledgers_broken 1\n" in Metrics().render(calls.steward)
     await refused(_eliminate(calls, session_id), FORGED)
     await _eliminate(calls, whole)
     await put(place, session_id, honest)

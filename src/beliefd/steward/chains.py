@@ -5,10 +5,12 @@ read, on to the next mark: so nothing that was changed since is given out. Nothi
 written down: a file with hashes could be changed together with the ledger.
 """
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final, cast
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import Struct
@@ -42,6 +44,7 @@ class Chains:
         self._on_broken = on_broken
         self._known: OrderedDict[str, Marks] = OrderedDict()
         self._marks = 0
+        self._following: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._broken: dict[str, Broken] = {}
         self.scrubbed = 0
         """Entries that were followed only to see whether they hold."""
@@ -88,9 +91,14 @@ class Chains:
     async def reached(self, session_id: str) -> Head | None:
         """The head of a session, after its chain was followed up to there."""
         head = await self._head(session_id)
-        if head is not None and self.known(session_id).end != (head.seq, head.hash):
-            await self.refuse_if_broken(session_id)
-            await self._follow(session_id, head)
+        if head is None or self.known(session_id).end == (head.seq, head.hash):
+            return head
+        lock = self._following.setdefault(session_id, asyncio.Lock())
+        async with lock:  # many who ask at once wait for the one who follows it
+            head = await self._head(session_id)
+            if head is not None and self.known(session_id).end != (head.seq, head.hash):
+                await self.refuse_if_broken(session_id)
+                await self._follow(session_id, head)
         return head
 
     async def _head(self, session_id: str) -> Head | None:

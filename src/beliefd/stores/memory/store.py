@@ -1,7 +1,6 @@
 """A store in a dict: for tests and throw-away sessions. Nothing survives the process."""
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
-from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -103,19 +102,25 @@ class MemoryStore:
     async def entries(
         self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
     ) -> list[Sealed]:
-        end = None if limit is None else after + limit
-        found = islice(self._entries.get(session_id, ()), after, end)
+        return self._chunk(session_id, after, limit, max_bytes)
+
+    def _chunk(
+        self, session_id: str, after: int, limit: int | None, max_bytes: int | None = CHUNK_BYTES
+    ) -> list[Sealed]:
+        held = self._entries.get(session_id, [])
+        end = len(held) if limit is None else min(len(held), after + limit)
+        found = (held[place] for place in range(after, end))
         return bounded(found, max_bytes, lambda entry: len(entry.record))
 
     async def stream(self, session_id: str, after: int = 0) -> AsyncIterator[list[Sealed]]:
-        while chunk := await self.entries(session_id, after, max_bytes=CHUNK_BYTES):
+        while chunk := self._chunk(session_id, after, None):
             yield chunk
             after = chunk[-1].seq
 
     async def replay(
         self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
     ) -> None:
-        while chunk := await self.entries(session_id, after, upto - after, CHUNK_BYTES):
+        while chunk := self._chunk(session_id, after, max(upto - after, 0)):
             take([entry.record for entry in chunk])
             after += len(chunk)
 
