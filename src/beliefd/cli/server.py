@@ -191,9 +191,13 @@ async def run_server(
         sign_in=sign_in,
     )
     runtime.directory.closed = required
-    chores = settings.chores(runtime)
-    with translating():
-        await begin(runtime, settings, seen)
+    try:
+        chores = settings.chores(runtime)
+        with translating():
+            await begin(runtime, settings, seen)
+    except BaseException:
+        await runtime.close()
+        raise
     await _server(runtime, chores, started).serve(sockets=[listener])
 
 
