@@ -112,6 +112,7 @@ def _operation(operation: Operation) -> str:
     facts = [
         ("request", _route(operation)),
         ("roles", _roles(operation)),
+        ("right", f"`{operation.needs}`"),
         ("body", _body(operation)),
         ("answer", f"`{operation.status}`, {_answer(operation)}"),
         ("headers", _headers(operation)),

@@ -68,6 +68,8 @@ BEYOND_SCHEMA = {
     r"^give exactly one of ": "one thing that a claim is about, or that a citation names",
     r"^no (source|principal) `.*` has spoken ": "somebody who is not in the ledger",
     r"^`\w+` belongs to the (grounded|speculative) lane$": "an intent in the other lane",
+    r"^no space `|` names no space; |^role `\w+` (cannot have|has) |are no rights; ": "rights nobody has",
+    r"^a token's (name|owner) is a short line": "a name that cannot be shown",
 }
 """What no schema of one value can forbid, by what is told about it."""
 PARAMS = "$.spec.params."
