@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -15,6 +16,8 @@ from benchmarks.figures import FASTER, Figure, Run, Target, alternate
 from benchmarks.load import Load
 from benchmarks.workload import CALLERS, HYPOTHESES, JUSTIFICATION, SOURCE, hypothesis
 
+# All callers here are one principal, and its limit would be what is measured.
+POLICY: Final = {"limits": {"requests_per_second": 1_000_000_000}}
 LISTENING = re.compile(r"http://127\.0\.0\.1:(\d+)")
 
 
@@ -24,7 +27,9 @@ def http(run: Run) -> list[Figure]:
 
 def _measured(run: Run, sessions: int, where: str) -> Figure:
     data = run.folder / f"http-{sessions}"
-    ours = ["-m", "beliefd.cli.main", "serve", "--port", "0", "--data", str(data)]
+    policy = run.folder / "http-policy.json"
+    policy.write_bytes(msgspec.json.encode(POLICY))
+    ours = ["-m", "beliefd.cli.main", "serve", "--port", "0", "--data", str(data), "--policy", str(policy)]
     echo = ["-m", "benchmarks.echo"]
     own, other = alternate(
         run.size(5, 1),

@@ -78,9 +78,10 @@ class Positions:
         """What was written here adds up; what comes from the store is weighed."""
         session_id = position.session.session_id
         before = self._sizes.get(session_id, 0)
-        if whole is not None or grown:
+        begun = grown > 0 and position.head.seq == 1
+        if whole is not None or begun or (grown and before):
             size = grown + (before if whole is None else whole)
-        else:
+        else:  # from the store, or dropped here while it was written
             size = len(pack(position.session, 0).state)
         self._sizes[session_id] = size
         self.bytes += size - before
