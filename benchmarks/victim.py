@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from beliefd.client import Client
 from beliefd.kernel.values import Role
-from beliefd.steward.tokens import create_token
+from beliefd.steward.credentials import create_token
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.testing.world import ONTOLOGY
 from benchmarks.beside import Seen

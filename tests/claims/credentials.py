@@ -1,8 +1,8 @@
 """Tokens that tests make and take away: people with several names, whose authority ends."""
 
 from beliefd.kernel.values import Principal, Role, Tier
+from beliefd.steward.credentials import create_token
 from beliefd.steward.directory import principal_of
-from beliefd.steward.tokens import create_token
 from beliefd.testing.world import NOW, Person, World
 
 

@@ -19,7 +19,7 @@ from beliefd.ledger.chain import policy_hash
 from beliefd.policy import watch
 from beliefd.policy.watch import watch_policy
 from beliefd.steward.bootstrap import bootstrap
-from beliefd.steward.tokens import create_token
+from beliefd.steward.credentials import create_token
 from beliefd.steward.write.steward import Steward
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.world import World, policy

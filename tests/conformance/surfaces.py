@@ -13,7 +13,7 @@ from beliefd.cli.server import ServerSettings, bind, run_server, url_of
 from beliefd.embedded import send
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.steward.tokens import create_token
+from beliefd.steward.credentials import create_token
 from beliefd.stores.base import Store
 from beliefd.stores.sqlite import SqliteStore
 from tests.conformance.tools import registry

@@ -22,7 +22,7 @@ from beliefd.ledger.state_hash import state_hash
 from beliefd.protocol.experiments import ExperimentRows
 from beliefd.protocol.intents import IntentRows
 from beliefd.protocol.operations import OPERATIONS, Operation
-from beliefd.steward.tokens import create_token
+from beliefd.steward.credentials import create_token
 from beliefd.testing.world import AGENT, Person, World, refused
 from tests.firewall.lab import Lab, code_of, path_of
 

@@ -26,7 +26,7 @@ from beliefd.kernel.speculation.commands import Speculate
 from beliefd.kernel.speculation.state import RESERVED, Alternative
 from beliefd.kernel.values import Role
 from beliefd.ledger.non_interference import grounded_again, grounded_hash
-from beliefd.steward.tokens import create_token
+from beliefd.steward.credentials import create_token
 from beliefd.testing.world import AGENT, ONTOLOGY, ONTOLOGY_JSON, refused
 from tests.claims.strategies import bundles
 from tests.claims.support import bundle, claim, pointer

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from beliefd.kernel.values import Role
-from beliefd.steward.tokens import create_token
+from beliefd.steward.credentials import create_token
 from beliefd.stores.sqlite import SqliteStore
 from tests.http.calls import declare
 from tests.support.server import ServerProcess, server_process

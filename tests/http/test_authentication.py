@@ -9,8 +9,8 @@ import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
+from beliefd.steward.credentials import create_token
 from beliefd.steward.environment import now
-from beliefd.steward.tokens import create_token
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.testing.world import ONTOLOGY_JSON
 from tests.http.calls import LINES, declare, eliminate, error_of

@@ -19,8 +19,8 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Role
 from beliefd.protocol.operations import OPERATIONS
 from beliefd.steward import feeds
+from beliefd.steward.credentials import create_token
 from beliefd.steward.offload import HEAVY_BYTES, POOLS, in_pool
-from beliefd.steward.tokens import create_token
 from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.wanted import check_wanted

@@ -9,7 +9,7 @@ import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
-from beliefd.steward.tokens import create_token
+from beliefd.steward.credentials import create_token
 from beliefd.stores.base import SpaceRow
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.testing.frozen import Clock

@@ -16,11 +16,12 @@ from msgspec.structs import replace
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Principal, Role
 from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.credentials import create_token
 from beliefd.steward.directory import LOCAL_AGENT
 from beliefd.steward.signin import keys as keys_module
 from beliefd.steward.signin.settings import load_sign_in
 from beliefd.steward.signin.verifier import MAX_TOKEN, REMEMBERED, Verifier
-from beliefd.steward.tokens import Authenticator, create_token
+from beliefd.steward.tokens import Authenticator
 from beliefd.stores.memory import MemoryStore
 from tests.support.issuer import Issuer, b64, jwk, public_pem, rsa_key, settings
 

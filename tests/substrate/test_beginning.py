@@ -12,8 +12,8 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.commands import StartCall
 from beliefd.kernel.substrate.events import CallStarted, CallStopped, OutcomeRecorded
 from beliefd.kernel.values import Role, Tier
+from beliefd.steward.credentials import create_token
 from beliefd.steward.effects.tools import EXECUTOR
-from beliefd.steward.tokens import create_token
 from beliefd.stores.base import Store
 from beliefd.testing.world import AGENT
 from tests.substrate.conftest import Build

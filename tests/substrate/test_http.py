@@ -8,7 +8,7 @@ import pytest
 
 from beliefd.http.app import create_app
 from beliefd.kernel.values import Role, Tier
-from beliefd.steward.tokens import create_token
+from beliefd.steward.credentials import create_token
 from beliefd.testing.world import ONTOLOGY_JSON, policy
 from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, rules, tool_call, when
 

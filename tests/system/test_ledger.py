@@ -18,10 +18,11 @@ from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Head, Role
 from beliefd.ledger.envelope import read
 from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.credentials import create_token, revoke_token
 from beliefd.steward.directory import Directory, TokenDifference, token_differences
 from beliefd.steward.environment import now
 from beliefd.steward.handlers.ledger import verify_session
-from beliefd.steward.tokens import Authenticator, create_token, revoke_token
+from beliefd.steward.tokens import Authenticator
 from beliefd.stores.base import Store, Token
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import open_store

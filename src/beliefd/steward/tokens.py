@@ -23,15 +23,15 @@ LOCAL: Final = Caller(LOCAL_AGENT, EVERYTHING)
 """Whoever asks a server that knows no tokens."""
 
 
-async def create_token(  # noqa: PLR0913, PLR0917 - one argument per thing that is said of it
+async def make_token(  # noqa: PLR0913, PLR0917 - one argument per thing that is said of it
     store: Store,
+    system: SystemLedger,
     name: str,
     role: Role,
     tier: Tier | None = None,
     owner: str | None = None,
     spaces: Iterable[str] = (),
     by: Principal = LOCAL_OPERATOR,
-    system: SystemLedger | None = None,
 ) -> str:
     """Record a new credential and return its secret, `bd_<id>_<random>`.
 
@@ -47,7 +47,7 @@ async def create_token(  # noqa: PLR0913, PLR0917 - one argument per thing that 
     token_id = secrets.token_hex(6)
     secret = f"bd_{token_id}_{secrets.token_urlsafe(32)}"
     row = Token(token_id, name, role.value, tier.name, _hash(secret), now(), owner=owner or "", spaces=may)
-    await (system or system_ledger(store)).record(MakeToken(token=facts_of(row)), by, row)
+    await system.record(MakeToken(token=facts_of(row)), by, row)
     return secret
 
 
@@ -57,8 +57,8 @@ async def _need_spaces(store: Store, rights: Rights) -> None:
         raise invalid(f"no space `{unknown[0]}`; `beliefd space create {unknown[0]}` makes it", "spaces")
 
 
-async def revoke_token(
-    store: Store, token_id: str, by: Principal = LOCAL_OPERATOR, system: SystemLedger | None = None
+async def end_token(
+    store: Store, system: SystemLedger, token_id: str, by: Principal = LOCAL_OPERATOR
 ) -> bool:
     """Revoke a token; False if there is none that is still valid."""
     rows = {row.token_id: row for row in await store.tokens()}
@@ -67,20 +67,13 @@ async def revoke_token(
         return False
     try:
         gone = replace(row, revoked_at=now())
-        await (system or system_ledger(store)).record(RevokeToken(token_id=token_id), by, gone)
+        await system.record(RevokeToken(token_id=token_id), by, gone)
     except BeliefdError as error:
         if error.code is not Code.NOT_FOUND:
             raise
         # No event made it, so no event can revoke it: it is not honoured, and its row says so from now on.
         return await store.revoke_token(token_id, now())
     return True
-
-
-def system_ledger(store: Store) -> SystemLedger:
-    """The ledger of a store that was opened for one piece of work; other processes may write to it, too."""
-    from beliefd.steward.bootstrap import bootstrap
-
-    return bootstrap(store).system
 
 
 class Authenticator:

@@ -64,7 +64,7 @@ def demo(port: int, data: Path, store: str | None, once: bool, pace: float) -> N
 
 async def make_tokens(store: "Store") -> dict[str, str]:
     """New tokens for those who take part; the ones of an earlier demo are turned off."""
-    from beliefd.steward.tokens import create_token, revoke_token
+    from beliefd.steward.credentials import create_token, revoke_token
 
     for token in await store.tokens():
         if token.name in PARTICIPANTS and token.revoked_at is None:

@@ -45,7 +45,7 @@ def create(
     store: str | None,
 ) -> Reply:
     """Make a token and print it alone on the last line; it is not shown again."""
-    from beliefd.steward.tokens import create_token
+    from beliefd.steward.credentials import create_token
 
     if store is None:
         prepare_data(data)
@@ -94,7 +94,7 @@ def _table(tokens: "list[Token]") -> "Table":
 @replies(token, argument("token_id", metavar="ID"), store_options)
 def revoke(token_id: str, data: Path, store: str | None) -> Reply:
     """Revoke a token; running servers notice within a second."""
-    from beliefd.steward.tokens import revoke_token
+    from beliefd.steward.credentials import revoke_token
 
     place = need_store(data, store)
 

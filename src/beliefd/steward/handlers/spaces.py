@@ -14,7 +14,7 @@ from beliefd.steward.directory import Directory, caller_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import view_of
-from beliefd.steward.tokens import create_token, revoke_token, token_id_of
+from beliefd.steward.tokens import end_token, make_token, token_id_of
 from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.base import SpaceRow, Store, Token
 
@@ -60,21 +60,21 @@ class TokenHandlers(Struct, frozen=True):
 
     async def create_token(self, call: Call) -> CreatedToken:
         asked = convert(call.body, CreateToken)
-        secret = await create_token(
+        secret = await make_token(
             self.store,
+            self.system,
             asked.name,
             asked.role,
             None if asked.tier is None else Tier[asked.tier],
             asked.owner,
             [f"{space}={','.join(rights)}" for space, rights in asked.spaces.items()],
             call.principal,
-            self.system,
         )
         return CreatedToken(secret=secret, token=await self._shown(token_id_of(secret)))
 
     async def revoke_token(self, call: Call) -> TokenView:
         token_id = call.path["token_id"]
-        if not await revoke_token(self.store, token_id, call.principal, self.system):
+        if not await end_token(self.store, self.system, token_id, call.principal):
             raise not_found(Code.NOT_FOUND, "token", token_id, " that is still valid")
         return await self._shown(token_id)
 
