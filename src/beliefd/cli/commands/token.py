@@ -52,7 +52,7 @@ def create(
     place, highest = store_name(data, store), None if tier is None else Tier[tier]
 
     async def make(opened: "Store") -> str:
-        made = await create_token(opened, name, Role(role), highest, owner, spaces)
+        made = await create_token(opened, name, Role(role), highest, owner, spaces=spaces)
         await _remember(data, place, opened)
         return made
 
