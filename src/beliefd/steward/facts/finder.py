@@ -44,6 +44,7 @@ from beliefd.knowledge.schema import EXPERIMENT, REJECTED_WORDS, TESTED_DATA
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.directory import Directory
+from beliefd.steward.facts.authority import concerned, given_to
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings, start_findings
 from beliefd.steward.facts.citing import citation_findings, cites_calls, eliminated_by, seen_calls
 from beliefd.steward.facts.hashing import sha256_of
@@ -185,7 +186,7 @@ class FactFinder:
                 command.bundle, session, principal.id, policy, recent, attachments.origin, unwritten
             )
             found = await self._with_pending(found, principal.id, policy, unwritten)
-            used = _given_to(session, principal.id) | {command.bundle.origin_agent} - {principal.id}
+            used = given_to(session, principal.id) | {command.bundle.origin_agent} - {principal.id}
             found = replace(found, authority=await self.authority(used))
             return await self.meter.with_measured(found, command)
         if session is None:
@@ -438,18 +439,6 @@ class FactFinder:
         while len(spoken) > policy.security.rate_limit + 1:
             spoken.popleft()
         return len(spoken) - 1
-
-
-def concerned(approval: Approval) -> set[str]:
-    """Those whose authority an item rests on: who proposed it, and who has said yes on the way."""
-    said = (word.approver for word in (*approval.earlier, *approval.approvals))
-    return {approval.proposer.id, *approval.proposers, *said}
-
-
-def _given_to(session: Session | None, principal_id: str) -> set[str]:
-    """Who has given grants to somebody."""
-    held = {} if session is None else session.approvals.grants
-    return {grant.granted_by for grant in held.values() if grant.principal == principal_id}
 
 
 def _installed(name: str) -> ExperimentFindings | None:
