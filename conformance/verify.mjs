@@ -17,7 +17,7 @@ const GROWING = [
   "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
   "insufficient",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
-  "speculated",
+  "speculated", "tokens", "spaces", "imported", "keys",
 ];
 const TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"];
 const TRAIL_LENGTH = 32;
@@ -224,6 +224,13 @@ export const stateHash = (session) => {
     propositions: session.propositions,
     speculative: session.speculative,
     speculated: session.speculated,
+    tokens: session.tokens,
+    spaces: session.spaces,
+    imported: session.imported,
+    keys: session.keys,
+    adopted_policy: session.adoptedPolicy,
+    restored: session.restored,
+    foreign: session.foreign,
   };
   const empty = (value) => !value || value.length === 0 || value.size === 0;
   return hex(new Map(Object.entries(full).filter(([, value]) => !empty(value))));
@@ -274,6 +281,13 @@ const begin = (id, payload) => ({
   propositions: new Map(),
   speculative: new Map(),
   speculated: new Map(),
+  tokens: new Map(),
+  spaces: new Map(),
+  imported: new Map(),
+  keys: new Map(),
+  adoptedPolicy: "",
+  restored: 0,
+  foreign: null,
 });
 
 const stateHashDue = (session, seq) => {
@@ -319,6 +333,19 @@ const keepGated = (session, gated, eventId) => {
   const bundle = gated.get("bundle");
   keepBundle(session, bundle.get("id"), eventId, bundle.get("decision"), approval?.get("approval_id") ?? null);
   if (gated.has("ended")) keepEnded(session, gated.get("ended"), eventId);
+};
+const keepTokens = (session, tokens) => {
+  for (const one of tokens) session.tokens.set(one.get("token").get("token_id"), one);
+};
+const ended = (map, at) => {
+  for (const [id, one] of map) map.set(id, new Map(one).set("revoked_at", one.get("revoked_at") ?? at));
+};
+// Whatever was said elsewhere lets nothing happen here: as if nobody had said anything yet.
+const unsaid = (approval, by) => {
+  const proposers = approval.get("proposers");
+  const left = new Map(approval).set("proposers", proposers.includes(by) ? proposers : [...proposers, by]);
+  left.delete("overridden");
+  return left.set("approvals", []).set("earlier", []).set("approved_gates", []);
 };
 const keepGrant = (session, delta) => session.grants.set(delta.get("grant").get("grant_id"), delta.get("grant"));
 
@@ -464,6 +491,24 @@ const FOLDS = {
     session.memory.set(delta.get("entry").get("memory_id"), record(state));
     const insufficient = delta.get("insufficient");
     if (insufficient.length) session.insufficient.set(delta.get("value_hash"), insufficient);
+  },
+  token_made: (session, delta) => keepTokens(session, [delta.get("token")]),
+  token_revoked: (session, delta) => keepTokens(session, [delta.get("token")]),
+  tokens_adopted: (session, delta) => keepTokens(session, delta.get("tokens")),
+  policy_adopted: (session, delta) => (session.adoptedPolicy = delta.get("policy_hash")),
+  space_made: (session, delta) => session.spaces.set(delta.get("space"), delta.get("made_by")),
+  ledger_imported: (session, delta) => session.imported.set(delta.get("session_id"), delta.get("foreign")),
+  key_changed: (session, delta) => session.keys.set(delta.get("name"), delta.get("fingerprint")),
+  store_restored: (session) => (session.restored += 1),
+  taken_in(session, delta) {
+    session.foreign = delta.get("foreign");
+    ended(session.grants, delta.get("at"));
+    ended(session.capabilities, delta.get("at"));
+    for (const [id, one] of session.approvals) {
+      if (["pending", "information"].includes(one.get("status"))) {
+        session.approvals.set(id, unsaid(one, session.foreign.get("by")));
+      }
+    }
   },
   grant_given: keepGrant,
   grant_revoked: keepGrant,

@@ -1,0 +1,163 @@
+"""Ledgers from elsewhere are marked, and nothing that was said in them is authority here."""
+
+import hashlib
+from collections.abc import Iterator
+
+import pytest
+
+from beliefd.kernel.errors import Code
+from beliefd.kernel.system.events import LedgerImported
+from beliefd.kernel.system.state import SYSTEM
+from beliefd.kernel.transfers.events import TakenIn
+from beliefd.testing.world import AGENT, ROOT, World, policy, refused
+from tests.claims.support import bundle, claim
+from tests.cli.runner import beliefd
+from tests.conformance.node import verify_with_node
+
+TWO = policy(
+    approvals={
+        "require_human": ["MODIFY", "DELETE", "PRIVILEGE"],
+        "rules": [{"tiers": ["DELETE"], "required": 2, "roles": ["approver", "admin"]}],
+    }
+)
+ONE = policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]})
+
+
+@pytest.fixture
+def there() -> Iterator[World]:
+    with World(policy=ONE) as world:
+        yield world
+
+
+@pytest.fixture
+def here() -> Iterator[World]:
+    with World(policy=ONE) as world:
+        yield world
+
+
+def test_an_import_names_who_what_and_from_where_and_the_ledger_stays_as_it_came(
+    there: World, here: World
+) -> None:
+    session = there.session()
+    export = there.root.export(session)
+    imported = here.root.import_ledger(export, source="the lab in Bern")
+    assert here.root.export(session) == export
+    (told,) = [one for one in here.deltas(SYSTEM) if isinstance(one, LedgerImported)]
+    assert (told.session_id, told.foreign.by, told.foreign.source) == (session, ROOT.id, "the lab in Bern")
+    assert told.foreign.file_sha256 == hashlib.sha256(export).hexdigest()
+    assert told.foreign.head == there.run(lambda: there.store.head(session))
+    assert imported.snapshot.foreign == told.foreign
+    shown = here.agent
+    assert shown.query_belief(session).foreign == told.foreign
+    assert shown.query_belief(session, at=1).foreign == told.foreign
+    assert [one.foreign for one in shown.list_sessions().sessions] == [told.foreign]
+    assert shown.why(session, "h1").foreign == told.foreign
+    here.check(session)
+    here.check(SYSTEM)
+
+
+def test_the_first_event_here_says_where_it_came_from(there: World, here: World) -> None:
+    session = there.session()
+    here.root.import_ledger(there.root.export(session))
+    here.forget()  # another process knows it, too
+    here.agent.eliminate(session, "s", "o", ["h1"], {})
+    _, taken, eliminated = here.deltas(session)
+    assert isinstance(taken, TakenIn)
+    assert taken.foreign.by == ROOT.id
+    assert eliminated.eliminated == ("h1",)
+    here.agent.eliminate(session, "s", "o2", ["h1"], {})
+    assert sum(isinstance(one, TakenIn) for one in here.deltas(session)) == 1
+    assert here.agent.query_belief(session).foreign == taken.foreign
+    here.check(session)
+    assert verify_with_node(here.root.export(session)).code == 0
+
+
+def test_a_grant_from_elsewhere_is_not_honoured(there: World, here: World) -> None:
+    session = there.session()
+    there.ann.give_grant(session, principal=AGENT.id, tiers=["MODIFY"], expires_in_seconds=10_000, max_uses=9)
+    assert there.agent.submit_claims(session, bundle(claim("MODIFY"))).decision == "PUBLISH"
+    here.root.import_ledger(there.root.export(session))
+    (grant,) = here.agent.list_grants(session).grants
+    assert grant.revoked_at is not None
+    assert here.agent.submit_claims(session, bundle(claim("MODIFY"))).decision == "ESCALATE"
+    here.check(session)
+
+
+def test_words_that_were_said_elsewhere_do_not_count() -> None:
+    with World(policy=TWO) as there, World(policy=TWO) as here:
+        session = there.session()
+        judged = there.agent.submit_claims(session, bundle(claim("DELETE")))
+        assert there.ann.approve(judged).approval.status == "pending"
+        here.root.import_ledger(there.root.export(session))
+        card = here.bob.show_approval(str(judged.approval_id))
+        assert card.approvals == []
+        assert card.foreign is not None
+        assert here.bob.approve(card).approval.status == "pending"
+        assert here.ann.approve(card).approval.status == "approved"
+        here.check(session)
+        assert verify_with_node(here.root.export(session)).code == 0
+
+
+def test_who_brings_a_ledger_does_not_approve_what_waits_in_it(there: World, here: World) -> None:
+    """An admin can have written every word in it, in anybody's name."""
+    session = there.session()
+    judged = there.agent.submit_claims(session, bundle(claim("MODIFY")))
+    here.root.import_ledger(there.root.export(session))
+    card = here.root.show_approval(str(judged.approval_id))
+    assert ROOT.id in card.proposers
+    refused(Code.FORBIDDEN, lambda: here.root.approve(card))
+    assert here.ann.approve(card).approval.status == "approved"
+
+
+def test_a_capability_from_elsewhere_is_not_honoured(there: World, here: World) -> None:
+    session = there.session()
+    issued = there.root.issue_capability(
+        session, agent_id=AGENT.id, scope={"tools": ["*"]}, expires_in_seconds=10_000
+    )
+    here.root.import_ledger(there.root.export(session))
+    here.agent.eliminate(session, "s", "o", ["h1"], {})
+    capability = here.state(session).substrate.capabilities[issued.capability.capability_id]
+    assert capability.revoked_at is not None
+    here.check(session)
+
+
+def test_a_terminated_session_is_marked_too(there: World, here: World) -> None:
+    session = there.session()
+    there.root.request_termination(session, {"force": True})
+    here.root.import_ledger(there.root.export(session))
+    refused(Code.SESSION_TERMINATED, lambda: here.agent.eliminate(session, "s", "o", ["h1"], {}))
+    assert isinstance(here.deltas(session)[-2], TakenIn)
+    here.check(session)
+
+
+def test_a_session_of_our_own_does_not_become_foreign(there: World) -> None:
+    session = there.session()
+    refused(Code.CONFLICT, lambda: there.root.import_ledger(there.root.export(session)))
+    assert there.run(lambda: there.store.head(SYSTEM)) is None
+    assert there.agent.query_belief(session).foreign is None
+
+
+def test_what_went_through_several_hands_is_foreign_again(there: World, here: World) -> None:
+    session = there.session()
+    here.root.import_ledger(there.root.export(session), source="first")
+    here.ann.give_grant(session, principal=AGENT.id, tiers=["MODIFY"], expires_in_seconds=9_999, max_uses=9)
+    with World(policy=ONE) as third:
+        third.root.import_ledger(here.root.export(session), source="second")
+        assert third.agent.submit_claims(session, bundle(claim("MODIFY"))).decision == "ESCALATE"
+        foreign = third.agent.query_belief(session).foreign
+        assert foreign is not None
+        assert foreign.source == "second"
+        assert sum(isinstance(one, TakenIn) for one in third.deltas(session)) == 2
+        third.check(session)
+
+
+def test_people_see_it_on_the_command_line(there: World, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("cli")
+    session = there.session()
+    (folder / "ledger.jsonl").write_bytes(there.root.export(session))
+    at = ("--data", folder / "data")
+    taken = beliefd("audit", "import", folder / "ledger.jsonl", "--source", "Bern", *at)
+    assert "foreign up to event 1: imported by operator://local from Bern" in taken.output
+    assert "foreign" in beliefd("session", "list", *at).output
+    assert "from Bern" in beliefd("hypothesis", "why", session, "h1", *at).output
+    assert "IMPORT_LEDGER" in beliefd("audit", "show", "system", *at).output
