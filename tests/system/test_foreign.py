@@ -9,7 +9,8 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.system.events import LedgerImported
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.transfers.events import TakenIn
-from beliefd.testing.world import AGENT, ROOT, World, policy, refused
+from beliefd.testing.frozen import Clock
+from beliefd.testing.world import AGENT, ROOT, Person, World, policy, refused
 from tests.claims.support import bundle, claim
 from tests.cli.runner import beliefd
 from tests.conformance.node import verify_with_node
@@ -17,10 +18,14 @@ from tests.conformance.node import verify_with_node
 TWO = policy(
     approvals={
         "require_human": ["MODIFY", "DELETE", "PRIVILEGE"],
-        "rules": [{"tiers": ["DELETE"], "required": 2, "roles": ["approver", "admin"]}],
+        "approvers": {"DELETE": {"required": 2}},
     }
 )
 ONE = policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]})
+
+
+def eliminate(who: Person, session: str, name: str, observation: str = "o") -> None:
+    who.eliminate(session, source_id="s", observation_id=observation, eliminated=[name], justification={})
 
 
 @pytest.fixture
@@ -31,7 +36,7 @@ def there() -> Iterator[World]:
 
 @pytest.fixture
 def here() -> Iterator[World]:
-    with World(policy=ONE) as world:
+    with World(policy=ONE, clock=Clock(1)) as world:
         yield world
 
 
@@ -60,12 +65,12 @@ def test_the_first_event_here_says_where_it_came_from(there: World, here: World)
     session = there.session()
     here.root.import_ledger(there.root.export(session))
     here.forget()  # another process knows it, too
-    here.agent.eliminate(session, "s", "o", ["h1"], {})
+    eliminate(here.agent, session, "h1", "o")
     _, taken, eliminated = here.deltas(session)
     assert isinstance(taken, TakenIn)
     assert taken.foreign.by == ROOT.id
     assert eliminated.eliminated == ("h1",)
-    here.agent.eliminate(session, "s", "o2", ["h1"], {})
+    eliminate(here.agent, session, "h1", "o2")
     assert sum(isinstance(one, TakenIn) for one in here.deltas(session)) == 1
     assert here.agent.query_belief(session).foreign == taken.foreign
     here.check(session)
@@ -84,7 +89,7 @@ def test_a_grant_from_elsewhere_is_not_honoured(there: World, here: World) -> No
 
 
 def test_words_that_were_said_elsewhere_do_not_count() -> None:
-    with World(policy=TWO) as there, World(policy=TWO) as here:
+    with World(policy=TWO) as there, World(policy=TWO, clock=Clock(1)) as here:
         session = there.session()
         judged = there.agent.submit_claims(session, bundle(claim("DELETE")))
         assert there.ann.approve(judged).approval.status == "pending"
@@ -111,21 +116,19 @@ def test_who_brings_a_ledger_does_not_approve_what_waits_in_it(there: World, her
 
 def test_a_capability_from_elsewhere_is_not_honoured(there: World, here: World) -> None:
     session = there.session()
-    issued = there.root.issue_capability(
-        session, agent_id=AGENT.id, scope={"tools": ["*"]}, expires_in_seconds=10_000
-    )
+    there.root.issue_capability(session, agent_id=AGENT.id, scope={"tools": ["*"]}, expires_in_seconds=10_000)
     here.root.import_ledger(there.root.export(session))
-    here.agent.eliminate(session, "s", "o", ["h1"], {})
-    capability = here.state(session).substrate.capabilities[issued.capability.capability_id]
+    eliminate(here.agent, session, "h1", "o")
+    (capability,) = here.state(session).substrate.capabilities.values()
     assert capability.revoked_at is not None
     here.check(session)
 
 
 def test_a_terminated_session_is_marked_too(there: World, here: World) -> None:
     session = there.session()
-    there.root.request_termination(session, {"force": True})
+    there.root.request_termination(session, context={"force": True})
     here.root.import_ledger(there.root.export(session))
-    refused(Code.SESSION_TERMINATED, lambda: here.agent.eliminate(session, "s", "o", ["h1"], {}))
+    refused(Code.SESSION_TERMINATED, lambda: eliminate(here.agent, session, "h1", "o"))
     assert isinstance(here.deltas(session)[-2], TakenIn)
     here.check(session)
 
@@ -141,7 +144,7 @@ def test_what_went_through_several_hands_is_foreign_again(there: World, here: Wo
     session = there.session()
     here.root.import_ledger(there.root.export(session), source="first")
     here.ann.give_grant(session, principal=AGENT.id, tiers=["MODIFY"], expires_in_seconds=9_999, max_uses=9)
-    with World(policy=ONE) as third:
+    with World(policy=ONE, clock=Clock(2)) as third:
         third.root.import_ledger(here.root.export(session), source="second")
         assert third.agent.submit_claims(session, bundle(claim("MODIFY"))).decision == "ESCALATE"
         foreign = third.agent.query_belief(session).foreign
@@ -159,5 +162,5 @@ def test_people_see_it_on_the_command_line(there: World, tmp_path_factory: pytes
     taken = beliefd("audit", "import", folder / "ledger.jsonl", "--source", "Bern", *at)
     assert "foreign up to event 1: imported by operator://local from Bern" in taken.output
     assert "foreign" in beliefd("session", "list", *at).output
-    assert "from Bern" in beliefd("hypothesis", "why", session, "h1", *at).output
+    assert "from Bern" in beliefd("session", "why", session, "h1", *at).output
     assert "IMPORT_LEDGER" in beliefd("audit", "show", "system", *at).output

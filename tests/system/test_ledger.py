@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,14 @@ from beliefd.steward.tokens import Authenticator, create_token, revoke_token
 from beliefd.stores.base import Store, Token
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import open_store
-from beliefd.testing.world import AGENT, ANN, ROOT, World, policy, refused
+from beliefd.testing.world import AGENT, ANN, ROOT, Person, World, policy, refused
 from tests.conformance.node import verify_with_node
 
 pytestmark = pytest.mark.anyio
+
+
+def eliminate(who: Person, session: str, name: str, observation: str = "o") -> None:
+    who.eliminate(session, source_id="s", observation_id=observation, eliminated=[name], justification={})
 
 
 @pytest.fixture
@@ -86,7 +91,7 @@ class _Refusing(MemoryStore):
 
 async def test_there_is_no_token_without_its_event() -> None:
     store = _Refusing()
-    with pytest.raises(Exception, match="no room|INTERNAL"):
+    with pytest.raises(Exception, match="no room"):
         await create_token(store, "ann", Role.ADMIN)
     assert await store.tokens() == []
 
@@ -209,8 +214,8 @@ def test_only_the_words_of_the_ledger_are_decided_in_it(world: World) -> None:
         outcome = world.submit(session, command)
         assert (outcome.event.code, outcome.head.seq > 1) == (Code.FORBIDDEN, True)  # type: ignore[union-attr]
     for act in (
-        lambda: world.root.eliminate(SYSTEM, "s", "o", ["system"], {}),
-        lambda: world.root.request_termination(SYSTEM, {"force": True}),
+        lambda: eliminate(world.root, SYSTEM, "system", "o"),
+        lambda: world.root.request_termination(SYSTEM, context={"force": True}),
         lambda: world.root.speculate(SYSTEM, "c", [{"statement": "x"}]),
     ):
         refused(Code.FORBIDDEN, act)
@@ -225,13 +230,9 @@ def test_nobody_but_an_admin_writes_or_reads_it(world: World) -> None:
         outcome = world.submit(SYSTEM, MakeSpace(space="other"), who)
         assert outcome.event.code is Code.FORBIDDEN  # type: ignore[union-attr]
         person = world.person(who)
-        for act in (
-            lambda: person.audit_trace(SYSTEM),
-            lambda: person.export(SYSTEM),
-            lambda: person.query_belief(SYSTEM),
-            lambda: person.eliminate(SYSTEM, "s", "o", ["system"], {}),
-        ):
-            refused(Code.FORBIDDEN, act)
+        for ask in (person.audit_trace, person.export, person.query_belief):
+            refused(Code.FORBIDDEN, partial(ask, SYSTEM))
+        refused(Code.FORBIDDEN, partial(eliminate, person, SYSTEM, "system"))
         assert person.list_sessions().sessions == []
     assert [one.session_id for one in world.root.list_sessions().sessions] == [SYSTEM]
     assert len(world.root.audit_trace(SYSTEM).events) == 4
