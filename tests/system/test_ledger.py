@@ -12,7 +12,7 @@ import pytest
 from beliefd.kernel.decide import RULES as ALL_RULES
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.system import rules as system_rules
-from beliefd.kernel.system.commands import ChangeKey, MakeSpace, RestoreStore, RevokeToken
+from beliefd.kernel.system.commands import ChangeKey, MakeSpace, RestoreStore, RevokeToken, SystemCommand
 from beliefd.kernel.system.events import PolicyAdopted, TokenMade, TokenRevoked, TokensAdopted
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Head, Role
@@ -204,7 +204,7 @@ async def test_a_row_and_its_event_are_one_transaction_in_every_store(
 def test_only_the_words_of_the_ledger_are_decided_in_it(world: World) -> None:
     session = world.session()
     world.run(lambda: world.runtime.system.make_space("lab", ROOT))
-    said = [
+    said: list[SystemCommand] = [
         MakeSpace(space="x"),
         RevokeToken(token_id="t"),
         ChangeKey(name="k", fingerprint="0" * 64),
@@ -251,7 +251,7 @@ def test_spaces_are_made_once_and_keys_are_noted_when_they_change(world: World) 
     world.run(lambda: system.make_space("lab", ROOT))
     refused(Code.CONFLICT, lambda: world.run(lambda: system.make_space("lab", ROOT)))
     for fingerprint in ("0" * 64, "0" * 64, "1" * 64):
-        world.run(lambda name=fingerprint: system.note_key("capability.key", name))
+        world.run(partial(system.note_key, "capability.key", fingerprint))
     state = world.state(SYSTEM).system
     assert dict(state.spaces) == {"lab": ROOT.id}
     assert dict(state.keys) == {"capability.key": "1" * 64}
@@ -261,7 +261,7 @@ def test_spaces_are_made_once_and_keys_are_noted_when_they_change(world: World) 
 def test_it_is_exported_and_verified_elsewhere_like_any_other(world: World) -> None:
     system = world.runtime.system
     for n in range(300):  # past the first hash of the whole state
-        world.run(lambda name=f"space {n}": system.make_space(name, ROOT))
+        world.run(partial(system.make_space, f"space {n}", ROOT))
     world.run(lambda: create_token(world.store, "ann", Role.APPROVER))
     world.root.adopt_policy(policy(uncertainty={"defer_above": 0.7}))
     export = world.root.export(SYSTEM)

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from beliefd.cli.marker import MARKER, address_of
+from beliefd.cli.output import Exit
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.stores.opening import open_store
 from tests.cli.runner import answer, beliefd, finished, process
@@ -62,7 +63,7 @@ def test_an_empty_store_is_refused_where_there_were_tokens(data: Path) -> None:
         assert asked(url).status_code == 401
     empty(data)
     refused = finished("serve", "--port", "0", "--data", data)
-    assert refused.returncode == 3
+    assert refused.returncode == Exit.BAD_INPUT
     assert "--accept-new-store" in refused.stderr
     with serving("--data", data, "--accept-new-store") as url:
         assert asked(url).status_code == 200
@@ -78,7 +79,7 @@ def test_tokens_that_no_server_has_seen_yet_are_remembered_too(data: Path) -> No
     assert stat.S_IMODE(marker.stat().st_mode) == 0o600
     assert json.loads(marker.read_bytes())["stores"]["beliefd.db"]["seq"] == 2
     empty(data)
-    assert finished("serve", "--port", "0", "--data", data).returncode == 3
+    assert finished("serve", "--port", "0", "--data", data).returncode == Exit.BAD_INPUT
 
 
 @pytest.mark.slow
@@ -92,7 +93,7 @@ def test_an_earlier_copy_of_the_store_is_refused_and_accepting_it_is_recorded(
     empty(data)
     shutil.copy(tmp_path / "backup.db", data / "beliefd.db")
     refused = finished("serve", "--port", "0", "--data", data)
-    assert (refused.returncode, "had 4 events" in refused.stderr) == (3, True)
+    assert (refused.returncode, "had 4 events" in refused.stderr) == (Exit.BAD_INPUT, True)
     with serving("--data", data, "--accept-new-store") as url:
         assert asked(url, second).status_code == 401
         assert asked(url, first).status_code == 200
@@ -117,7 +118,7 @@ def test_a_table_that_is_emptied_under_a_running_server_does_not_open_it(data: P
 @pytest.mark.slow
 def test_a_token_can_be_required_on_loopback(data: Path) -> None:
     refused = finished("serve", "--port", "0", "--data", data, "--require-token")
-    assert (refused.returncode, "token create" in refused.stderr) == (3, True)
+    assert (refused.returncode, "token create" in refused.stderr) == (Exit.BAD_INPUT, True)
     token = make_token("--data", data)
     with serving("--data", data, "--require-token") as url:
         assert asked(url).status_code == 401
@@ -149,7 +150,7 @@ def test_another_database_under_the_same_address_is_refused(data: Path, postgres
     assert list(seen["stores"]) == [address_of(postgres_url)]
     seen["stores"][address_of(postgres_url)]["hash"] = "0" * 64
     marker.write_text(json.dumps(seen))
-    assert finished("serve", "--port", "0", *at).returncode == 3
+    assert finished("serve", "--port", "0", *at).returncode == Exit.BAD_INPUT
 
 
 def test_an_unreadable_marker_is_not_one_that_says_nothing(data: Path) -> None:

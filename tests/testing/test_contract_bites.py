@@ -158,7 +158,7 @@ class LosesSavedStates(MemoryStore):
 class RevokesAgain(MemoryStore):
     async def revoke_token(self, token_id: str, at: str) -> bool:
         await super().revoke_token(token_id, at)
-        return token_id in self._tokens
+        return token_id in self._tokens.by_id
 
 
 class OverwritesCalibrations(MemoryStore):

@@ -119,16 +119,14 @@ def _by_admins(rule: Rule) -> Rule:
     return guarded
 
 
-RULES: Final[Rules] = {
-    command: _by_admins(rule)
-    for command, rule in {
-        MakeToken: make_token,
-        RevokeToken: revoke_token,
-        AdoptTokens: adopt_tokens,
-        AdoptPolicy: adopt_policy,
-        MakeSpace: make_space,
-        ImportLedger: import_ledger,
-        ChangeKey: change_key,
-        RestoreStore: restore_store,
-    }.items()
+_OPEN: Final[Rules] = {
+    MakeToken: make_token,
+    RevokeToken: revoke_token,
+    AdoptTokens: adopt_tokens,
+    AdoptPolicy: adopt_policy,
+    MakeSpace: make_space,
+    ImportLedger: import_ledger,
+    ChangeKey: change_key,
+    RestoreStore: restore_store,
 }
+RULES: Final[Rules] = {command: _by_admins(rule) for command, rule in _OPEN.items()}
