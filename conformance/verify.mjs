@@ -500,7 +500,7 @@ const FOLDS = {
   ledger_imported: (session, delta) => session.imported.set(delta.get("session_id"), delta.get("foreign")),
   key_changed: (session, delta) => session.keys.set(delta.get("name"), delta.get("fingerprint")),
   store_restored: (session) => (session.restored += 1),
-  taken_in(session, delta) {
+  ledger_received(session, delta) {
     session.foreign = delta.get("foreign");
     ended(session.grants, delta.get("at"));
     ended(session.capabilities, delta.get("at"));

@@ -65,7 +65,7 @@ def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
 
 @pytest.mark.parametrize(
     ("operation", "parameter"),
-    [(row, parameter) for row in OPERATIONS for parameter in row.query],
+    [(row, parameter) for row in OPERATIONS if row.method == "GET" for parameter in row.query],
     ids=lambda value: value.name,
 )
 def test_bounds_in_the_document_are_the_bounds_of_the_server(

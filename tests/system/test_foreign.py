@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.system.events import LedgerImported
 from beliefd.kernel.system.state import SYSTEM
-from beliefd.kernel.transfers.events import TakenIn
+from beliefd.kernel.transfers.events import LedgerReceived
 from beliefd.testing.frozen import Clock
 from beliefd.testing.world import AGENT, ROOT, Person, World, policy, refused
 from tests.claims.support import bundle, claim
@@ -67,11 +68,11 @@ def test_the_first_event_here_says_where_it_came_from(there: World, here: World)
     here.forget()  # another process knows it, too
     eliminate(here.agent, session, "h1", "o")
     _, taken, eliminated = here.deltas(session)
-    assert isinstance(taken, TakenIn)
+    assert isinstance(taken, LedgerReceived)
     assert taken.foreign.by == ROOT.id
     assert eliminated.eliminated == ("h1",)
     eliminate(here.agent, session, "h1", "o2")
-    assert sum(isinstance(one, TakenIn) for one in here.deltas(session)) == 1
+    assert sum(isinstance(one, LedgerReceived) for one in here.deltas(session)) == 1
     assert here.agent.query_belief(session).foreign == taken.foreign
     here.check(session)
     assert verify_with_node(here.root.export(session)).code == 0
@@ -129,8 +130,16 @@ def test_a_terminated_session_is_marked_too(there: World, here: World) -> None:
     there.root.request_termination(session, context={"force": True})
     here.root.import_ledger(there.root.export(session))
     refused(Code.SESSION_TERMINATED, lambda: eliminate(here.agent, session, "h1", "o"))
-    assert isinstance(here.deltas(session)[-2], TakenIn)
+    assert isinstance(here.deltas(session)[-2], LedgerReceived)
     here.check(session)
+
+
+def test_where_it_came_from_is_said_in_few_words(there: World, here: World) -> None:
+    export = there.root.export(there.session())
+    for odd in ("", "x" * 513, "two\nlines"):
+        refused(Code.INVALID_REQUEST, partial(here.root.import_ledger, export, source=odd))
+    assert here.run(lambda: here.store.head(SYSTEM)) is None
+    here.root.import_ledger(export, source="x" * 512)
 
 
 def test_a_session_of_our_own_does_not_become_foreign(there: World) -> None:
@@ -150,7 +159,7 @@ def test_what_went_through_several_hands_is_foreign_again(there: World, here: Wo
         foreign = third.agent.query_belief(session).foreign
         assert foreign is not None
         assert foreign.source == "second"
-        assert sum(isinstance(one, TakenIn) for one in third.deltas(session)) == 2
+        assert sum(isinstance(one, LedgerReceived) for one in third.deltas(session)) == 2
         third.check(session)
 
 

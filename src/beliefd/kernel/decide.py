@@ -28,7 +28,7 @@ from beliefd.kernel.system import rules as system
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.tables import Rules
 from beliefd.kernel.transfers import rules as transfers
-from beliefd.kernel.transfers.commands import TakeIn
+from beliefd.kernel.transfers.commands import ReceiveLedger
 
 RULES: Final[Rules] = {
     **beliefs.RULES,
@@ -51,7 +51,7 @@ def decide(session: Session | None, command: Command, facts: Facts) -> Event:
         if isinstance(command, DeclareSession):
             return speculation_in(command, facts.notes) or Declared()
         return Refused(code=Code.SESSION_NOT_FOUND, message="the session has not been declared")
-    if session.beliefs.terminated and not isinstance(command, TakeIn):
+    if session.beliefs.terminated and not isinstance(command, ReceiveLedger):
         # INVARIANT: refused means nothing happened; a closed session stays as it was when it closed. All that
         # can still be said of it is where it came from.
         return Refused(

@@ -37,7 +37,7 @@ from beliefd.kernel.substrate.commands import Propose, RecordOutcome, Remember
 from beliefd.kernel.substrate.memory import PROVISIONAL
 from beliefd.kernel.substrate.proposals import DeltaCandidate
 from beliefd.kernel.system.commands import SystemCommand
-from beliefd.kernel.transfers.commands import TakeIn
+from beliefd.kernel.transfers.commands import ReceiveLedger
 
 Part = Callable[[Any], Any]
 
@@ -88,7 +88,7 @@ def _change(command: StageIntent) -> Any:
 JUDGED: Final[dict[type, Part]] = {
     **dict.fromkeys(speculation.RULES, _nothing),
     # What the server itself writes about what was let through before.
-    **dict.fromkeys((RecordRun, RecordOutcome, RecordAttempt, Merge, TakeIn), _nothing),
+    **dict.fromkeys((RecordRun, RecordOutcome, RecordAttempt, Merge, ReceiveLedger), _nothing),
     # Names of tokens, keys and files: no belief can rest on them.
     **dict.fromkeys(SystemCommand.__args__, _nothing),
     DeclareSession: _declaration,

@@ -34,7 +34,7 @@ def _imported(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     return Text.assemble(told, (f"  file {foreign['file_sha256']}", "dim"))
 
 
-def _taken_in(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+def _ledger_received(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     brought = _brought(delta["foreign"]["by"], delta["foreign"]["source"])
     return Text(f"{brought}; what was said before is no authority here", "bold yellow")
 
@@ -55,5 +55,5 @@ EVENTS: dict[str, EventWords] = {
     "store_restored": lambda _, delta: Text(
         f"this ledger had {delta['seen']['seq']} events, and {delta['found']} were found", "bold yellow"
     ),
-    "taken_in": _taken_in,
+    "ledger_received": _ledger_received,
 }

@@ -4,10 +4,10 @@ from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import Value
 
 
-class TakeIn(Value, frozen=True, tag_field="verb", tag="TAKE_IN"):
+class ReceiveLedger(Value, frozen=True, tag_field="verb", tag="RECEIVE_LEDGER"):
     """Go on with a session that began elsewhere."""
 
     foreign: Foreign
 
 
-TransferCommand = TakeIn
+TransferCommand = ReceiveLedger

@@ -4,7 +4,7 @@ from beliefd.kernel.event import EventBase
 from beliefd.kernel.transfers.state import Foreign
 
 
-class TakenIn(EventBase, frozen=True, tag="taken_in"):
+class LedgerReceived(EventBase, frozen=True, tag="ledger_received"):
     """What was said up to here was said elsewhere. Its grants and capabilities end, words on what waits do
     not count, and who brought it counts as a proposer of what waits."""
 
@@ -12,4 +12,4 @@ class TakenIn(EventBase, frozen=True, tag="taken_in"):
     at: str
 
 
-TransferEvent = TakenIn
+TransferEvent = LedgerReceived

@@ -9,11 +9,11 @@ from beliefd.kernel.approvals.state import OPEN, Approval, Approvals
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.state import Substrate
 from beliefd.kernel.tables import Folds
-from beliefd.kernel.transfers.events import TakenIn
+from beliefd.kernel.transfers.events import LedgerReceived
 from beliefd.kernel.transfers.state import Foreign
 
 
-def taken_in(session: Session, event: TakenIn) -> Session:
+def ledger_received(session: Session, event: LedgerReceived) -> Session:
     """INVARIANT: nothing that was said elsewhere lets anything happen here. Whoever brings a ledger can have
     written every word in it."""
     return replace(
@@ -26,10 +26,10 @@ def taken_in(session: Session, event: TakenIn) -> Session:
 
 def as_it_counts(session: Session, due: Foreign | None) -> Session:
     """The session as the next command will meet it: if it is due, it is taken in first."""
-    return session if due is None else taken_in(session, TakenIn(foreign=due, at=due.at))
+    return session if due is None else ledger_received(session, LedgerReceived(foreign=due, at=due.at))
 
 
-def _approvals(held: Approvals, event: TakenIn) -> Approvals:
+def _approvals(held: Approvals, event: LedgerReceived) -> Approvals:
     by_id, grants = held.by_id, held.grants
     for name, approval in held.by_id.items():
         if approval.status in OPEN:
@@ -58,4 +58,4 @@ def _substrate(held: Substrate, at: str) -> Substrate:
     return replace(held, capabilities=capabilities)
 
 
-FOLDS: Final[Folds] = {TakenIn: taken_in}
+FOLDS: Final[Folds] = {LedgerReceived: ledger_received}

@@ -7,14 +7,14 @@ from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Rules
-from beliefd.kernel.transfers.commands import TakeIn
-from beliefd.kernel.transfers.events import TakenIn
+from beliefd.kernel.transfers.commands import ReceiveLedger
+from beliefd.kernel.transfers.events import LedgerReceived
 
 
-def take_in(session: Session, command: TakeIn, facts: Facts) -> TakenIn | Refused:
+def receive_ledger(session: Session, command: ReceiveLedger, facts: Facts) -> LedgerReceived | Refused:
     if session.transfers.foreign == command.foreign:
         return refused(Code.CONFLICT, "the session is taken in already", "$.foreign")
-    return TakenIn(foreign=command.foreign, at=facts.now)
+    return LedgerReceived(foreign=command.foreign, at=facts.now)
 
 
-RULES: Final[Rules] = {TakeIn: take_in}
+RULES: Final[Rules] = {ReceiveLedger: receive_ledger}

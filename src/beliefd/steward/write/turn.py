@@ -21,7 +21,7 @@ from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.transfers.commands import TakeIn
+from beliefd.kernel.transfers.commands import ReceiveLedger
 from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import Head, Principal, Role, Tier
 from beliefd.ledger.chain import seal
@@ -200,7 +200,7 @@ class Turn:
             raise session_not_found(self._session_id)
         self._check_head(call)
         if before is not None and self._due is not None:
-            before = self._take_in(before, self._due)
+            before = self._receive_ledger(before, self._due)
         outcome = self._decided(before, command, call.principal, findings, call.notes)
         if call.attachments.token is not None and not isinstance(outcome.event, Refused):
             # INVARIANT: there is no token without its event, and no event without its token.
@@ -211,10 +211,10 @@ class Turn:
             self._used[call.principal.id, call.key] = (used, outcome)
         return outcome
 
-    def _take_in(self, before: Session, due: Foreign) -> Session:
+    def _receive_ledger(self, before: Session, due: Foreign) -> Session:
         """INVARIANT: before anything is decided in a ledger from elsewhere, it says that it is from there."""
         self._due = None
-        return self._decided(before, TakeIn(foreign=due), TRANSFERS).session
+        return self._decided(before, ReceiveLedger(foreign=due), TRANSFERS).session
 
     def _decided(
         self,
