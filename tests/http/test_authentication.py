@@ -103,9 +103,7 @@ def test_force_is_for_the_roles_that_policy_names(guarded: tuple[ServerProcess, 
 
 
 @pytest.mark.parametrize("role", [role for role in Role if role is not Role.ADMIN])
-def test_ledgers_are_ledger_received_by_operators_only(
-    role: Role, guarded: tuple[ServerProcess, Tokens]
-) -> None:
+def test_ledgers_are_taken_in_by_operators_only(role: Role, guarded: tuple[ServerProcess, Tokens]) -> None:
     server, tokens = guarded
     with client(server, tokens[role]) as http:
         session_id = declare(http)
