@@ -175,9 +175,13 @@ async def run_server(
     runtime.directory.closed = required
     if policy is not None:
         runtime.steward.in_force.adopt(policy, FROM_FILE)
-    chores = settings.chores(runtime)
-    with translating():
-        await begin(runtime, settings, seen)
+    try:
+        chores = settings.chores(runtime)
+        with translating():
+            await begin(runtime, settings, seen)
+    except BaseException:
+        await runtime.close()
+        raise
     await _server(runtime, chores, started).serve(sockets=[listener])
 
 
