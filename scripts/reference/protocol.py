@@ -20,7 +20,7 @@ from beliefd.protocol.operations import OPERATIONS, Operation
 SERVER_PAGES: Final = {
     "/healthz": "The process answers. Needs no token and asks no store.",
     "/readyz": "The store would take a write; `503` with `STORAGE_UNAVAILABLE` if not. Needs no token.",
-    "/metrics": "[Metrics](metrics.md) in Prometheus' text format. If there are tokens, only for who reads all spaces.",
+    "/metrics": "[Metrics](metrics.md) in Prometheus' text format. With tokens: for who reads every space.",
     "/openapi.json": "This surface as OpenAPI 3.1; the same document is in `api/openapi.yaml`.",
 }
 MEANINGS: Final[dict[Code, str]] = {
