@@ -16,6 +16,7 @@ FITTING = {
     patterns.TIMESTAMP: ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.123456+05:30"],
     patterns.REFERENCE: ["run:1/a@b#c", "a" * 128],
     patterns.INPUT_NAME: ["x", "rate_2"],
+    patterns.SPACE: ["default", "7", "team-a.b_c", "a" * 64],
     patterns.POINTER: ["", "/a/0/b", "/", "/~0~1"],
     patterns.UNIT: ["1", "ms", "€", "%", "kg*m/s^2"],
 }
@@ -27,6 +28,7 @@ UNFITTING = {
     patterns.TIMESTAMP: ["2026-01-01", "2026-01-01T00:00:00", "yesterday"],
     patterns.REFERENCE: ["", "-a", "a b", "a" * 129],
     patterns.INPUT_NAME: ["", "X", "1x", "muchtoolong"],
+    patterns.SPACE: ["", "Lab", "*", "-a", "a b", "a/b", "lab\n", "a" * 65],
     patterns.POINTER: ["a", "/~2", "/a\x00"],
     patterns.UNIT: ["", "2", "m s", "a" * 17],
 }
