@@ -203,6 +203,8 @@ def test_who_waits_behind_others_has_its_own_time(monkeypatch: pytest.MonkeyPatc
         )
         (given_up,) = await first
         assert given_up.failed == "no answer within 1000 ms"
+        done, _ = await asyncio.wait([second], timeout=0.3)
+        assert not done, "its time has only begun"
         let_go.set()
         (answered,) = await second
         assert answered.failed is None

@@ -91,6 +91,24 @@ class ProjectionContract(SpacesContract):
         assert await stored(store, "t") == sets(rows_of("t", f"racer {outcomes.index(None)}"))
 
     @promise
+    async def test_rows_of_the_inbox_are_counted_by_principal_and_status(self, store: Store) -> None:
+        """In all sessions; rows that are there because of nobody count for nobody."""
+        for session_id in ("s", "t"):
+            rows = [
+                waiting(session_id, "nobody"),
+                replace(waiting(session_id, "mine"), principal="agent://a"),
+                replace(waiting(session_id, "done", "done"), principal="agent://a"),
+                replace(waiting(session_id, "other"), principal="agent://b"),
+            ]
+            await store.append(batch(session_id, None, chain(session_id, 1), projected={INBOX: rows}))
+        assert await store.inbox_count("agent://a", "pending") == 2
+        assert await store.inbox_count("agent://a", "done") == 2
+        assert await store.inbox_count("agent://c", "pending") == 0
+        decided = replace(waiting("s", "mine", "done"), principal="agent://a")
+        await store.replace_projection("s", await store.head("s"), INBOX, [decided])
+        assert await store.inbox_count("agent://a", "pending") == 1
+
+    @promise
     async def test_the_inbox_is_listed_by_status_page_and_time(self, store: Store) -> None:
         rows = [
             waiting("s", f"{n}", "pending" if n % 2 else "done", LATER if n < 3 else None) for n in range(6)
