@@ -8,12 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.protocol.rights import EVERYTHING
 from beliefd.steward import offload as module
 from beliefd.steward.call import Call
+from beliefd.steward.directory import LOCAL_AGENT
 from beliefd.steward.handlers.shared import read
 from beliefd.steward.offload import asking, in_pool, offload
 from beliefd.steward.pools import Limits, Pool
-from beliefd.steward.tokens import LOCAL_AGENT
 from beliefd.uncertainty.model_disagreement import model_disagreement
 from beliefd.uncertainty.semantic_entropy import nearest_neighbour_entropy, semantic_entropy
 from beliefd.wanted import Abandoned, check_wanted, given_up_when
@@ -186,5 +187,5 @@ def test_measuring_asks_whether_anybody_still_waits(measure: Callable[[list[str]
 
 @pytest.mark.parametrize(("size", "name"), [(0, "MainThread"), (module.HEAVY_BYTES + 1, "beliefd-parse")])
 async def test_large_bodies_are_read_beside_the_event_loop(size: int, name: str) -> None:
-    call = Call(principal=LOCAL_AGENT, body={}, size=size)
+    call = Call(principal=LOCAL_AGENT, rights=EVERYTHING, body={}, size=size)
     assert await read(call, lambda *_: threading.current_thread().name) == name
