@@ -21,7 +21,8 @@ class LimitsPolicy(Value, frozen=True):
     `requests_per_second` and `bytes_in_flight` (of bodies that are not answered yet) hold per server process;
     one body alone may always be as large as its operation allows. `pending_approvals` are items in the inbox
     that wait because of this principal, and `running_experiments` its runs under way, in all sessions and
-    counted over all processes on one store. `bundle_bytes` is how large one bundle of claims may be, which
+    counted over all processes on one store; `open_sessions` are those it declared and that have not ended.
+    `bundle_bytes` is how large one bundle of claims may be, which
     stays in memory while it waits for a person; answers that come with it to be measured are not counted.
     """
 
@@ -29,18 +30,21 @@ class LimitsPolicy(Value, frozen=True):
     bytes_in_flight: Bytes = 64 * MIB
     pending_approvals: Many = 500
     running_experiments: Many = 16
+    open_sessions: Many = 100_000
     bundle_bytes: Bytes = MIB // 2
 
 
 DEFAULT_LIMITS = LimitsPolicy()
 PENDING: Final = "pending_approvals"
 RUNNING: Final = "running_experiments"
+SESSIONS: Final = "open_sessions"
 LIMITED: Final = {
+    SESSIONS: "sessions of this principal have not ended; end some",
     PENDING: "items wait for a person because of this principal; withdraw some, or wait for decisions",
     RUNNING: "experiments of this principal are under way; wait until one has ended",
 }
 """What is counted in the store, and what it is about."""
-RETRY_SECONDS: Final = {PENDING: 60, RUNNING: 5}
+RETRY_SECONDS: Final = {PENDING: 60, RUNNING: 5, SESSIONS: 60}
 
 
 def over_limit(name: str, counted: int | UnsetType, limit: int, path: str) -> Refused | None:

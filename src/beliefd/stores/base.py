@@ -114,7 +114,7 @@ class Append(Struct, frozen=True):
     `projected` holds the rows that the entries add or change, under the names of their projections; tokens
     are among them.
     `rests_on` are the hashes of content that was looked at to decide them, and must still be kept. `space` is
-    where a session begins; it stays there.
+    where a session begins and stays; `declared_by` is who begins it, and `ends` says that it has ended.
     """
 
     session_id: str
@@ -127,6 +127,8 @@ class Append(Struct, frozen=True):
     projected: Mapping[str, Collection[Row]] = {}
     rests_on: Collection[str] = ()
     space: str = DEFAULT_SPACE
+    declared_by: str = ""
+    ends: bool = False
 
 
 class SessionRow(Struct, frozen=True):
@@ -244,6 +246,10 @@ class Store(Protocol):
 
     async def space_of(self, session_id: str) -> str | None:
         """The space that a session began in; None if there is no such session."""
+        ...
+
+    async def open_sessions(self, principal: str) -> int:
+        """How many sessions a principal has declared here that have not ended."""
         ...
 
     async def add_space(self, row: SpaceRow) -> bool:

@@ -30,7 +30,7 @@ from beliefd.kernel.experiments.state import tries_key
 from beliefd.kernel.facts import Findings
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.labels import Bringer
-from beliefd.kernel.limits import PENDING, over_limit
+from beliefd.kernel.limits import PENDING, SESSIONS, over_limit
 from beliefd.kernel.measurements.commands import Measure
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.findings import ObservationFindings
@@ -256,8 +256,12 @@ class FactFinder:
         """What may wait for a person is turned away before, where only its rule knows whether it will."""
         limit = policy.bounds.pending_approvals
         pending = await self._shares.pending(who, limit, unwritten)
-        if (problem := over_limit(PENDING, pending, limit, "$")) is not None:
-            raise BeliefdError(problem.code, problem.message, problem.details)
+        _raise_if_over(PENDING, pending, limit)
+
+    async def refuse_more_sessions(self, principal: Principal, policy: Policy) -> None:
+        """INVARIANT: nobody fills the store with sessions. What does not begin has no ledger to say so in."""
+        limit = policy.bounds.open_sessions
+        _raise_if_over(SESSIONS, await self._shares.sessions(principal.id, limit), limit)
 
     async def _confirmation(self, session: Session, command: Remember) -> MemoryFindings | None:
         event_id = command.entry.confirmed_by_event_id
@@ -448,3 +452,8 @@ def _installed(name: str) -> ExperimentFindings | None:
     if name not in PARAMS:
         return None
     return ExperimentFindings(template=template(name).id, code_hash=code_hash(name))
+
+
+def _raise_if_over(name: str, counted: int, limit: int) -> None:
+    if (problem := over_limit(name, counted, limit, "$")) is not None:
+        raise BeliefdError(problem.code, problem.message, problem.details)

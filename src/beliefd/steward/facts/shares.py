@@ -1,4 +1,4 @@
-"""How much of what all share is because of one principal: what waits for people, and runs under way."""
+"""How much of what all share is because of one principal: what waits for people, runs, open sessions."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -14,6 +14,7 @@ from beliefd.steward.projections.inbox import RUNNING
 from beliefd.stores.base import Store
 
 PENDING: Final = "pending"
+OPEN: Final = "open"
 LOOKED_AGAIN_SECONDS: Final = 1.0
 MOST_KNOWN: Final = 10_000
 """So many principals are remembered; they are looked up again after that."""
@@ -39,6 +40,10 @@ class Shares:
         """The runs that a principal has under way, likewise."""
         return await self._count(principal_id, RUNNING, limit, unwritten)
 
+    async def sessions(self, principal_id: str, limit: int) -> int:
+        """The sessions that a principal has open, likewise."""
+        return await self._count(principal_id, OPEN, limit, ())
+
     async def _count(self, principal_id: str, status: str, limit: int, unwritten: Sequence[Sealed]) -> int:
         now, key = time.monotonic(), (principal_id, status)
         known = self._known.get(key)
@@ -46,7 +51,10 @@ class Shares:
         if known is not None and now < known.until and known.count + 1 < limit // 2:
             known.count += 1
             return known.count
-        count = await self._store.inbox_count(principal_id, status)
+        if status == OPEN:
+            count = await self._store.open_sessions(principal_id)
+        else:
+            count = await self._store.inbox_count(principal_id, status)
         if count < limit:
             count += _added(unwritten, principal_id, status)
         if len(self._known) >= MOST_KNOWN:

@@ -68,6 +68,7 @@ class Steward:
         notes: str | None = None,
         attachments: Attachments = NO_ATTACHMENTS,
     ) -> Outcome:
+        await self.finder.refuse_more_sessions(principal, self.in_force.policy)
         session_id = self.environment.new_id()
         return await self.submit(
             session_id, command, principal, key=key, notes=notes, attachments=attachments

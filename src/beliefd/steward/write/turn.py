@@ -132,7 +132,7 @@ class Turn:
         self._saved_state: SavedState | None = None
         self._projected: dict[str, dict[tuple[str, ...], Row]] = {}
         self._rests_on: set[str] = set()
-        self._space = DEFAULT_SPACE
+        self._space, self._declared_by = DEFAULT_SPACE, ""
         # Another policy may come into force while a turn waits for a detector or for the disk.
         self.policies: dict[str, Policy] = {}
 
@@ -256,7 +256,7 @@ class Turn:
         if before is None:
             assert isinstance(command, DeclareSession)  # noqa: S101 - checked above
             after = begin(self._session_id, command)
-            self._space = command.space or DEFAULT_SPACE
+            self._space, self._declared_by = command.space or DEFAULT_SPACE, facts.principal.id
         else:
             after = evolve(before, event)
         sealed = seal(before, command, event, after, self.head, facts)
@@ -308,6 +308,8 @@ class Turn:
             projected={name: rows.values() for name, rows in self._projected.items() if rows},
             rests_on=self._rests_on,
             space=self._space,
+            declared_by=self._declared_by,
+            ends=self.session is not None and self.session.beliefs.terminated,
         )
 
     def _growth(self) -> tuple[int, int | None]:

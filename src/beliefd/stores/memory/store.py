@@ -51,6 +51,7 @@ class MemoryStore:
         self._places: dict[tuple[str, str], int] = {}
         self._created: dict[str, str] = {}
         self._space_of: dict[str, str] = {}
+        self._open: dict[str, str] = {}
         self._spaces: dict[str, SpaceRow] = {}
         self._saved_states: dict[str, list[SavedState]] = {}
         self._used_keys: dict[tuple[str, str], UsedKey] = {}
@@ -85,6 +86,10 @@ class MemoryStore:
             self._projections[name].put(rows)
         self._created.setdefault(batch.session_id, batch.created_at)
         self._space_of.setdefault(batch.session_id, batch.space)
+        if batch.expected is None:
+            self._open[batch.session_id] = batch.declared_by
+        if batch.ends:
+            self._open.pop(batch.session_id, None)
         self._entries.setdefault(batch.session_id, []).extend(batch.entries)
         for entry in batch.entries:
             self._places[batch.session_id, entry.event_id] = entry.seq
@@ -142,6 +147,9 @@ class MemoryStore:
 
     async def space_of(self, session_id: str) -> str | None:
         return self._space_of.get(session_id)
+
+    async def open_sessions(self, principal: str) -> int:
+        return sum(who == principal for who in self._open.values())
 
     async def add_space(self, row: SpaceRow) -> bool:
         return self._spaces.setdefault(row.name, row) is row

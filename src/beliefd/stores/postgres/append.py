@@ -34,14 +34,14 @@ _COUNT: Final = "\nSELECT count(*) FROM moved\n"
 # INVARIANT: events are written only by the statement that moved their session's head from the expected place.
 _BEGIN: Final = f"""
 WITH moved AS (
-    INSERT INTO sessions (session_id, head_seq, head_event_id, head_hash, created_at, space)
-    SELECT $1::text, $2::bigint, $3::text, $4::text, $18::text, $19::text{{rest}}
+    INSERT INTO sessions (session_id, head_seq, head_event_id, head_hash, created_at, space, declared_by)
+    SELECT $1::text, $2::bigint, $3::text, $4::text, $18::text, $19::text, $20::text{{rest}}
     ON CONFLICT DO NOTHING
     RETURNING session_id
 ){_WRITE}"""
 _CONTINUE: Final = f"""
 WITH moved AS (
-    UPDATE sessions SET head_seq = $2, head_event_id = $3, head_hash = $4
+    UPDATE sessions SET head_seq = $2, head_event_id = $3, head_hash = $4, ended = greatest(ended, $20::int)
     WHERE session_id = $1 AND head_seq = $18 AND head_hash = $19{{rest}}
     RETURNING session_id
 ){_WRITE}"""  # noqa: S608 - made of constants
@@ -67,7 +67,7 @@ def append_statement(batch: Append) -> tuple[str, list[object]]:
 @cache
 def _statement(begins: bool, projections: tuple[str, ...], rests: bool) -> str:
     """Few appends change a projection or rest on content; the others' statement does not mention it."""
-    statement, first = (_BEGIN if begins else _CONTINUE), 20
+    statement, first = (_BEGIN if begins else _CONTINUE), 21
     for name in projections:
         parts, first = put_rows(name, first, "moved, ")
         statement += parts
@@ -98,5 +98,9 @@ def _parameters(batch: Append) -> list[object]:
         [one.seq for one in used],
         None if batch.saved_state is None else batch.saved_state.seq,
         None if batch.saved_state is None else batch.saved_state.state,
-        *((batch.created_at, batch.space) if before is None else (before.seq, before.hash)),
+        *(
+            (batch.created_at, batch.space, batch.declared_by)
+            if before is None
+            else (before.seq, before.hash, int(batch.ends))
+        ),
     ]

@@ -68,6 +68,11 @@ class Ledgers(Database):
         row = await self._one("SELECT space FROM sessions WHERE session_id = $1", session_id)
         return None if row is None else str(row[0])
 
+    async def open_sessions(self, principal: str) -> int:
+        statement = "SELECT count(*) FROM sessions WHERE declared_by = $1 AND ended = 0"
+        row = await self._one(statement, principal)
+        return 0 if row is None else int(row[0])
+
     async def used_key(self, principal: str, key: str) -> UsedKey | None:
         row = await self._one(
             "SELECT principal, key, request_hash, session_id, seq FROM idempotency"

@@ -229,6 +229,12 @@ _SCRIPTS: Final = (
     INSERT INTO content_brought SELECT sha256, id, role, 'default', at FROM content_brought_before;
     DROP TABLE content_brought_before;
     """,
+    """
+    -- Because of whom a session is there, and whether it has ended. Of those from before, nobody is known.
+    ALTER TABLE sessions ADD COLUMN declared_by {id} NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX sessions_by_declarer ON sessions (declared_by) WHERE ended = 0 AND declared_by <> '';
+    """,
 )
 
 

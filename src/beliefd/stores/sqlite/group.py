@@ -122,12 +122,16 @@ class GroupCommit:
                 self._connection.execute("ROLLBACK")
 
     def _write_rest(self, batch: Append) -> None:
-        """What few appends carry: policies, idempotency keys, a saved state, another space."""
+        """What few appends carry: policies, idempotency keys, a saved state, the beginning of a session or
+        its end."""
         connection = self._connection
-        if _is_elsewhere(batch):
+        if _begins(batch):
             connection.execute(
-                "UPDATE sessions SET space = ? WHERE session_id = ?", (batch.space, batch.session_id)
+                "UPDATE sessions SET space = ?, declared_by = ? WHERE session_id = ?",
+                (batch.space, batch.declared_by, batch.session_id),
             )
+        if batch.ends:
+            connection.execute("UPDATE sessions SET ended = 1 WHERE session_id = ?", (batch.session_id,))
         if batch.policies:
             connection.executemany(
                 "INSERT OR IGNORE INTO policies (policy_hash, document) VALUES (?, ?)", batch.policies
@@ -208,14 +212,19 @@ def _rows(batch: Append) -> list[tuple[object, ...]]:
 
 
 def _carries_more(batch: Append) -> bool:
-    return _is_elsewhere(batch) or bool(
-        batch.policies or batch.used_keys or batch.saved_state or batch.projected or batch.rests_on
+    return _begins(batch) or bool(
+        batch.ends
+        or batch.policies
+        or batch.used_keys
+        or batch.saved_state
+        or batch.projected
+        or batch.rests_on
     )
 
 
-def _is_elsewhere(batch: Append) -> bool:
-    """Does a session begin in another space than the default one?"""
-    return batch.expected is None and batch.space != DEFAULT_SPACE
+def _begins(batch: Append) -> bool:
+    """Does a session begin with more to be said of it than that it does?"""
+    return batch.expected is None and (batch.space, batch.declared_by) != (DEFAULT_SPACE, "")
 
 
 def words(error: Exception) -> str:
