@@ -5,6 +5,7 @@ read, on to the next mark: so nothing that was changed since is given out. Nothi
 written down: a file with hashes could be changed together with the ledger.
 """
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from hashlib import sha256
@@ -23,6 +24,7 @@ from beliefd.stores.base import CHUNK_BYTES, Store
 MAX_SESSIONS: Final = 100_000
 MAX_MARKS: Final = 1 << 20
 """Some 40 MB. What is forgotten is followed again when it is needed."""
+CHECKED_AT_ONCE: Final = 4
 MAX_BROKEN: Final = 10_000
 CHUNK: Final = 1_000
 
@@ -42,6 +44,7 @@ class Chains:
         self._on_broken = on_broken
         self._known: OrderedDict[str, Marks] = OrderedDict()
         self._marks = 0
+        self._room = asyncio.Semaphore(CHECKED_AT_ONCE)
         self._broken: dict[str, Broken] = {}
         self.scrubbed = 0
         """Entries that were followed only to see whether they hold."""
@@ -208,9 +211,12 @@ class Chains:
     async def _hold(self, session_id: str, marks: Marks, after: int, found: list[Sealed]) -> bool:
         end, promised = marks.next_to(found[-1].seq)
         rest: list[bytes] = []
-        if end > found[-1].seq:
-            await self.store.replay(session_id, found[-1].seq, end, rest.extend)
-        return await offload(is_long(found), _lead_to, promised, after, found, rest)
+        async with self._room:  # those who wait hold no more than their page
+            if end > found[-1].seq:
+                await self.store.replay(session_id, found[-1].seq, end, rest.extend)
+            # The page may be one entry, and what leads from it to the next mark far more.
+            heavy = is_long(found) or sum(map(len, rest)) > HEAVY_BYTES
+            return await offload(heavy, _lead_to, promised, after, found, rest)
 
 
 def _lead_to(promised: str, after: int, found: list[Sealed], rest: list[bytes]) -> bool:
