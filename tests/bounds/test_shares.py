@@ -18,7 +18,7 @@ from beliefd.steward.facts import shares, threats
 from beliefd.steward.facts.threats import MAX_OWN, MAX_RUNNING, ThreatFinder
 from beliefd.steward.write import positions as positions_module
 from beliefd.steward.write.positions import Positions
-from beliefd.testing.world import AGENT, OTHER_AGENT, World, policy, refused
+from beliefd.testing.world import AGENT, ONTOLOGY, OTHER_AGENT, World, policy, refused
 from tests.claims.support import bundle, claim
 from tests.substrate.support import ToolWorld, delta, rules
 
@@ -59,6 +59,19 @@ def test_who_has_enough_waiting_is_refused_on_record_and_others_are_not() -> Non
         assert house.steward.counts.limited["pending_approvals"] == 1
         house.check(session)
         house.check(elsewhere)
+
+
+def test_who_has_enough_sessions_open_ends_one_first() -> None:
+    with World(policy=limited(open_sessions=2)) as house:
+        first, _ = house.session(), house.session()
+        error = refused(Code.RATE_LIMITED, house.session)
+        assert error.details is not None
+        assert (error.details["limit"], error.details["reason"]) == (2, "open_sessions")
+        other = house.person(OTHER_AGENT)
+        assert other.declare_session(["a", "b"], ONTOLOGY).session_id
+        assert house.ann.request_termination(first, force=True).approved
+        assert house.session()
+        refused(Code.RATE_LIMITED, house.session)
 
 
 def test_a_place_is_free_again_when_somebody_decides_or_the_proposer_withdraws() -> None:

@@ -25,6 +25,7 @@ from beliefd.stores.base import CHUNK_BYTES, Store
 MAX_SESSIONS: Final = 100_000
 MAX_MARKS: Final = 1 << 20
 """Some 40 MB. What is forgotten is followed again when it is needed."""
+CHECKED_AT_ONCE: Final = 4
 MAX_BROKEN: Final = 10_000
 CHUNK: Final = 1_000
 
@@ -45,6 +46,7 @@ class Chains:
         self._known: OrderedDict[str, Marks] = OrderedDict()
         self._marks = 0
         self._following: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._room = asyncio.Semaphore(CHECKED_AT_ONCE)
         self._broken: dict[str, Broken] = {}
         self.scrubbed = 0
         """Entries that were followed only to see whether they hold."""
@@ -216,9 +218,12 @@ class Chains:
     async def _hold(self, session_id: str, marks: Marks, after: int, found: list[Sealed]) -> bool:
         end, promised = marks.next_to(found[-1].seq)
         rest: list[bytes] = []
-        if end > found[-1].seq:
-            await self.store.replay(session_id, found[-1].seq, end, rest.extend)
-        return await offload(is_long(found), _lead_to, promised, after, found, rest)
+        async with self._room:  # those who wait hold no more than their page
+            if end > found[-1].seq:
+                await self.store.replay(session_id, found[-1].seq, end, rest.extend)
+            # The page may be one entry, and what leads from it to the next mark far more.
+            heavy = is_long(found) or sum(map(len, rest)) > HEAVY_BYTES
+            return await offload(heavy, _lead_to, promised, after, found, rest)
 
 
 def _lead_to(promised: str, after: int, found: list[Sealed], rest: list[bytes]) -> bool:

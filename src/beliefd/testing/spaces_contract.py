@@ -61,6 +61,17 @@ class SpacesContract(GraphContract):
         assert [await store.space_of(name) for name in ("s", "t", "u")] == [LAB, DEFAULT_SPACE, None]
 
     @promise
+    async def test_sessions_are_counted_for_who_began_them_until_they_end(self, store: Store) -> None:
+        for name in "stu":
+            await store.append(batch(name, None, chain(name, 1), declared_by="agent://a"))
+        await store.append(batch("v", None, chain("v", 1)))
+        await store.append(batch("s", head_of(entry("s", 1)), [entry("s", 2)], declared_by="agent://b"))
+        assert [await store.open_sessions(name) for name in ("agent://a", "agent://b")] == [3, 0]
+        await store.append(batch("t", head_of(entry("t", 1)), [entry("t", 2)], ends=True))
+        await store.append(batch("t", head_of(entry("t", 2)), [entry("t", 3)]))
+        assert await store.open_sessions("agent://a") == 2
+
+    @promise
     async def test_pages_are_full_of_what_is_in_the_asked_spaces(self, store: Store) -> None:
         await _filled(store)
         for within, wanted in (
