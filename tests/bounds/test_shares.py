@@ -69,7 +69,7 @@ def test_who_has_enough_sessions_open_ends_one_first() -> None:
         assert (error.details["limit"], error.details["reason"]) == (2, "open_sessions")
         other = house.person(OTHER_AGENT)
         assert other.declare_session(["a", "b"], ONTOLOGY).session_id
-        assert house.ann.request_termination(first, force=True).approved
+        assert house.ann.request_termination(first, context={"force": True})
         assert house.session()
         refused(Code.RATE_LIMITED, house.session)
 

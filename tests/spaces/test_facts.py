@@ -74,10 +74,10 @@ def test_a_session_that_was_declared_elsewhere_is_looked_up_once(world: World) -
     asked = 0
     look = world.store.space_of
 
-    async def counted(name: str) -> str | None:
+    async def counted(session_id: str) -> str | None:
         nonlocal asked
         asked += 1
-        return await look(name)
+        return await look(session_id)
 
     world.store.space_of = counted  # type: ignore[assignment,method-assign]
     for _ in range(5):
