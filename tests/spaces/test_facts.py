@@ -79,7 +79,7 @@ def test_a_session_that_was_declared_elsewhere_is_looked_up_once(world: World) -
         asked += 1
         return await look(session_id)
 
-    world.store.space_of = counted  # type: ignore[assignment,method-assign]
+    world.store.space_of = counted  # type: ignore[method-assign]
     for _ in range(5):
         assert reader.query_belief(session_id).session_id == session_id
     assert asked == 1
