@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from beliefd.embedded import AsyncEmbedded
 from beliefd.kernel.approvals.events import ApprovalDecided
@@ -21,7 +22,7 @@ from beliefd.protocol.approvals import DecidedApproval
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.stores.base import Append, InboxRow, Within
 from beliefd.testing.frozen import Clock
-from beliefd.testing.world import AGENT, World, policy, refused
+from beliefd.testing.world import AGENT, ROOT, World, policy, refused
 from tests.claims.conftest import Build
 from tests.claims.support import bundle, bundle_of, claim, delete, inbox_is_the_fold_of_all_ledgers
 
@@ -288,7 +289,10 @@ def test_an_imported_ledger_brings_its_inbox(build: Build) -> None:
     elsewhere.root.import_ledger(exported)
     assert elsewhere.rows() == house.rows()
     (card,) = elsewhere.ann.list_approvals().approvals
-    assert card == house.ann.show_approval(str(waiting.approval_id))
+    assert card.foreign is not None
+    there = house.ann.show_approval(str(waiting.approval_id))
+    assert card.proposers == [*there.proposers, ROOT.id], "who imported it does not decide it"
+    assert replace(card, foreign=None, proposers=there.proposers) == there
     assert elsewhere.ann.approve(card).outcome == "PUBLISH"
     assert elsewhere.agent.verify(session).ok
     inbox_is_the_fold_of_all_ledgers(elsewhere)

@@ -63,9 +63,12 @@ def test_a_clock_that_jumps_leaves_order_paging_feeds_and_verification_alone(pla
             page = await ledgers.audit_trace(session_id, since_event_id=ids[99])
             assert [event["event_id"] for event in page.events] == ids[100:]
             assert [event["ts"] for event in page.events] != sorted(event["ts"] for event in page.events)
+            told: list[str] = []
             async for chunk in ledgers.runtime.feeds.follow(session_id, 1):
-                assert [entry.event_id for entry in chunk or ()] == ids
-                break
+                told += [entry.event_id for entry in chunk or ()]
+                if len(told) >= len(ids):
+                    break
+            assert told == ids
             verified = await ledgers.verify(session_id)
             assert (verified.ok, verified.checked) == (True, EVENTS + 1)
             others = {(await ledgers.declare_session(["a"], ONTOLOGY)).session_id for _ in range(20)}
