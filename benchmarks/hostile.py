@@ -150,6 +150,9 @@ def _attack_on(victim: Victim, over: threading.Event, start: int) -> None:
 
 def _caches(victim: Victim) -> list[tuple[str, float]]:
     """What the server says that it keeps in memory."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{victim.port}/metrics") as answer:
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{victim.port}/metrics", headers={"Authorization": f"Bearer {victim.admin}"}
+    )
+    with urllib.request.urlopen(request) as answer:
         text = answer.read().decode()
     return [(name, float(value)) for name, value in _SAMPLE.findall(text) if name in CACHES]

@@ -135,4 +135,4 @@ def test_a_server_that_stops_ends_its_feeds_at_once_and_cleanly(tmp_path: Path) 
                 lines.append(line)
             assert lines[-2:] == [b"0\r\n", b"\r\n"]  # the last chunk: nothing was cut off
             listener.close()
-        assert server.output.splitlines() == [f"beliefd is listening on {server.url}"]
+        assert server.complaints == []

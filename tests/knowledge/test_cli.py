@@ -84,7 +84,7 @@ def test_a_changed_row_is_named_and_mended(data: str) -> None:
     assert beliefd("projection", "check", "--session", "b", "--data", data).exit_code == 0
     told = json.loads(beliefd("projection", "check", "graph", "--data", data, "--json").stdout)
     named = {"projection": "graph", "session_id": "a", "row": ["run", run[0]], "problem": "changed"}
-    assert told == {"ok": False, "sessions": 3, "broken": {}, "differences": [named]}
+    assert told == {"ok": False, "sessions": 3, "broken": {}, "differences": [named], "tokens": []}
     other = beliefd("projection", "rebuild", "--session", "b", "--data", data)
     assert other.stdout == "1 ledgers folded, replaced: the inbox of 0, the graph of 0\n"
     first = beliefd("projection", "rebuild", "--data", data)
@@ -96,7 +96,7 @@ def test_a_changed_row_is_named_and_mended(data: str) -> None:
 
 def test_rows_that_belong_to_no_ledger_are_named_and_removed(data: str) -> None:
     with sqlite3.connect(Path(data) / "beliefd.db") as connection:
-        connection.execute("INSERT INTO inbox VALUES ('x', 'nowhere', 'pending', '2026', NULL, 0)")
+        connection.execute("INSERT INTO inbox VALUES ('x', 'nowhere', 'pending', '2026', NULL, 0, NULL)")
     found = beliefd("projection", "check", "--data", data)
     assert (found.exit_code, found.stdout.splitlines()[0]) == (
         5,

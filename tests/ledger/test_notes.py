@@ -41,7 +41,10 @@ def test_every_operation_that_makes_a_command_takes_notes() -> None:
         "append_calibration",
         "batch",
         "cancel_experiment",
+        "create_space",
+        "create_token",
         "import_ledger",
+        "revoke_token",
         "store_calibration",
         "store_content",
     }

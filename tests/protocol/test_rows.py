@@ -22,6 +22,7 @@ WITHOUT_COMMAND = {
     "list_memory": "memory belongs to agents",
     "list_tokens": "`beliefd token` opens the store: the first token is made before anybody may ask",
     "create_token": "see `list_tokens`",
+    "revoke_token": "see `list_tokens`",
 }
 every = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda row: row.name)
 

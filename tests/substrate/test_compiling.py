@@ -199,6 +199,7 @@ def test_a_running_server_keeps_the_old_policy_and_says_who_brought_which(tmp_pa
         before = httpx.get(f"{url}/v1/policy", verify=False).json()
         assert (before["source"], before["adopted_by"]) == ("file", "operator://local")
         assert server.stderr is not None
+        assert server.stderr.readline().startswith("a new store: ")
         first = server.stderr.readline()
         path.write_text(WRONG["field"][0])
         second = server.stderr.readline()

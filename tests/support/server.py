@@ -1,6 +1,7 @@
 """A beliefd server as its own process, for tests that must kill it or share a store between several."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,12 @@ from beliefd.client import Client
 from tests.support.postgres import free_port
 
 START_SECONDS = 60
+NEWS = re.compile("beliefd is listening on |a new store: |policy [0-9a-f]{64} .* is in force$")
+
+
+def complaints(text: str) -> list[str]:
+    """The lines of a server's output that are no news."""
+    return [line for line in text.splitlines() if not NEWS.match(line)]
 
 
 class ServerProcess:
@@ -49,6 +56,11 @@ class ServerProcess:
     @property
     def output(self) -> str:
         return self._log.read_text(errors="replace")
+
+    @property
+    def complaints(self) -> list[str]:
+        """What it said beside where it listens, which store is new and which policy is in force."""
+        return complaints(self.output)
 
     def client(self, token: str | None = None) -> Client:
         return Client(self.url, token)

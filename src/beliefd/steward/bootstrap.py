@@ -109,13 +109,13 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     positions = Positions(store)
     ledgers = checked(positions.chains)
     in_force = PolicyInForce(store, environment, policy)
-    meter, spaces = Meter(ledgers, judges), Spaces(store)
-    directory = Directory(store, partial(system_state, positions))
-    gate = Gate(store, spaces)
+    meter, spaces = Meter(ledgers, judges), Spaces(ledgers)
+    directory = Directory(ledgers, partial(system_state, positions))
+    gate = Gate(ledgers, spaces)
     finder = FactFinder(ledgers, registry, meter, directory, spaces, detector)
     steward = Steward(store, positions, in_force, finder, environment)
     submit, feeds, background = steward.submit, Feeds(ledgers), Background()
-    system = SystemLedger(store, positions, submit)
+    system = SystemLedger(ledgers, positions, submit)
     in_force.record = system.note_policy
     expiry = Expiry(ledgers, positions, submit, environment)
     tools = ToolCalls(ledgers, positions, submit, registry, in_force, background)
@@ -133,8 +133,8 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         ApprovalHandlers(ledgers, positions, submit, expiry, tools, in_force, finder, environment),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
-        SpaceHandlers(store, system, environment),
-        TokenHandlers(store, system, directory),
+        SpaceHandlers(ledgers, system, environment),
+        TokenHandlers(ledgers, system, directory),
         StateHandlers(ledgers, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
         CapabilityHandlers(positions, submit, signer, in_force),

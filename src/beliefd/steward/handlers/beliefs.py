@@ -11,6 +11,7 @@ from beliefd.kernel.beliefs import events
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import VERB_OF, Command
 from beliefd.kernel.labels import ATTESTED
+from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import DEFAULT_SPACE
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import (
@@ -80,6 +81,8 @@ class BeliefHandlers(Struct, frozen=True):
         broken: list[BrokenLedger] = []
         room = Room()
         for row in shown:
+            if row.session_id == SYSTEM and call.query["space"] != SYSTEM:
+                continue  # the server's own: shown to who asks for its space
             try:
                 position = await self.positions.existing(row.session_id)
             except LedgerBroken as error:
