@@ -125,4 +125,4 @@ def test_answers_that_say_nothing_are_refused_with_their_path(
 def test_keys_may_be_spelt_in_kebab_case_here_too(embedded: Embedded) -> None:
     said = claim({"samples": TORN})
     said["claim-type"], said["risk-tier"] = said.pop("claim_type"), said.pop("risk_tier")
-    assert embedded.check_claims({"origin-agent": "agent://a", "claims": [said]}).decision == "DEFER"
+    assert embedded.check_claims({"origin-agent": "agent://local", "claims": [said]}).decision == "DEFER"
