@@ -233,10 +233,11 @@ def test_nobody_but_an_admin_writes_or_reads_it(world: World) -> None:
         assert outcome.event.code is Code.FORBIDDEN  # type: ignore[union-attr]
         person = world.person(who)
         for ask in (person.audit_trace, person.export, person.query_belief):
-            refused(Code.FORBIDDEN, partial(ask, SYSTEM))
-        refused(Code.FORBIDDEN, partial(eliminate, person, SYSTEM, "system"))
-        assert person.list_sessions().sessions == []
-    assert [one.session_id for one in world.root.list_sessions().sessions] == [SYSTEM]
+            refused(Code.SESSION_NOT_FOUND, partial(ask, SYSTEM))
+        refused(Code.SESSION_NOT_FOUND, partial(eliminate, person, SYSTEM, "system"))
+        assert person.list_sessions().sessions == person.list_sessions(space=SYSTEM).sessions == []
+    assert world.root.list_sessions().sessions == []
+    assert [one.session_id for one in world.root.list_sessions(space=SYSTEM).sessions] == [SYSTEM]
     assert len(world.root.audit_trace(SYSTEM).events) == 4
 
 

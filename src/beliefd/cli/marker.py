@@ -88,9 +88,22 @@ class Marker:
         known = bool(there) and there[0].hash == seen.hash and head is not None and head.seq >= seen.seq
         return None if known else seen
 
+    async def refuse_other(self, store: "Store") -> None:
+        """Nothing is written to a store that was put back, before somebody has said that it is to be so."""
+        if (seen := await self.missing(store)) is not None:
+            head = await store.head(SYSTEM)
+            raise BeliefdError(
+                Code.CONFLICT,
+                f"`{self.path}` has seen a store whose own ledger had {seen.seq} events, and this one has"
+                f" {0 if head is None else head.seq}, or others: it is empty, was put back or is another one;"
+                " put the right one in its place, or start a server once with --accept-new-store",
+            )
+
     async def keep_up(self, store: "Store") -> None:
-        """Write down how far the ledger has come, if it has."""
+        """Write down how far the ledger has come, if it has. INVARIANT: a fork, however long, is not it."""
         head = await store.head(SYSTEM)
         seen = self.read()
-        if head is not None and (seen is None or head.seq > seen.seq):
-            self.write(head)
+        if head is None or (seen is not None and head == seen):
+            return
+        await self.refuse_other(store)
+        self.write(head)

@@ -11,6 +11,7 @@ from beliefd.kernel.beliefs import rules as beliefs
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.beliefs.events import Declared
 from beliefd.kernel.claims import rules as claims
+from beliefd.kernel.claims.commands import RetractClaims
 from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.doors import speculation_in
 from beliefd.kernel.errors import Code
@@ -20,9 +21,12 @@ from beliefd.kernel.experiments import rules as experiments
 from beliefd.kernel.experiments.commands import LinkEvidence
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents import rules as intents
+from beliefd.kernel.intents.commands import StageIntent
+from beliefd.kernel.intents.state import INTENT_LANES
 from beliefd.kernel.measurements import rules as measurements
 from beliefd.kernel.observations import rules as observations
 from beliefd.kernel.speculation import rules as speculation
+from beliefd.kernel.speculation.lanes import SPECULATIVE
 from beliefd.kernel.state import Session, grounded
 from beliefd.kernel.substrate import rules as substrate
 from beliefd.kernel.system import rules as system
@@ -46,7 +50,7 @@ RULES: Final[Rules] = {
     **transfers.RULES,
 }
 
-BELIEVING: Final = frozenset({*beliefs.RULES, LinkEvidence})
+BELIEVING: Final = frozenset({*beliefs.RULES, LinkEvidence, StageIntent, RetractClaims})
 """Commands that change what is believed, some of them for good."""
 
 
@@ -68,11 +72,17 @@ def decide(session: Session | None, command: Command, facts: Facts) -> Event:
         return _misplaced(session, command)
     if (problem := speculation_in(command, facts.notes)) is not None:
         return problem
-    if type(command) in BELIEVING and (low := beliefs.tier_too_low(facts)) is not None:
+    if _changes_beliefs(command) and (low := beliefs.tier_too_low(facts)) is not None:
         return low
     # INVARIANT: speculation cannot sway the grounded lane, because no rule of that lane is shown any.
     seen = session if type(command) in speculation.RULES else grounded(session)
     return cast(Event, RULES[type(command)](seen, command, facts))
+
+
+def _changes_beliefs(command: Command) -> bool:
+    if isinstance(command, StageIntent):
+        return INTENT_LANES[command.change.type] != SPECULATIVE
+    return type(command) in BELIEVING
 
 
 def _misplaced(session: Session, command: Command) -> Refused:

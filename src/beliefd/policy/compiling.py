@@ -73,6 +73,10 @@ def _constraint(one: Constraint) -> Iterator[Problem]:
         yield Problem(place, f"the constraint is malformed: {one.malformed}", _remedy(misfit))
 
 
+MEANT: Final = {"and": "all", "or": "any", "equals": "eq", "==": "eq", "!": "not"}
+"""Words of other languages; those that look alike mean something else."""
+
+
 def _remedy(misfit: Misfit) -> str:
     """What was probably meant, else all that fits."""
     got, allowed = misfit.got, misfit.allowed
@@ -81,6 +85,8 @@ def _remedy(misfit: Misfit) -> str:
     elsewhere = [name for name, words in WORDS.items() if got in words and name != misfit.at]
     if elsewhere:
         return f"`{got}` is a word of `{elsewhere[0]}`; here fits {_names(allowed)}"
+    if isinstance(got, str) and (meant := MEANT.get(got)) in allowed:
+        return f"did you mean `{meant}`? here fits {_names(allowed)}"
     if isinstance(got, str) and (near := get_close_matches(shown(got), allowed, 1)):
         return f"did you mean `{near[0]}`? here fits {_names(allowed)}"
     return f"here fits {_names(allowed)}"

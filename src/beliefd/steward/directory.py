@@ -120,6 +120,7 @@ class Directory:
         self._system = system
         self.tokens: dict[str, Token] = {}
         self.closed = False
+        self._revoked: dict[str, str] = {}
         self._unclaimed: list[Token] = []
         self._read_at = float("-inf")
 
@@ -133,9 +134,17 @@ class Directory:
             self.closed = self.closed or bool(rows) or (system is not None and bool(system.tokens))
             # Without a ledger nothing says who made the rows that are there: a server begins one for them,
             # and lets nobody in by them before.
-            self.tokens = {} if system is None else honoured(rows, system)
+            self.tokens = {} if system is None else self._still_revoked(honoured(rows, system))
             self._unclaimed = rows if system is None else []
             self._read_at = time.monotonic()
+
+    def _still_revoked(self, found: dict[str, Token]) -> dict[str, Token]:
+        """INVARIANT: a revocation that was seen stays, also if an earlier store takes this one's place."""
+        self._revoked |= {name: row.revoked_at for name, row in found.items() if row.revoked_at is not None}
+        return {
+            name: replace(row, revoked_at=self._revoked.get(name, row.revoked_at))
+            for name, row in found.items()
+        }
 
     async def standings(self, ids: Iterable[str], *, fresh: bool = True) -> dict[str, Principal | None]:
         """What those may now whom a token was made for: the most that a valid one says, or None if all of

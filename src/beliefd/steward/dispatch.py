@@ -13,6 +13,7 @@ from beliefd.kernel.values import MAX_NOTES, Principal, Role
 from beliefd.protocol.operations import Operation
 from beliefd.protocol.wire import query_values
 from beliefd.steward.call import Call
+from beliefd.steward.write.positions import session_not_found
 
 Handler = Callable[[Call], Any]
 """Returns what is awaited for the answer; of an operation that streams, an async generator of chunks."""
@@ -72,7 +73,7 @@ def admit(operation: Operation, call: Call) -> Call:
     """The call with its query parsed, if this principal may make it and the operation heeds all it says."""
     authorise(operation, call.principal)
     if call.path.get("session_id") == SYSTEM and call.principal.role is not Role.ADMIN:
-        raise BeliefdError(Code.FORBIDDEN, "the server's own ledger is for the role `admin`")
+        raise session_not_found(SYSTEM)  # to the letter as of what is not there
     if call.if_match is not None and not operation.if_match:
         raise invalid(f"`{operation.name}` does not heed If-Match; leave it out", "If-Match")
     if call.key is not None:

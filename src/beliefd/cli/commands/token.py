@@ -52,6 +52,7 @@ def create(
     place, highest = store_name(data, store), None if tier is None else Tier[tier]
 
     async def make(opened: "Store") -> str:
+        await _look(data, place, opened)
         made = await create_token(opened, name, Role(role), highest, owner, spaces=spaces)
         await _remember(data, place, opened)
         return made
@@ -99,6 +100,7 @@ def revoke(token_id: str, data: Path, store: str | None) -> Reply:
     place = need_store(data, store)
 
     async def end(opened: "Store") -> bool:
+        await _look(data, place, opened)
         revoked = await revoke_token(opened, token_id)
         await _remember(data, place, opened)
         return revoked
@@ -106,6 +108,13 @@ def revoke(token_id: str, data: Path, store: str | None) -> Reply:
     if not with_store(place, end):
         raise invalid(f"no token `{token_id}` that is still valid", "ID")
     return Reply({"revoked": token_id}, f"revoked {token_id}")
+
+
+async def _look(data: Path, place: str, store: "Store") -> None:
+    """Fail if this is not the store that was here: it may not know which tokens were revoked since."""
+    from beliefd.cli.marker import Marker
+
+    await Marker(data, place).refuse_other(store)
 
 
 async def _remember(data: Path, place: str, store: "Store") -> None:

@@ -12,7 +12,7 @@ from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import VERB_OF, Command
 from beliefd.kernel.labels import ATTESTED
 from beliefd.kernel.system.state import SYSTEM
-from beliefd.kernel.values import DEFAULT_SPACE
+from beliefd.kernel.values import DEFAULT_SPACE, Role
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import (
     BeliefSnapshot,
@@ -79,10 +79,10 @@ class BeliefHandlers(Struct, frozen=True):
         shown, after = cut(rows, limit, lambda row: row.session_id)
         snapshots: list[BeliefSnapshot] = []
         broken: list[BrokenLedger] = []
-        room = Room()
+        room, asked = Room(), call.query["space"] == SYSTEM
         for row in shown:
-            if row.session_id == SYSTEM and call.query["space"] != SYSTEM:
-                continue  # the server's own: shown to who asks for its space
+            if row.session_id == SYSTEM and not (asked and call.principal.role is Role.ADMIN):
+                continue  # the server's own is for its operators, and for those who ask for its space
             try:
                 position = await self.positions.existing(row.session_id)
             except LedgerBroken as error:

@@ -4,12 +4,13 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position, fold
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.projections import PROJECTIONS, Projection
-from beliefd.stores.base import HeadMoved, Row, SessionRow, Store
+from beliefd.stores.base import HeadMoved, InboxRow, Row, SessionRow, Store
 
 PAGE: Final = 500
 Progress = Callable[[int], None]
@@ -129,6 +130,13 @@ def _compared(name: str, session_id: str, due: Iterable[Row], stored: set[Row]) 
 
 
 def _problem(due: Row | None, stored: Row | None) -> Literal["missing", "changed", "extra"] | None:
-    if due == stored:
+    if due == stored or _is_from_before(due, stored):
         return None
     return "missing" if stored is None else "extra" if due is None else "changed"
+
+
+def _is_from_before(due: Row | None, stored: Row | None) -> bool:
+    """Rows of an earlier schema do not say because of whom they are there, and say all else."""
+    if not isinstance(due, InboxRow) or not isinstance(stored, InboxRow) or stored.principal is not None:
+        return False
+    return replace(due, principal=None) == stored

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import hashlib
+import logging
 import re
 import time
 from collections import OrderedDict
@@ -20,6 +21,7 @@ from beliefd.steward.call import Caller
 from beliefd.steward.signin.keys import KeySet
 from beliefd.steward.signin.settings import Issuer, RoleRule, SignIn, load_sign_in
 
+log = logging.getLogger("beliefd.signin")
 MAX_TOKEN: Final = 16 * 1024
 REMEMBERED: Final = 1024
 LOOK_SECONDS: Final = 1.0
@@ -45,13 +47,16 @@ class Verifier:
         self._path = path
         self._stamp = self._looked_at = float("-inf")
         self._known: OrderedDict[bytes, _Known] = OrderedDict()
-        self._adopt(load_sign_in(path))
+        self._complaint = ""
+        # Before it is read: what is written meanwhile is read the next time.
+        stamp = path.stat().st_mtime if path.exists() else 0.0
+        self._adopt(load_sign_in(path), stamp)
 
-    def _adopt(self, settings: SignIn) -> None:
+    def _adopt(self, settings: SignIn, stamp: float) -> None:
         self._settings = settings
         self._issuers = {one.issuer: (one, KeySet(one)) for one in settings.issuers}
         self._suspended = frozenset(settings.suspended)
-        self._stamp = self._path.stat().st_mtime
+        self._stamp, self._complaint = stamp, ""
         self._known.clear()
 
     def claims_id(self, principal_id: str) -> bool:
@@ -92,10 +97,18 @@ class Verifier:
             return
         self._looked_at = now
         try:
-            if self._path.stat().st_mtime != self._stamp:
-                self._adopt(load_sign_in(self._path))
-        except (OSError, BeliefdError):
-            return
+            stamp = self._path.stat().st_mtime
+            if stamp != self._stamp:
+                self._adopt(load_sign_in(self._path), stamp)
+        except OSError as error:
+            self._complain(error.strerror or str(error))
+        except BeliefdError as error:
+            self._complain(error.message)
+
+    def _complain(self, message: str) -> None:
+        if message != self._complaint:
+            log.error("%s; who could sign in before still can", message)
+        self._complaint = message
 
     async def _verified(self, token: str) -> tuple[Issuer, KeySet, dict[str, Any]]:
         """The claims, once the signature and all that the standard asks for have been checked."""
