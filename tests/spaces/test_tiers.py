@@ -15,6 +15,12 @@ LINE = {
     "eliminated": ["h1"],
     "justification": {},
 }
+DOWN = {
+    "type": "update_epistemic_status",
+    "claim_id": "w",
+    "to_status": "unresolved",
+    "reason": "I do not like it",
+}
 
 
 def test_a_principal_of_the_lowest_tier_eliminates_nothing_and_the_try_is_on_record() -> None:
@@ -28,6 +34,8 @@ def test_a_principal_of_the_lowest_tier_eliminates_nothing_and_the_try_is_on_rec
             lambda: onlooker.declare_conclusion(session_id, "h1"),
             lambda: onlooker.request_termination(session_id),
             lambda: onlooker.link_evidence(session_id, claim_id="c", run_id="r", role="support"),
+            lambda: onlooker.stage_intent(session_id, DOWN),
+            lambda: onlooker.retract_claims(session_id, "b", reason="no"),
         ):
             error = refused(Code.FORBIDDEN, act)
             assert "tier `READ_ONLY` changes no beliefs" in error.message

@@ -232,7 +232,7 @@ def test_only_so_many_tokens_are_remembered(issuer: Issuer, tmp_path: Path) -> N
 
 
 def test_the_file_counts_as_it_is_now(
-    issuer: Issuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("beliefd.steward.signin.verifier.LOOK_SECONDS", 0.0)
     path, token = tmp_path / "sign-in.json", issuer.token()
@@ -245,8 +245,9 @@ def test_the_file_counts_as_it_is_now(
         asyncio.run(verifier.caller(token))
     path.write_text("{")
     os.utime(path, (2, 2))
-    with pytest.raises(BeliefdError, match="suspended"):
+    with caplog.at_level("ERROR"), pytest.raises(BeliefdError, match="suspended"):
         asyncio.run(verifier.caller(token))
+    assert [one.levelname for one in caplog.records] == ["ERROR"]
 
 
 def rotating(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:

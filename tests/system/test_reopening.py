@@ -14,7 +14,12 @@ import pytest
 
 from beliefd.cli.marker import MARKER, address_of
 from beliefd.cli.output import Exit
+from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.system.state import SYSTEM
+from beliefd.kernel.values import Role
+from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.credentials import create_token, revoke_token
+from beliefd.steward.tokens import Authenticator
 from beliefd.stores.opening import open_store
 from tests.cli.runner import answer, beliefd, finished, process
 
@@ -202,3 +207,42 @@ def test_a_store_that_was_never_served_has_no_ledger_of_its_own(data: Path) -> N
             await store.close()
 
     assert asyncio.run(head()) is None
+
+
+@pytest.mark.slow
+def test_a_fork_however_long_is_not_the_store_that_was_seen(data: Path, tmp_path: Path) -> None:
+    old = make_token("--data", data, name="old")
+    shutil.copytree(data, tmp_path / "backup")
+    make_token("--data", data)
+    beliefd("token", "revoke", old.split("_")[1], "--data", data)
+    shutil.copy(tmp_path / "backup" / "beliefd.db", data / "beliefd.db")
+    for command in (
+        ("token", "create", "--name", "x", "--role", "admin"),
+        ("token", "revoke", old.split("_")[1]),
+    ):
+        told = beliefd(*command, "--data", data)
+        assert (told.exit_code, "--accept-new-store" in told.output) == (Exit.REFUSED, True)
+    assert verbs(data) == ["DECLARE_SESSION", "MAKE_TOKEN"], "nothing was written to it"
+    refused = finished("serve", "--port", "0", "--data", data)
+    assert refused.returncode == Exit.BAD_INPUT
+
+
+def test_a_revocation_that_was_seen_stays_if_an_earlier_store_takes_the_place(tmp_path: Path) -> None:
+    async def story() -> None:
+        store = await open_store(tmp_path / "a.db")
+        directory = bootstrap(store).directory
+        secret = await create_token(store, "ann", Role.AGENT)
+        with sqlite3.connect(tmp_path / "a.db") as now, sqlite3.connect(tmp_path / "b.db") as earlier:
+            now.backup(earlier)
+        assert await revoke_token(store, secret.split("_")[1])
+        guard = Authenticator(directory)
+        for _ in range(2):
+            with pytest.raises(BeliefdError):
+                await guard.authenticate(f"Bearer {secret}")
+            with sqlite3.connect(tmp_path / "b.db") as earlier, sqlite3.connect(tmp_path / "a.db") as now:
+                earlier.backup(now)
+        await directory.refresh(force=True)
+        assert directory.tokens, "the earlier store is read"
+        await store.close()
+
+    asyncio.run(story())
