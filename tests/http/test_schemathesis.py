@@ -69,6 +69,9 @@ BEYOND_SCHEMA = {
     r"^no (source|principal) `.*` has spoken ": "somebody who is not in the ledger",
     r"^`\w+` belongs to the (grounded|speculative) lane$": "an intent in the other lane",
     r"^no space `|` names no space; |^role `\w+` (cannot have|has) |are no rights; ": "rights nobody has",
+    r"^policy issues nothing to `|` issues to nobody: |has two rules named `": "capabilities of nobody",
+    r"the constraint is malformed|is not in `constraint\\.\\*`|the schema of ": "rules that do not compile",
+    r"^a claim is named twice": "one claim in two places",
     r"^a token's (name|owner) is a short line": "a name that cannot be shown",
 }
 """What no schema of one value can forbid, by what is told about it."""
