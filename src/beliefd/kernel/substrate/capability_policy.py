@@ -6,7 +6,7 @@ import msgspec
 
 from beliefd.kernel.names import covers, refuse_loose
 from beliefd.kernel.substrate.capabilities import ANY, Scope
-from beliefd.kernel.values import Id, Principal, Role, Value
+from beliefd.kernel.values import Id, Principal, Role, Value, shown
 
 MAX_TIMEOUT_MS: Final = 10 * 60 * 1000
 
@@ -27,7 +27,7 @@ class CapabilityRule(Value, frozen=True):
     def __post_init__(self) -> None:
         refuse_loose(self.principals, "/", "principals")
         if not self.principals and not self.roles:
-            raise ValueError(f"`{self.name}` issues to nobody: name `principals` or `roles`")
+            raise ValueError(f"`{shown(self.name)}` issues to nobody: name `principals` or `roles`")
 
     def issues_to(self, who: Principal) -> bool:
         return who.role in self.roles or any(covers(pattern, who.id) for pattern in self.principals)
