@@ -50,7 +50,7 @@ def test_the_server_outlives_postgres_and_keeps_what_it_acknowledged(
     async def becomes(http: httpx.AsyncClient, status: int) -> None:
         """The store is asked once a second at most."""
         async with asyncio.timeout(60):
-            while (await http.get("/readyz")).status_code != status:
+            while (await http.get("/readyz")).status_code != status:  # noqa: ASYNC110 - it is polled
                 await asyncio.sleep(0.1)
 
     async def story(url: str) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 from msgspec import Struct
 
 from beliefd.cli.output import Exit, fail
@@ -195,6 +196,8 @@ async def run_server(
         chores = settings.chores(runtime)
         with translating():
             await begin(runtime, settings, seen)
+        if seen is not None and not (runtime.directory.closed or sign_in):
+            click.echo("there is no token in this store: every program of this machine is let in", err=True)
     except BaseException:
         await runtime.close()
         raise
