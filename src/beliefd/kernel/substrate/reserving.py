@@ -20,12 +20,23 @@ Need = dict[str, int | None]
 
 
 def need_of(held: Substrate, tool_id: str, definition: ToolDefinition) -> Need:
-    """The most that a call may use: what its tool says, or has used before; None if nobody knows."""
+    """What a call has to find to begin: what its tool says, or has used before; None if nobody knows."""
     declared = None if definition.uses is UNSET else definition.uses
     told = (declared, held.costs.get(tool_id))
     found = {name: [getattr(one, name) for one in told if one is not None] for name in AMOUNTS}
     return {
         name: max((one for one in values if one is not None), default=None) for name, values in found.items()
+    }
+
+
+def as_declared(need: Need, definition: ToolDefinition) -> Need:
+    """The same, where the tool says what it uses.
+
+    INVARIANT: what earlier calls used says that the next one needs as much, never that it needs no more.
+    """
+    return {
+        name: known if getattr(definition.uses, name, None) is not None else None
+        for name, known in need.items()
     }
 
 
