@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
-from beliefd.kernel.substrate.capabilities import Amounts, Capability, Part, ancestors
+from beliefd.kernel.substrate.capabilities import Amounts, Budgets, Capability, Part, ancestors
 from beliefd.kernel.substrate.state import Substrate, ToolCall
 from beliefd.kernel.substrate.tools import ToolDefinition
 
@@ -46,6 +46,18 @@ def as_spent(capability: Capability) -> Capability:
         return capability
     both = {name: getattr(capability.used, name) + getattr(capability.reserved, name) for name in AMOUNTS}
     return replace(capability, used=replace(capability.used, **both))
+
+
+def left_of(capability: Capability) -> Budgets:
+    """What a capability itself leaves; None is no limit."""
+    budgets, used = capability.scope.budgets, as_spent(capability).used
+    limits = {name: getattr(budgets, name) for name in Budgets.__struct_fields__}
+    return Budgets(
+        **{
+            name: None if limit is None else max(0, limit - getattr(used, name))
+            for name, limit in limits.items()
+        }
+    )
 
 
 def set_aside(lineage: tuple[Capability, ...], need: Need, part: Part) -> Amounts:
