@@ -31,7 +31,7 @@ EXPECTED = {
     "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "watch"},
     "policy": {"adopt", "check", "explain", "show", "test"},
     "state": {"show", "propose"},
-    "capability": {"issue", "show", "revoke"},
+    "capability": {"issue", "list", "show", "revoke"},
     "tool": {"list"},
     "audit": {"show", "verify", "export", "import", "replay", "merge"},
     "proposition": {"list", "show", "why"},

@@ -210,3 +210,58 @@ def test_a_policy_without_rules_keeps_its_hash() -> None:
     assert "capabilities" not in msgspec.to_builtins(Policy())
     assert "calls" not in msgspec.to_builtins(Policy())
     assert policy_hash(policy()) == policy_hash(Policy())
+
+
+def test_all_capabilities_of_a_session_are_listed_with_what_is_left_on_every_level(house: ToolWorld) -> None:
+    session = house.session()
+    assert one(house.agent.propose(session, [NOTE])).status == "ok"
+    issued = house.agent.issue_capability(session, scope={"tools": ["note.read"], "budgets": {"calls": 2}})
+    house.agent.propose(session, [tool_call("note.read", issued.token)])
+    first = house.ann.list_capabilities(session, limit=1)
+    assert first.next is not None
+    rest = house.ann.list_capabilities(session, cursor=first.next)
+    assert rest.next is None
+    views = {view.rule: view for view in (*first.capabilities, *rest.capabilities)}
+    root, child = views["notes"], views[None]
+    assert (root.issued_by, root.agent_id, root.parents) == ("policy://notes", AGENT.id, [])
+    assert (root.used.calls, root.left.calls, root.left.tokens) == (2, 1, None)
+    assert (child.used.calls, child.left.calls, child.issued_by) == (1, 1, AGENT.id)
+    (above,) = child.parents
+    assert (above.capability_id, above.left, above.used) == (root.capability_id, root.left, root.used)
+    assert child == house.ann.show_capability(session, child.capability_id)
+    held = house.state(session).substrate.capabilities[child.capability_id.partition("/")[2]]
+    told = msgspec.json.encode((first, rest))
+    assert issued.token.partition(".")[2].encode() not in told
+    assert held.secret_hash.encode() not in told
+
+
+def test_who_revokes_hears_what_the_agent_can_go_on_with(house: ToolWorld) -> None:
+    session = house.session()
+    derived = house.agent.issue_capability(session).capability
+    root = f"{session}/{derived.parent}"
+    by_admin = house.root.issue_capability(
+        session, agent_id=AGENT.id, scope={"tools": ["*"]}, expires_in_seconds=60
+    ).capability.capability_id
+    to_all = house.root.issue_capability(
+        session, agent_id="*", scope={"tools": ["*"]}
+    ).capability.capability_id
+    house.root.issue_capability(session, agent_id=SUB_AGENT.id, scope={"tools": ["*"]})
+    ended = house.root.revoke_capability(derived.capability_id)
+    assert set(ended.still_held) == {root, by_admin, to_all}
+    house.clock.advance(601)
+    ended = house.root.revoke_capability(to_all)
+    assert ended.still_held == [], "what is left is not everybody's"
+    ended = house.root.revoke_capability(derived.capability_id)
+    assert ended.still_held == [root], "it has expired, and the next proposal renews it"
+    assert one(house.agent.propose(session, [NOTE])).status == "ok"
+    (renewed,) = house.root.revoke_capability(root).still_held
+    assert renewed != root
+    assert house.root.revoke_capability(renewed).still_held == []
+    assert codes(one(house.agent.propose(session, [NOTE]))) == ["BAD_CAPABILITY"]
+
+
+def test_what_policy_issues_no_more_is_not_said_to_be_held(house: ToolWorld) -> None:
+    session = house.session()
+    derived = house.agent.issue_capability(session).capability
+    house.root.adopt_policy(msgspec.to_builtins(issuing({**TO_WRITER, "name": "other"})))
+    assert house.root.revoke_capability(derived.capability_id).still_held == []

@@ -10,11 +10,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from msgspec import UNSET
+from msgspec.structs import replace
 
+from beliefd.kernel.decide import decide
 from beliefd.kernel.event import Refused
 from beliefd.kernel.substrate.capabilities import Amounts, Capability
 from beliefd.kernel.substrate.commands import RecordOutcome, StartCall
 from beliefd.kernel.substrate.events import Arbitrated, CallStarted, CallStopped
+from beliefd.kernel.substrate.tools import StartFindings
+from beliefd.ledger.envelope import command_of, read
+from beliefd.ledger.replay import facts_of, fold
 from beliefd.steward.effects.tools import EXECUTOR
 from beliefd.steward.facts.call_facts import presented
 from beliefd.steward.facts.finder import Attachments
@@ -86,6 +91,60 @@ def test_calls_wait_for_what_others_give_back(house: ToolWorld) -> None:
         ]
         assert [one.result().results[0].status for one in asked] == ["ok"] * 10
     assert capability_of(house, session, token).used.tokens == 10
+
+
+@pytest.mark.parametrize("first", [{"fail": True}, {"tokens": 0}, {"tokens": 1}], ids=["raised", "0", "1"])
+def test_what_one_call_used_is_no_promise_for_the_next(house: ToolWorld, first: dict[str, Any]) -> None:
+    """A cheap call, or one that failed, does not let twenty others begin at once on its word."""
+
+    def spend(tokens: int = 100, fail: bool = False) -> ToolResult:
+        if fail:
+            raise ValueError
+        return ToolResult("x", tokens)
+
+    house.toolbox.add("spend", spend)
+    session = house.session()
+    token = house.token(session, budgets={"tokens": 150})
+    house.agent.propose(session, [tool_call("spend", token, **first)])
+    before = capability_of(house, session, token).used.tokens
+    with ThreadPoolExecutor(20) as callers:
+        asked = [callers.submit(house.agent.propose, session, [tool_call("spend", token)]) for _ in range(20)]
+        answers = [one.result().results[0] for one in asked]
+    assert sum(answer.status == "ok" for answer in answers) == 1
+    assert capability_of(house, session, token).used.tokens == before + 100
+    house.check(session)
+
+
+@pytest.mark.parametrize(
+    ("uses", "takes_rest", "expected"),
+    [
+        (None, True, 143),
+        (None, UNSET, 7),
+        ({"cpu_ms": 3}, True, 143),
+        ({"tokens": 5}, True, 7),
+        ({"tokens": 40}, True, 40),
+        ({"tokens": 40}, UNSET, 40),
+    ],
+)
+def test_what_is_not_declared_takes_the_rest_and_older_entries_are_decided_as_they_were(
+    house: ToolWorld, uses: dict[str, int] | None, takes_rest: Any, expected: int
+) -> None:
+    """A call has used 7 of 150; entries that do not say so are older than the rule."""
+    house.toolbox.add("spend", lambda: ToolResult("x", 7), **({} if uses is None else {"uses": uses}))
+    session = house.session()
+    token = house.token(session, budgets={"tokens": 150})
+    house.agent.propose(session, [tool_call("spend", token)] * 2)
+    entries = house.entries(session)
+    (_, second) = [entry for one in entries if isinstance((entry := read(one.record)).delta, CallStarted)]
+    assert isinstance(second.facts, StartFindings)
+    assert second.facts.takes_rest is True
+    before = fold(entries[: second.seq - 1])
+    assert before is not None
+    findings = replace(second.facts, takes_rest=takes_rest)
+    facts = replace(facts_of(second, house.steward.in_force.policy), findings=findings)
+    event = decide(before.session, command_of(second), facts)
+    assert isinstance(event, CallStarted)
+    assert event.call.reserved == Amounts(tokens=expected)
 
 
 def test_what_is_set_aside_is_seen_and_comes_back(house: ToolWorld) -> None:

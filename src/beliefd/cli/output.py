@@ -66,6 +66,15 @@ DECISION_EXITS = {
     "deny": Exit.REFUSED,
 }
 """By what gates and arbitration say; their words do not overlap."""
+OPEN = frozenset({"scheduled", "running", "unknown"})
+"""Calls that may have done something, of which nobody can say what."""
+
+
+def exit_of_call(verdict: str, status: str | None) -> Exit:
+    """INVARIANT: 0 is for what is known to have ended. What nobody knows the outcome of ends with 3."""
+    if status == "stopped":
+        return Exit.REFUSED
+    return max(DECISION_EXITS[verdict], Exit.DEFERRED if status in OPEN else Exit.ALLOWED)
 
 
 def passed(allowed: bool) -> Exit:

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from beliefd.client.method import Method
-from beliefd.client.requests import Conditions, Request, command, given, query
+from beliefd.client.requests import Conditions, Request, command, given, page_of, query
 from beliefd.kernel.values import Object
 from beliefd.protocol.substrate import (
+    CapabilityPage,
     CapabilityView,
     IssuedCapability,
     MemoryAnswer,
     MemoryPage,
     ProposalAnswer,
+    RevokedCapability,
     StateAnswer,
     SubstrateRows,
     ToolList,
@@ -71,14 +73,23 @@ class SubstrateCalls:
         return Request(SubstrateRows.issue_capability, body=body, notes=notes)
 
     @Method
+    def list_capabilities(
+        self, session_id: str, *, cursor: str | None = None, limit: int | None = None
+    ) -> Request[CapabilityPage]:
+        """The capabilities of a session, with what is left of them."""
+        return page_of(SubstrateRows.list_capabilities, session_id, cursor=cursor, limit=limit)
+
+    @Method
     def show_capability(self, session_id: str, capability_id: str) -> Request[CapabilityView]:
         """What a capability allows and how much of it is used."""
         path = {"session_id": session_id, "capability_id": capability_id.rpartition("/")[2]}
         return Request(SubstrateRows.show_capability, path)
 
     @Method
-    def revoke_capability(self, capability_id: str, *, notes: str | None = None) -> Request[CapabilityView]:
-        """End a capability and all that came out of it."""
+    def revoke_capability(
+        self, capability_id: str, *, notes: str | None = None
+    ) -> Request[RevokedCapability]:
+        """End a capability and all that came out of it; says what else its agent still has."""
         return Request(SubstrateRows.revoke_capability, {"capability_id": capability_id}, notes=notes)
 
     @Method

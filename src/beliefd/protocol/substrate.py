@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
-from beliefd.kernel.substrate.capabilities import Amounts, Scope, Used
+from beliefd.kernel.substrate.capabilities import Amounts, Budgets, Scope, Used
 from beliefd.kernel.substrate.commands import IssueCapability, RevokeCapability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.events import Verdict
@@ -17,6 +17,7 @@ from beliefd.kernel.substrate.tools import ToolDefinition, Witness
 from beliefd.kernel.values import Id, Object, TierName, Value
 from beliefd.protocol.operation import (
     ON_WRITING,
+    PAGE,
     SESSION,
     Answer,
     Operation,
@@ -112,10 +113,24 @@ class ToolList(Answer, frozen=True):
     tools: list[ToolView]
 
 
+class CapabilityLevel(Answer, frozen=True):
+    """A capability that another one came out of. What that one uses counts here, too."""
+
+    capability_id: str
+    agent_id: str
+    budgets: Budgets
+    used: Used
+    reserved: Amounts
+    left: Budgets
+    expires_at: str
+    revoked_at: str | None
+
+
 class CapabilityView(Answer, frozen=True):
     """A capability without its secret. `reserved` is set aside for calls that run right now.
 
-    `rule` is the rule of the policy that issued it, if one did.
+    `rule` is the rule of the policy that issued it, if one did. `parents` is what it came out of, nearest
+    first. `left` is what it leaves itself; nothing can be used that one of its parents has no more of.
     """
 
     capability_id: str
@@ -130,6 +145,22 @@ class CapabilityView(Answer, frozen=True):
     revoked_at: str | None
     reserved: Amounts = Amounts()
     rule: str | None = None
+    left: Budgets = Budgets()
+    parents: list[CapabilityLevel] = []
+
+
+class CapabilityPage(Answer, frozen=True):
+    capabilities: list[CapabilityView]
+    next: str | None
+
+
+class RevokedCapability(CapabilityView, frozen=True):
+    """`still_held` are the other capabilities of this session that the same agent can go on with.
+
+    One that policy issued is among them also when it has expired: the next proposal renews it.
+    """
+
+    still_held: list[str] = []
 
 
 class IssuedCapability(Answer, frozen=True):
@@ -211,6 +242,12 @@ class SubstrateRows(Vocabulary):
             "expires_in_seconds": 600,
         },
     )
+    list_capabilities = reads(
+        f"{SESSION}/capabilities",
+        CapabilityPage,
+        "The capabilities of a session, with what is left of them",
+        query=PAGE,
+    )
     show_capability = reads(
         f"{SESSION}/capabilities/{{capability_id}}",
         CapabilityView,
@@ -221,7 +258,7 @@ class SubstrateRows(Vocabulary):
     revoke_capability = Operation(
         method="DELETE",
         path="/v1/capabilities/{capability_id}",
-        answer=CapabilityView,
+        answer=RevokedCapability,
         slashed=True,
         notes=True,
         errors=(*stopped_with(RevokeCapability), *ON_CAPABILITIES),

@@ -137,7 +137,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         TokenHandlers(ledgers, system, directory),
         StateHandlers(ledgers, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
-        CapabilityHandlers(positions, submit, signer, in_force),
+        CapabilityHandlers(positions, submit, signer, in_force, environment),
         MemoryHandlers(positions, submit, environment),
         SpeculationHandlers(positions, submit),
         ObservationHandlers(ledgers, positions, submit),

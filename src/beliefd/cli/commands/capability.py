@@ -11,7 +11,7 @@ from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.substrate.capabilities import Budgets
 
 CAPABILITY = argument("capability_id", metavar="CAPABILITY")
-capability = click.Group("capability", help="Issue, show and revoke capabilities of agents.")
+capability = click.Group("capability", help="Issue, list, show and revoke capabilities of agents.")
 
 
 @capability.command()
@@ -53,6 +53,12 @@ def issue(target: Target, session_id: str, expires_in: int, parent: str | None, 
         click.echo(answer.token)
 
 
+@asks(capability, SESSION, option("--cursor", metavar="ID", help="Continue after this one."))
+def list_(session_id: str, **asked: Any) -> Question:
+    """The capabilities of a session: who has them, where they come from, and what is left."""
+    return lambda calls: calls.list_capabilities(session_id, **asked)
+
+
 @asks(capability, SESSION, CAPABILITY)
 def show(session_id: str, capability_id: str) -> Question:
     """What a capability allows and how much of it is used."""
@@ -61,5 +67,8 @@ def show(session_id: str, capability_id: str) -> Question:
 
 @asks(capability, CAPABILITY, NOTES)
 def revoke(capability_id: str, notes: str | None) -> Question:
-    """End a capability (as `<session>/<capability>`) and all that came out of it."""
+    """End a capability (as `<session>/<capability>`) and all that came out of it.
+
+    Says which others its agent still has: what policy issued to it is a capability of its own.
+    """
     return lambda calls: calls.revoke_capability(capability_id, notes=notes)

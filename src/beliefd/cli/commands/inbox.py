@@ -11,7 +11,7 @@ from click import argument, option
 from beliefd.cli import output
 from beliefd.cli.files import read_list
 from beliefd.cli.options import AT, FILE, NOTES, page_options, together
-from beliefd.cli.output import DECISION_EXITS, Exit, console, passed
+from beliefd.cli.output import DECISION_EXITS, Exit, console, exit_of_call, passed
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.approvals.state import ApprovalStatus
 
@@ -139,7 +139,7 @@ def _decide(
 def _exit(answer: "DecidedApproval") -> Exit:
     """INVARIANT: what still waits for somebody ends with 3, however it was decided."""
     if answer.call is not None:
-        return Exit.REFUSED if answer.call.status == "stopped" else DECISION_EXITS[answer.call.verdict]
+        return exit_of_call(answer.call.verdict, answer.call.status)
     if answer.intent is not None and answer.intent.state != "awaiting_approval":
         return passed(answer.intent.state == "executed")
     return DECISION_EXITS[answer.outcome] if answer.outcome else Exit.DEFERRED

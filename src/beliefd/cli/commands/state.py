@@ -7,7 +7,7 @@ from click import option
 
 from beliefd.cli.files import read_list
 from beliefd.cli.options import CONDITIONS, FILE, SESSION
-from beliefd.cli.output import DECISION_EXITS, Exit
+from beliefd.cli.output import Exit, exit_of_call
 from beliefd.cli.target import Question, asks
 
 state = click.Group("state", help="Read the symbolic state, and propose changes and tool calls.")
@@ -20,7 +20,7 @@ def show(session_id: str, at: str | None) -> Question:
 
 
 def _worst(answer: Any) -> Exit:
-    return max((DECISION_EXITS[result.verdict] for result in answer.results), default=Exit.ALLOWED)
+    return max(exit_of_call(result.verdict, result.status) for result in answer.results)
 
 
 @asks(
@@ -37,7 +37,7 @@ def _worst(answer: Any) -> Exit:
 def propose(session_id: str, path: str, **given: Any) -> Question:
     """Put the candidates in FILE (a list, or an object with `candidates`; `-` is stdin) to arbitration.
 
-    Exits 0 if all are allowed, 3 if one waits, 4 if one is denied.
+    Exits 0 if all are allowed, 3 if one waits or nobody knows what came of it, 4 if one is denied.
     """
     candidates = read_list(path, "candidates")
     return lambda calls: calls.propose(session_id, candidates, **given)

@@ -7,14 +7,17 @@ from rich.table import Table
 from rich.text import Text
 
 from beliefd.cli.output import visible
-from beliefd.cli.views.drawing import EventWords, first_names, json_text, names, view
-from beliefd.kernel.substrate.capabilities import Amounts
+from beliefd.cli.views.drawing import EventWords, first_names, json_text, names, page, view
+from beliefd.kernel.substrate.capabilities import Amounts, Budgets
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.protocol.substrate import (
     CandidateAnswer,
+    CapabilityLevel,
+    CapabilityPage,
     CapabilityView,
     IssuedCapability,
     ProposalAnswer,
+    RevokedCapability,
     StateAnswer,
     ToolList,
 )
@@ -64,16 +67,16 @@ def _came_to(result: CandidateAnswer) -> str:
 
 @view.register
 def capability(answer: CapabilityView) -> RenderableType:
-    scope, used, budgets = answer.scope, answer.used, answer.scope.budgets
-    limit = "any number of" if budgets.calls is None else str(budgets.calls)
+    scope = answer.scope
     lines = [
-        Text.assemble((answer.capability_id, "bold"), f"  for {visible(answer.agent_id)}"),
-        Text(f"tools {names(scope.tools)}; {used.calls} of {limit} calls used"),
-        *_amounts(answer),
-        Text(
-            f"open until {answer.expires_at}"
-            + (f", revoked {answer.revoked_at}" if answer.revoked_at else "")
+        Text.assemble(
+            (answer.capability_id, "bold"),
+            f"  for {visible(answer.agent_id)}, issued by {visible(answer.issued_by)}",
         ),
+        Text(f"tools {names(scope.tools)}; {_calls(answer, scope.budgets)}"),
+        *(Text(words) for words in _amounts(answer, scope.budgets)),
+        Text(_time(answer)),
+        *map(_level, answer.parents),
     ]
     for word, listed in (
         ("may read below", scope.fs_read_roots),
@@ -85,17 +88,45 @@ def capability(answer: CapabilityView) -> RenderableType:
     return Group(*lines)
 
 
-def _amounts(answer: CapabilityView) -> list[Text]:
+def _calls(answer: CapabilityView | CapabilityLevel, budgets: Budgets) -> str:
+    limit = "any number of" if budgets.calls is None else str(budgets.calls)
+    return f"{answer.used.calls} of {limit} calls used"
+
+
+def _amounts(answer: CapabilityView | CapabilityLevel, budgets: Budgets) -> list[str]:
     """What is limited beside calls, with what is set aside for calls that run."""
-    limits = {name: getattr(answer.scope.budgets, name) for name in Amounts.__struct_fields__}
+    limits = {name: getattr(budgets, name) for name in Amounts.__struct_fields__}
     return [
-        Text(
-            f"{getattr(answer.used, name)} of {limit} {name} used"
-            + (f", {aside} reserved" if (aside := getattr(answer.reserved, name)) else "")
-        )
+        f"{getattr(answer.used, name)} of {limit} {name} used"
+        + (f", {aside} reserved" if (aside := getattr(answer.reserved, name)) else "")
         for name, limit in limits.items()
         if limit is not None
     ]
+
+
+def _time(answer: CapabilityView | CapabilityLevel) -> str:
+    revoked = f", revoked {answer.revoked_at}" if answer.revoked_at else ""
+    return f"open until {answer.expires_at}{revoked}"
+
+
+def _level(parent: CapabilityLevel) -> Text:
+    """What a capability came out of: it ends with that, and uses of that as well."""
+    told = [_calls(parent, parent.budgets), *_amounts(parent, parent.budgets), _time(parent)]
+    return Text(f"out of {parent.capability_id} for {visible(parent.agent_id)}: {'; '.join(told)}")
+
+
+@view.register
+def capabilities(answer: CapabilityPage) -> RenderableType:
+    return page([capability(one) for one in answer.capabilities], answer.next, "no capabilities")
+
+
+@view.register
+def revoked(answer: RevokedCapability) -> RenderableType:
+    if not answer.still_held:
+        return capability(answer)
+    others = first_names(answer.still_held)
+    warning = f"{visible(answer.agent_id)} can still call tools with {others}"
+    return Group(capability(answer), Text(warning, "bold yellow"))
 
 
 @view.register
@@ -132,7 +163,13 @@ def verdict_words(result: dict[str, Any], about: str) -> Text:
 
 def _arbitrated(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
     pairs = zip(payload["candidates"], delta["results"], strict=True)
-    return Text("  ").join(verdict_words(result, _asked(candidate)) for candidate, result in pairs)
+    told = [verdict_words(result, _asked(candidate)) for candidate, result in pairs]
+    return Text("  ").join([*told, *map(_by_policy, delta.get("issued", []))])
+
+
+def _by_policy(issued: dict[str, Any]) -> Text:
+    """What policy issues is revoked by this name: no other line has it."""
+    return Text(f"{visible(issued['issued_by'])} issues {visible(issued['capability_id'])}", "dim")
 
 
 def _asked(candidate: dict[str, Any]) -> str:
@@ -170,7 +207,9 @@ def _confirmation(delta: dict[str, Any]) -> str:
 
 def _capability(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     found = delta["capability"]
-    return Text(f"{visible(found['capability_id'])} for {visible(found['agent_id'])}")
+    origin = f", out of {visible(found['parent'])}" if found["parent"] is not None else ""
+    told = Text(f"{visible(found['capability_id'])} for {visible(found['agent_id'])}{origin}")
+    return Text("  ").join([told, *map(_by_policy, delta.get("issued", []))])
 
 
 EVENTS: dict[str, EventWords] = {

@@ -18,7 +18,7 @@ from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.substrate.events import CallStarted, CallStopped, CandidateResult
 from beliefd.kernel.substrate.modes import mode_at
 from beliefd.kernel.substrate.proposals import CallCandidate
-from beliefd.kernel.substrate.reserving import need_of, released, set_aside
+from beliefd.kernel.substrate.reserving import as_declared, need_of, released, set_aside
 from beliefd.kernel.substrate.situation import Situation, denied
 from beliefd.kernel.substrate.state import Basis, ToolCall
 from beliefd.kernel.substrate.tools import CallFinding, StartFindings
@@ -41,7 +41,7 @@ def start_call(session: Session, command: StartCall, facts: Facts) -> CallStarte
         result = replace(result, approval=None)
         stopped = replace(call, status="stopped", outcome=facts.event_id)
         return CallStopped(call=stopped, result=result, mode=changed_mode(session, facts, [result]))
-    aside = _reservation(situation, call, found.call)
+    aside = _reservation(situation, call, found)
     return CallStarted(call=replace(call, status="running", reserved=aside, deadline=result.call.deadline))
 
 
@@ -77,10 +77,13 @@ def _gone(call: ToolCall, found: StartFindings, facts: Facts) -> CandidateResult
     return None
 
 
-def _reservation(situation: Situation, call: ToolCall, finding: CallFinding) -> Amounts:
-    held = situation.session.substrate
-    if call.capability_id is None or finding.definition is None:
+def _reservation(situation: Situation, call: ToolCall, found: StartFindings) -> Amounts:
+    held, definition = situation.session.substrate, found.call.definition
+    if call.capability_id is None or definition is None:
         return Amounts()
     capability = held.capabilities[call.capability_id]
     lineage = (capability, *ancestors(held.capabilities, capability))
-    return set_aside(lineage, need_of(held, call.tool_id, finding.definition), part_of(situation))
+    need = need_of(held, call.tool_id, definition)
+    if found.takes_rest is True:
+        need = as_declared(need, definition)
+    return set_aside(lineage, need, part_of(situation))

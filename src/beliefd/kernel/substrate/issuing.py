@@ -4,7 +4,7 @@ They are bound to their holder, who needs no token for them: who speaks is known
 far as the policy of the moment would issue them again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from msgspec import UNSET
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.capabilities import Capability, Scope, Used, widened
+from beliefd.kernel.substrate.capabilities import ANY, Capability, Scope, Used, widened
 from beliefd.kernel.substrate.capability_policy import CapabilityRule
 from beliefd.kernel.substrate.reserving import as_spent
 from beliefd.kernel.values import Principal, later, seconds
@@ -86,6 +86,49 @@ def _by_rule(rule: CapabilityRule, facts: Facts, index: int, earlier: Capability
         used=Used() if earlier is None else as_spent(earlier).used,
         rule=rule.name,
     )
+
+
+def still_held(session: Session, agent_id: str, policy: Policy, now: str) -> tuple[str, ...]:
+    """What an agent may still call tools with, by name: what counts now, and what policy would renew."""
+    rules = () if policy.capabilities is UNSET else policy.capabilities
+    held, known = session.substrate, dict[str, bool]()
+    names = frozenset(rule.name for rule in rules)
+
+    def counts(one: Capability) -> bool:
+        if one.rule is UNSET:
+            return one.revoked_at is None and seconds(now) < seconds(one.expires_at)
+        newest = held.issued.get(issued_key(one.rule, one.agent_id)) == one.capability_id
+        renewed = one.agent_id == agent_id and newest
+        return (
+            one.rule in names
+            and one.revoked_at is None
+            and (renewed or seconds(now) < seconds(one.expires_at))
+        )
+
+    return tuple(
+        name
+        for name in sorted(held.capabilities)
+        if held.capabilities[name].agent_id in (ANY, agent_id)
+        and _all_count(held.capabilities, held.capabilities[name], counts, known)
+    )
+
+
+def _all_count(
+    held: Mapping[str, Capability],
+    one: Capability,
+    counts: Callable[[Capability], bool],
+    known: dict[str, bool],
+) -> bool:
+    """Do a capability and all that it came out of count? What is `known` is not walked twice."""
+    path: list[Capability] = []
+    above: Capability | None = one
+    while above is not None and above.capability_id not in known:
+        path.append(above)
+        above = None if above.parent is None else held[above.parent]
+    found = above is None or known[above.capability_id]
+    for each in reversed(path):
+        found = known[each.capability_id] = found and counts(each)
+    return found
 
 
 def with_issued(session: Session, issued: tuple[Capability, ...]) -> Session:

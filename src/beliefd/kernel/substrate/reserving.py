@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
-from beliefd.kernel.substrate.capabilities import Amounts, Capability, Part, ancestors
+from beliefd.kernel.substrate.capabilities import Amounts, Budgets, Capability, Part, ancestors
 from beliefd.kernel.substrate.state import Substrate, ToolCall
 from beliefd.kernel.substrate.tools import ToolDefinition
 
@@ -20,12 +20,23 @@ Need = dict[str, int | None]
 
 
 def need_of(held: Substrate, tool_id: str, definition: ToolDefinition) -> Need:
-    """The most that a call may use: what its tool says, or has used before; None if nobody knows."""
+    """What a call has to find to begin: what its tool says, or has used before; None if nobody knows."""
     declared = None if definition.uses is UNSET else definition.uses
     told = (declared, held.costs.get(tool_id))
     found = {name: [getattr(one, name) for one in told if one is not None] for name in AMOUNTS}
     return {
         name: max((one for one in values if one is not None), default=None) for name, values in found.items()
+    }
+
+
+def as_declared(need: Need, definition: ToolDefinition) -> Need:
+    """The same, where the tool says what it uses.
+
+    INVARIANT: what earlier calls used says that the next one needs as much, never that it needs no more.
+    """
+    return {
+        name: known if getattr(definition.uses, name, None) is not None else None
+        for name, known in need.items()
     }
 
 
@@ -35,6 +46,18 @@ def as_spent(capability: Capability) -> Capability:
         return capability
     both = {name: getattr(capability.used, name) + getattr(capability.reserved, name) for name in AMOUNTS}
     return replace(capability, used=replace(capability.used, **both))
+
+
+def left_of(capability: Capability) -> Budgets:
+    """What a capability itself leaves; None is no limit."""
+    budgets, used = capability.scope.budgets, as_spent(capability).used
+    limits = {name: getattr(budgets, name) for name in Budgets.__struct_fields__}
+    return Budgets(
+        **{
+            name: None if limit is None else max(0, limit - getattr(used, name))
+            for name, limit in limits.items()
+        }
+    )
 
 
 def set_aside(lineage: tuple[Capability, ...], need: Need, part: Part) -> Amounts:

@@ -79,11 +79,13 @@ class StartFindings(Value, frozen=True, tag_field="of", tag="start"):
     """What was found out about a call right before it begins.
 
     `caller` is what the principal who proposed it may by now, and None if all of its tokens are revoked.
-    Nothing is said of one that never had a token here.
+    Nothing is said of one that never had a token here. Where `takes_rest` is set, a call gets all that is
+    left of what its tool does not declare, whatever earlier calls used; entries without it are older.
     """
 
     call: CallFinding
     caller: Principal | msgspec.UnsetType | None = msgspec.UNSET
+    takes_rest: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class Witness(Value, frozen=True):

@@ -80,7 +80,8 @@ def start_findings(
     candidate = CallCandidate(tool_id=call.tool_id, args=call.args)
     finding = _known_tool(candidate, policy, registry)
     caller = standings.get(call.agent_id, UNSET)
-    return StartFindings(call=replace(finding, capability_id=call.capability_id), caller=caller)
+    known = replace(finding, capability_id=call.capability_id)
+    return StartFindings(call=known, caller=caller, takes_rest=True)
 
 
 def call_finding(

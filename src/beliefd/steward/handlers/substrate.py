@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -11,7 +11,7 @@ from beliefd.kernel.approvals.resting import doubt_about
 from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.capabilities import Amounts, Capability, Scope
+from beliefd.kernel.substrate.capabilities import Amounts, Capability, Scope, ancestors
 from beliefd.kernel.substrate.commands import IssueCapability, Propose, Remember, RevokeCapability
 from beliefd.kernel.substrate.events import (
     Arbitrated,
@@ -22,9 +22,10 @@ from beliefd.kernel.substrate.events import (
     OutcomeRecorded,
     Remembered,
 )
-from beliefd.kernel.substrate.issuing import rules_for
+from beliefd.kernel.substrate.issuing import rules_for, still_held
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
+from beliefd.kernel.substrate.reserving import left_of
 from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState
 from beliefd.kernel.values import Principal, seconds
 from beliefd.ledger.envelope import LedgerBroken, read
@@ -32,6 +33,8 @@ from beliefd.ledger.replay import Position
 from beliefd.protocol.substrate import (
     CallRequest,
     CandidateAnswer,
+    CapabilityLevel,
+    CapabilityPage,
     CapabilityRequest,
     CapabilityView,
     IssuedCapability,
@@ -40,6 +43,7 @@ from beliefd.protocol.substrate import (
     MemoryView,
     ProposalAnswer,
     ProposalRequest,
+    RevokedCapability,
     StateAnswer,
     ToolList,
     ToolView,
@@ -50,7 +54,7 @@ from beliefd.steward.effects.tools import CallEnd, ToolCalls, call_id_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, presented
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.shared import as_recorded, read_as, view_of
+from beliefd.steward.handlers.shared import as_recorded, filling, page, read_as, view_of
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -195,6 +199,7 @@ class CapabilityHandlers(Struct, frozen=True):
     submit: Submit
     signer: Signer | None
     in_force: PolicyInForce
+    environment: Environment
 
     async def issue_capability(self, call: Call) -> IssuedCapability:
         asked = convert(call.body, CapabilityRequest)
@@ -215,13 +220,13 @@ class CapabilityHandlers(Struct, frozen=True):
             secret_hash=hashlib.sha256(secret.encode()).hexdigest(),
             parent=parent,
         )
-        _, event = await submit_for(call, self.submit, asked.session_id, command, CapabilityIssued)
+        outcome, event = await submit_for(call, self.submit, asked.session_id, command, CapabilityIssued)
         capability = event.capability
         token = f"{capability.capability_id}.{secret}"
         return IssuedCapability(
             # Of a signed capability nobody knows the secret: the signature is all that proves it.
             token=token if signer is None else signer.sign(asked.session_id, capability),
-            capability=_capability(f"{asked.session_id}/{capability.capability_id}", capability),
+            capability=_capability(CapabilityView, outcome.session, capability),
             public_key=None if signer is None else signer.public_key,
         )
 
@@ -238,32 +243,65 @@ class CapabilityHandlers(Struct, frozen=True):
         capability_id, narrowed, proof = presented(token, self.signer)
         return None if narrowed else check_token(session, capability_id, proof)[0]
 
+    async def list_capabilities(self, call: Call) -> CapabilityPage:
+        """INVARIANT: no view holds a secret or its hash; who may read the session may read them."""
+        session = (await self.positions.existing(call.session_id)).session
+        held = session.substrate.capabilities
+        names, after = page(held, call, str)
+        views = (_capability(CapabilityView, session, held[name]) for name in names)
+        shown, after = filling(views, names, after)
+        return CapabilityPage(capabilities=shown, next=after)
+
     async def show_capability(self, call: Call) -> CapabilityView:
         session = (await self.positions.existing(call.session_id)).session
         capability = session.substrate.capabilities.get(call.path["capability_id"])
         if capability is None:
             raise not_found(Code.NOT_FOUND, "capability", call.path["capability_id"])
-        return _capability(f"{call.session_id}/{capability.capability_id}", capability)
+        return _capability(CapabilityView, session, capability)
 
-    async def revoke_capability(self, call: Call) -> CapabilityView:
+    async def revoke_capability(self, call: Call) -> RevokedCapability:
         """Named as `<session>/<capability>`, the way it was issued."""
         session_id, slash, capability_id = call.path["capability_id"].partition("/")
         if not slash:
             raise not_found(Code.NOT_FOUND, "capability", session_id)
         command = RevokeCapability(capability_id=capability_id)
-        _, event = await submit_for(call, self.submit, session_id, command, CapabilityRevoked)
-        return _capability(call.path["capability_id"], event.capability)
+        outcome, event = await submit_for(call, self.submit, session_id, command, CapabilityRevoked)
+        session, ended = outcome.session, event.capability
+        others = still_held(session, ended.agent_id, self.in_force.policy, self.environment.now())
+        named = [_named(session, name) for name in others]
+        return _capability(RevokedCapability, session, ended, still_held=named)
 
 
-def _capability(name: str, capability: Capability) -> CapabilityView:
+V = TypeVar("V", bound=CapabilityView)
+
+
+def _capability(kind: type[V], session: Session, capability: Capability, **rest: Any) -> V:
     return view_of(
-        CapabilityView,
+        kind,
         capability,
-        capability_id=name,
-        session_id=name.partition("/")[0],
+        capability_id=_named(session, capability.capability_id),
+        session_id=session.session_id,
         reserved=capability.reserved or Amounts(),
         rule=capability.rule or None,
+        left=left_of(capability),
+        parents=[
+            view_of(
+                CapabilityLevel,
+                one,
+                capability_id=_named(session, one.capability_id),
+                budgets=one.scope.budgets,
+                reserved=one.reserved or Amounts(),
+                left=left_of(one),
+            )
+            for one in ancestors(session.substrate.capabilities, capability)
+        ],
+        **rest,
     )
+
+
+def _named(session: Session, capability_id: str) -> str:
+    """The way it is revoked."""
+    return f"{session.session_id}/{capability_id}"
 
 
 class MemoryHandlers(Struct, frozen=True):
