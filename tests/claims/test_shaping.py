@@ -42,7 +42,7 @@ SAID_AGAIN: dict[str, dict[str, Any]] = {
     "with another cost": {"id": "another", "claims": [EDIT | {"if_wrong_cost": "much more"}]},
     "with other evidence": {"id": "another", "claims": [EDIT | {"evidence_pointers": []}]},
     "with a space at the end": {"id": "another", "claims": [EDIT | {"statement": f"{LESS} "}]},
-    "with an unseen character": {"id": "another", "claims": [EDIT | {"statement": f"{LESS[:4]}\u200b{LESS[4:]}"}]},
+    "with an unseen character": {"id": "another", "claims": [EDIT | {"statement": f"\u200b{LESS}"}]},
     "in other letters": {"id": "another", "claims": [EDIT | {"statement": f"{LESS.upper()}!"}]},
     "with another claim": {"id": "another", "claims": [EDIT, claim("READ_ONLY", id="more")]},
 }

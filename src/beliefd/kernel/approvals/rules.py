@@ -120,8 +120,8 @@ def _on_expiry(approval: Approval, rule: ApproverRule | None, facts: Facts) -> E
     if isinstance(approval.subject, InformationSubject):
         return "lapse"
     outcome = facts.policy.approvals.on_expiry
-    # INVARIANT: time makes nothing easier. What nobody may approve finds no approver by waiting, nor does what
-    # takes more people than there are to escalate to; what has been escalated once has nowhere else to go.
+    # INVARIANT: time makes nothing easier. What nobody may approve finds no approver by waiting, nor does
+    # what takes more people than there are to escalate to; what has been escalated has nowhere else to go.
     if outcome == "escalate" and (approval.rule.nobody or approval.escalated or rule is None):
         return "refuse"
     return outcome

@@ -271,7 +271,7 @@ class FactFinder:
             return None
         seq = await self._store.seq_of(session.session_id, event_id)
         entries = () if seq is None else await self._store.entries(session.session_id, seq - 1, 1)
-        return confirmation_among((read(one.record) for one in entries), event_id)
+        return confirmation_among((read(one.record) for one in entries), event_id, session.transfers)
 
     async def _with_tries(
         self, found: ExperimentFindings | None, session: Session, spec: ExperimentSpec, who: str
