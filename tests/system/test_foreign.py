@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -177,12 +178,13 @@ def test_a_result_from_elsewhere_was_not_seen_by_this_server() -> None:
         result = there.state(session).substrate.calls[call_id].result_hash
         here.root.import_ledger(there.export(session))
         agent = here.person(agent.principal)
-        cited = {"source_id": "s", "observation_id": "o", "justification": {}, "cites": [{"call": call_id}]}
+        said: dict[str, Any] = {"source_id": "s", "observation_id": "o", "justification": {}}
+        cited = said | {"cites": [{"call": call_id}]}
         assert agent.eliminate(session, **cited, eliminated=["disk_full"]).label == "attested"
         seen = agent.observe(session, quantity="wait", unit="ms", call_id=call_id, pointer="/waits")
         assert seen.label == "attested"
-        said = fact("WRITE_LIMITED", source=f"call://{call_id}", evidence_hash=result)
-        (standing,) = agent.submit_claims(session, bundle(said)).standings["c1"].evidence
+        claimed = fact("WRITE_LIMITED", source=f"call://{call_id}", evidence_hash=result)
+        (standing,) = agent.submit_claims(session, bundle(claimed)).standings["c1"].evidence
         assert (standing.state, "elsewhere" in standing.by) == ("attested", True)
         own = called(here, session, "pool.waits")
         seen = agent.observe(session, quantity="wait", unit="ms", call_id=own, pointer="/waits")
@@ -194,7 +196,8 @@ def test_a_result_from_elsewhere_was_not_seen_by_this_server() -> None:
 def test_what_somebody_saw_elsewhere_nobody_has_seen_here(there: World, here: World) -> None:
     session = there.session()
     seen = there.ann.observe(session, quantity="q", values=[1.0, 2.0]).observation_id
-    cited = {"source_id": "s", "observation_id": "o", "justification": {}, "cites": [{"observation": seen}]}
+    said: dict[str, Any] = {"source_id": "s", "observation_id": "o", "justification": {}}
+    cited = said | {"cites": [{"observation": seen}]}
     told = there.agent.eliminate(session, **cited, eliminated=["h1"])
     assert (told.label, told.snapshot.rests_on.witnessed) == ("witnessed", 1)
     imported = here.root.import_ledger(there.root.export(session))
