@@ -357,6 +357,16 @@ const keepTokens = (session, tokens) => {
 const ended = (map, at) => {
   for (const [id, one] of map) map.set(id, new Map(one).set("revoked_at", one.get("revoked_at") ?? at));
 };
+// Of each of these, the members that say that somebody saw or confirmed it.
+const UNSEEN = {
+  memory: { confirmed: false, confirmed_by: null, witness: null },
+  observations: { witnesses: [], label: "attested" },
+  experiments: { label: "attested" },
+  evidence: { label: "attested" },
+};
+const unseen = (map, members) => {
+  for (const [id, one] of map) map.set(id, new Map([...one, ...Object.entries(members)]));
+};
 // Whatever was said elsewhere lets nothing happen here: as if nobody had said anything yet.
 const unsaid = (approval, by) => {
   const proposers = approval.get("proposers");
@@ -565,6 +575,11 @@ const FOLDS = {
     session.foreign = delta.get("foreign");
     ended(session.grants, delta.get("at"));
     ended(session.capabilities, delta.get("at"));
+    session.witnessed = 0;
+    for (const [name, members] of Object.entries(UNSEEN)) unseen(session[name], members);
+    for (const [id, one] of session.measurements) {
+      session.measurements.set(id, new Map([...one].filter(([name]) => name !== "witnesses")));
+    }
     for (const [id, one] of session.approvals) {
       if (["pending", "information"].includes(one.get("status"))) {
         session.approvals.set(id, unsaid(one, session.foreign.get("by")));

@@ -8,6 +8,8 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from beliefd.kernel.policy import ApproverRule, Policy
 from beliefd.kernel.values import Principal
 from tests.conformance.tools import NAMES
@@ -85,8 +87,9 @@ def highest(claims: list[dict[str, Any]], policy: Policy, who: str) -> str:
 
 
 def said(claim: dict[str, Any]) -> str:
-    """All of a claim but its name."""
-    return json.dumps({name: value for name, value in claim.items() if name != "id"}, sort_keys=True)
+    """What a claim says and decides, without its numbers and its evidence."""
+    kept = ("statement", "claim_type", "action", "about")
+    return json.dumps({name: value for name, value in claim.items() if name in kept}, sort_keys=True)
 
 
 def is_person(principal: Principal) -> bool:
@@ -304,10 +307,13 @@ class Model:
         }
 
     def _rules(self, item: Item, policy: Policy, decision: str) -> list[ApproverRule]:
-        if item.escalated:
-            return [item.rule, policy.approvals.escalate_to]
-        today = highest(item.claims, policy, item.proposer.id) if decision == "APPROVED" else item.tier
-        return [item.rule, policy.approvals.rule_for(item.tier), policy.approvals.rule_for(today)]
+        tier = highest(item.claims, policy, item.proposer.id) if decision == "APPROVED" else item.tier
+        today = [policy.approvals.rule_for(item.tier), policy.approvals.rule_for(tier)]
+        if not item.escalated:
+            return [item.rule, *today]
+        # Others decide, but as many as ever, and not what nobody may approve.
+        held = [rule if not names(rule) else ApproverRule(required=rule.required) for rule in today]
+        return [item.rule, policy.approvals.escalate_to, *held]
 
     def may(self, who: Principal, item: Item, decision: str, at: Moment) -> bool:
         policy, now = at.policy, at.now
@@ -348,9 +354,10 @@ class Model:
             return None
         successor = None
         if item.status == "pending" and outcome == "escalate" and names(item.rule) and not item.escalated:
+            others = policy.approvals.escalate_to
             successor = replace(
                 item,
-                rule=policy.approvals.escalate_to,
+                rule=msgspec.structs.replace(others, required=max(others.required, item.rule.required)),
                 expires=at.now + policy.approvals.expires_seconds,
                 words=[],
                 earlier=[*item.earlier, *((one, item.asking) for one in item.words)],

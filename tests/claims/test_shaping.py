@@ -1,5 +1,6 @@
 """Nobody approves what they had a hand in: under no name of theirs, and whoever says it again."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -20,7 +21,9 @@ from tests.substrate.conftest import Build as BuildTools
 from tests.substrate.conftest import build as build_tools  # noqa: F401 - a fixture
 from tests.substrate.support import ALLOW_ALL, deny, one, rules, tool_call
 
-EDIT = claim("DELETE", statement="delete last year's only")
+LESS = "delete last year's only"
+EDIT = claim("DELETE", statement=LESS)
+SURER = {"method": "confidence_score", "value": 0.11}
 REQUESTS = ("origin_agent", "claims", "id", "timestamp")
 
 
@@ -35,6 +38,12 @@ SAID_AGAIN: dict[str, dict[str, Any]] = {
     "under another id": {"id": "another"},
     "at another time": {"id": "another", "timestamp": "2026-01-01T00:00:01Z"},
     "its claims under other ids": {"id": "another", "claims": [{**EDIT, "id": "renamed"}]},
+    "with another uncertainty": {"id": "another", "claims": [EDIT | {"uncertainty": SURER}]},
+    "with another cost": {"id": "another", "claims": [EDIT | {"if_wrong_cost": "much more"}]},
+    "with other evidence": {"id": "another", "claims": [EDIT | {"evidence_pointers": []}]},
+    "with a space at the end": {"id": "another", "claims": [EDIT | {"statement": f"{LESS} "}]},
+    "with an unseen character": {"id": "another", "claims": [EDIT | {"statement": f"\u200b{LESS}"}]},
+    "in other letters": {"id": "another", "claims": [EDIT | {"statement": f"{LESS.upper()}!"}]},
     "with another claim": {"id": "another", "claims": [EDIT, claim("READ_ONLY", id="more")]},
 }
 
@@ -161,6 +170,26 @@ def test_nobody_grants_to_an_agent_of_their_own(build: Build, known: bool) -> No
     assert agent.submit_claims(session, said).decision == "PUBLISH"
 
 
+@pytest.mark.parametrize("owner", ["ann", "somebody"])
+def test_a_grant_to_a_relay_does_not_cover_an_agent_of_the_givers_own(build: Build, owner: str) -> None:
+    house = build(
+        policy=policy(
+            approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]},
+            security={"relays": {"agent://relay": ["agent://hers"]}},
+        )
+    )
+    session = house.session()
+    ann = hired(house, "human://ann", Role.APPROVER)
+    relay = hired(house, "agent://relay", Role.AGENT, owner="ops")
+    hired(house, "agent://hers", Role.AGENT, owner=owner)
+    ann.give_grant(session, principal="agent://relay", tiers=["MODIFY"], expires_in_seconds=60, max_uses=9)
+    own = relay.submit_claims(session, bundle(claim("MODIFY"), origin_agent="agent://relay"))
+    assert own.decision == "PUBLISH"
+    passed_on = relay.submit_claims(session, bundle(claim("MODIFY"), origin_agent="agent://hers"))
+    assert passed_on.decision == ("ESCALATE" if owner == "ann" else "PUBLISH")
+    house.check(session)
+
+
 def test_a_call_is_not_confirmed_by_whose_agent_asked_for_it(build_tools: BuildTools) -> None:  # noqa: F811
     house = build_tools(policy=rules(all=ALLOW_ALL, asks=deny("email.send", on_fail="ask")))
     session = house.session()
@@ -169,12 +198,15 @@ def test_a_call_is_not_confirmed_by_whose_agent_asked_for_it(build_tools: BuildT
     asked = one(agent.propose(session, [tool_call("email.send", token, "k", to="ana")]))
     card = house.bob.show_approval(str(asked.approval_id))
     refused(Code.FORBIDDEN, lambda: person.approve(card))
-    # The same call, brought in by somebody else, is still what her agent wanted.
-    again = one(house.agent.propose(session, [tool_call("email.send", house.token(session), "k", to="ana")]))
-    theirs = house.bob.show_approval(str(again.approval_id))
-    refused(Code.FORBIDDEN, lambda: person.approve(theirs))
+    # The same call, brought in by somebody else, under whatever key, is still what her agent wanted.
+    for key in ("k", "l"):
+        again = one(
+            house.agent.propose(session, [tool_call("email.send", house.token(session), key, to="ana")])
+        )
+        theirs = house.bob.show_approval(str(again.approval_id))
+        refused(Code.FORBIDDEN, partial(person.approve, theirs))
     another = one(
-        house.agent.propose(session, [tool_call("email.send", house.token(session), "l", to="ana")])
+        house.agent.propose(session, [tool_call("email.send", house.token(session), "m", to="bert")])
     )
     decided = person.approve(house.bob.show_approval(str(another.approval_id)))
     assert (decided.status, house.toolbox.count) == ("approved", 1)

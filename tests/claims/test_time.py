@@ -9,6 +9,7 @@ from beliefd.kernel.approvals.commands import ExpireApproval
 from beliefd.kernel.approvals.events import ApprovalClosed
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
+from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.envelope import read
 from beliefd.steward.effects.expiry import CLOCKWORK
 from beliefd.stores.base import InboxRow
@@ -17,6 +18,7 @@ from tests.claims.conftest import Build
 from tests.claims.support import GATE_NAMES, bundle, claim, delete, inbox_is_the_fold_of_all_ledgers
 
 HOUR = 3600
+ZOE = Principal(id="human://zoe", role=Role.ADMIN)
 
 
 def expiring(on_expiry: str, **more: Any) -> dict[str, Any]:
@@ -95,14 +97,66 @@ def test_escalation_asks_others_and_keeps_the_earlier_words(build: Build) -> Non
     assert card.expires_at == "2026-01-01T02:00:00.000000Z"
     refused(Code.FORBIDDEN, lambda: house.bob.approve(card))
     refused(Code.CONFLICT, lambda: house.bob.approve(waiting))
-    decided = house.root.approve(card)
+    assert house.root.approve(card).status == "pending", "it still takes two, and Ann is none of them"
+    decided = house.person(ZOE).approve(card)
     assert decided.outcome == "PUBLISH"
     assert decided.bundle is not None
     assert decided.bundle.audit_trail.gates_passed == GATE_NAMES
     words = [word.approver for word in decided.bundle.audit_trail.human_approvals]
-    assert words == ["human://ann", "human://root"]
+    assert words == ["human://ann", "human://root", ZOE.id]
     assert house.agent.verify(session).ok
     inbox_is_the_fold_of_all_ledgers(house)
+
+
+def test_as_many_must_agree_after_an_escalation_as_before_it(build: Build) -> None:
+    """Under the rule that it waited under, though the policy of now would take one."""
+    house = build(**expiring("escalate", approvers={"DELETE": {"required": 2}}))
+    session = house.session()
+    house.agent.submit_claims(session, delete())
+    house.clock.advance(HOUR)
+    house.expire()
+    house.steward.in_force.adopt(expiring("escalate")["policy"])
+    (card,) = house.root.list_approvals().approvals
+    assert (card.required, card.required_approvals) == (2, ["role://admin"])
+    assert house.root.approve(card).status == "pending"
+    assert house.person(ZOE).approve(card).outcome == "PUBLISH"
+    house.check(session)
+
+
+def test_the_rule_of_now_holds_for_what_was_escalated(build: Build) -> None:
+    house = build(**expiring("escalate"))
+    session = house.session()
+    house.agent.submit_claims(session, delete())
+    house.clock.advance(HOUR)
+    house.expire()
+    (card,) = house.root.list_approvals().approvals
+    assert card.required == 1
+    house.steward.in_force.adopt(expiring("escalate", approvers={"DELETE": {"roles": []}})["policy"])
+    error = refused(Code.FORBIDDEN, lambda: house.root.approve(card))
+    assert "nobody" in error.message
+    house.steward.in_force.adopt(expiring("escalate", approvers={"DELETE": {"required": 2}})["policy"])
+    assert house.root.show_approval(card.approval_id).required == 2
+    refused(Code.FORBIDDEN, lambda: house.ann.approve(card))
+    assert house.root.approve(card).status == "pending"
+    assert house.person(ZOE).approve(card).outcome == "PUBLISH"
+    house.check(session)
+
+
+def test_what_takes_more_people_than_there_are_to_escalate_to_is_refused(build: Build) -> None:
+    house = build(
+        **expiring(
+            "escalate",
+            approvers={"DELETE": {"required": 2}},
+            escalate_to={"roles": [], "principals": ["human://root"]},
+        )
+    )
+    session = house.session()
+    waiting = house.agent.submit_claims(session, delete())
+    house.clock.advance(HOUR)
+    assert house.expire() == 1
+    assert house.root.list_approvals().approvals == []
+    assert house.agent.show_claims(session, waiting.id).decision == "REFUSE"
+    house.check(session)
 
 
 def test_what_was_escalated_in_vain_is_refused_not_escalated_for_ever(build: Build) -> None:

@@ -88,7 +88,7 @@ def recall(lab: Lab, claim: str, place: int, kind: Any) -> Event:
         confirmed_by_event_id=nth(events, place),
         ttl_ms=1_000,
     )
-    found = confirmation_among(lab.recorded, entry.confirmed_by_event_id or "")
+    found = confirmation_among(lab.recorded, entry.confirmed_by_event_id or "", lab.state.transfers)
     return lab.ask(Remember(entry=entry), findings=found)
 
 

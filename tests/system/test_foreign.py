@@ -3,18 +3,29 @@
 import hashlib
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
 from beliefd.kernel.errors import Code
+from beliefd.kernel.intents.warrant import counted, warrant_of
+from beliefd.kernel.policy import FirewallPolicy
 from beliefd.kernel.system.events import LedgerImported
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.transfers.events import LedgerReceived
+from beliefd.kernel.transfers.folds import ledger_received
+from beliefd.kernel.transfers.state import Foreign
+from beliefd.kernel.values import Head
+from beliefd.ledger.state_hash import STATE_HASH_EVERY
 from beliefd.testing.frozen import Clock
 from beliefd.testing.world import AGENT, ROOT, Person, World, policy, refused
 from tests.claims.support import bundle, claim
+from tests.claims.test_resting import fact
 from tests.cli.runner import beliefd
 from tests.conformance.node import verify_with_node
+from tests.firewall.lab import Lab
+from tests.firewall.test_observing import RULES, called, opened, tools
+from tests.ledger.ledgers import parts
 
 TWO = policy(
     approvals={
@@ -27,6 +38,16 @@ ONE = policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]})
 
 def eliminate(who: Person, session: str, name: str, observation: str = "o") -> None:
     who.eliminate(session, source_id="s", observation_id=observation, eliminated=[name], justification={})
+
+
+def folds_alike_in_node(world: World, session: str) -> None:
+    """The hash of a state that was taken in is in the ledger, and node comes to it, too."""
+    conclude = {"verb": "DECLARE_CONCLUSION", "conclusion_id": "c"}
+    world.agent.batch(session, [conclude] * STATE_HASH_EVERY)
+    export = world.root.export(session)
+    assert any("state_hash" in entry for entry in parts(export)[1])
+    told = verify_with_node(export)
+    assert told.code == 0, told
 
 
 @pytest.fixture
@@ -123,6 +144,84 @@ def test_a_capability_from_elsewhere_is_not_honoured(there: World, here: World) 
     (capability,) = here.state(session).substrate.capabilities.values()
     assert capability.revoked_at is not None
     here.check(session)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_yes_from_elsewhere_confirms_no_memory(there: World, here: World, first: bool) -> None:
+    session = there.session()
+    yes = there.ann.approve(there.agent.submit_claims(session, bundle(claim("DELETE")))).audit_event_id
+    entry = {"memory_id": "m", "kind": "fact", "value": "it is so", "confidence": 0.9}
+    there.agent.remember(session, {**entry, "confirmed_by_event_id": yes})
+    here.root.import_ledger(there.root.export(session))
+    if not first:
+        eliminate(here.agent, session, "h1", "o")
+    (kept,) = here.agent.list_memory(session).entries
+    assert (kept.confirmed, kept.review_due) == (False, True)
+    assert "elsewhere" in kept.doubt
+    another = {**entry, "memory_id": "n", "confirmed_by_event_id": yes}
+    again = partial(here.agent.remember, session, another)
+    assert "imported" in refused(Code.INVALID_REQUEST, again).message
+    own = here.ann.approve(here.agent.submit_claims(session, bundle(claim("DELETE")))).audit_event_id
+    folds_alike_in_node(here, session)
+    assert here.agent.remember(session, {**entry, "confirmed_by_event_id": own}).memory.confirmed
+    assert [one.doubt for one in here.agent.list_memory(session).entries] == [""]
+    here.check(session)
+
+
+def test_a_result_from_elsewhere_was_not_seen_by_this_server() -> None:
+    with (
+        World(policy=RULES, registry=tools()) as there,
+        World(policy=RULES, registry=tools(), clock=Clock(1)) as here,
+    ):
+        agent, session = opened(there)
+        call_id = called(there, session, "pool.waits")
+        result = there.state(session).substrate.calls[call_id].result_hash
+        here.root.import_ledger(there.export(session))
+        agent = here.person(agent.principal)
+        said: dict[str, Any] = {"source_id": "s", "observation_id": "o", "justification": {}}
+        cited = said | {"cites": [{"call": call_id}]}
+        assert agent.eliminate(session, **cited, eliminated=["disk_full"]).label == "attested"
+        seen = agent.observe(session, quantity="wait", unit="ms", call_id=call_id, pointer="/waits")
+        assert seen.label == "attested"
+        claimed = fact("WRITE_LIMITED", source=f"call://{call_id}", evidence_hash=result)
+        (standing,) = agent.submit_claims(session, bundle(claimed)).standings["c1"].evidence
+        assert (standing.state, "elsewhere" in standing.by) == ("attested", True)
+        own = called(here, session, "pool.waits")
+        seen = agent.observe(session, quantity="wait", unit="ms", call_id=own, pointer="/waits")
+        assert seen.label == "witnessed"
+        here.check(session)
+        folds_alike_in_node(here, session)
+
+
+def test_what_somebody_saw_elsewhere_nobody_has_seen_here(there: World, here: World) -> None:
+    session = there.session()
+    seen = there.ann.observe(session, quantity="q", values=[1.0, 2.0]).observation_id
+    said: dict[str, Any] = {"source_id": "s", "observation_id": "o", "justification": {}}
+    cited = said | {"cites": [{"observation": seen}]}
+    told = there.agent.eliminate(session, **cited, eliminated=["h1"])
+    assert (told.label, told.snapshot.rests_on.witnessed) == ("witnessed", 1)
+    imported = here.root.import_ledger(there.root.export(session))
+    assert (imported.snapshot.rests_on.witnessed, imported.snapshot.rests_on.attested) == (0, 1)
+    told = here.agent.eliminate(session, **cited, eliminated=["h2"])
+    assert (told.label, told.snapshot.rests_on.witnessed) == ("attested", 0)
+    here.check(session)
+    folds_alike_in_node(here, session)
+
+
+def test_evidence_from_elsewhere_is_attested_and_so_is_what_runs_on_its_data() -> None:
+    lab = Lab()
+    lab.proposition("c")
+    lab.observed(2)
+    minted = lab.evidence("c", body=1)
+    assert minted.witnessed
+    before = lab.state
+    foreign = Foreign(head=Head(seq=9, event_id="e", hash="0" * 64), by=ROOT.id, at="", file_sha256="")
+    after = ledger_received(before, LedgerReceived(foreign=foreign, at=""))
+    assert {one.label for one in after.experiments.evidence.values()} == {"attested"}
+    assert {one.label for one in after.experiments.by_id.values()} == {"attested"}
+    assert {one.witnesses for one in after.observations.by_id.values()} == {()}
+    warrant = warrant_of(counted(after, "c"), FirewallPolicy())
+    assert (warrant.attested, warrant_of(counted(before, "c"), FirewallPolicy()).attested) == (True, False)
 
 
 def test_a_terminated_session_is_marked_too(there: World, here: World) -> None:

@@ -12,6 +12,8 @@ from beliefd.kernel.speculation.events import SpeculationEvent
 from beliefd.kernel.speculation.lanes import GROUNDED, SPECULATIVE, Lane
 from beliefd.kernel.state import Session, grounded
 from beliefd.kernel.substrate.commands import Remember
+from beliefd.kernel.transfers.events import LedgerReceived
+from beliefd.kernel.transfers.state import Transfers
 from beliefd.ledger.envelope import Entry, command_of
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.ledger.replay import Redecided, redecide
@@ -56,11 +58,14 @@ def _looked_up_again(entries: Iterable[Entry]) -> Iterator[Entry]:
     """INVARIANT: a fact that came from the ledger is true of the records that are left, not of those that are
     gone."""
     known: dict[str, Entry] = {}
+    transfers = Transfers()
     for entry in entries:
         command = command_of(entry) if COMMAND_OF[entry.verb] is Remember else None
         if isinstance(command, Remember) and (name := command.entry.confirmed_by_event_id) is not None:
             named = (known[name],) if name in known else ()
-            yield replace(entry, facts=confirmation_among(named, name))
+            yield replace(entry, facts=confirmation_among(named, name, transfers))
         else:
             yield entry
         known[entry.event_id] = entry
+        if isinstance(entry.delta, LedgerReceived):
+            transfers = Transfers(foreign=entry.delta.foreign)

@@ -4,6 +4,7 @@ import math
 from typing import Annotated, Literal
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from beliefd.kernel.beliefs import commands
 from beliefd.kernel.beliefs.state import Beliefs, Status
@@ -172,7 +173,7 @@ def snapshot_of(
         audit_head_event_id=head.event_id,
         seq=head.seq,
         survivors_hash=survivors.digest,
-        rests_on=rests_on(session.beliefs),
+        rests_on=rests_on(session.beliefs if due is None else replace(session.beliefs, witnessed=0)),
         foreign=due or session.transfers.foreign,
     )
 

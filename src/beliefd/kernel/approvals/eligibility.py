@@ -1,10 +1,11 @@
 """Who may decide what waits, until when, and which standing grant speaks for them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
-from beliefd.kernel.approvals.standing import authority_of
+from beliefd.kernel.approvals.standing import authority_of, person_of
 from beliefd.kernel.approvals.state import Approval, ApprovalDecision, Grant
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import HUMAN_ALWAYS, ApprovalPolicy, ApproverRule
@@ -24,7 +25,7 @@ def may_decide(rule: ApproverRule, principal: Principal) -> bool:
 
 
 def rules_for(
-    approval: Approval, decision: ApprovalDecision, policy: ApprovalPolicy, tier_today: str
+    approval: Approval, decision: ApprovalDecision, policy: ApprovalPolicy, tier_today: str, recorded: bool
 ) -> tuple[ApproverRule, ...]:
     """Every rule that whoever decides must meet.
 
@@ -34,10 +35,23 @@ def rules_for(
     """
     if decision == "REJECTED":
         return (policy.otherwise if approval.rule.nobody else approval.rule,)
-    if approval.escalated:
-        return approval.rule, policy.escalate_to
-    tiers = dict.fromkeys((approval.tier, tier_today))
-    return approval.rule, *(policy.rule_for(tier) for tier in tiers)
+    today = tuple(policy.rule_for(tier) for tier in dict.fromkeys((approval.tier, tier_today)))
+    if not approval.escalated:
+        return approval.rule, *today
+    # INVARIANT: waiting makes nothing easier. Who decides is another, how many must agree is not, and what
+    # nobody may approve today nobody approves. Entries that are older than this rule are decided without it.
+    numbers = tuple(ApproverRule(roles=PEOPLE, required=rule.required) for rule in today if recorded)
+    nobody = tuple(rule for rule in today if recorded and rule.nobody)
+    return approval.rule, *numbers, policy.escalate_to, *nobody
+
+
+def escalated_rule(rule: ApproverRule, policy: ApprovalPolicy, recorded: bool) -> ApproverRule | None:
+    """Who decides what waited under a rule in vain: as many as before, at least. None if they are too few."""
+    others = policy.escalate_to
+    if not recorded or others.required >= rule.required:
+        return others
+    enough = others.roles or len(set(others.principals)) >= rule.required
+    return replace(others, required=rule.required) if enough else None
 
 
 def expired(approval: Approval, now: str) -> bool:
@@ -50,9 +64,12 @@ def grantable(tier: str, policy: ApprovalPolicy) -> bool:
     return tier not in HUMAN_ALWAYS and rule.required == 1 and not rule.nobody
 
 
-def covering_grant(session: Session, tiers: Iterable[str], facts: Facts) -> str | None:
+def covering_grant(
+    session: Session, tiers: Iterable[str], proposers: Iterable[str], facts: Facts
+) -> str | None:
     """The standing grant under which the speaker needs no person for these tiers, if there is one."""
     policy = facts.policy.approvals
+    people = {facts.principal.person, *(person_of(name, facts) for name in proposers)}
     needed = {tier for tier in tiers if tier in policy.require_human}
     if not needed or not all(grantable(tier, policy) for tier in needed):
         return None
@@ -61,13 +78,14 @@ def covering_grant(session: Session, tiers: Iterable[str], facts: Facts) -> str 
         live = grant.revoked_at is None and grant.uses < grant.max_uses
         timely = seconds(facts.now) < seconds(grant.expires_at)
         covers = grant.principal == facts.principal.id and needed <= set(grant.tiers)
-        if live and timely and covers and _giver_stands(grant, needed, facts):
+        if live and timely and covers and _giver_stands(grant, needed, people, facts):
             return grant_id
     return None
 
 
-def _giver_stands(grant: Grant, needed: Iterable[str], facts: Facts) -> bool:
-    """INVARIANT: a grant is worth what its giver may say now, under the policy of now, to somebody else."""
+def _giver_stands(grant: Grant, needed: Iterable[str], people: Collection[str], facts: Facts) -> bool:
+    """INVARIANT: a grant is worth what its giver may say now, under the policy of now, to somebody else: to
+    none of the people who propose, whoever speaks for them."""
     found = authority_of(facts)
     if found is None:
         return True
@@ -75,4 +93,4 @@ def _giver_stands(grant: Grant, needed: Iterable[str], facts: Facts) -> bool:
     if giver is None or giver is UNSET:
         return giver is UNSET  # older than the record of who gave it, and no credential is known
     rules = (facts.policy.approvals.rule_for(tier) for tier in needed)
-    return giver.person != facts.principal.person and all(may_decide(rule, giver) for rule in rules)
+    return giver.person not in people and all(may_decide(rule, giver) for rule in rules)

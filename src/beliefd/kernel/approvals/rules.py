@@ -19,6 +19,7 @@ from beliefd.kernel.approvals.commands import (
     WithdrawApproval,
 )
 from beliefd.kernel.approvals.eligibility import (
+    escalated_rule,
     expired,
     grantable,
     may_decide,
@@ -47,7 +48,7 @@ from beliefd.kernel.approvals.today import rules_today
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.policy import HUMAN_ALWAYS
+from beliefd.kernel.policy import HUMAN_ALWAYS, ApproverRule
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Rules
 from beliefd.kernel.values import PEOPLE, later
@@ -104,8 +105,9 @@ def expire_approval(session: Session, command: ExpireApproval, facts: Facts) -> 
         return _settled(approval)
     if not expired(approval, facts.now):
         return refused(Code.CONFLICT, f"it is open until {approval.expires_at}", "$.approval_id")
-    outcome = _on_expiry(approval, facts)
-    successor = _escalated(approval, facts) if outcome == "escalate" else None
+    rule = escalated_rule(approval.rule, facts.policy.approvals, is_recorded(facts))
+    outcome = _on_expiry(approval, rule, facts)
+    successor = None if outcome != "escalate" or rule is None else _escalated(approval, rule, facts)
     if outcome == "keep":
         after = replace(approval, overdue=True)
     else:
@@ -114,26 +116,25 @@ def expire_approval(session: Session, command: ExpireApproval, facts: Facts) -> 
     return _ended(session, approval, outcome, after, why, facts, successor)
 
 
-def _on_expiry(approval: Approval, facts: Facts) -> Ending:
+def _on_expiry(approval: Approval, rule: ApproverRule | None, facts: Facts) -> Ending:
     if isinstance(approval.subject, InformationSubject):
         return "lapse"
     outcome = facts.policy.approvals.on_expiry
-    # INVARIANT: time makes nothing easier. What nobody may approve finds no approver by waiting, and what
-    # has been escalated once has nowhere else to go.
-    if outcome == "escalate" and (approval.rule.nobody or approval.escalated):
+    # INVARIANT: time makes nothing easier. What nobody may approve finds no approver by waiting, nor does
+    # what takes more people than there are to escalate to; what has been escalated has nowhere else to go.
+    if outcome == "escalate" and (approval.rule.nobody or approval.escalated or rule is None):
         return "refuse"
     return outcome
 
 
-def _escalated(approval: Approval, facts: Facts) -> Approval:
-    policy = facts.policy.approvals
+def _escalated(approval: Approval, rule: ApproverRule, facts: Facts) -> Approval:
     return replace(
         approval,
         approval_id=f"apr-{facts.event_id}",
         event_id=facts.event_id,
-        rule=policy.escalate_to,
+        rule=rule,
         opened_at=facts.now,
-        expires_at=later(facts.now, policy.expires_seconds),
+        expires_at=later(facts.now, facts.policy.approvals.expires_seconds),
         approvals=(),
         earlier=(*approval.earlier, *approval.approvals),
         escalated=True,

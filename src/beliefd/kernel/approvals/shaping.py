@@ -19,25 +19,32 @@ from beliefd.kernel.canonical_structs import digest_of
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.state import Change
+from beliefd.kernel.measurements.state import gist_digest
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
 
 
 def content_of(bundle: ClaimBundle) -> tuple[str, ...]:
-    """Each claim with all that it says, but for its id: the same under another name is the same."""
-    return tuple(dict.fromkeys(digest_of(replace(claim, id=None)) for claim in bundle.claims))
+    """What each claim says and decides. The same words in another spelling, under another name, with other
+    numbers, costs or evidence are the same: whoever shaped them has shaped this too."""
+    said = (
+        [gist_digest(one.statement), one.claim_type, one.action or None, one.about or None]
+        for one in bundle.claims
+    )
+    return tuple(dict.fromkeys(digest(msgspec.to_builtins(one)) for one in said))
 
 
 def content_of_candidate(candidate: Candidate) -> tuple[str, ...]:
-    """What would be done. A call under another key is another call; whose token it comes with is not."""
+    """What would be done, under whatever key and with whosever token."""
     if isinstance(candidate, CallCandidate):
-        return (digest([candidate.tool_id, candidate.args, candidate.idempotency_key]),)
+        return (digest([candidate.tool_id, candidate.args]),)
     return (digest(msgspec.to_builtins(candidate.patch)),)
 
 
 def content_of_change(change: Change) -> tuple[str, ...]:
-    """What would be believed. Another reason for it makes no other change."""
-    return (digest_of(replace(change, reason="")),)
+    """What would be believed. Neither another reason for it nor another spelling makes another change."""
+    words = None if change.statement is None else gist_digest(change.statement)
+    return (digest_of(replace(change, reason="", statement=words)),)
 
 
 def content_in(subject: Subject) -> tuple[str, ...]:

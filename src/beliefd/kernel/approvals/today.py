@@ -1,6 +1,7 @@
 """The tier that what waits has today: a policy or a tool may have become more dangerous since."""
 
 from beliefd.kernel.approvals.eligibility import rules_for
+from beliefd.kernel.approvals.standing import is_recorded
 from beliefd.kernel.approvals.state import Approval, ApprovalDecision, BundleSubject, CallSubject
 from beliefd.kernel.claims.judging import tiers_under
 from beliefd.kernel.facts import Facts
@@ -12,7 +13,7 @@ from beliefd.kernel.substrate.tools import ProposalFindings
 def rules_today(approval: Approval, decision: ApprovalDecision, facts: Facts) -> tuple[ApproverRule, ...]:
     """Every rule that whoever decides must meet today."""
     tier = tier_today(approval, facts) if decision == "APPROVED" else approval.tier
-    return rules_for(approval, decision, facts.policy.approvals, tier)
+    return rules_for(approval, decision, facts.policy.approvals, tier, is_recorded(facts))
 
 
 def tier_today(approval: Approval, facts: Facts) -> str:

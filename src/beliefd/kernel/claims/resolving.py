@@ -81,7 +81,8 @@ def _call(name: str, sha256: str, session: Session, findings: ClaimFindings) -> 
     if call is None or hashed != sha256:
         return _other("call", call, hashed)
     if call.call_id not in (findings.seen or ()):
-        return _attested(f"the result of `{shown(call.tool_id)}` repeats what callers put in")
+        elsewhere = "" if session.transfers.foreign is None else "is from elsewhere, or "
+        return _attested(f"the result of `{shown(call.tool_id)}` {elsewhere}repeats what callers put in")
     return PointerStanding(state="witnessed", by=f"the server saw `{shown(call.tool_id)}` answer it")
 
 

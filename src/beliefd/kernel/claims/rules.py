@@ -50,7 +50,8 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
     if problem is not None:
         return problem
     asked = gate_input(bundle, session, facts.principal, facts, proposers)
-    grant = covering_grant(session, {tier.name for tier in asked.tiers.by_claim.values()}, facts)
+    tiers = {tier.name for tier in asked.tiers.by_claim.values()}
+    grant = covering_grant(session, tiers, proposers, facts)
     given = replace(asked, granted=grant)
     judged = gated(run_gates(given), given, facts, proposers, facts.principal)
     judged = with_correction(session, judged, facts, facts.principal.id)

@@ -11,7 +11,7 @@ class ObservationFindings(Value, frozen=True, tag_field="of", tag="observation")
 
     `source_hash` is that of all that they were taken from, `choices` how many lists of numbers could have
     been taken out of it. `brought` says who stored it, if it is content; `recorded_at` when it was
-    recorded, if it is the result of a call.
+    recorded, if it is the result of a call, and `elsewhere` that this was before the session came here.
     """
 
     values: tuple[float, ...] = ()
@@ -19,5 +19,6 @@ class ObservationFindings(Value, frozen=True, tag_field="of", tag="observation")
     choices: int = 1
     brought: tuple[Bringer, ...] = ()
     recorded_at: str | UnsetType = UNSET
+    elsewhere: bool | UnsetType = UNSET
     problem: str = ""
     path: str = "$"

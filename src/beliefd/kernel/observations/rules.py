@@ -48,11 +48,12 @@ def observe(session: Session, command: Observe, facts: Facts) -> Observed | Refu
         # Only what was put in until then can be repeated: a reading that is passed on stays a reading.
         until = found.recorded_at
         args = [one.args for one in calls if until is UNSET or one.scheduled_at <= until]
-        echo = repeats(args, found.values)
+        # INVARIANT: this server has seen nothing of what was recorded elsewhere.
+        unseen = found.elsewhere or repeats(args, found.values)
         # The same result was there before, if a call came to it before.
         since = min(one.scheduled_at for one in calls if one.result_hash == call.result_hash)
         return _observed(
-            command, found.values, facts, () if echo else (SERVER,), call.result_hash or "", since
+            command, found.values, facts, () if unseen else (SERVER,), call.result_hash or "", since
         )
     witnesses = tuple(sorted({one.id for one in found.brought if one.role != Role.AGENT}))
     since = min((one.at for one in found.brought), default=facts.now)

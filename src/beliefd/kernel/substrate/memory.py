@@ -16,21 +16,23 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Remember
 from beliefd.kernel.substrate.events import Remembered
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
-from beliefd.kernel.substrate.state import Confirmation
+from beliefd.kernel.substrate.state import Confirmation, MemoryState
 from beliefd.kernel.substrate.tools import MemoryFindings, Witness
 from beliefd.kernel.values import later
 
 PROVISIONAL: Final = ("hypothesis", "derived")
 
 
+ELSEWHERE: Final = "an event of before the session was imported, which confirms nothing here"
 WITNESSES: Final = "a run whose solid evidence supports, a person's approval, or a call that ended ok"
 
 
 def remember(session: Session, command: Remember, facts: Facts) -> Remembered | Refused:
     entry = command.entry
-    witness = facts.findings.witness if isinstance(facts.findings, MemoryFindings) else None
+    found = facts.findings if isinstance(facts.findings, MemoryFindings) else MemoryFindings()
+    witness = found.witness
     confirmed_by = confirmation(entry, witness, facts.policy.memory)
-    problem = _not_as_it_says(entry, witness, confirmed_by) or _of_what_ended(session, witness)
+    problem = _not_as_it_says(entry, found, confirmed_by) or _of_what_ended(session, witness)
     if problem is not None:
         return problem
     before = session.substrate.memory.get(entry.memory_id)
@@ -57,15 +59,16 @@ def remember(session: Session, command: Remember, facts: Facts) -> Remembered | 
 
 
 def _not_as_it_says(
-    entry: MemoryEntry, witness: Witness | None, confirmed_by: Confirmation | None
+    entry: MemoryEntry, found: MemoryFindings, confirmed_by: Confirmation | None
 ) -> Refused | None:
     """Why an entry cannot be taken in as the kind that it says it is."""
     if entry.kind not in PROVISIONAL and (marked := find_marker(entry.value)) is not None:
         # INVARIANT: what is remembered as certain is no speculation; a hypothesis may be one.
         at = replace(marked, path=f"$.value{marked.path[1:]}")
         return refused_by(stopped_by(at, Code.SPECULATIVE_PROPOSAL))
-    if entry.confirmed_by_event_id is not None and witness is None:
-        text = f"no event of this ledger that can confirm anything; what can is {WITNESSES}"
+    if entry.confirmed_by_event_id is not None and found.witness is None:
+        text = ELSEWHERE if found.elsewhere else "no event of this ledger that can confirm anything"
+        text = f"{text}; what can is {WITNESSES}"
         return refused(Code.INVALID_REQUEST, text, "$.confirmed_by_event_id")
     if confirmed_by is None and entry.kind not in PROVISIONAL:
         text = f"it is not confirmed, so it cannot be a {entry.kind}: store it as hypothesis or derived"
@@ -76,6 +79,13 @@ def _not_as_it_says(
         text = "derived entries need `source_chunk_ids` and the transform's `provenance`"
         return refused(Code.INVALID_REQUEST, text, "$.provenance")
     return None
+
+
+def unconfirmed_here(session: Session, state: MemoryState) -> str:
+    """Why an entry that says it is certain is not confirmed: only what was remembered elsewhere can be so."""
+    if session.transfers.foreign is None or state.confirmed or state.entry.kind in PROVISIONAL:
+        return ""
+    return "it was confirmed elsewhere, before the session was imported; nothing here confirms it"
 
 
 def _of_what_ended(session: Session, witness: Witness | None) -> Refused | None:

@@ -100,6 +100,10 @@ class Witness(Value, frozen=True):
 
 
 class MemoryFindings(Value, frozen=True, tag_field="of", tag="memory"):
-    """What the event that is said to confirm an entry bears witness to; None if to nothing."""
+    """What the event that is said to confirm an entry bears witness to; None if to nothing.
+
+    `elsewhere` if it was written before the session came here: then it bears witness to nothing.
+    """
 
     witness: Witness | None = None
+    elsewhere: bool | msgspec.UnsetType = msgspec.UNSET

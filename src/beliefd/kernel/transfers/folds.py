@@ -1,16 +1,24 @@
 """What a session from elsewhere loses when it goes on here."""
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.state import OPEN, Approval, Approvals
+from beliefd.kernel.experiments.state import Evidence, Experiment
+from beliefd.kernel.labels import ATTESTED
+from beliefd.kernel.measurements.state import Measurement
+from beliefd.kernel.observations.state import Observation
+from beliefd.kernel.parts import Growing, V
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.state import Substrate
+from beliefd.kernel.substrate.state import MemoryState, Substrate
 from beliefd.kernel.tables import Folds
 from beliefd.kernel.transfers.events import LedgerReceived
 from beliefd.kernel.transfers.state import Foreign
+
+Labelled = TypeVar("Labelled", Experiment, Evidence)
 
 
 def ledger_received(session: Session, event: LedgerReceived) -> Session:
@@ -21,6 +29,14 @@ def ledger_received(session: Session, event: LedgerReceived) -> Session:
         transfers=replace(session.transfers, foreign=event.foreign),
         approvals=_approvals(session.approvals, event),
         substrate=_substrate(session.substrate, event.at),
+        beliefs=replace(session.beliefs, witnessed=0),
+        observations=replace(session.observations, by_id=_each(session.observations.by_id, _unwitnessed)),
+        measurements=replace(session.measurements, by_id=_each(session.measurements.by_id, _unseen)),
+        experiments=replace(
+            session.experiments,
+            by_id=_each(session.experiments.by_id, _attested),
+            evidence=_each(session.experiments.evidence, _attested),
+        ),
     )
 
 
@@ -30,12 +46,11 @@ def as_it_counts(session: Session, due: Foreign | None) -> Session:
 
 
 def _approvals(held: Approvals, event: LedgerReceived) -> Approvals:
-    by_id, grants = held.by_id, held.grants
+    by_id = held.by_id
     for name, approval in held.by_id.items():
         if approval.status in OPEN:
             by_id = by_id.insert(name, _unsaid(approval, event.foreign.by))
-    for name, grant in held.grants.items():
-        grants = grants.insert(name, replace(grant, revoked_at=grant.revoked_at or event.at))
+    grants = _each(held.grants, lambda one: replace(one, revoked_at=one.revoked_at or event.at))
     return replace(held, by_id=by_id, grants=grants)
 
 
@@ -52,10 +67,33 @@ def _unsaid(approval: Approval, by: str) -> Approval:
 
 
 def _substrate(held: Substrate, at: str) -> Substrate:
-    capabilities = held.capabilities
-    for name, one in held.capabilities.items():
-        capabilities = capabilities.insert(name, replace(one, revoked_at=one.revoked_at or at))
-    return replace(held, capabilities=capabilities)
+    return replace(
+        held,
+        capabilities=_each(held.capabilities, lambda one: replace(one, revoked_at=one.revoked_at or at)),
+        memory=_each(held.memory, _unconfirmed),
+    )
+
+
+def _unconfirmed(one: MemoryState) -> MemoryState:
+    return replace(one, confirmed=False, confirmed_by=None, witness=None)
+
+
+def _unwitnessed(one: Observation) -> Observation:
+    return replace(one, witnesses=(), label=ATTESTED)
+
+
+def _unseen(one: Measurement) -> Measurement:
+    return replace(one, witnesses=())
+
+
+def _attested(one: Labelled) -> Labelled:
+    return replace(one, label=ATTESTED)
+
+
+def _each(held: Growing[V], change: Callable[[V], V]) -> Growing[V]:
+    for name, one in held.items():
+        held = held.insert(name, change(one))
+    return held
 
 
 FOLDS: Final[Folds] = {LedgerReceived: ledger_received}

@@ -26,3 +26,7 @@ class Transfers(Part, frozen=True):
     """Empty in sessions that began here."""
 
     foreign: Foreign | None = None
+
+    def holds(self, seq: int) -> bool:
+        """Was this event written elsewhere?"""
+        return self.foreign is not None and seq <= self.foreign.head.seq

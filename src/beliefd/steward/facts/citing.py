@@ -47,6 +47,8 @@ async def seen_calls(store: Store, session: Session, names: Iterable[str]) -> tu
         seq = await store.seq_of(session.session_id, calls[name].outcome or "")
         for sealed in () if seq is None else await store.entries(session.session_id, seq - 1, 1):
             entry = read(sealed.record)
+            if session.transfers.holds(entry.seq):
+                continue  # it was seen elsewhere, if at all
             # Only what was put in until then can be repeated: a reading that is passed on stays a reading.
             args = [one.args for one in calls.values() if one.scheduled_at <= entry.ts]
             if await in_pool("parse", _tells, entry, args):

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from beliefd.kernel.approvals.commands import DecideApproval, GiveGrant
+from beliefd.kernel.approvals.commands import DecideApproval, ExpireApproval, GiveGrant
 from beliefd.kernel.approvals.findings import Authority, AuthorityFindings
 from beliefd.kernel.approvals.state import Approval, BundleSubject, CallSubject
 from beliefd.kernel.beliefs.commands import Eliminate
@@ -70,6 +70,7 @@ EXAMINED = (
     SubmitClaims,
     RetractClaims,
     DecideApproval,
+    ExpireApproval,
     GiveGrant,
     Propose,
     StartCall,
@@ -84,6 +85,7 @@ Examined = (
     SubmitClaims
     | RetractClaims
     | DecideApproval
+    | ExpireApproval
     | GiveGrant
     | Propose
     | StartCall
@@ -204,7 +206,7 @@ class FactFinder:
             return replace(found_calls, authority={})
         if isinstance(command, StartCall):
             return await self._start(session, command, policy)
-        if isinstance(command, GiveGrant | StageIntent):
+        if isinstance(command, GiveGrant | StageIntent | ExpireApproval):
             named = (command.principal,) if isinstance(command, GiveGrant) else ()
             return AuthorityFindings(authority=await self.authority(named))
         if isinstance(command, Remember):
@@ -269,7 +271,7 @@ class FactFinder:
             return None
         seq = await self._store.seq_of(session.session_id, event_id)
         entries = () if seq is None else await self._store.entries(session.session_id, seq - 1, 1)
-        return confirmation_among((read(one.record) for one in entries), event_id)
+        return confirmation_among((read(one.record) for one in entries), event_id, session.transfers)
 
     async def _with_tries(
         self, found: ExperimentFindings | None, session: Session, spec: ExperimentSpec, who: str

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from beliefd.kernel.observations.commands import MAX_VALUES, Observe
 from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.state import Session
@@ -50,7 +52,11 @@ async def observation_findings(
         assert isinstance(event, OutcomeRecorded)  # noqa: S101 - the state names the event that made it
         values, choices = await in_pool("parse", _taken, event.result, command)
         return ObservationFindings(
-            values=values, source_hash=call.result_hash or "", choices=choices, recorded_at=entry.ts
+            values=values,
+            source_hash=call.result_hash or "",
+            choices=choices,
+            recorded_at=entry.ts,
+            elsewhere=session.transfers.holds(entry.seq) or UNSET,
         )
     except NotThere as error:
         return ObservationFindings(problem=str(error), path=error.path)

@@ -23,10 +23,12 @@ from beliefd.kernel.substrate.events import (
     Remembered,
 )
 from beliefd.kernel.substrate.issuing import rules_for, still_held
+from beliefd.kernel.substrate.memory import unconfirmed_here
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.reserving import left_of
 from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState
+from beliefd.kernel.transfers.folds import as_it_counts
 from beliefd.kernel.values import Principal, seconds
 from beliefd.ledger.envelope import LedgerBroken, read
 from beliefd.ledger.replay import Position
@@ -319,8 +321,8 @@ class MemoryHandlers(Struct, frozen=True):
 
     async def list_memory(self, call: Call) -> MemoryPage:
         """What has not expired; entries leave the view, never the ledger."""
-        session = (await self.positions.existing(call.session_id)).session
-        now = self.environment.now()
+        position = await self.positions.existing(call.session_id)
+        session, now = as_it_counts(position.session, position.due), self.environment.now()
         views = [_memory(session, name, now) for name in sorted(session.substrate.memory)]
         live = [view for view in views if view.expires_at is None or seconds(view.expires_at) > seconds(now)]
         if call.query["show"] == "review":
@@ -332,6 +334,7 @@ def _memory(session: Session, memory_id: str, now: str) -> MemoryView:
     state: MemoryState = session.substrate.memory[memory_id]
     review_at = state.entry.review_at
     is_over = review_at is not None and seconds(review_at) <= seconds(now)
-    doubt = doubt_about(session, state.witness)
-    due = is_over or state.entry.conflict_state != "none" or doubt is not None
-    return view_of(MemoryView, state, review_due=due, doubt="" if doubt is None else doubt.text)
+    ended = doubt_about(session, state.witness)
+    doubt = unconfirmed_here(session, state) if ended is None else ended.text
+    due = is_over or state.entry.conflict_state != "none" or doubt != ""
+    return view_of(MemoryView, state, review_due=due, doubt=doubt)

@@ -18,6 +18,7 @@ from beliefd.kernel.observations.rules import TYPED
 from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
 from beliefd.kernel.speculation.state import SpeculativeClaim, SpeculativeHypothesis
 from beliefd.kernel.state import Session
+from beliefd.kernel.transfers.events import LedgerReceived
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import NOTHING, GraphRows, LinkRow, NodeRow, merged
 
@@ -43,6 +44,7 @@ TOUCHING: Final = frozenset(
         IntentStaged,
         ApprovalDecided,
         ApprovalClosed,
+        LedgerReceived,
     }
 )
 NEEDLES: Final = tuple(
@@ -95,6 +97,9 @@ def _touched(event: Event, session: Session) -> Iterator[Artifact]:
     elif isinstance(event, EvidenceLinked):
         yield from event.propositions
         yield event.evidence
+    elif isinstance(event, LedgerReceived):
+        yield from session.experiments.by_id.values()
+        yield from session.experiments.evidence.values()
     elif isinstance(event, IntentStaged):
         yield from event.propositions
         yield from (one for one in (event.superseded, event.intent) if one is not None)

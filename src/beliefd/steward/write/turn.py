@@ -23,6 +23,7 @@ from beliefd.kernel.limits import LIMITED
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.transfers.commands import ReceiveLedger
+from beliefd.kernel.transfers.folds import as_it_counts
 from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import DEFAULT_SPACE, Head, Principal, Role, Tier
 from beliefd.ledger.chain import seal
@@ -168,8 +169,10 @@ class Turn:
             return None
         if call.recent is None:  # a call that is decided again has still been made once
             call.recent = finder.count(command, call.principal, policy)
+        # What is due counts already: nothing is looked up for what was said elsewhere.
+        session = self.session if self.session is None else as_it_counts(self.session, self._due)
         found = await finder.findings(
-            self.session,
+            session,
             command,
             call.principal,
             policy,
