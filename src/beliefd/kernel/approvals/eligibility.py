@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import UNSET
 
-from beliefd.kernel.approvals.standing import authority_of
+from beliefd.kernel.approvals.standing import authority_of, is_by_rights, names_of
 from beliefd.kernel.approvals.state import Approval, ApprovalDecision, Grant
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import HUMAN_ALWAYS, ApprovalPolicy, ApproverRule
@@ -75,4 +75,7 @@ def _giver_stands(grant: Grant, needed: Iterable[str], facts: Facts) -> bool:
     if giver is None or giver is UNSET:
         return giver is UNSET  # older than the record of who gave it, and no credential is known
     rules = (facts.policy.approvals.rule_for(tier) for tier in needed)
-    return giver.person != facts.principal.person and all(may_decide(rule, giver) for rule in rules)
+    if not all(may_decide(rule, giver) for rule in rules):
+        return False
+    then = names_of(grant.giver or giver, facts) if is_by_rights(facts) else ()
+    return not {*names_of(giver, facts), *then} & {*names_of(facts.principal, facts)}

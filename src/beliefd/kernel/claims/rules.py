@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.approvals.eligibility import covering_grant
 from beliefd.kernel.approvals.shaping import content_of, shaped
-from beliefd.kernel.approvals.standing import person_of
+from beliefd.kernel.approvals.standing import names_of, names_under
 from beliefd.kernel.claims.actions import unknown_action
 from beliefd.kernel.claims.bundle import filled
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
@@ -60,7 +60,8 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
         problem = over_limit(PENDING, findings_of(facts).pending, limit, "$.claims")
         if problem is not None:
             return problem
-    people = (facts.principal.person, *(person_of(name, facts) for name in proposers[1:]))
+    others = (one for name in proposers[1:] for one in names_under(name, facts))
+    people = (*names_of(facts.principal, facts), *others)
     judged = replace(judged, shaped=shaped(content_of(bundle), people, facts))
     used = grant if grant is not None and judged.bundle.decision == "PUBLISH" else None
     return BundleGated(

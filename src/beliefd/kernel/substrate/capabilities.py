@@ -1,13 +1,14 @@
 """Capabilities: what an agent may do in a session, for how long and how often. They only ever narrow."""
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from msgspec import UNSET, UnsetType
 
+from beliefd.kernel.approvals.findings import Authority
 from beliefd.kernel.substrate.tools import Amount, CallFinding
-from beliefd.kernel.values import Id, Timestamp, Value, refuse_impossible, seconds
+from beliefd.kernel.values import Id, Role, Timestamp, Value, refuse_impossible, seconds
 
 ANY: Final = "*"
 
@@ -139,6 +140,26 @@ def cannot_use(
             return f"`{one.capability_id}` was revoked at {one.revoked_at}"
         if seconds(now) >= seconds(one.expires_at):
             return f"`{one.capability_id}` expired at {one.expires_at}"
+    return None
+
+
+def givers(lineage: Iterable[Capability]) -> frozenset[str]:
+    """Everybody through whom a capability came: who issued it, and who held it and handed it on."""
+    found = {name for one in lineage for name in (one.issued_by, one.agent_id) if one.rule is UNSET}
+    found |= {one.agent_id for one in lineage if one.rule is not UNSET}
+    return frozenset(found - {ANY})
+
+
+def forsaken(lineage: tuple[Capability, ...], agent_id: str, standing: Authority | UnsetType) -> str | None:
+    """INVARIANT: a capability is worth what those may now who gave it. Who uses it is judged elsewhere."""
+    found = standing or {}
+    gone = sorted(name for name in givers(lineage) if name != agent_id and found.get(name, UNSET) is None)
+    if gone:
+        return f"it came from `{gone[0]}`, who may not speak here any more"
+    root = lineage[-1]
+    issuer = found.get(root.issued_by) if root.rule is UNSET else None
+    if issuer is not None and issuer.role is not Role.ADMIN:
+        return f"it was issued by `{root.issued_by}`, who is no administrator any more"
     return None
 
 
