@@ -65,8 +65,8 @@ def joined(names: Iterable[str], others: Iterable[frozenset[str]]) -> frozenset[
     """These names with all that belong to the same people, by what others share with them."""
     found, apart = frozenset(names), list(others)
     while near := [one for one in apart if one & found]:
-        found = found.union(*near)
         apart = [one for one in apart if not one & found]
+        found = found.union(*near)
     return found
 
 
