@@ -1,14 +1,14 @@
 """Capabilities: what an agent may do in a session, for how long and how often. They only ever narrow."""
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.approvals.findings import Authority
 from beliefd.kernel.substrate.tools import Amount, CallFinding
-from beliefd.kernel.values import Id, Role, Timestamp, Value, refuse_impossible, seconds
+from beliefd.kernel.values import Id, Timestamp, Value, refuse_impossible, seconds
 
 ANY: Final = "*"
 
@@ -143,24 +143,19 @@ def cannot_use(
     return None
 
 
-def givers(lineage: Iterable[Capability]) -> frozenset[str]:
-    """Everybody through whom a capability came: who issued it, and who held it and handed it on."""
-    found = {name for one in lineage for name in (one.issued_by, one.agent_id) if one.rule is UNSET}
-    found |= {one.agent_id for one in lineage if one.rule is not UNSET}
-    return frozenset(found - {ANY})
+def givers(lineage: tuple[Capability, ...]) -> frozenset[str]:
+    """Everybody through whom a capability came: who issued it, and who held what it came out of. What policy
+    issues comes from nobody."""
+    issuers = {one.issued_by for one in lineage if one.rule is UNSET}
+    holders = {one.agent_id for one in lineage[1:]}
+    return frozenset((issuers | holders) - {ANY})
 
 
 def forsaken(lineage: tuple[Capability, ...], agent_id: str, standing: Authority | UnsetType) -> str | None:
     """INVARIANT: a capability is worth what those may now who gave it. Who uses it is judged elsewhere."""
     found = standing or {}
     gone = sorted(name for name in givers(lineage) if name != agent_id and found.get(name, UNSET) is None)
-    if gone:
-        return f"it came from `{gone[0]}`, who may not speak here any more"
-    root = lineage[-1]
-    issuer = found.get(root.issued_by) if root.rule is UNSET else None
-    if issuer is not None and issuer.role is not Role.ADMIN:
-        return f"it was issued by `{root.issued_by}`, who is no administrator any more"
-    return None
+    return f"it came from `{gone[0]}`, who may not give it any more" if gone else None
 
 
 def out_of_scope(scope: Scope, tool_id: str, finding: CallFinding) -> list[str]:

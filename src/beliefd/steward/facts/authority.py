@@ -23,6 +23,7 @@ PROPOSES: Final = frozenset({Right.PROPOSE})
 SHAPES: Final = frozenset({Right.PROPOSE, Right.APPROVE})
 """Who edits something is among its proposers, and needs the right to decide it for that."""
 DECIDES: Final = frozenset({Right.APPROVE})
+ISSUES: Final = frozenset({Right.ADMIN})
 
 
 def concerned(approval: Approval) -> Asked:
@@ -58,7 +59,8 @@ class Authorities(Struct, frozen=True):
     ) -> ProposalFindings:
         """With how those stand through whom the capabilities came that the calls name."""
         names = [givers_of(session, None if call is None else call.capability_id) for call in found.calls]
-        asked = dict.fromkeys(frozenset[str]().union(*names), PROPOSES)
+        pairs = (pair for one in names for pair in one.items())
+        asked = dict(sorted(pairs, key=lambda pair: pair[1] == ISSUES))  # of two rights, the higher one
         standing = await self.of(session, asked, fresh=fresh)
         calls = (
             None if call is None else replace(call, givers=only(standing, wanted))
@@ -67,11 +69,16 @@ class Authorities(Struct, frozen=True):
         return replace(found, calls=tuple(calls))
 
 
-def givers_of(session: Session, capability_id: str | None) -> frozenset[str]:
-    """Everybody through whom a capability came, if there is one of this name."""
+def givers_of(session: Session, capability_id: str | None) -> Asked:
+    """Everybody through whom a capability came, if there is one of this name. Who hands one on proposes; only
+    an administrator issues one that comes from no other."""
     held = session.substrate.capabilities
     named = None if capability_id is None else held.get(capability_id)
-    return frozenset() if named is None else givers((named, *ancestors(held, named)))
+    if named is None:
+        return {}
+    lineage = (named, *ancestors(held, named))
+    root = {lineage[-1].issued_by} & givers(lineage)
+    return dict.fromkeys(givers(lineage), PROPOSES) | dict.fromkeys(root, ISSUES)
 
 
 def only(standing: Authority, names: Iterable[str]) -> Authority:

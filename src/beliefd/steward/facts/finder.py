@@ -234,7 +234,7 @@ class FactFinder:
         if call is None:
             return None
         through = givers_of(session, call.capability_id)
-        standings = await self._authorities.of(session, dict.fromkeys({call.agent_id, *through}, PROPOSES))
+        standings = await self._authorities.of(session, {**through, call.agent_id: PROPOSES})
         found = start_findings(call, standings, policy, self._registry)
         return replace(found, call=replace(found.call, givers=only(standings, through)))
 
