@@ -6,12 +6,14 @@ from beliefd.steward.directory import principal_of
 from beliefd.testing.world import NOW, Person, World
 
 
-def hired(house: World, name: str, role: Role, tier: str = "PRIVILEGE", owner: str | None = None) -> Person:
+def hired(
+    house: World, name: str, role: Role, tier: str = "PRIVILEGE", owner: str | None = None, *spaces: str
+) -> Person:
     """Somebody with a token."""
 
     async def make() -> Principal:
         known = {token.token_id for token in await house.store.tokens()}
-        await create_token(house.store, name, role, Tier[tier], owner)
+        await create_token(house.store, name, role, Tier[tier], owner, spaces=spaces)
         (made,) = [token for token in await house.store.tokens() if token.token_id not in known]
         return principal_of(made)
 

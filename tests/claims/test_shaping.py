@@ -9,7 +9,9 @@ import pytest
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.findings import AuthorityFindings
 from beliefd.kernel.errors import Code
+from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.events import IntentStaged
+from beliefd.kernel.intents.state import Change
 from beliefd.kernel.values import Principal, Role
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.testing.world import AGENT, ANN, BOB, OTHER_AGENT, World, policy, refused
@@ -255,3 +257,16 @@ def test_old_words_are_decided_as_they_were() -> None:
     event = lab.ask(word, ANN)
     assert event.approval.approvals[0].gates is msgspec.UNSET  # type: ignore[union-attr]
     assert not lab.session.approvals.shapers
+
+
+@pytest.mark.parametrize("by_rights", [True, msgspec.UNSET])
+def test_entries_from_before_ids_counted_beside_owners_are_decided_as_they_were(
+    by_rights: bool | msgspec.UnsetType,
+) -> None:
+    lab = Lab()
+    lab.findings = AuthorityFindings(by_rights=by_rights)
+    hers = Principal(id="agent://x", role=Role.AGENT, tier="PRIVILEGE", owner="old")
+    change = Change(type="create_proposition", claim_id="c", statement="s")
+    assert isinstance(lab.ask(StageIntent(change=change), hers), IntentStaged)
+    (names,) = lab.session.approvals.shapers.values()
+    assert names == (("old", "agent://x") if by_rights else ("old",))

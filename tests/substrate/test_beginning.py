@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.commands import StartCall
@@ -15,7 +16,8 @@ from beliefd.kernel.values import Role, Tier
 from beliefd.steward.credentials import create_token
 from beliefd.steward.effects.tools import EXECUTOR
 from beliefd.stores.base import Store
-from beliefd.testing.world import AGENT
+from beliefd.testing.world import AGENT, ONTOLOGY, Person, refused
+from tests.claims.credentials import fired, hired
 from tests.substrate.conftest import Build
 from tests.substrate.support import ALLOW_ALL, ToolWorld, codes, delta, deny, rules, tool_call, when
 
@@ -180,4 +182,93 @@ def test_independent_calls_run_side_by_side_and_others_one_after_the_other(house
     assert answer.results[2].result == 3
     answer = house.agent.propose(session, [tool_call("writes", token, "a"), tool_call("writes", token, "b")])
     assert [result.status for result in answer.results] == ["error"] * 2, "what changes things never is"
+    house.check(session)
+
+
+# -- through whom a capability came -----------------------------------------------------------------------
+
+
+def handed_on(house: ToolWorld, boss: Person, middle: Person, session: str) -> str:
+    """A capability of `middle`, narrowed down for `agent://writer`."""
+    scope = {"tools": ["*"]}
+    held = boss.issue_capability(session, agent_id=middle.principal.id, scope=scope).token
+    return middle.issue_capability(session, agent_id=AGENT.id, scope=scope, parent_token=held).token
+
+
+@pytest.mark.parametrize("gone", ["human://boss", "agent://middle"])
+@pytest.mark.parametrize("meanwhile", [True, False])
+def test_a_capability_ends_with_everybody_through_whom_it_came(
+    build: Build, gone: str, meanwhile: bool
+) -> None:
+    house = build(policy=rules(all=ALLOW_ALL))
+    session = house.session()
+    boss, middle = hired(house, "human://boss", Role.ADMIN), hired(house, "agent://middle", Role.AGENT)
+    token = handed_on(house, boss, middle, session)
+    who = boss if gone == boss.principal.id else middle
+    made = {one.name: one.token_id for one in house.run(house.store.tokens)}
+
+    async def end() -> None:
+        await house.store.revoke_token(made[gone], house.clock.now())
+
+    house.toolbox.registry.tool("slow")(end if meanwhile else lambda: None)
+    house.toolbox.add("quick", lambda: "ran")
+    if not meanwhile:
+        fired(house, who)
+    calls = [tool_call("slow", token), tool_call("quick", token)]
+    answer = house.agent.propose(session, calls if meanwhile else calls[1:])
+    last = answer.results[-1]
+    assert (codes(last), last.status) == (["BAD_CAPABILITY"], "stopped" if meanwhile else None)
+    assert gone in last.reasons[0].text
+    assert house.toolbox.count == 0
+    hired(house, gone, who.principal.role)
+    assert house.agent.propose(session, [tool_call("quick", token)]).results[0].status == "ok"
+    house.check(session)
+
+
+def test_a_yes_to_a_call_does_not_outlive_who_issued_its_capability(build: Build) -> None:
+    house = build(policy=rules(all=ALLOW_ALL, asks=deny("quick", on_fail="ask")))
+    session = house.session()
+    house.toolbox.add("quick", lambda: "ran")
+    boss = hired(house, "human://boss", Role.ADMIN)
+    token = boss.issue_capability(session, agent_id=AGENT.id, scope={"tools": ["*"]}).token
+    (asked,) = house.agent.propose(session, [tool_call("quick", token)]).results
+    fired(house, boss)
+    card = house.ann.show_approval(str(asked.approval_id))
+    assert "human://boss" in str(card.cannot_run)
+    refused(Code.CONFLICT, lambda: house.ann.approve(card))
+    assert house.toolbox.count == 0
+    house.check(session)
+
+
+def test_what_somebody_issued_who_is_no_administrator_any_more_is_no_capability(build: Build) -> None:
+    house = build(policy=rules(all=ALLOW_ALL))
+    session = house.session()
+    house.toolbox.add("quick", lambda: "ran")
+    boss = hired(house, "human://boss", Role.ADMIN)
+    token = boss.issue_capability(session, agent_id=AGENT.id, scope={"tools": ["*"]}).token
+    fired(house, boss)
+    hired(house, "human://boss", Role.APPROVER)
+    (answer,) = house.agent.propose(session, [tool_call("quick", token)]).results
+    assert codes(answer) == ["BAD_CAPABILITY"]
+    assert "human://boss" in answer.reasons[0].text
+    house.check(session)
+
+
+def test_a_call_does_not_begin_for_a_caller_who_may_not_propose_there_any_more(build: Build) -> None:
+    house = build(policy=rules(all=ALLOW_ALL))
+    house.root.create_space("lab")
+    session = house.agent.declare_session(["h1", "h2"], ONTOLOGY, space="lab").session_id
+    hired(house, AGENT.id, Role.AGENT, "PRIVILEGE", None, "lab=propose")
+    (made,) = house.run(house.store.tokens)
+
+    async def move() -> None:
+        await house.store.revoke_token(made.token_id, house.clock.now())
+        await create_token(house.store, AGENT.id, Role.AGENT, Tier.PRIVILEGE, spaces=["default=propose"])
+
+    house.toolbox.registry.tool("slow")(move)
+    house.toolbox.add("quick", lambda: "ran")
+    token = house.token(session)
+    answer = house.agent.propose(session, [tool_call("slow", token), tool_call("quick", token)])
+    assert codes(answer.results[1]) == ["REVOKED"]
+    assert house.toolbox.count == 0
     house.check(session)

@@ -110,7 +110,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     ledgers = checked(positions.chains)
     in_force = PolicyInForce(store, environment, policy)
     meter, spaces = Meter(ledgers, judges), Spaces(ledgers)
-    directory = Directory(ledgers, partial(system_state, positions))
+    directory = Directory(ledgers, partial(system_state, positions), sign_in)
     gate = Gate(ledgers, spaces)
     finder = FactFinder(ledgers, registry, meter, directory, spaces, detector)
     steward = Steward(store, positions, in_force, finder, environment)

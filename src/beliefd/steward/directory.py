@@ -6,7 +6,7 @@ whoever writes to the table alone makes no token, changes none and brings none b
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final, Literal
 
 from msgspec import UNSET, Struct
@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from beliefd.kernel.system.state import KnownToken, System, TokenFacts
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.protocol.rights import rights_of
+from beliefd.protocol.rights import Right, rights_of
 from beliefd.steward.call import Caller
+from beliefd.steward.signin.verifier import Verifier
 from beliefd.stores.base import Store, Token
 
 LOCAL_AGENT: Final = Principal(id="agent://local", role=Role.AGENT, tier=Tier.PRIVILEGE.name)
@@ -115,9 +116,15 @@ class Directory:
     emptied table nor another store under a running server opens it.
     """
 
-    def __init__(self, store: Store, system: Callable[[], Awaitable[System | None]]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        system: Callable[[], Awaitable[System | None]],
+        sign_in: Verifier | None = None,
+    ) -> None:
         self._store = store
         self._system = system
+        self._sign_in = sign_in
         self.tokens: dict[str, Token] = {}
         self.closed = False
         self._revoked: dict[str, str] = {}
@@ -146,17 +153,34 @@ class Directory:
             for name, row in found.items()
         }
 
-    async def standings(self, ids: Iterable[str], *, fresh: bool = True) -> dict[str, Principal | None]:
-        """What those may now whom a token was made for: the most that a valid one says, or None if all of
-        theirs are revoked. Of others, nothing is known here. What is only shown may be a second old."""
+    async def standings(
+        self, asked: Mapping[str, frozenset[Right]], space: str | None, *, fresh: bool = True
+    ) -> dict[str, Principal | None]:
+        """What those may now whom a token was made for: the most that a valid one says which gives any of the
+        rights asked for in this space, or None if none does. Where no right is asked for, each valid one will
+        do. Of whoever signs in it is only known if they are suspended, which is None, too; of others nothing
+        is. What is only shown may be a second old."""
         await self.refresh(force=fresh)
-        wanted = set(ids)
         found: dict[str, Principal | None] = {}
         for token in (*self.tokens.values(), *self._unclaimed):
             principal = principal_of(token)
-            if principal.id not in wanted:
+            if principal.id not in asked or self._signs_in(principal.id):
                 continue
             before = found.setdefault(principal.id, None)
-            if token.revoked_at is None and (before is None or Tier[before.tier] < Tier[principal.tier]):
+            counts = token.revoked_at is None and _gives(token, asked[principal.id], space)
+            if counts and (before is None or Tier[before.tier] < Tier[principal.tier]):
                 found[principal.id] = principal
+        if self._sign_in is not None:
+            found |= dict.fromkeys(filter(self._sign_in.is_suspended, asked))
         return found
+
+    def _signs_in(self, principal_id: str) -> bool:
+        """INVARIANT: a token under an id of an issuer lets nobody in, and says nothing of who signs in."""
+        return self._sign_in is not None and self._sign_in.claims_id(principal_id)
+
+
+def _gives(token: Token, rights: frozenset[Right], space: str | None) -> bool:
+    if not rights:
+        return True
+    held = rights_of(Role(token.role), token.spaces)
+    return any(held.everywhere(right) if space is None else held.may(right, space) for right in rights)

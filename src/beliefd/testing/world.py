@@ -25,6 +25,7 @@ from beliefd.protocol.operation import A
 from beliefd.protocol.rights import EVERYTHING, Rights
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.facts.threats import Detector
+from beliefd.steward.signin.verifier import Verifier
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import InboxRow, Store
 from beliefd.stores.opening import MEMORY
@@ -114,11 +115,17 @@ class World(Embedded):
         detector: Detector | Mapping[str, Detector] | None = quiet,
         registry: Registry | None = None,
         signer: Signer | None = None,
+        sign_in: Verifier | None = None,
     ) -> None:
         self.target = target
         self.signer = signer
         self.clock = clock or Clock()
-        self._ports: dict[str, Any] = {"detector": detector, "registry": registry, "signer": signer}
+        self._ports: dict[str, Any] = {
+            "detector": detector,
+            "registry": registry,
+            "signer": signer,
+            "sign_in": sign_in,
+        }
         super().__init__(target, ROOT, policy=policy, environment=self.clock.environment, **self._ports)
         self.agent, self.ann, self.bob, self.root = map(self.person, (AGENT, ANN, BOB, ROOT))
 

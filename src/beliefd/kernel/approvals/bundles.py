@@ -8,7 +8,7 @@ from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.approvals.shaping import content_of, shaped, shapers
-from beliefd.kernel.approvals.standing import of_now
+from beliefd.kernel.approvals.standing import names_of, of_now
 from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationSubject
 from beliefd.kernel.approvals.words import (
     agreed,
@@ -137,7 +137,7 @@ def _modified(
             reason="human gate: an edited bundle needs another person",
         )
     judged = gated(chain, given, facts, proposers, approval.proposer)
-    people = (*sorted(shapers(session, approval, facts)), facts.principal.person)
+    people = (*sorted(shapers(session, approval, facts)), *names_of(facts.principal, facts))
     judged = replace(judged, shaped=shaped(content_of(edited), people, facts))
     successor = None if judged.approval is None else judged.approval.approval_id
     why = f"modified by `{facts.principal.id}`, see bundle `{edited.id}`"

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from beliefd.kernel.approvals.standing import authority_of, person_of
+from beliefd.kernel.approvals.standing import authority_of, is_by_rights, names_of
 from beliefd.kernel.approvals.state import Approval, ApprovalDecision, Grant
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import HUMAN_ALWAYS, ApprovalPolicy, ApproverRule
@@ -65,11 +65,13 @@ def grantable(tier: str, policy: ApprovalPolicy) -> bool:
 
 
 def covering_grant(
-    session: Session, tiers: Iterable[str], proposers: Iterable[str], facts: Facts
+    session: Session, tiers: Iterable[str], people: Collection[str], facts: Facts
 ) -> str | None:
-    """The standing grant under which the speaker needs no person for these tiers, if there is one."""
+    """The standing grant under which the speaker needs no person for these tiers, if there is one.
+
+    `people` are all who propose it, or have shaped it before.
+    """
     policy = facts.policy.approvals
-    people = {facts.principal.person, *(person_of(name, facts) for name in proposers)}
     needed = {tier for tier in tiers if tier in policy.require_human}
     if not needed or not all(grantable(tier, policy) for tier in needed):
         return None
@@ -85,7 +87,7 @@ def covering_grant(
 
 def _giver_stands(grant: Grant, needed: Iterable[str], people: Collection[str], facts: Facts) -> bool:
     """INVARIANT: a grant is worth what its giver may say now, under the policy of now, to somebody else: to
-    none of the people who propose, whoever speaks for them."""
+    none of the people who propose or shaped it, whoever speaks for them."""
     found = authority_of(facts)
     if found is None:
         return True
@@ -93,4 +95,7 @@ def _giver_stands(grant: Grant, needed: Iterable[str], people: Collection[str], 
     if giver is None or giver is UNSET:
         return giver is UNSET  # older than the record of who gave it, and no credential is known
     rules = (facts.policy.approvals.rule_for(tier) for tier in needed)
-    return giver.person not in people and all(may_decide(rule, giver) for rule in rules)
+    if not all(may_decide(rule, giver) for rule in rules):
+        return False
+    then = names_of(grant.giver or giver, facts) if is_by_rights(facts) else ()
+    return not {*names_of(giver, facts), *then} & set(people)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.approvals.shaping import shapers
+from beliefd.kernel.approvals.standing import names_of
 from beliefd.kernel.approvals.state import Approval, IntentSubject
 from beliefd.kernel.approvals.words import agreed, decided, heard, proposers_of_edit
 from beliefd.kernel.errors import Code
@@ -77,7 +78,7 @@ def _downgraded(
     item: Approval | None = None
     propositions: tuple[Proposition, ...] = ()
     if needs_person(session, change, facts.policy.firewall):
-        people = (*sorted(shapers(session, approval, facts)), facts.principal.person)
+        people = (*sorted(shapers(session, approval, facts)), *names_of(facts.principal, facts))
         changed, item = opened(session, lower, facts, proposers_of_edit(approval, facts), people)
     else:
         changed, propositions = carried_out(session, lower, facts)

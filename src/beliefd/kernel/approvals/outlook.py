@@ -53,7 +53,8 @@ def _deciders(rules: tuple[ApproverRule, ...]) -> tuple[str, ...]:
 def _cannot_run(session: Session, approval: Approval, facts: Facts) -> str | None:
     names = tuple(dict.fromkeys((approval.proposer.id, *approval.proposers)))
     if (gone := revoked_among(names, facts)) is not None:
-        return f"cannot be approved now: the tokens of `{gone}`, who proposed it, are revoked"
+        lost = "its tokens are revoked or give no right in this space, or its account is suspended"
+        return f"cannot be approved now: `{gone}`, who proposed it, may not speak any more ({lost})"
     if not isinstance(approval.subject, CallSubject | DeltaSubject):
         return None
     why = in_vain(confirmed(session, of_now(approval, facts), facts))

@@ -33,7 +33,14 @@ from beliefd.kernel.approvals.events import (
     GrantRevoked,
 )
 from beliefd.kernel.approvals.shaping import shapers
-from beliefd.kernel.approvals.standing import is_recorded, person_of, revoked_among, speaker_of
+from beliefd.kernel.approvals.standing import (
+    is_by_rights,
+    is_recorded,
+    names_behind,
+    names_of,
+    person_of,
+    revoked_among,
+)
 from beliefd.kernel.approvals.state import (
     OPEN,
     Approval,
@@ -176,7 +183,8 @@ def _not_eligible(
     if who.id in approval.proposers:
         return refused(Code.FORBIDDEN, "who proposed it cannot decide it", "$.approval_id")
     # A no needs no second person: whoever holds the credentials of an agent may stop it.
-    if command.decision != "REJECTED" and who.person in shapers(session, approval, facts):
+    names = frozenset(names_of(who, facts))
+    if command.decision != "REJECTED" and names & shapers(session, approval, facts):
         text = "who shaped it cannot approve it, under whatever name: another person must decide"
         return refused(Code.FORBIDDEN, text, "$.approval_id")
     rules = rules_today(approval, command.decision, facts)
@@ -187,15 +195,11 @@ def _not_eligible(
         if not may_decide(rule, who):
             able = ", ".join(f"`{name}`" for name in required_approvals(rule))
             return refused(Code.FORBIDDEN, f"`{who.id}` may not decide it; it takes {able}", "$")
-    if command.decision == "APPROVED" and who.person in _agreed_already(approval, facts):
+    if command.decision == "APPROVED" and any(
+        names & names_behind(word, facts) for word in approval.approvals
+    ):
         return refused(Code.CONFLICT, "you have approved it already; another person must agree", "$")
     return None
-
-
-def _agreed_already(approval: Approval, facts: Facts) -> set[str]:
-    """The people who have said yes, and whose yes nobody has taken from them since."""
-    said = (speaker_of(word, facts) or word.approver for word in approval.approvals)
-    return {one if isinstance(one, str) else one.person for one in said}
 
 
 def _proposed_by_nobody(approval: Approval, command: DecideApproval, facts: Facts) -> Refused | None:
@@ -205,7 +209,10 @@ def _proposed_by_nobody(approval: Approval, command: DecideApproval, facts: Fact
     gone = revoked_among(tuple(dict.fromkeys((approval.proposer.id, *approval.proposers))), facts)
     if gone is None:
         return None
-    text = f"`{gone}` proposed it and may not speak any more: its tokens are revoked. It can be rejected"
+    why = "its tokens are revoked"
+    if is_by_rights(facts):
+        why += ", or give no right in this space, or its account is suspended"
+    text = f"`{gone}` proposed it and may not speak any more: {why}. It can be rejected"
     return refused(Code.CONFLICT, text, "$.approval_id", revoked=gone)
 
 

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec.structs import replace
 
-from beliefd.kernel.approvals.standing import is_recorded, person_of
+from beliefd.kernel.approvals.standing import is_recorded, joined, names_behind, names_of, names_under
 from beliefd.kernel.approvals.state import (
     Approval,
     BundleSubject,
@@ -68,8 +68,10 @@ def shapers(session: Session, approval: Approval, facts: Facts) -> frozenset[str
     """INVARIANT: whoever proposed or edited what waits is among these, whoever brought it in last."""
     known = session.approvals.shapers
     remembered = (known.get(content) or () for content in content_in(approval.subject))
-    named = (person_of(name, facts) for name in approval.proposers)
-    return frozenset((approval.proposer.person, *named, *(one for people in remembered for one in people)))
+    named = (one for name in approval.proposers for one in names_under(name, facts))
+    people = {*names_of(approval.proposer, facts), *named, *(one for names in remembered for one in names)}
+    said = (*approval.earlier, *approval.approvals)
+    return joined(people, (names_behind(word, facts) for word in said))
 
 
 def shaped(content: tuple[str, ...], people: tuple[str, ...], facts: Facts) -> Shaped | msgspec.UnsetType:

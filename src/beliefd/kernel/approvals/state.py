@@ -72,7 +72,10 @@ class IntentSubject(Value, frozen=True, tag_field="kind", tag="intent"):
 
 
 class Shaped(Value, frozen=True):
-    """Contents, by their digests, and who shaped them: people, not the ids that they spoke under."""
+    """Contents, by their digests, and who shaped them: people, by their owners and by their ids.
+
+    In older entries it is one of both.
+    """
 
     content: tuple[str, ...]
     by: tuple[str, ...]

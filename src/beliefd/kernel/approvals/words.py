@@ -10,7 +10,7 @@ from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.eligibility import may_decide
 from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.approvals.shaping import shapers
-from beliefd.kernel.approvals.standing import is_recorded, speaker_of
+from beliefd.kernel.approvals.standing import is_recorded, names_behind, people_among, speaker_of
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.approvals.today import rules_today, tier_today
 from beliefd.kernel.claims.bundle import HumanApproval
@@ -54,17 +54,16 @@ def people_for(
     words: Iterable[HumanApproval],
     rules: Iterable[ApproverRule],
     facts: Facts,
-) -> frozenset[str]:
+) -> list[frozenset[str]]:
     """INVARIANT: people count, not ids, and each as long as they might still say it: with the credentials and
     the role of now, under the rules of now, and not about what they shaped themselves."""
-    found: set[str] = set()
+    found: list[frozenset[str]] = []
     for word in words:
         who = speaker_of(word, facts)
-        if who is UNSET:
-            found.add(word.approver)
-        elif who is not None and all(may_decide(rule, who) for rule in rules):
-            found.add(who.person)
-    return frozenset(found) - shapers(session, approval, facts)
+        if who is UNSET or (who is not None and all(may_decide(rule, who) for rule in rules)):
+            found.append(names_behind(word, facts))
+    shaped_it = shapers(session, approval, facts)
+    return [one for one in people_among(found) if not one & shaped_it]
 
 
 def answered_gates(session: Session, approval: Approval, facts: Facts) -> frozenset[str]:

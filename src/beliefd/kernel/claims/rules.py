@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.approvals.eligibility import covering_grant
 from beliefd.kernel.approvals.shaping import content_of, shaped
-from beliefd.kernel.approvals.standing import person_of
+from beliefd.kernel.approvals.standing import names_of, names_under
 from beliefd.kernel.claims.actions import unknown_action
 from beliefd.kernel.claims.bundle import filled
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
@@ -51,7 +51,11 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
         return problem
     asked = gate_input(bundle, session, facts.principal, facts, proposers)
     tiers = {tier.name for tier in asked.tiers.by_claim.values()}
-    grant = covering_grant(session, tiers, proposers, facts)
+    others = (one for name in proposers[1:] for one in names_under(name, facts))
+    people = (*names_of(facts.principal, facts), *others)
+    said = content_of(bundle)
+    before = (one for content in said for one in session.approvals.shapers.get(content) or ())
+    grant = covering_grant(session, tiers, {*people, *before}, facts)
     given = replace(asked, granted=grant)
     judged = gated(run_gates(given), given, facts, proposers, facts.principal)
     judged = with_correction(session, judged, facts, facts.principal.id)
@@ -61,8 +65,7 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
         problem = over_limit(PENDING, findings_of(facts).pending, limit, "$.claims")
         if problem is not None:
             return problem
-    people = (facts.principal.person, *(person_of(name, facts) for name in proposers[1:]))
-    judged = replace(judged, shaped=shaped(content_of(bundle), people, facts))
+    judged = replace(judged, shaped=shaped(said, people, facts))
     used = grant if grant is not None and judged.bundle.decision == "PUBLISH" else None
     return BundleGated(
         event_id=facts.event_id,

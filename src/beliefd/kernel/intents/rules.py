@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.shaping import content_of_change, shaped
+from beliefd.kernel.approvals.standing import names_of
 from beliefd.kernel.approvals.state import Approval, IntentSubject
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import Code
@@ -83,7 +84,9 @@ def _admitted(session: Session, intent: Intent, facts: Facts) -> IntentStaged:
     if not needs_person(session, intent.change, facts.policy.firewall):
         done, propositions = carried_out(session, intent, facts)
         return IntentStaged(intent=done, propositions=propositions)
-    waiting, approval = opened(session, intent, facts, (facts.principal.id,), (facts.principal.person,))
+    waiting, approval = opened(
+        session, intent, facts, (facts.principal.id,), names_of(facts.principal, facts)
+    )
     return IntentStaged(intent=waiting, approval=approval)
 
 

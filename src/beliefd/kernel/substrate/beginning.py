@@ -70,6 +70,8 @@ def _gone(call: ToolCall, found: StartFindings, facts: Facts) -> CandidateResult
         return denied([Reason(code="OVERDUE", text=text, remedy="a new proposal")])
     if found.caller is None:
         text = f"all tokens of `{call.agent_id}` are revoked"
+        if found.call.givers is not UNSET:
+            text = f"`{call.agent_id}` may not propose here any more"
         return denied([Reason(code="REVOKED", text=text, remedy="a token that is valid")])
     if found.call.definition is not None and found.call.definition_hash != call.definition_hash:
         text = "the tool is not the one that was judged: its definition has changed"

@@ -11,6 +11,7 @@ from beliefd.kernel.substrate.capabilities import (
     beyond,
     cannot_use,
     exhausted,
+    forsaken,
     out_of_scope,
 )
 from beliefd.kernel.substrate.constraints import Action, Reason
@@ -113,6 +114,7 @@ def _proven(situation: Situation, candidate: CallCandidate, finding: CallFinding
     who, lineage = situation.facts.principal, ancestors(held, capability)
     problem = cannot_use(capability, lineage, who.id, situation.facts.now)
     problem = problem or withdrawn(situation.facts.policy, who, (capability, *lineage))
+    problem = problem or forsaken((capability, *lineage), who.id, finding.givers)
     return capability if problem is None else Reason(code="BAD_CAPABILITY", text=problem)
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
+from beliefd.kernel.approvals.findings import Authority
 from beliefd.kernel.substrate.tools import Amount, CallFinding
 from beliefd.kernel.values import Id, Timestamp, Value, refuse_impossible, seconds
 
@@ -140,6 +141,21 @@ def cannot_use(
         if seconds(now) >= seconds(one.expires_at):
             return f"`{one.capability_id}` expired at {one.expires_at}"
     return None
+
+
+def givers(lineage: tuple[Capability, ...]) -> frozenset[str]:
+    """Everybody through whom a capability came: who issued it, and who held what it came out of. What policy
+    issues comes from nobody."""
+    issuers = {one.issued_by for one in lineage if one.rule is UNSET}
+    holders = {one.agent_id for one in lineage[1:]}
+    return frozenset((issuers | holders) - {ANY})
+
+
+def forsaken(lineage: tuple[Capability, ...], agent_id: str, standing: Authority | UnsetType) -> str | None:
+    """INVARIANT: a capability is worth what those may now who gave it. Who uses it is judged elsewhere."""
+    found = standing or {}
+    gone = sorted(name for name in givers(lineage) if name != agent_id and found.get(name, UNSET) is None)
+    return f"it came from `{gone[0]}`, who may not give it any more" if gone else None
 
 
 def out_of_scope(scope: Scope, tool_id: str, finding: CallFinding) -> list[str]:

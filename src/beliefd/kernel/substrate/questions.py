@@ -3,6 +3,7 @@
 import msgspec
 
 from beliefd.kernel.approvals.shaping import content_of_candidate, shaped
+from beliefd.kernel.approvals.standing import names_of
 from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.facts import Facts
@@ -40,7 +41,7 @@ def question(
         rule=policy.rule_for(tier),
         opened_at=facts.now,
         expires_at=later(facts.now, policy.expires_seconds),
-        shaped=shaped(content_of_candidate(candidate), (facts.principal.person,), facts),
+        shaped=shaped(content_of_candidate(candidate), names_of(facts.principal, facts), facts),
     )
 
 

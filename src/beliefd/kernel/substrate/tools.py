@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from beliefd.kernel.approvals.findings import Authority
+from beliefd.kernel.approvals.findings import Authority, ByRights
 from beliefd.kernel.values import Id, Principal, TierName, Value
 
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
@@ -51,7 +51,8 @@ class CallFinding(Value, frozen=True):
 
     `tier` is the tool's, as registered. Entries without it are older than the rules about the tiers of tools,
     and are judged without them. Where `begins` is set, the call is judged again when it begins; entries
-    without it are older than that.
+    without it are older than that. `givers` is how those stand now through whom the capability came, as far
+    as they have tokens; entries without it are older than the rule that a capability ends with them.
     """
 
     definition: ToolDefinition | None = None
@@ -63,6 +64,7 @@ class CallFinding(Value, frozen=True):
     token_problem: str | None = None
     tier: TierName | msgspec.UnsetType = msgspec.UNSET
     begins: bool | msgspec.UnsetType = msgspec.UNSET
+    givers: Authority | msgspec.UnsetType = msgspec.UNSET
 
 
 class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
@@ -73,12 +75,13 @@ class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
 
     calls: tuple[CallFinding | None, ...] = ()
     authority: Authority | msgspec.UnsetType = msgspec.UNSET
+    by_rights: ByRights = msgspec.UNSET
 
 
 class StartFindings(Value, frozen=True, tag_field="of", tag="start"):
     """What was found out about a call right before it begins.
 
-    `caller` is what the principal who proposed it may by now, and None if all of its tokens are revoked.
+    `caller` is what the principal who proposed it may by now, and None if it may not propose here any more.
     Nothing is said of one that never had a token here. Where `takes_rest` is set, a call gets all that is
     left of what its tool does not declare, whatever earlier calls used; entries without it are older.
     """

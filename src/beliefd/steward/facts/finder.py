@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval, ExpireApproval, GiveGrant
-from beliefd.kernel.approvals.findings import Authority, AuthorityFindings
+from beliefd.kernel.approvals.findings import AuthorityFindings
 from beliefd.kernel.approvals.state import Approval, BundleSubject, CallSubject
 from beliefd.kernel.beliefs.commands import Eliminate
 from beliefd.kernel.claims.bundle import CALL, SHA256_DIGITS, ClaimBundle, edited_bundle
@@ -44,7 +44,15 @@ from beliefd.knowledge.schema import EXPERIMENT, REJECTED_WORDS, TESTED_DATA
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.directory import Directory
-from beliefd.steward.facts.authority import concerned, given_to
+from beliefd.steward.facts.authority import (
+    PROPOSES,
+    WHOEVER,
+    Authorities,
+    concerned,
+    givers_of,
+    only,
+    used_by_claims,
+)
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings, start_findings
 from beliefd.steward.facts.citing import citation_findings, cites_calls, eliminated_by, seen_calls
 from beliefd.steward.facts.hashing import sha256_of
@@ -161,7 +169,7 @@ class FactFinder:
         self._store = store
         self._registry = registry
         self.meter = meter
-        self._directory = directory
+        self._authorities = Authorities(directory, spaces)
         self._spaces = spaces
         self._detectors = ThreatFinder(detector)
         self._shares = Shares(store)
@@ -188,8 +196,8 @@ class FactFinder:
                 command.bundle, session, principal.id, policy, recent, attachments.origin, unwritten
             )
             found = await self._with_pending(found, principal.id, policy, unwritten)
-            used = given_to(session, principal.id) | {command.bundle.origin_agent} - {principal.id}
-            found = replace(found, authority=await self.authority(used))
+            used = used_by_claims(session, principal.id, command.bundle.origin_agent)
+            found = replace(found, authority=await self._authorities.of(session, used))
             return await self.meter.with_measured(found, command)
         if session is None:
             return None
@@ -203,12 +211,13 @@ class FactFinder:
             found_calls = proposal_findings(
                 session, command.candidates, attachments.proofs, policy, self._registry
             )
-            return replace(found_calls, authority={})
+            found_calls = await self._authorities.with_givers(session, found_calls)
+            return replace(found_calls, authority={}, by_rights=True)
         if isinstance(command, StartCall):
             return await self._start(session, command, policy)
         if isinstance(command, GiveGrant | StageIntent | ExpireApproval):
-            named = (command.principal,) if isinstance(command, GiveGrant) else ()
-            return AuthorityFindings(authority=await self.authority(named))
+            asked = {command.principal: WHOEVER} if isinstance(command, GiveGrant) else {}
+            return AuthorityFindings(authority=await self._authorities.of(session, asked), by_rights=True)
         if isinstance(command, Remember):
             return await self._confirmation(session, command)
         if isinstance(command, Eliminate):
@@ -226,8 +235,10 @@ class FactFinder:
         call = session.substrate.calls.get(command.call_id)
         if call is None:
             return None
-        standings = await self._directory.standings([call.agent_id])
-        return start_findings(call, standings, policy, self._registry)
+        through = givers_of(session, call.capability_id)
+        standings = await self._authorities.of(session, {**through, call.agent_id: PROPOSES})
+        found = start_findings(call, standings, policy, self._registry)
+        return replace(found, call=replace(found.call, givers=only(standings, through)))
 
     async def _experiment(
         self,
@@ -304,12 +315,13 @@ class FactFinder:
         if approval is None or command.decision == "REJECTED":
             return None
         subject = approval.subject
-        authority = await self.authority(concerned(approval))
+        authority = await self._authorities.of(session, concerned(approval))
         if isinstance(subject, CallSubject) and subject.candidate is not None:
             confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
-            return replace(confirmed, authority=authority)
+            confirmed = await self._authorities.with_givers(session, confirmed)
+            return replace(confirmed, authority=authority, by_rights=True)
         if not isinstance(subject, BundleSubject) or subject.bundle is None:
-            return AuthorityFindings(authority=authority)
+            return AuthorityFindings(authority=authority, by_rights=True)
         bundle = subject.bundle
         if command.decision == "MODIFIED":
             bundle = edited_bundle(bundle, command.claims or bundle.claims)
@@ -317,24 +329,21 @@ class FactFinder:
         found = await self.examine(bundle, session, approval.proposer.id, policy, unwritten=unwritten)
         return replace(found, authority=authority)
 
-    async def authority(self, names: Iterable[str]) -> Authority:
-        """How these stand now. Nobody named is nothing to look up."""
-        wanted = set(names)
-        return await self._directory.standings(wanted) if wanted else {}
-
     async def outlook_findings(
         self, session: Session, approval: Approval, policy: Policy, fresh: bool
     ) -> Findings:
         """What tells, before anybody decides, what a decision would take. Contents are not looked at."""
-        authority = await self._directory.standings(concerned(approval), fresh=fresh)
+        authority = await self._authorities.of(session, concerned(approval), fresh=fresh)
         subject = approval.subject
         if isinstance(subject, CallSubject) and subject.candidate is not None:
             confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
-            return replace(confirmed, authority=authority)
+            confirmed = await self._authorities.with_givers(session, confirmed, fresh=fresh)
+            return replace(confirmed, authority=authority, by_rights=True)
         if isinstance(subject, BundleSubject) and subject.bundle is not None:
             unread = Threat(detector=NOBODY)
-            return ClaimFindings(threat=unread, tools=self._tool_tiers(subject.bundle), authority=authority)
-        return AuthorityFindings(authority=authority)
+            tools = self._tool_tiers(subject.bundle)
+            return ClaimFindings(threat=unread, tools=tools, authority=authority, by_rights=True)
+        return AuthorityFindings(authority=authority, by_rights=True)
 
     async def examine(  # noqa: PLR0913, PLR0917 - one argument per thing that is looked at
         self,
@@ -375,6 +384,7 @@ class FactFinder:
             rejected=await self._rejected(bundle, session, within),
             corrected=await self._corrected(bundle, session, unwritten),
             authority={},
+            by_rights=True,
         )
 
     async def _rejected(

@@ -63,6 +63,11 @@ class Verifier:
         """Is it an id that only an issuer gives? No other credential speaks under it."""
         return any(principal_id.startswith(one.prefix) for one, _ in self._issuers.values())
 
+    def is_suspended(self, principal_id: str) -> bool:
+        """Does the file say, as it is now, that this account is let in no more?"""
+        self._look()
+        return principal_id in self._suspended
+
     def recognised(self, token: str) -> Caller | None:
         """Whose it is, if that was found out before and nothing has changed since."""
         if time.monotonic() - self._looked_at > LOOK_SECONDS:
