@@ -12,11 +12,10 @@ from hashlib import sha256
 from typing import Any, Final, cast
 from weakref import WeakValueDictionary
 
-import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.values import Head
-from beliefd.ledger.envelope import LedgerBroken, Sealed, read_places
+from beliefd.ledger.envelope import UNREADABLE, LedgerBroken, Sealed, read_places
 from beliefd.ledger.marks import Marks
 from beliefd.ledger.replay import Position, Walk, are_linked, fold
 from beliefd.steward.offload import HEAVY_BYTES, offload
@@ -215,6 +214,24 @@ class Chains:
             yield chunk
             after = chunk[-1].seq
 
+    async def seq_of(self, session_id: str, event_id: str) -> int | None:
+        """Where an event stands. INVARIANT: an index is believed if the chain has that event there."""
+        seq = await self.store.seq_of(session_id, event_id)
+        if seq is None:
+            return None
+        at = await self.entries(session_id, seq - 1, 1) if seq > 0 else []
+        if at and at[0].event_id == event_id:
+            return seq
+        return await self.search(session_id, event_id)
+
+    async def search(self, session_id: str, event_id: str) -> int | None:
+        """The same without any index, by looking at all that is there."""
+        async for chunk in self.stream(session_id):
+            for one in chunk:
+                if one.event_id == event_id:
+                    return one.seq
+        return None
+
     async def _hold(self, session_id: str, marks: Marks, after: int, found: list[Sealed]) -> bool:
         end, promised = marks.next_to(found[-1].seq)
         rest: list[bytes] = []
@@ -235,7 +252,7 @@ def _lead_to(promised: str, after: int, found: list[Sealed], rest: list[bytes]) 
     hashes = [sha256(record).hexdigest() for record in records]
     try:
         places = read_places(records)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return False
     said = [(one.seq, one.event_id, hash_) for one, hash_ in zip(places, hashes, strict=True)]
     return (
@@ -250,12 +267,13 @@ def is_long(entries: Sequence[Sealed]) -> bool:
 
 
 class _Checked:
-    """A store whose entries come from its chains; all else is as the store has it."""
+    """A store whose entries, and where they stand, come from its chains; all else is as the store has it."""
 
     def __init__(self, chains: Chains) -> None:
         self._store = chains.store
         self.entries = chains.entries
         self.stream = chains.stream
+        self.seq_of = chains.seq_of
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)

@@ -77,6 +77,7 @@ def examine(data: Path, store: str | None) -> Iterator[Finding]:
             yield Finding("store", "ok", f"`{where}` opens and takes a write lock")
             yield _tokens(embedded)
             yield from _planted(embedded)
+            yield _policy(embedded)
             yield from _ledgers(embedded, "" if store else f" --data {data}")
     except (BeliefdError, StorageUnavailable) as error:
         yield Finding("store", "wrong", str(error))
@@ -162,6 +163,24 @@ def _planted(embedded: "Embedded") -> Iterator[Finding]:
         return
     for one in token_differences(tokens, system):
         yield Finding("tokens", "wrong", one.words)
+
+
+def _policy(embedded: "Embedded") -> Finding:
+    """Is the policy that was adopted last one that an event names?"""
+    from beliefd.ledger.envelope import LedgerBroken
+    from beliefd.steward.policies import planted_words
+
+    row = embedded.run(embedded.steward.store.adopted)
+    try:
+        recorded = embedded.run(embedded.runtime.system.adopted)
+    except LedgerBroken as error:
+        return Finding("policy", "wrong", f"the server's own ledger cannot say which was adopted: {error}")
+    if row is not None and recorded is None:
+        text = "what was adopted has no event yet: `beliefd serve` records it, and follows no other row then"
+        return Finding("policy", "note", text)
+    if row is not None and row.policy_hash != recorded:
+        return Finding("policy", "wrong", planted_words(row))
+    return Finding("policy", "ok", "none was adopted" if recorded is None else f"`{recorded}` was adopted")
 
 
 def _ledgers(embedded: "Embedded", place: str) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.values import Head
-from beliefd.ledger.envelope import Sealed
+from beliefd.ledger.envelope import UNREADABLE, Sealed
 from beliefd.ledger.verify import Verification, Verifying
 from beliefd.protocol.ledger import (
     FirstBad,
@@ -109,7 +109,7 @@ _policy_hash_decoder = msgspec.json.Decoder(_PolicyHash)
 def read_policy_hash(record: bytes) -> str | None:
     try:
         return _policy_hash_decoder.decode(record).policy_hash
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None
 
 

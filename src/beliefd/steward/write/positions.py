@@ -13,7 +13,7 @@ from beliefd.kernel.evolve import begin
 from beliefd.kernel.state import Session
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Head
-from beliefd.ledger.envelope import LedgerBroken, Sealed, declaration, head_of, read
+from beliefd.ledger.envelope import UNREADABLE, LedgerBroken, Sealed, declaration, head_of, read
 from beliefd.ledger.replay import Folding, Position, fold
 from beliefd.ledger.state_hash import SURVIVORS_HASH, state_document, state_of
 from beliefd.steward.chains import Chains
@@ -192,7 +192,7 @@ def _restored(saved: SavedState, first: Sealed, sealed: Sealed) -> Position | No
     try:
         declared, vouching = read(first.record), read(sealed.record)
         begun = begin(declared.session_id, declaration(declared))
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None  # folding from the beginning will say what is wrong
     session = unpack(saved, begun, vouching.state_hash)
     return None if session is None else Position(session, head_of(sealed))
