@@ -17,10 +17,11 @@ from beliefd.kernel.policy import Policy, UncertaintyPolicy
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
 from beliefd.steward.bootstrap import bootstrap, start
-from beliefd.stores.base import Adoption
+from beliefd.stores.base import Adoption, Store
 from beliefd.stores.memory import MemoryStore
-from beliefd.testing.world import World
+from beliefd.testing.world import ONTOLOGY, World
 from tests.claims.support import delete
+from tests.spaces.support import LAB, with_rights
 
 ADMIN = Principal(id="admin://zoe", role=Role.ADMIN)
 STRICT = Policy(uncertainty=UncertaintyPolicy(explain_above=0.1, defer_above=0.2))
@@ -208,3 +209,104 @@ def test_a_row_of_no_session_hides_nothing_that_waits(file: Path) -> None:
         inbox = world.root.list_approvals()
         assert [one.session_id for one in inbox.approvals] == [whole]
         assert [one.session_id for one in inbox.broken] == ["nowhere"]
+
+
+# -- what stands where -----------------------------------------------------------------------------------
+
+
+def test_an_index_that_names_another_place_is_not_believed(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with World(file) as world:
+        session_id = world.session()
+        bundle = world.agent.submit_claims(session_id, delete())
+        world.ann.reject(bundle)
+        before = world.root.show_claims(session_id, bundle.id)
+        real = type(world.store).seq_of
+
+        async def elsewhere(store: Store, session: str, event_id: str) -> int | None:
+            seq = await real(store, session, event_id)
+            return None if seq is None else 1 if seq == 3 else seq + 1
+
+        monkeypatch.setattr(type(world.store), "seq_of", elsewhere)
+        assert world.root.show_claims(session_id, bundle.id) == before
+
+
+def test_a_session_that_was_moved_to_another_space_is_not_served(file: Path) -> None:
+    with World(file) as world:
+        world.root.create_space(LAB)
+        moved = world.agent.declare_session(["a", "b"], ONTOLOGY, space=LAB).session_id
+        whole = world.session()
+    damage(file, "UPDATE sessions SET space = 'default' WHERE session_id = ?", moved)
+    with World(file) as world:
+        stranger = world.person(*with_rights(Role.AGENT, "default=read,propose"))
+        for ask in (stranger.audit_trace, stranger.query_belief, stranger.export):
+            assert code_of(lambda ask=ask: ask(moved)) is Code.LEDGER_BROKEN  # type: ignore[misc]
+        page = stranger.list_sessions()
+        assert [one.session_id for one in page.sessions] == [whole]
+        assert [one.reason for one in page.broken] == [
+            "its row says that it is in space `default`, and it began in `lab`"
+        ]
+    wrong = [one.message for one in examine(file.parent, None) if one.level == "wrong"]
+    assert [moved in one for one in wrong if "space" in one] == [True]
+    damage(file, "UPDATE sessions SET space = 'lab' WHERE session_id = ?", moved)
+    with World(file) as world:
+        assert world.root.query_belief(moved).seq == 1
+
+
+def test_a_session_that_is_put_back_where_it_belongs_is_served_again_without_a_restart(file: Path) -> None:
+    with World(file) as world:
+        moved = world.session()
+    damage(file, "UPDATE sessions SET space = 'lab' WHERE session_id = ?", moved)
+    with World(file) as world:
+        assert code_of(lambda: world.root.query_belief(moved)) is Code.LEDGER_BROKEN
+        damage(file, "UPDATE sessions SET space = 'default' WHERE session_id = ?", moved)
+        assert world.root.query_belief(moved).seq == 1
+
+
+# -- exports, tokens, repeated requests --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE sessions SET head_seq = 0", "UPDATE policies SET document = CAST('{}' AS blob)"],
+    ids=["head", "policies"],
+)
+@pytest.mark.parametrize("running", [False, True], ids=["opened", "running"])
+def test_what_could_not_be_verified_elsewhere_is_not_exported(
+    file: Path, statement: str, running: bool
+) -> None:
+    world = World(file)
+    session_id = world.session()
+    if not running:
+        world.close()
+    damage(file, statement)
+    with world if running else World(file) as again:
+        assert code_of(lambda: again.root.export(session_id)) is Code.LEDGER_BROKEN
+
+
+@pytest.mark.parametrize("spoilt", ["role = 'agnt'", "spaces = 'lab'", "tier = 'X'"])
+def test_a_token_that_cannot_be_read_hides_no_other(file: Path, spoilt: str) -> None:
+    with World(file) as world:
+        for name in ("ann", "bob"):
+            world.root.create_token(name, role=Role.AGENT)
+        damage(file, f"UPDATE tokens SET {spoilt} WHERE name = 'bob'")
+        assert "ann" in [one.name for one in world.root.list_tokens().tokens]
+
+
+@pytest.mark.parametrize("column", ["session_id", "seq"])
+def test_a_remembered_request_that_points_elsewhere_is_not_answered(file: Path, column: str) -> None:
+    with World(file) as world:
+        here, there = world.session(), world.session()
+
+        def say(session_id: str, key: str | None) -> int:
+            told = world.agent.eliminate(
+                session_id, source_id="s", observation_id="o", eliminated=["h1"], idempotency_key=key
+            )
+            return told.snapshot.seq
+
+        assert say(here, "k") == say(here, "k") == say(there, None) == 2
+        value = there if column == "session_id" else 1
+        damage(file, f"UPDATE idempotency SET {column} = ?", value)
+        assert code_of(lambda: say(here, "k")) is Code.STORAGE_UNAVAILABLE
+        assert say(here, "another") == 3

@@ -61,8 +61,8 @@ async def _has_token(store: "Store") -> bool:
 
 
 async def begin(runtime: "Runtime", settings: "ServerSettings", seen: Head | None) -> None:
-    """Have on record what is true from now on: tokens and a policy that are older than the ledger, a store that
-    was put back, the policy in the operator's file, keys that were changed."""
+    """Have on record what is true from now on: tokens and a policy that are older than the ledger, a store
+    that was put back, the policy in the operator's file, keys that were changed."""
     from beliefd.steward.directory import LOCAL_OPERATOR
 
     store, system = runtime.steward.store, runtime.system

@@ -7,15 +7,16 @@ written down: a file with hashes could be changed together with the ledger.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final, cast
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
-from beliefd.kernel.values import Head
-from beliefd.ledger.envelope import UNREADABLE, LedgerBroken, Sealed, read_places
+from beliefd.kernel.system.state import SYSTEM
+from beliefd.kernel.values import DEFAULT_SPACE, Head
+from beliefd.ledger.envelope import UNREADABLE, LedgerBroken, Sealed, declaration, read, read_places
 from beliefd.ledger.marks import Marks
 from beliefd.ledger.replay import Position, Walk, are_linked, fold
 from beliefd.steward.offload import HEAVY_BYTES, offload
@@ -36,12 +37,23 @@ class Broken(Struct, frozen=True):
     seen: tuple[object, ...]
 
 
+async def _never(_: str) -> bool:
+    return False
+
+
 class Chains:
     """Marks of all chains that were followed here, and the verdict on those that do not hold."""
 
-    def __init__(self, store: Store, on_broken: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        on_broken: Callable[[str], None] = lambda _: None,
+        is_imported: Callable[[str], Awaitable[bool]] = _never,
+    ) -> None:
         self.store = store
         self._on_broken = on_broken
+        self._is_imported = is_imported
+        self._placed: set[str] = set()
         self._known: OrderedDict[str, Marks] = OrderedDict()
         self._marks = 0
         self._following: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -68,6 +80,7 @@ class Chains:
                 return  # they are followed when somebody reads them
             marks = Marks()
             self.learn(session_id, marks)
+            self._placed.add(session_id)  # its row was written with it
         before = marks.count
         marks.extend([one.hash for one in entries], [one.record for one in entries])
         self._marks += marks.count - before
@@ -86,6 +99,7 @@ class Chains:
             self._marks -= self._known.popitem(last=False)[1].count
 
     def forget(self, session_id: str) -> None:
+        self._placed.discard(session_id)
         if (marks := self._known.pop(session_id, None)) is not None:
             self._marks -= marks.count
 
@@ -117,7 +131,7 @@ class Chains:
             except LedgerBroken:
                 pass
             else:
-                if walk.marks.end == (head.seq, head.hash):
+                if walk.marks.end == (head.seq, head.hash) and await self._is_placed(session_id):
                     self.learn(session_id, walk.marks)
                     return
             # A backup may have been restored under us: then what is known here never happened there.
@@ -125,6 +139,31 @@ class Chains:
             if not marks.seq:
                 break
         raise await self.condemned(session_id)
+
+    async def _is_placed(self, session_id: str) -> bool:
+        try:
+            await self.check_space(session_id)
+        except LedgerBroken:
+            return False
+        return True
+
+    async def check_space(self, session_id: str) -> None:
+        """INVARIANT: a session is in the space that its first event names. Who imports one says in which.
+
+        Looked at once for each that is followed: rights and lists go by its row.
+        """
+        if session_id in self._placed:
+            return
+        first = (await self.store.entries(session_id, 0, 1))[0]
+        said, declared = await self.store.space_of(session_id), _declared_space(first)
+        # The server's own ledger may be older than its space.
+        fits = said == declared or (session_id == SYSTEM and said == SYSTEM)
+        if not fits and not await self._is_imported(session_id):
+            text = f"its row says that it is in space `{said}`, and it began in `{declared}`"
+            raise LedgerBroken(1, first.event_id, text)
+        if len(self._placed) >= MAX_SESSIONS:
+            self._placed.clear()
+        self._placed.add(session_id)
 
     # -- what does not hold ------------------------------------------------------------------------
 
@@ -143,6 +182,8 @@ class Chains:
                 position = await offload(is_long(within), fold, within, position)
                 if len(within) < len(chunk):
                     break
+            if position is not None:
+                await self.check_space(session_id)
         except LedgerBroken as broken:
             error = broken
         if error is None:
@@ -180,7 +221,7 @@ class Chains:
         try:
             entries = await self.store.entries(session_id, max(seq - 2, 0), 2)
             rows = [(one.seq, one.event_id, one.hash, sha256(one.record).digest()) for one in entries]
-            return (await self.store.head(session_id), *rows)
+            return (await self.store.head(session_id), await self.store.space_of(session_id), *rows)
         except LedgerBroken as error:  # the rows cannot even be read
             return (str(error),)
 
@@ -241,6 +282,13 @@ class Chains:
             # The page may be one entry, and what leads from it to the next mark far more.
             heavy = is_long(found) or sum(map(len, rest)) > HEAVY_BYTES
             return await offload(heavy, _lead_to, promised, after, found, rest)
+
+
+def _declared_space(first: Sealed) -> str:
+    try:
+        return declaration(read(first.record)).space or DEFAULT_SPACE
+    except UNREADABLE as error:
+        raise LedgerBroken(1, first.event_id, f"it cannot be read: {error}") from None
 
 
 def _lead_to(promised: str, after: int, found: list[Sealed], rest: list[bytes]) -> bool:

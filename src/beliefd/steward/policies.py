@@ -160,7 +160,8 @@ class PolicyInForce:
 
     async def unrecorded(self) -> str | None:
         """The hash of what is decided by, if it was adopted before adoptions were recorded."""
-        return self.origin.adopted if await self.on_record() is None else None
+        adopted = self.origin.source == "adopted" and await self.on_record() is None
+        return self.origin.adopted if adopted else None
 
     async def _newer(self, *, starting: bool = False) -> Adoption | None:
         """INVARIANT: what is followed is what the server's own ledger says was adopted last."""

@@ -200,11 +200,24 @@ def _ledgers(embedded: "Embedded", place: str) -> Iterator[Finding]:
             where = f"session {row.session_id}, event {bad.seq} ({bad.event_id or 'missing'})"
             broken.append(Finding("ledgers", "wrong", f"{where}: {bad.reason}"))
             continue
+        if (moved := _moved(embedded, row.session_id)) is not None:
+            broken.append(moved)
         differing += embedded.run(partial(differences, store, row.session_id))
         newest = max(newest, _last_time(embedded, row))
     yield from broken or [Finding("ledgers", "ok", f"{checked} verified")]
     yield from _projections(differing, place, "the ledgers that verify say" if broken else "the ledgers say")
     yield _clock(now(), newest)
+
+
+def _moved(embedded: "Embedded", session_id: str) -> Finding | None:
+    """Is a session in another space than it began in?"""
+    from beliefd.ledger.envelope import LedgerBroken
+
+    try:
+        embedded.run(lambda: embedded.steward.positions.chains.check_space(session_id))
+    except LedgerBroken as error:
+        return Finding("ledgers", "wrong", f"session {session_id}: {error.reason}")
+    return None
 
 
 def _projections(found: "list[Difference]", place: str, truth: str) -> Iterator[Finding]:

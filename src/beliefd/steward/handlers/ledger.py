@@ -81,6 +81,7 @@ class DecidedUnder:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._sought: set[str | None] = {None}
+        self.missing: set[str] = set()
         self.documents: dict[str, bytes] = {}
         """As they were written then; a stored document that does not hash to its name is not one."""
         self.policies: dict[str, Policy] = {}
@@ -93,6 +94,8 @@ class DecidedUnder:
             if document is not None and hashlib.sha256(document).hexdigest() == name:
                 self.documents[name] = document
                 self.policies[name] = recorded(msgspec.json.decode(document))
+            else:
+                self.missing.add(name)
 
 
 def _policy_hashes(entries: list[Sealed]) -> set[str | None]:
