@@ -102,10 +102,10 @@ async def test_a_store_that_is_away_for_a_while_is_followed_again() -> None:
     class Away(MemoryStore):
         away = True
 
-        async def adopted(self) -> Adoption | None:
+        async def adopted(self, policy_hash: str | None = None) -> Adoption | None:
             if self.away:
                 raise StorageUnavailable("gone")
-            return await super().adopted()
+            return await super().adopted(policy_hash)
 
     store = Away()
     await bootstrap(store).steward.in_force.bring_into_force(STRICT, ADMIN)

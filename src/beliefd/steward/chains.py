@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import DEFAULT_SPACE, Head
-from beliefd.ledger.envelope import UNREADABLE, LedgerBroken, Sealed, declaration, read, read_places
+from beliefd.ledger.envelope import UNREADABLE, LedgerBroken, Sealed, declaration, head_of, read, read_places
 from beliefd.ledger.marks import Marks
 from beliefd.ledger.replay import Position, Walk, are_linked, fold
 from beliefd.steward.offload import HEAVY_BYTES, offload
@@ -53,7 +53,7 @@ class Chains:
         self.store = store
         self._on_broken = on_broken
         self._is_imported = is_imported
-        self._placed: set[str] = set()
+        self._looked_at: set[str] = set()
         self._known: OrderedDict[str, Marks] = OrderedDict()
         self._marks = 0
         self._following: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -80,7 +80,7 @@ class Chains:
                 return  # they are followed when somebody reads them
             marks = Marks()
             self.learn(session_id, marks)
-            self._placed.add(session_id)  # its row was written with it
+            self._looked_at.add(session_id)  # its row was written with it
         before = marks.count
         marks.extend([one.hash for one in entries], [one.record for one in entries])
         self._marks += marks.count - before
@@ -99,7 +99,7 @@ class Chains:
             self._marks -= self._known.popitem(last=False)[1].count
 
     def forget(self, session_id: str) -> None:
-        self._placed.discard(session_id)
+        self._looked_at.discard(session_id)
         if (marks := self._known.pop(session_id, None)) is not None:
             self._marks -= marks.count
 
@@ -131,7 +131,7 @@ class Chains:
             except LedgerBroken:
                 pass
             else:
-                if walk.marks.end == (head.seq, head.hash) and await self._is_placed(session_id):
+                if walk.marks.end == (head.seq, head.hash) and await self._has_its_rows(session_id):
                     self.learn(session_id, walk.marks)
                     return
             # A backup may have been restored under us: then what is known here never happened there.
@@ -140,30 +140,34 @@ class Chains:
                 break
         raise await self.condemned(session_id)
 
-    async def _is_placed(self, session_id: str) -> bool:
+    async def _has_its_rows(self, session_id: str) -> bool:
         try:
-            await self.check_space(session_id)
+            await self.check_rows(session_id)
         except LedgerBroken:
             return False
         return True
 
-    async def check_space(self, session_id: str) -> None:
-        """INVARIANT: a session is in the space that its first event names. Who imports one says in which.
+    async def check_rows(self, session_id: str) -> None:
+        """Look once, for each that is followed, at what its rows say beside the records.
 
-        Looked at once for each that is followed: rights and lists go by its row.
+        INVARIANT: a session is in the space that its first event names. Who imports one says in which. Rights
+        and lists go by its row. And what is written next is linked to an event whose row says what it is.
         """
-        if session_id in self._placed:
+        if session_id in self._looked_at or (head := await self.store.head(session_id)) is None:
             return
         first = (await self.store.entries(session_id, 0, 1))[0]
+        last = (await self.store.entries(session_id, head.seq - 1, 1))[0]
+        if head_of(last) != head or read(last.record).event_id != last.event_id:
+            raise LedgerBroken(last.seq, last.event_id, "its row says otherwise than its bytes")
         said, declared = await self.store.space_of(session_id), _declared_space(first)
         # The server's own ledger may be older than its space.
         fits = said == declared or (session_id == SYSTEM and said == SYSTEM)
         if not fits and not await self._is_imported(session_id):
             text = f"its row says that it is in space `{said}`, and it began in `{declared}`"
             raise LedgerBroken(1, first.event_id, text)
-        if len(self._placed) >= MAX_SESSIONS:
-            self._placed.clear()
-        self._placed.add(session_id)
+        if len(self._looked_at) >= MAX_SESSIONS:
+            self._looked_at.clear()
+        self._looked_at.add(session_id)
 
     # -- what does not hold ------------------------------------------------------------------------
 
@@ -183,7 +187,7 @@ class Chains:
                 if len(within) < len(chunk):
                     break
             if position is not None:
-                await self.check_space(session_id)
+                await self.check_rows(session_id)
         except LedgerBroken as broken:
             error = broken
         if error is None:

@@ -214,7 +214,7 @@ def _moved(embedded: "Embedded", session_id: str) -> Finding | None:
     from beliefd.ledger.envelope import LedgerBroken
 
     try:
-        embedded.run(lambda: embedded.steward.positions.chains.check_space(session_id))
+        embedded.run(lambda: embedded.steward.positions.chains.check_rows(session_id))
     except LedgerBroken as error:
         return Finding("ledgers", "wrong", f"session {session_id}: {error.reason}")
     return None

@@ -129,7 +129,7 @@ class Positions:
         await self._store.replay(session_id, after, head.seq, folding.take)
         if folding.position is None or folding.position.head != head:
             raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
-        await self.chains.check_space(session_id)
+        await self.chains.check_rows(session_id)
         self.chains.learn(session_id, folding.marks)
         position = await self._marked(folding.position)
         self.keep(position)
