@@ -267,9 +267,7 @@ def test_a_session_that_is_put_back_where_it_belongs_is_served_again_without_a_r
 
 
 @pytest.mark.parametrize("column", ["hash", "event_id"])
-def test_nothing_is_added_to_an_event_whose_row_says_otherwise_than_its_bytes(
-    file: Path, column: str
-) -> None:
+def test_nothing_is_added_to_an_event_whose_row_is_not_what_its_bytes_say(file: Path, column: str) -> None:
     with World(file) as world:
         session_id = world.session()
     damage(file, f"UPDATE audit_events SET {column} = '{'0' * 64}' WHERE session_id = ?", session_id)

@@ -338,6 +338,7 @@ DAMAGE = {
     "a place is a word": "UPDATE audit_events SET seq = 'last' WHERE session_id = ? AND seq = 300",
     "the head is a word": "UPDATE sessions SET head_seq = 'last' WHERE session_id = ?",
     "the head is nowhere": "UPDATE sessions SET head_seq = 9 WHERE session_id = ?",
+    "the head is past the end": "UPDATE sessions SET head_seq = 900 WHERE session_id = ?",
     "all events are gone": "DELETE FROM audit_events WHERE session_id = ?",
 }
 

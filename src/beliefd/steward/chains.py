@@ -16,7 +16,16 @@ from msgspec import Struct
 
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import DEFAULT_SPACE, Head
-from beliefd.ledger.envelope import UNREADABLE, LedgerBroken, Sealed, declaration, head_of, read, read_places
+from beliefd.ledger.envelope import (
+    UNREADABLE,
+    Entry,
+    LedgerBroken,
+    Sealed,
+    declaration,
+    head_of,
+    read,
+    read_places,
+)
 from beliefd.ledger.marks import Marks
 from beliefd.ledger.replay import Position, Walk, are_linked, fold
 from beliefd.steward.offload import HEAVY_BYTES, offload
@@ -155,16 +164,18 @@ class Chains:
         """
         if session_id in self._looked_at or (head := await self.store.head(session_id)) is None:
             return
-        first = (await self.store.entries(session_id, 0, 1))[0]
-        last = (await self.store.entries(session_id, head.seq - 1, 1))[0]
-        if head_of(last) != head or read(last.record).event_id != last.event_id:
-            raise LedgerBroken(last.seq, last.event_id, "its row says otherwise than its bytes")
-        said, declared = await self.store.space_of(session_id), _declared_space(first)
+        first = await self.store.entries(session_id, 0, 1)
+        last = await self.store.entries(session_id, head.seq - 1, 1)
+        if not first or not last:
+            raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
+        if head_of(last[0]) != head or _entry(last[0]).event_id != head.event_id:
+            raise LedgerBroken(head.seq, head.event_id, "its row says otherwise than its bytes")
+        said, declared = await self.store.space_of(session_id), _declared_space(first[0])
         # The server's own ledger may be older than its space.
         fits = said == declared or (session_id == SYSTEM and said == SYSTEM)
         if not fits and not await self._is_imported(session_id):
             text = f"its row says that it is in space `{said}`, and it began in `{declared}`"
-            raise LedgerBroken(1, first.event_id, text)
+            raise LedgerBroken(1, first[0].event_id, text)
         if len(self._looked_at) >= MAX_SESSIONS:
             self._looked_at.clear()
         self._looked_at.add(session_id)
@@ -288,11 +299,18 @@ class Chains:
             return await offload(heavy, _lead_to, promised, after, found, rest)
 
 
+def _entry(sealed: Sealed) -> Entry:
+    try:
+        return read(sealed.record)
+    except UNREADABLE as error:
+        raise LedgerBroken(sealed.seq, sealed.event_id, f"it cannot be read: {error}") from None
+
+
 def _declared_space(first: Sealed) -> str:
     try:
-        return declaration(read(first.record)).space or DEFAULT_SPACE
+        return declaration(_entry(first)).space or DEFAULT_SPACE
     except UNREADABLE as error:
-        raise LedgerBroken(1, first.event_id, f"it cannot be read: {error}") from None
+        raise LedgerBroken(1, first.event_id, f"it declares nothing: {error}") from None
 
 
 def _lead_to(promised: str, after: int, found: list[Sealed], rest: list[bytes]) -> bool:
