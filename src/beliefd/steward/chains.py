@@ -197,7 +197,7 @@ class Chains:
                 position = await offload(is_long(within), fold, within, position)
                 if len(within) < len(chunk):
                     break
-            if position is not None:
+            if position is not None and head is not None and position.head.hash == head.hash:
                 await self.check_rows(session_id)
         except LedgerBroken as broken:
             error = broken
