@@ -61,13 +61,15 @@ async def _has_token(store: "Store") -> bool:
 
 
 async def begin(runtime: "Runtime", settings: "ServerSettings", seen: Head | None) -> None:
-    """Have on record what is true from now on: tokens that are older than the ledger, a store that was put
-    back, the policy in the operator's file, keys that were changed."""
+    """Have on record what is true from now on: tokens and a policy that are older than the ledger, a store
+    that was put back, the policy in the operator's file, keys that were changed."""
     from beliefd.steward.directory import LOCAL_OPERATOR
 
     store, system = runtime.steward.store, runtime.system
     if await store.tokens():
         await system.begin()
+    if (earlier := await runtime.steward.in_force.unrecorded()) is not None:
+        await system.adopt_policy(earlier, "adopted", LOCAL_OPERATOR)
     if seen is not None:
         head = await store.head(SYSTEM)
         found = 0 if head is None else head.seq

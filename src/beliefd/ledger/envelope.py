@@ -1,7 +1,7 @@
 """The envelope around an event, as stores keep it and as it is read back."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
@@ -69,6 +69,9 @@ class Place(Struct, frozen=True, gc=False):
     prev_hash: str
     seq: int
 
+
+UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError)
+"""What reading a damaged record raises. Of bytes that are no UTF-8, msgspec raises no error of its own."""
 
 _entry_decoder = msgspec.json.Decoder(Entry)
 _link_decoder = msgspec.json.Decoder(Link)

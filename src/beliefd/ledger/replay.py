@@ -5,7 +5,6 @@ from hashlib import sha256
 from itertools import islice
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.commands import Command
@@ -19,6 +18,7 @@ from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import Head
 from beliefd.ledger.chain import genesis_hash
 from beliefd.ledger.envelope import (
+    UNREADABLE,
     Entry,
     LedgerBroken,
     Link,
@@ -93,7 +93,7 @@ class Walk:
                 previous = _begun(Sealed(1, "", records[0], hashes[0])).genesis
             if not are_linked(read_places(records), hashes, seq, previous):
                 raise _unlinked(seq)
-        except msgspec.MsgspecError:
+        except UNREADABLE:
             raise _unlinked(seq) from None
         self.marks.extend(hashes, records)
 
@@ -139,7 +139,7 @@ def _begun(sealed: Sealed) -> _Begun:
     entry = _read(sealed)
     try:
         session = begin(entry.session_id, declaration(entry))
-    except (msgspec.MsgspecError, *NOT_FOLDED) as error:
+    except (*UNREADABLE, *NOT_FOLDED) as error:
         raise LedgerBroken(sealed.seq, sealed.event_id, f"it does not follow: {error}") from None
     genesis = genesis_hash(session)
     _check(sealed, entry, 1, genesis)
@@ -151,7 +151,7 @@ def _fold_chunk(records: list[bytes], hashes: list[str], start: Position) -> Pos
     try:
         links = read_links(records)
         last = read(records[-1])
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None
     if not are_linked(links, hashes, start.head.seq, start.head.hash):
         return None
@@ -188,7 +188,7 @@ def _read(sealed: Sealed) -> Entry:
         raise LedgerBroken(sealed.seq, sealed.event_id, "its hash does not match its bytes")
     try:
         return read(sealed.record)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise LedgerBroken(sealed.seq, sealed.event_id, f"it cannot be read: {error}") from None
 
 

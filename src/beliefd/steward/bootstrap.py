@@ -116,7 +116,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     steward = Steward(store, positions, in_force, finder, environment)
     submit, feeds, background = steward.submit, Feeds(ledgers), Background()
     system = SystemLedger(ledgers, positions, submit)
-    in_force.record = system.note_policy
+    in_force.record, in_force.on_record = system.note_policy, system.adopted
     expiry = Expiry(ledgers, positions, submit, environment)
     tools = ToolCalls(ledgers, positions, submit, registry, in_force, background)
     runs = ExperimentRuns(ledgers, submit, runner, background)

@@ -7,16 +7,25 @@ written down: a file with hashes could be changed together with the ledger.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final, cast
 from weakref import WeakValueDictionary
 
-import msgspec
 from msgspec import Struct
 
-from beliefd.kernel.values import Head
-from beliefd.ledger.envelope import LedgerBroken, Sealed, read_places
+from beliefd.kernel.system.state import SYSTEM
+from beliefd.kernel.values import DEFAULT_SPACE, Head
+from beliefd.ledger.envelope import (
+    UNREADABLE,
+    Entry,
+    LedgerBroken,
+    Sealed,
+    declaration,
+    head_of,
+    read,
+    read_places,
+)
 from beliefd.ledger.marks import Marks
 from beliefd.ledger.replay import Position, Walk, are_linked, fold
 from beliefd.steward.offload import HEAVY_BYTES, offload
@@ -37,12 +46,23 @@ class Broken(Struct, frozen=True):
     seen: tuple[object, ...]
 
 
+async def _never(_: str) -> bool:
+    return False
+
+
 class Chains:
     """Marks of all chains that were followed here, and the verdict on those that do not hold."""
 
-    def __init__(self, store: Store, on_broken: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        on_broken: Callable[[str], None] = lambda _: None,
+        is_imported: Callable[[str], Awaitable[bool]] = _never,
+    ) -> None:
         self.store = store
         self._on_broken = on_broken
+        self._is_imported = is_imported
+        self._looked_at: set[str] = set()
         self._known: OrderedDict[str, Marks] = OrderedDict()
         self._marks = 0
         self._following: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -69,6 +89,7 @@ class Chains:
                 return  # they are followed when somebody reads them
             marks = Marks()
             self.learn(session_id, marks)
+            self._looked_at.add(session_id)  # its row was written with it
         before = marks.count
         marks.extend([one.hash for one in entries], [one.record for one in entries])
         self._marks += marks.count - before
@@ -87,6 +108,7 @@ class Chains:
             self._marks -= self._known.popitem(last=False)[1].count
 
     def forget(self, session_id: str) -> None:
+        self._looked_at.discard(session_id)
         if (marks := self._known.pop(session_id, None)) is not None:
             self._marks -= marks.count
 
@@ -118,7 +140,7 @@ class Chains:
             except LedgerBroken:
                 pass
             else:
-                if walk.marks.end == (head.seq, head.hash):
+                if walk.marks.end == (head.seq, head.hash) and await self._has_its_rows(session_id):
                     self.learn(session_id, walk.marks)
                     return
             # A backup may have been restored under us: then what is known here never happened there.
@@ -126,6 +148,37 @@ class Chains:
             if not marks.seq:
                 break
         raise await self.condemned(session_id)
+
+    async def _has_its_rows(self, session_id: str) -> bool:
+        try:
+            await self.check_rows(session_id)
+        except LedgerBroken:
+            return False
+        return True
+
+    async def check_rows(self, session_id: str) -> None:
+        """Look once, for each that is followed, at what its rows say beside the records.
+
+        INVARIANT: a session is in the space that its first event names. Who imports one says in which. Rights
+        and lists go by its row. And what is written next is linked to an event whose row says what it is.
+        """
+        if session_id in self._looked_at or (head := await self.store.head(session_id)) is None:
+            return
+        first = await self.store.entries(session_id, 0, 1)
+        last = await self.store.entries(session_id, head.seq - 1, 1)
+        if not first or not last:
+            raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
+        if head_of(last[0]) != head or _entry(last[0]).event_id != head.event_id:
+            raise LedgerBroken(head.seq, head.event_id, "its row says otherwise than its bytes")
+        said, declared = await self.store.space_of(session_id), _declared_space(first[0])
+        # The server's own ledger may be older than its space.
+        fits = said == declared or (session_id == SYSTEM and said == SYSTEM)
+        if not fits and not await self._is_imported(session_id):
+            text = f"its row says that it is in space `{said}`, and it began in `{declared}`"
+            raise LedgerBroken(1, first[0].event_id, text)
+        if len(self._looked_at) >= MAX_SESSIONS:
+            self._looked_at.clear()
+        self._looked_at.add(session_id)
 
     # -- what does not hold ------------------------------------------------------------------------
 
@@ -144,6 +197,8 @@ class Chains:
                 position = await offload(is_long(within), fold, within, position)
                 if len(within) < len(chunk):
                     break
+            if position is not None and head is not None and position.head.hash == head.hash:
+                await self.check_rows(session_id)
         except LedgerBroken as broken:
             error = broken
         if error is None:
@@ -181,7 +236,7 @@ class Chains:
         try:
             entries = await self.store.entries(session_id, max(seq - 2, 0), 2)
             rows = [(one.seq, one.event_id, one.hash, sha256(one.record).digest()) for one in entries]
-            return (await self.store.head(session_id), *rows)
+            return (await self.store.head(session_id), await self.store.space_of(session_id), *rows)
         except LedgerBroken as error:  # the rows cannot even be read
             return (str(error),)
 
@@ -215,6 +270,24 @@ class Chains:
             yield chunk
             after = chunk[-1].seq
 
+    async def seq_of(self, session_id: str, event_id: str) -> int | None:
+        """Where an event stands. INVARIANT: an index is believed if the chain has that event there."""
+        seq = await self.store.seq_of(session_id, event_id)
+        if seq is None:
+            return None
+        at = await self.entries(session_id, seq - 1, 1) if seq > 0 else []
+        if at and at[0].event_id == event_id:
+            return seq
+        return await self.search(session_id, event_id)
+
+    async def search(self, session_id: str, event_id: str) -> int | None:
+        """The same without any index, by looking at all that is there."""
+        async for chunk in self.stream(session_id):
+            for one in chunk:
+                if one.event_id == event_id:
+                    return one.seq
+        return None
+
     async def _hold(self, session_id: str, marks: Marks, after: int, found: list[Sealed]) -> bool:
         end, promised = marks.next_to(found[-1].seq)
         rest: list[bytes] = []
@@ -226,6 +299,20 @@ class Chains:
             return await offload(heavy, _lead_to, promised, after, found, rest)
 
 
+def _entry(sealed: Sealed) -> Entry:
+    try:
+        return read(sealed.record)
+    except UNREADABLE as error:
+        raise LedgerBroken(sealed.seq, sealed.event_id, f"it cannot be read: {error}") from None
+
+
+def _declared_space(first: Sealed) -> str:
+    try:
+        return declaration(_entry(first)).space or DEFAULT_SPACE
+    except UNREADABLE as error:
+        raise LedgerBroken(1, first.event_id, f"it declares nothing: {error}") from None
+
+
 def _lead_to(promised: str, after: int, found: list[Sealed], rest: list[bytes]) -> bool:
     """Does the chain lead from these entries over the rest to the hash that was promised?
 
@@ -235,7 +322,7 @@ def _lead_to(promised: str, after: int, found: list[Sealed], rest: list[bytes]) 
     hashes = [sha256(record).hexdigest() for record in records]
     try:
         places = read_places(records)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return False
     said = [(one.seq, one.event_id, hash_) for one, hash_ in zip(places, hashes, strict=True)]
     return (
@@ -250,12 +337,13 @@ def is_long(entries: Sequence[Sealed]) -> bool:
 
 
 class _Checked:
-    """A store whose entries come from its chains; all else is as the store has it."""
+    """A store whose entries, and where they stand, come from its chains; all else is as the store has it."""
 
     def __init__(self, chains: Chains) -> None:
         self._store = chains.store
         self.entries = chains.entries
         self.stream = chains.stream
+        self.seq_of = chains.seq_of
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)

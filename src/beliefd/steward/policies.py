@@ -1,7 +1,8 @@
 """Which policy is in force, where it comes from, and how every process on a store gets to know it.
 
 A server that was given a file decides by that file. Without one, the policy that was adopted last in the
-store holds: for this process, for the next, and within a second for all others that run on it.
+store holds: for this process, for the next, and within a second for all others that run on it. What was
+adopted last is what the server's own ledger says: a row that no event made is not followed.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import policy_hash
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.policy.compiling import Problem, compiled, problems
 from beliefd.protocol.wire import convert, parse
 from beliefd.steward.directory import LOCAL_OPERATOR
@@ -51,10 +53,17 @@ class Origin(Struct, frozen=True):
 
 Record = Callable[[Policy, Origin, Principal], Awaitable[None]]
 """Writes down that a policy comes into force; what it raises keeps the old one."""
+OnRecord = Callable[[], Awaitable[str | None]]
+"""The hash of the policy that was adopted last, as the server's own ledger says; None if it names none."""
 
 
 async def only_logged(_: Policy, __: Origin, ___: Principal) -> None:
     """For who keeps no record beside the log."""
+
+
+async def none_on_record() -> str | None:
+    """For who keeps no record."""
+    return None
 
 
 DEFAULT: Final = Origin("default")
@@ -69,6 +78,8 @@ class PolicyInForce:
         self._store = store
         self._environment = environment
         self.record: Record = only_logged
+        self.on_record: OnRecord = none_on_record
+        self._planted: tuple[Adoption, bool] | None = None
         self.adopt(given or Policy(), DEFAULT if given is None else GIVEN)
 
     def adopt(self, policy: Policy, origin: Origin = GIVEN) -> None:
@@ -82,12 +93,13 @@ class PolicyInForce:
     ) -> None:
         """INVARIANT: the one way into force: compiled, on record, and only then decided by.
 
-        `keep` is written to the store, too: what is decided by must not be gone after a restart.
+        `keep` is written to the store, too: what is decided by must not be gone after a restart. It is there
+        before its event: a row without one counts for nothing, but an event without its row cannot be obeyed.
         """
         await asyncio.to_thread(compiled, policy)
-        await self.record(policy, origin, by)
         if keep is not None:
             await self._store.adopt(keep)
+        await self.record(policy, origin, by)
         self.adopt(policy, origin)
         _log_in_force(self)
 
@@ -116,9 +128,10 @@ class PolicyInForce:
         """Decide by what was adopted last, if that is anything else than what is decided by now.
 
         An earlier version may have adopted what does not compile. It stays in force as it was, denying what
-        its malformed constraints name: all other rules of it would be gone with it. The log says so.
+        its malformed constraints name: all other rules of it would be gone with it. The log says so. One that
+        is older than all records of adoptions holds, too; `unrecorded` is what a server then records.
         """
-        if (adoption := await self._newer()) is not None:
+        if (adoption := await self._newer(starting=True)) is not None:
             policy, found = await offload(_is_long(adoption), _read_with_problems, adoption)
             for problem in found:
                 log.error("the adopted policy %s at `%s`: %s", adoption.policy_hash, problem.path, problem)
@@ -145,10 +158,54 @@ class PolicyInForce:
             self.adopt(policy, _origin(adoption))
             _log_in_force(self)
 
-    async def _newer(self) -> Adoption | None:
+    async def unrecorded(self) -> str | None:
+        """The hash of what is decided by, if it was adopted before adoptions were recorded."""
+        adopted = self.origin.source == "adopted" and await self.on_record() is None
+        return self.origin.adopted if adopted else None
+
+    async def _newer(self, *, starting: bool = False) -> Adoption | None:
+        """INVARIANT: what is followed is what the server's own ledger says was adopted last."""
         adoption = await self._store.adopted()
-        known = (self.origin.adopted, self.origin.adopted_at)
-        return None if adoption is None or (adoption.policy_hash, adoption.adopted_at) == known else adoption
+        if not starting and (adoption is None or self._is_known(adoption)):
+            return None
+        recorded = await self._on_record(starting)
+        if adoption is not None and adoption.policy_hash != recorded and not (starting and recorded is None):
+            self._say_planted(adoption, starting)
+            adoption = None
+        if adoption is None and recorded is not None and recorded != self.origin.adopted:
+            adoption = await self._store.adopted(recorded)
+            if adoption is None:
+                text = f"the policy `{recorded}` was adopted, and is not in the store any more"
+                raise BeliefdError(Code.STORAGE_UNAVAILABLE, text)
+        return None if adoption is None or self._is_known(adoption) else adoption
+
+    def _is_known(self, adoption: Adoption) -> bool:
+        return (adoption.policy_hash, adoption.adopted_at) == (self.origin.adopted, self.origin.adopted_at)
+
+    async def _on_record(self, starting: bool) -> str | None:
+        try:
+            return await self.on_record()
+        except LedgerBroken as error:
+            text = f"the server's own ledger cannot say which policy was adopted: {error}"
+            if not starting:
+                raise BeliefdError(Code.LEDGER_BROKEN, text) from None
+            # It must open, so that what is wrong can be found. No session that has a ledger can be loaded.
+            log.error("%s", text)
+            return None
+
+    def _say_planted(self, adoption: Adoption, starting: bool) -> None:
+        """Say it once, and not of a row whose event is just being written: that is there a second later."""
+        seen, self._planted = self._planted, (adoption, True)
+        if seen == (adoption, True):
+            return
+        if starting or seen == (adoption, False):
+            log.error("%s; the old policy stays in force", planted_words(adoption))
+        else:
+            self._planted = (adoption, False)
+
+
+def planted_words(adoption: Adoption) -> str:
+    return f"policy `{adoption.policy_hash}` was adopted last by no event: it is not followed"
 
 
 def _is_long(adoption: Adoption) -> bool:

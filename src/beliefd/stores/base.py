@@ -268,8 +268,8 @@ class Store(Protocol):
         """Remember that a policy came into force; earlier ones stay on record."""
         ...
 
-    async def adopted(self) -> Adoption | None:
-        """The policy that came into force last, here or in another process."""
+    async def adopted(self, policy_hash: str | None = None) -> Adoption | None:
+        """The policy that came into force last, here or in another process; or the last row of this one."""
         ...
 
     async def inbox(

@@ -45,3 +45,5 @@ class SettingsContract(Promises):
         for adoption in (first, second, first):
             await store.adopt(adoption)
             assert await store.adopted() == adoption
+        assert await store.adopted("hash b") == second
+        assert await store.adopted("hash c") is None

@@ -77,6 +77,7 @@ def examine(data: Path, store: str | None) -> Iterator[Finding]:
             yield Finding("store", "ok", f"`{where}` opens and takes a write lock")
             yield _tokens(embedded)
             yield from _planted(embedded)
+            yield _policy(embedded)
             yield from _ledgers(embedded, "" if store else f" --data {data}")
     except (BeliefdError, StorageUnavailable) as error:
         yield Finding("store", "wrong", str(error))
@@ -164,6 +165,24 @@ def _planted(embedded: "Embedded") -> Iterator[Finding]:
         yield Finding("tokens", "wrong", one.words)
 
 
+def _policy(embedded: "Embedded") -> Finding:
+    """Is the policy that was adopted last one that an event names?"""
+    from beliefd.ledger.envelope import LedgerBroken
+    from beliefd.steward.policies import planted_words
+
+    row = embedded.run(embedded.steward.store.adopted)
+    try:
+        recorded = embedded.run(embedded.runtime.system.adopted)
+    except LedgerBroken as error:
+        return Finding("policy", "wrong", f"the server's own ledger cannot say which was adopted: {error}")
+    if row is not None and recorded is None:
+        text = "what was adopted has no event yet: `beliefd serve` records it, and follows no other row then"
+        return Finding("policy", "note", text)
+    if row is not None and row.policy_hash != recorded:
+        return Finding("policy", "wrong", planted_words(row))
+    return Finding("policy", "ok", "none was adopted" if recorded is None else f"`{recorded}` was adopted")
+
+
 def _ledgers(embedded: "Embedded", place: str) -> Iterator[Finding]:
     from beliefd.cli.ledgers import sessions_of, verify_stored
     from beliefd.steward.environment import now
@@ -181,11 +200,24 @@ def _ledgers(embedded: "Embedded", place: str) -> Iterator[Finding]:
             where = f"session {row.session_id}, event {bad.seq} ({bad.event_id or 'missing'})"
             broken.append(Finding("ledgers", "wrong", f"{where}: {bad.reason}"))
             continue
+        if (moved := _moved(embedded, row.session_id)) is not None:
+            broken.append(moved)
         differing += embedded.run(partial(differences, store, row.session_id))
         newest = max(newest, _last_time(embedded, row))
     yield from broken or [Finding("ledgers", "ok", f"{checked} verified")]
     yield from _projections(differing, place, "the ledgers that verify say" if broken else "the ledgers say")
     yield _clock(now(), newest)
+
+
+def _moved(embedded: "Embedded", session_id: str) -> Finding | None:
+    """Is a session in another space than it began in?"""
+    from beliefd.ledger.envelope import LedgerBroken
+
+    try:
+        embedded.run(lambda: embedded.steward.positions.chains.check_rows(session_id))
+    except LedgerBroken as error:
+        return Finding("ledgers", "wrong", f"session {session_id}: {error.reason}")
+    return None
 
 
 def _projections(found: "list[Difference]", place: str, truth: str) -> Iterator[Finding]:

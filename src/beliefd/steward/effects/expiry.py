@@ -16,7 +16,7 @@ from beliefd.steward.effects.runs import overdue_run
 from beliefd.steward.effects.tools import overdue_call
 from beliefd.steward.environment import Environment
 from beliefd.steward.failures import not_found
-from beliefd.steward.projections.inbox import RUNNING
+from beliefd.steward.projections.inbox import RUNNING, row_of
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit
 from beliefd.stores.base import InboxRow, StorageUnavailable, Store
@@ -25,6 +25,7 @@ log = logging.getLogger("beliefd.expiry")
 CLOCKWORK: Final = Principal(id="steward://expiry", role=Role.TOOL, tier=Tier.READ_ONLY.name)
 EVERY_SECONDS: Final = 1.0
 AT_ONCE: Final = 100
+CHECK: Final = "; run `beliefd projection check`"
 
 
 class Expiry(Struct, frozen=True):
@@ -51,13 +52,14 @@ class Expiry(Struct, frozen=True):
     async def _ending(self, row: InboxRow) -> Command:
         """What is said of something whose time is up: of an approval, a call, or the run of an experiment."""
         session = (await self.positions.existing(row.session_id)).session
-        if row.status != RUNNING and row.approval_id in session.approvals.by_id:
+        said = row_of(session, row.approval_id)
+        # INVARIANT: a row that no event made leads to no event, nor does one that no event made due.
+        if said is None:
+            raise not_found(Code.APPROVAL_NOT_FOUND, "approval", row.approval_id, CHECK)
+        if said.expires_at is None or said.expires_at > self.environment.now():
+            raise BeliefdError(Code.CONFLICT, f"its time is not up, as its ledger says{CHECK}")
+        if said.status != RUNNING:
             return ExpireApproval(approval_id=row.approval_id)
-        if row.status != RUNNING:
-            # INVARIANT: a row that no event made leads to no event.
-            raise not_found(
-                Code.APPROVAL_NOT_FOUND, "approval", row.approval_id, "; run `beliefd projection check`"
-            )
         if row.approval_id in session.experiments.runs:
             return overdue_run(session, row.approval_id)
         return overdue_call(session, row.approval_id)

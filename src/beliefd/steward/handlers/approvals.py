@@ -115,6 +115,10 @@ class ApprovalHandlers(Struct, frozen=True):
             except LedgerBroken as error:  # one ledger that cannot be read does not hide what others wait for
                 broken[row.session_id] = view_of(BrokenLedger, error, session_id=row.session_id)
                 continue
+            except BeliefdError as error:  # nor does a row of no session at all
+                absent = LedgerBroken(0, None, error.message)
+                broken[row.session_id] = view_of(BrokenLedger, absent, session_id=row.session_id)
+                continue
             approval = position.session.approvals.by_id.get(row.approval_id)
             # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
             # Nor is a row that no event made: `projection check` names it.

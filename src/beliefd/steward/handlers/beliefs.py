@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from beliefd.kernel.beliefs import events
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import VERB_OF, Command
+from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.labels import ATTESTED
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import DEFAULT_SPACE, Role
@@ -87,6 +88,10 @@ class BeliefHandlers(Struct, frozen=True):
                 position = await self.positions.existing(row.session_id)
             except LedgerBroken as error:
                 broken.append(view_of(BrokenLedger, error, session_id=row.session_id))
+                continue
+            except BeliefdError as error:  # its name itself is damaged
+                absent = LedgerBroken(0, None, error.message)
+                broken.append(view_of(BrokenLedger, absent, session_id=row.session_id))
                 continue
             snapshots.append(snapshot_of(position.session, position.head, limit=100, due=position.due))
             if room.is_filled_by(snapshots[-1]) and row is not shown[-1]:

@@ -15,7 +15,7 @@ from beliefd.knowledge import schema as say
 from beliefd.knowledge.combining import combined, may_combine_to
 from beliefd.knowledge.graph import NodeRow
 from beliefd.knowledge.provenance import NEEDLES, Telling
-from beliefd.ledger.envelope import read
+from beliefd.ledger.envelope import UNREADABLE, read
 from beliefd.protocol.knowledge import (
     EvidenceEntry,
     Holding,
@@ -174,7 +174,7 @@ class KnowledgeHandlers(Struct, frozen=True):
 def _decoded(rows: Iterable[NodeRow], kind: type[T]) -> _Held[T]:
     try:
         return [(row.session_id, msgspec.json.decode(row.document, type=kind)) for row in rows]
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         text = "a row of the graph cannot be read; `beliefd projection rebuild graph` mends it"
         raise BeliefdError(Code.STORAGE_UNAVAILABLE, text) from None
 

@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.values import Head
-from beliefd.ledger.envelope import Sealed
+from beliefd.ledger.envelope import UNREADABLE, Sealed
 from beliefd.ledger.verify import Verification, Verifying
 from beliefd.protocol.ledger import (
     FirstBad,
@@ -81,6 +81,7 @@ class DecidedUnder:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._sought: set[str | None] = {None}
+        self.missing: set[str] = set()
         self.documents: dict[str, bytes] = {}
         """As they were written then; a stored document that does not hash to its name is not one."""
         self.policies: dict[str, Policy] = {}
@@ -93,6 +94,8 @@ class DecidedUnder:
             if document is not None and hashlib.sha256(document).hexdigest() == name:
                 self.documents[name] = document
                 self.policies[name] = recorded(msgspec.json.decode(document))
+            else:
+                self.missing.add(name)
 
 
 def _policy_hashes(entries: list[Sealed]) -> set[str | None]:
@@ -109,7 +112,7 @@ _policy_hash_decoder = msgspec.json.Decoder(_PolicyHash)
 def read_policy_hash(record: bytes) -> str | None:
     try:
         return _policy_hash_decoder.decode(record).policy_hash
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None
 
 

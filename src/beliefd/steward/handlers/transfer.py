@@ -16,7 +16,7 @@ from beliefd.kernel.system.commands import ImportLedger
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Object, nested_deeper
 from beliefd.ledger.chain import genesis_hash
-from beliefd.ledger.envelope import command_of, read
+from beliefd.ledger.envelope import LedgerBroken, command_of, head_of, read
 from beliefd.ledger.replay import Position
 from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_line, read_export
 from beliefd.ledger.verify import verify
@@ -30,7 +30,7 @@ from beliefd.steward.handlers.ledger import DecidedUnder
 from beliefd.steward.handlers.testimony import grounds
 from beliefd.steward.offload import in_pool
 from beliefd.steward.projections import all_projected
-from beliefd.steward.write.positions import Positions, existing_head
+from beliefd.steward.write.positions import Positions, session_not_found
 from beliefd.steward.write.submitting import Submit
 from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.base import INBOX, Append, HeadMoved, Store
@@ -52,10 +52,19 @@ class TransferHandlers(Struct, frozen=True):
 
     async def export(self, call: Call) -> AsyncGenerator[bytes, None]:
         session_id = call.session_id
-        head = await existing_head(self.store, session_id)
         chains, under = self.positions.chains, DecidedUnder(self.store)
+        head, last = await chains.reached(session_id), None
+        if head is None:
+            raise session_not_found(session_id)
         async for entries in chains.stream(session_id, 0, head.seq):
             await under.take(entries)
+            last = head_of(entries[-1])
+        # INVARIANT: what is given out can be verified where it comes in.
+        if last != head:
+            raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
+        if under.missing:
+            text = f"policy `{min(under.missing)}`, which it was decided under, is not in the store"
+            raise LedgerBroken(head.seq, head.event_id, text)
         yield header_line(session_id, head, under.documents)
         # It is read twice, so that it need not be held: the header says which policies there are.
         async for entries in chains.stream(session_id, 0, head.seq):

@@ -65,6 +65,16 @@ def all_rows(session: Session) -> list[InboxRow]:
     ]
 
 
+def row_of(session: Session, name: str) -> InboxRow | None:
+    """The row of this name, as the events left it; None if no event made one."""
+    approvals, calls, runs = session.approvals.by_id, session.substrate.calls, session.experiments.runs
+    if name in approvals:
+        return _row(session, approvals[name])
+    if name in calls:
+        return _call_row(session, calls[name])
+    return _run_row(session, runs[name]) if name in runs else None
+
+
 def _closed_by(event: Event, approvals: "Growing[Approval]") -> list[Approval]:
     """The approvals that were open before an event, and that it says something about."""
     if isinstance(event, ApprovalDecided | ApprovalClosed):

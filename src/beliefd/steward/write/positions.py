@@ -13,7 +13,7 @@ from beliefd.kernel.evolve import begin
 from beliefd.kernel.state import Session
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Head
-from beliefd.ledger.envelope import LedgerBroken, Sealed, declaration, head_of, read
+from beliefd.ledger.envelope import UNREADABLE, LedgerBroken, Sealed, declaration, head_of, read
 from beliefd.ledger.replay import Folding, Position, fold
 from beliefd.ledger.state_hash import SURVIVORS_HASH, state_document, state_of
 from beliefd.steward.chains import Chains
@@ -38,7 +38,7 @@ class Positions:
         self._store = store
         self._cache: OrderedDict[str, Position] = OrderedDict()
         self._weight = 0
-        self.chains = Chains(store, self._forget)
+        self.chains = Chains(store, self._forget, self._is_imported)
         self._sizes: dict[str, int] = {}
         self.bytes = 0
 
@@ -129,10 +129,15 @@ class Positions:
         await self._store.replay(session_id, after, head.seq, folding.take)
         if folding.position is None or folding.position.head != head:
             raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
+        await self.chains.check_rows(session_id)
         self.chains.learn(session_id, folding.marks)
         position = await self._marked(folding.position)
         self.keep(position)
         return position
+
+    async def _is_imported(self, session_id: str) -> bool:
+        own = None if session_id == SYSTEM else await self.fresh(SYSTEM)
+        return own is not None and session_id in own.session.system.imported
 
     async def _marked(self, position: Position) -> Position:
         """The position with what the server's own ledger knows of where it came from.
@@ -192,7 +197,7 @@ def _restored(saved: SavedState, first: Sealed, sealed: Sealed) -> Position | No
     try:
         declared, vouching = read(first.record), read(sealed.record)
         begun = begin(declared.session_id, declaration(declared))
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None  # folding from the beginning will say what is wrong
     session = unpack(saved, begun, vouching.state_hash)
     return None if session is None else Position(session, head_of(sealed))

@@ -7,9 +7,11 @@ from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.system.commands import AdoptPolicy, AdoptTokens, ChangeKey, MakeSpace, SystemCommand
+from beliefd.kernel.system.events import PolicyAdopted
 from beliefd.kernel.system.state import SYSTEM, PolicySource, System
-from beliefd.kernel.values import OntologyBundle, Principal
+from beliefd.kernel.values import Head, OntologyBundle, Principal
 from beliefd.ledger.chain import policy_hash
+from beliefd.ledger.envelope import read
 from beliefd.steward.directory import LOCAL_OPERATOR, facts_of
 from beliefd.steward.facts.finder import Attachments
 from beliefd.steward.policies import Origin
@@ -19,6 +21,7 @@ from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store, Token
 
 RECORDED: Final = get_args(PolicySource)
+ADOPTED: Final[PolicySource] = "adopted"
 DECLARATION: Final = DeclareSession(
     ontology=OntologyBundle(
         hypothesis_space_id="beliefd/system",
@@ -46,6 +49,8 @@ class SystemLedger:
         self._positions = positions
         self._submit = submit
         self._beginning = asyncio.Lock()
+        self._looked_at: Head | None = None
+        self._adopted: str | None = None
 
     async def state(self) -> System | None:
         """What is on record; None if nothing ever was."""
@@ -73,6 +78,21 @@ class SystemLedger:
         outcome = await self._submit(SYSTEM, command, principal, attachments=Attachments(token=row))
         raise_if_refused(outcome)
         return outcome
+
+    async def adopted(self) -> str | None:
+        """The hash of the policy that somebody adopted last; None if nobody did since there is this ledger.
+
+        The state names what stands in a file, too. So it is looked for in the entries, once per head.
+        """
+        head = await self._store.head(SYSTEM)
+        if head != self._looked_at:
+            found: str | None = None
+            async for chunk in self._store.stream(SYSTEM):
+                for event in (read(one.record).delta for one in chunk):
+                    if isinstance(event, PolicyAdopted) and event.source == ADOPTED:
+                        found = event.policy_hash
+            self._adopted, self._looked_at = found, head
+        return self._adopted
 
     async def make_space(self, space: str, principal: Principal) -> Outcome:
         return await self.record(MakeSpace(space=space), principal)

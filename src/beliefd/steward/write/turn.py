@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate, Merge
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.kernel.claims.commands import SubmitClaims
-from beliefd.kernel.commands import Command, verb_of
+from beliefd.kernel.commands import VERB_OF, Command, verb_of
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.event import Refused
@@ -27,7 +27,7 @@ from beliefd.kernel.transfers.folds import as_it_counts
 from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import DEFAULT_SPACE, Head, Principal, Role, Tier
 from beliefd.ledger.chain import seal
-from beliefd.ledger.envelope import LedgerBroken, Sealed, head_of, payload_of, read
+from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, head_of, payload_of, read
 from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash_due
 from beliefd.steward.environment import Environment
@@ -43,6 +43,7 @@ ANY_HEAD: Final = (None, "*")
 """What If-Match says when any head will do."""
 TRANSFERS: Final = Principal(id="steward://transfers", role=Role.TOOL, tier=Tier.READ_ONLY.name)
 """Who writes into a ledger from elsewhere that it is from there."""
+DECLARING: Final = VERB_OF[DeclareSession]
 TURNED_AWAY: Final = (BeliefdError, NotCanonical, UnicodeEncodeError)
 """What is one caller's own error: the others of the turn go on."""
 
@@ -96,8 +97,7 @@ class QueuedCommand(Struct):
     def request_hash(self) -> str:
         # A declaration has no session yet: its id is new on every try and must not tell tries apart.
         scope = None if isinstance(self.command, DeclareSession) else self.session_id
-        asked = {"session": scope, "verb": verb_of(self.command), "payload": payload_of(self.command)}
-        return digest(asked if self.notes is None else {**asked, "notes": self.notes})
+        return _request_hash(scope, verb_of(self.command), payload_of(self.command), self.notes)
 
     @property
     def is_plain(self) -> bool:
@@ -113,6 +113,17 @@ class QueuedCommand(Struct):
     def is_heavy(self) -> bool:
         """Must it be decided beside the event loop? How long the text is that it came in is known at once."""
         return self.attachments.size > HEAVY_BYTES or is_heavy(self.command)
+
+
+def _request_hash(scope: str | None, verb: str, payload: Any, notes: str | None) -> str:
+    asked = {"session": scope, "verb": verb, "payload": payload}
+    return digest(asked if notes is None else {**asked, "notes": notes})
+
+
+def _recorded_request(entry: Entry) -> str:
+    """The hash of the request that an entry records."""
+    scope = None if entry.verb == DECLARING else entry.session_id
+    return _request_hash(scope, entry.verb, msgspec.json.decode(entry.payload), entry.notes)
 
 
 class Turn:
@@ -206,7 +217,13 @@ class Turn:
         entries = await self._ports.positions.chains.entries(used.session_id, used.seq - 1, 1)
         if position is None or not entries:
             raise LedgerBroken(used.seq, None, "a remembered request points at an event that is not there")
-        return Outcome(read(entries[0].record).delta, position.session, position.head, repeated=True)
+        entry = read(entries[0].record)
+        # INVARIANT: an answer is given again to who asked, and to what was asked, as the event says.
+        recorded = await offload(len(entries[0].record) > HEAVY_BYTES, _recorded_request, entry)
+        if entry.actor.id != used.principal or recorded != used.request_hash:
+            text = f"Idempotency-Key `{used.key}` points at an event that another request made"
+            raise BeliefdError(Code.STORAGE_UNAVAILABLE, text, {"path": "Idempotency-Key"})
+        return Outcome(entry.delta, position.session, position.head, repeated=True)
 
     def _decide(self, call: QueuedCommand, findings: Findings | None) -> Outcome:
         command, before = call.command, self.session

@@ -67,7 +67,7 @@ class MemoryStore:
             GRAPH: self._graph,
             TOKENS: self._tokens,
         }
-        self._adopted: Adoption | None = None
+        self._adopted: list[Adoption] = []
         self._listeners = Listeners()
         self._closed = False
 
@@ -164,10 +164,11 @@ class MemoryStore:
         return self._policies.get(policy_hash)
 
     async def adopt(self, adoption: Adoption) -> None:
-        self._adopted = adoption
+        self._adopted.append(adoption)
 
-    async def adopted(self) -> Adoption | None:
-        return self._adopted
+    async def adopted(self, policy_hash: str | None = None) -> Adoption | None:
+        found = (one for one in reversed(self._adopted) if policy_hash in (None, one.policy_hash))
+        return next(found, None)
 
     async def inbox(
         self, status: str | None, after: str | None, limit: int, within: Within = None

@@ -20,9 +20,11 @@ class Settings(Database):
         )
         await self._write(statement, *astuple(adoption))
 
-    async def adopted(self) -> Adoption | None:
+    async def adopted(self, policy_hash: str | None = None) -> Adoption | None:
         row = await self._one(
-            "SELECT policy_hash, document, adopted_at, adopted_by FROM adoptions ORDER BY number DESC LIMIT 1"
+            "SELECT policy_hash, document, adopted_at, adopted_by FROM adoptions"
+            " WHERE policy_hash = coalesce($1, policy_hash) ORDER BY number DESC LIMIT 1",
+            policy_hash,
         )
         return None if row is None else Adoption(row[0], as_bytes(row[1]), *row[2:])
 

@@ -37,7 +37,7 @@ class SqliteDatabase(Database):
     async def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         try:
             with self._reading:
-                return self._reader.execute(statement, named(values)).fetchall()
+                return _rows(self._reader, statement, values)
         except UnicodeEncodeError:
             return []  # lone surrogates are not text: they name nothing that is here
         except sqlite3.Error as error:
@@ -66,6 +66,23 @@ class SqliteDatabase(Database):
                 return work(connection)
         except sqlite3.Error as error:
             raise StorageUnavailable(str(error)) from None
+
+
+def _rows(
+    connection: sqlite3.Connection, statement: str, values: tuple[object, ...]
+) -> list[tuple[Any, ...]]:
+    """What is damaged so that it is no text any more comes as another text: it names nothing and equals no
+    hash, so whoever looks at its row finds that. It does not hide the rows beside it."""
+    try:
+        return connection.execute(statement, named(values)).fetchall()
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):
+            raise
+    connection.text_factory = lambda cell: cell.decode(errors="replace")
+    try:
+        return connection.execute(statement, named(values)).fetchall()
+    finally:
+        connection.text_factory = str
 
 
 def _taken(connection: sqlite3.Connection, steps: Steps[T]) -> T:
