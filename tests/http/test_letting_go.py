@@ -30,9 +30,9 @@ REFUSED: dict[str, tuple[str, Any]] = {
         "/v1/sessions/{}/measurements",
         {"statement": "x", "method": "semantic_entropy", "answers": [LONG]},
     ),
-    "decided": (
+    "read as a command": (
         "/v1/sessions/{}/eliminate",
-        {**ELIMINATE, "eliminated": ["nope"], "justification": {"l": LONG}},
+        {**ELIMINATE, "eliminated": 0, "justification": {"l": LONG}},
     ),
     "a claim": ("/v1/claims/check", {"claims": [{"statement": LONG}]}),
 }
