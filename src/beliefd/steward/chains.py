@@ -37,7 +37,7 @@ class Broken(Struct, frozen=True):
     seen: tuple[object, ...]
 
     def afresh(self) -> LedgerBroken:
-        """One that is raised keeps the frames that it passed, and the bodies in them: each caller has its own."""
+        """What is raised keeps the frames that it passed, and the bodies in them: each caller has its own."""
         return _afresh(self.error)
 
 
