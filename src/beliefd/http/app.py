@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -83,7 +84,7 @@ class Application(Starlette):
         )
 
     async def _openapi(self, _: Request) -> Reply:
-        return Reply(200, msgspec.json.encode(openapi_document()))
+        return Reply(200, _document())
 
     async def _misrouted(self, request: Request, error: HTTPException) -> Reply:
         reply = not_offered(request.method, ["GET"]) if error.status_code == 405 else no_such_path()
@@ -105,6 +106,12 @@ async def _lifespan(runtime: Runtime | None, chores: Sequence[Chore]) -> AsyncIt
     await asyncio.gather(*tasks, return_exceptions=True)
     if runtime is not None:
         await runtime.close(CLOSE_SECONDS)
+
+
+@cache
+def _document() -> bytes:
+    """Anybody may ask for it, and leave it untaken: it is in memory once."""
+    return msgspec.json.encode(openapi_document())
 
 
 async def _defect(_: Request, __: Exception) -> Reply:

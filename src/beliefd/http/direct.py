@@ -95,9 +95,14 @@ class Verbs:
             return None if stopped else reply_to_failure(error)
 
     def reply(self, verb: Verb, done: "Future[Outcome]") -> Reply:
+        if done.cancelled():
+            return reply_to_failure(CancelledError())
+        # It is not raised again: it would hold this frame, and this frame what it came from.
+        if isinstance(failed := done.exception(), Exception):
+            return reply_to_failure(failed)
         try:
             return self._surface.reply_of(verb.operation, verb.way.answer(done.result()))
-        except (Exception, CancelledError) as error:
+        except Exception as error:
             return reply_to_failure(error)
 
     def count(self, verb: Verb, reply: Reply, started: float) -> None:

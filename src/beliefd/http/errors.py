@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 from beliefd.http.replies import Answered, RawHeaders, Reply
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.steward.failures import translated
+from beliefd.steward.offload import RETRY_SECONDS
 
 log = logging.getLogger("beliefd.http")
 
@@ -34,6 +35,8 @@ _BY_STATUS: Final[dict[int, list[Code]]] = {
 }
 STATUS: Final = {code: status for status, codes in _BY_STATUS.items() for code in codes}
 CLIENT_GONE: Final = 499
+PASSING: Final = frozenset({429, 503})
+"""The same request may be answered later."""
 
 
 def error_reply(error: BeliefdError, headers: RawHeaders | None = None) -> Reply:
@@ -45,8 +48,9 @@ def error_reply(error: BeliefdError, headers: RawHeaders | None = None) -> Reply
 
 
 def retry_headers(error: BeliefdError) -> RawHeaders:
-    """When to try again, where the error says so."""
-    seconds = (error.details or {}).get("retry_after")
+    """When to try again: where the error says so, and wherever its status promises that it is worth it."""
+    passing = RETRY_SECONDS if STATUS[error.code] in PASSING else None
+    seconds = (error.details or {}).get("retry_after", passing)
     return [] if seconds is None else [(b"retry-after", b"%d" % seconds)]
 
 

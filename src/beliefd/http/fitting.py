@@ -50,6 +50,8 @@ PASSED_ON: Final = (
     "on_message_begin",
     "on_message_complete",
     "on_response_complete",
+    "pause_writing",
+    "resume_writing",
 )
 """The callbacks that `Protocol` overrides and calls."""
 

@@ -16,8 +16,8 @@ async def unless_gone(work: Coroutine[Any, Any, T], receive: Receive) -> T:
     """The outcome of work that may be given up; it is, when the caller has left."""
     working = asyncio.ensure_future(work)
     try:
-        done, _ = await asyncio.wait({working}, timeout=LISTEN_AFTER)
-        if not done:
+        await asyncio.wait({working}, timeout=LISTEN_AFTER)
+        if not working.done():
             leaving = asyncio.ensure_future(gone(receive))
             await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
             leaving.cancel()
@@ -26,6 +26,7 @@ async def unless_gone(work: Coroutine[Any, Any, T], receive: Receive) -> T:
         return working.result()
     finally:
         working.cancel()
+        del working  # its error holds this frame: together they would stay until they are collected
 
 
 async def gone(receive: Receive) -> None:

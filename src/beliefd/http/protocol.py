@@ -7,6 +7,7 @@ class uses its internals, which are listed in `fitting.INTERNALS` (docs/adr/0021
 """
 
 import asyncio
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -15,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from beliefd.http.direct import MAX_BODY, Verb, Verbs
 from beliefd.http.errors import STATUS, retry_headers
 from beliefd.http.exchange import Exchange, opening
-from beliefd.http.replies import CUT, Reply
+from beliefd.http.replies import CUT, KNOWN, Reply
 from beliefd.http.seats import seats_of
 from beliefd.http.wire import LEAST_RATE, Wire
 from beliefd.kernel.errors import BeliefdError, Code, invalid
@@ -28,7 +29,9 @@ MAX_TRAILERS: Final = 16 * 1024
 MAX_DROPPED: Final = 1024 * 1024
 """Bytes that a refused caller may still send until the connection is closed without more ado."""
 SLICE: Final = 16 * 1024
-"""So many bytes are read as HTTP before it is seen whether answers are due: they may hold many requests."""
+SMALL_SLICE: Final = 1024
+"""So many bytes are read as HTTP before it is seen whether answers are due: they may hold many requests, and
+a request that waits for its turn takes hundreds of times its bytes."""
 SILENCE_SECONDS: Final = 30.0
 """How long the next bytes of a request may take, and how long a caller may take nothing of its answer."""
 HEAD_SECONDS: Final = 30.0
@@ -46,7 +49,7 @@ class Protocol(HttpToolsProtocol):
         self._body = b""
         self._in_head = False
         self._in_request = True  # the first one is due as soon as there is a connection
-        self._head_size = self._body_size = self._aside = self._dropped = 0
+        self._head_size = self._body_size = self._aside = self._dropped = self._length = 0
         self._held = b""
         self._refusal: bytes | None = None
         self._refused = False
@@ -63,6 +66,13 @@ class Protocol(HttpToolsProtocol):
         self._seats.leave(self)
         super().connection_lost(exc)
 
+    def give_way(self) -> None:
+        """Leave to somebody else: what is not taken by now would keep the connection open."""
+        if self.wire.pending:
+            self.transport.abort()
+        else:
+            self.transport.close()
+
     # -- reading ---------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
@@ -76,14 +86,23 @@ class Protocol(HttpToolsProtocol):
 
     def _feed(self, data: bytes) -> None:
         """Read requests as long as none waits for its turn; what follows one that does is held."""
-        for start in range(0, len(data), SLICE):
+        start = 0
+        while start < len(data):
             if self._is_behind():
                 self._held = data[start:]
                 self.wire.hold()
                 return
-            self._take(data[start : start + SLICE])
+            end = start + self._slice()
+            self._take(data[start:end])
+            start = end
             if self._refused or self._refusal is not None or self.transport.is_closing():
                 return
+
+    def _slice(self) -> int:
+        """Only what is known to be body is read in large pieces: in others there may be many requests."""
+        if not self._in_request or self._in_head:
+            return SMALL_SLICE
+        return min(max(SMALL_SLICE, self._length - self._body_size), SLICE)
 
     def _is_behind(self) -> bool:
         """Is an answer due to an earlier request than the one that is being read?"""
@@ -121,7 +140,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._in_head, self._in_request = True, True
-        self._head_size = self._body_size = self._aside = 0
+        self._head_size = self._body_size = self._aside = self._length = 0
         self._waited, self._looked = 0.0, self._heard
         self.url, self.headers, self.expect_100_continue = b"", [], False
 
@@ -174,7 +193,9 @@ class Protocol(HttpToolsProtocol):
         super().on_message_begin()
         self.url, self.headers, self.expect_100_continue = url, headers, expects
         self.scope["headers"] = headers
+        self._length = next((int(value) for name, value in headers if name == b"content-length"), 0)
         self.scope[CUT] = self.wire.abort  # type: ignore[typeddict-unknown-key]
+        self.scope[KNOWN] = partial(self._seats.know, self)  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
 
     def _pass_on_what_came(self) -> None:
@@ -192,7 +213,7 @@ class Protocol(HttpToolsProtocol):
             super().on_message_complete()
             return
         self._verb, self._body = None, b""
-        self._seats.work(self)
+        self._seats.work(self, known=True)
         exchange = Exchange(self, self._verbs, verb)
         self.cycle = exchange  # type: ignore[assignment]
         if isinstance(begun, Reply):
@@ -228,6 +249,16 @@ class Protocol(HttpToolsProtocol):
                 return
         super().on_response_complete()
         self._go_on()
+
+    def pause_writing(self) -> None:
+        self._seats.stall(self)
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self._seats.flow(self)
+        if not self.pipeline and (self.cycle is None or self.cycle.response_complete):
+            self._seats.rest(self)
+        super().resume_writing()
 
     # -- refusing --------------------------------------------------------------------------------------
 

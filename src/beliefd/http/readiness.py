@@ -28,7 +28,7 @@ class Readiness:
         if self._probing is not None:
             await asyncio.shield(self._probing)
         if self._failure is not None:
-            raise self._failure
+            raise self._failure.with_traceback(None)  # else it would keep the frames of all who asked
 
     async def _probe_once(self) -> None:
         self._failure = None

@@ -1,6 +1,7 @@
 """What is sent back: an answer in one piece, or a stream of chunks."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import lru_cache
@@ -10,6 +11,10 @@ from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
 from beliefd.http.leaving import gone
+from beliefd.kernel.errors import BeliefdError
+from beliefd.steward.failures import translated
+
+log = logging.getLogger("beliefd.http")
 
 RawHeaders = list[tuple[bytes, bytes]]
 NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
@@ -18,6 +23,10 @@ NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 
 CUT: Final = "beliefd.cut"
 """In the scope of a request: ends its connection at once, so that nobody takes half an answer for all."""
+
+
+KNOWN: Final = "beliefd.known"
+"""In the scope of a request: says that it is of somebody with a credential."""
 
 
 class Reply(Struct, frozen=True):
@@ -97,11 +106,12 @@ class Stream(Struct, frozen=True):
                 for one in waited_for:
                     one.cancel()
                 await asyncio.gather(*waited_for, return_exceptions=True)
-            if not sending.cancelled():
+            if _was_cut(sending) or (sending.cancelled() and self.over.is_set()):
+                if CUT in scope:
+                    scope[CUT]()
+                    await gone(receive)
+            elif not sending.cancelled():
                 sending.result()
-            elif self.over.is_set() and CUT in scope:
-                scope[CUT]()
-                await gone(receive)
 
     async def _send(self, send: Send) -> None:
         await self._send_pieces(self.first, send)
@@ -114,6 +124,15 @@ class Stream(Struct, frozen=True):
         for start in range(0, len(chunk), PIECE):
             piece = chunk[start : start + PIECE]
             await send({"type": "http.response.body", "body": piece, "more_body": True})
+
+
+def _was_cut(sending: "asyncio.Future[None]") -> bool:
+    """Did the store fail when half of the answer was sent? That is no defect of ours, and has no trace."""
+    failed = None if sending.cancelled() else sending.exception()
+    if failed is None or not isinstance(told := translated(failed), BeliefdError):
+        return False
+    log.warning("an answer is cut off: %s", told)
+    return True
 
 
 Answered = Reply | Stream

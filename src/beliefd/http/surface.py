@@ -15,7 +15,7 @@ from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, re
 from beliefd.http.in_flight import Holding
 from beliefd.http.leaving import unless_gone
 from beliefd.http.metrics import Metrics
-from beliefd.http.replies import Answered, RawHeaders, Reply, Stream
+from beliefd.http.replies import KNOWN, Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
 from beliefd.http.standing import Standing
 from beliefd.kernel.values import Principal
@@ -81,6 +81,7 @@ class Surface:
     async def _answer(self, operation: Operation, values: Raw, incoming: Incoming) -> Answered:
         headers = read_headers(incoming.scope["headers"])
         caller = await self._caller(headers)
+        incoming.scope.get(KNOWN, _nobody_asks)()
         principal = caller.principal
         self.count_request(principal)
         authorise(operation, principal)
@@ -152,6 +153,10 @@ class Surface:
             if head is not None and head.event_id in heads:
                 return head.event_id
         return heads[0]
+
+
+def _nobody_asks() -> None:
+    """Another protocol class than ours has no seats."""
 
 
 def stream_headers(operation: Operation) -> RawHeaders:

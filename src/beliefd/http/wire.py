@@ -45,8 +45,12 @@ class Wire:
             self._send(data)
 
     def _flush(self) -> None:
-        kept, self._kept, self._size = self._kept, [], 0
-        if kept:
+        kept, size = self._kept, self._size
+        self._kept, self._size = [], 0
+        if size > CORK:  # not joined: an answer that many get at once is there once
+            for data in kept:
+                self._send(data)
+        elif kept:
             self._send(b"".join(kept))
 
     def _send(self, data: bytes) -> None:
@@ -65,9 +69,19 @@ class Wire:
         self._flush()
         self._transport.close()
 
+    @property
+    def pending(self) -> int:
+        """Bytes that wait here to be taken."""
+        waiting: int = self._transport.get_write_buffer_size()
+        return waiting
+
+    @property
+    def taken(self) -> int:
+        return self._written - self.pending
+
     def is_stuck(self, now: float, patience: float) -> bool:
         """Has the caller taken next to nothing, for so long, of what is there for it?"""
-        pending = self._transport.get_write_buffer_size()
+        pending = self.pending
         if not pending:
             self._slow_since = None
             return False

@@ -45,6 +45,10 @@ class Broken(Struct, frozen=True):
     error: LedgerBroken
     seen: tuple[object, ...]
 
+    def afresh(self) -> LedgerBroken:
+        """What is raised keeps the frames that it passed, and the bodies in them: each caller has its own."""
+        return _afresh(self.error)
+
 
 async def _never(_: str) -> bool:
     return False
@@ -213,7 +217,7 @@ class Chains:
         """From now on nothing is read from this ledger and nothing is added to it, until it is changed."""
         self.forget(session_id)
         if session_id in self._broken or len(self._broken) < MAX_BROKEN:
-            self._broken[session_id] = Broken(error, await self._rows_around(session_id, error.seq))
+            self._broken[session_id] = Broken(_afresh(error), await self._rows_around(session_id, error.seq))
         self._on_broken(session_id)
 
     def acquit(self, session_id: str) -> bool:
@@ -229,7 +233,7 @@ class Chains:
         if broken is None:
             return
         if await self._rows_around(session_id, broken.error.seq) == broken.seen:
-            raise broken.error
+            raise broken.afresh()
         self.acquit(session_id)
 
     async def _rows_around(self, session_id: str, seq: int) -> tuple[object, ...]:
@@ -297,6 +301,10 @@ class Chains:
             # The page may be one entry, and what leads from it to the next mark far more.
             heavy = is_long(found) or sum(map(len, rest)) > HEAVY_BYTES
             return await offload(heavy, _lead_to, promised, after, found, rest)
+
+
+def _afresh(error: LedgerBroken) -> LedgerBroken:
+    return LedgerBroken(error.seq, error.event_id, error.reason)
 
 
 def _entry(sealed: Sealed) -> Entry:

@@ -56,8 +56,9 @@ async def offload(heavy: bool, work: Callable[..., T], *args: Any, kind: Kind = 
 
 async def in_pool(kind: Kind, work: Callable[..., T], *args: Any) -> T:
     pool = POOLS[kind]
+    limit = asyncio.timeout(pool.limits.seconds)
     try:
-        async with asyncio.timeout(pool.limits.seconds) as limit:
+        async with limit:
             return await pool.run(_asked_by.get(), work, *args)
     except Full as full:
         raise too_busy(f"no room for more work of the kind `{kind}`: {full}") from None
@@ -66,6 +67,8 @@ async def in_pool(kind: Kind, work: Callable[..., T], *args: Any) -> T:
             raise
         message = f"this took longer than {pool.limits.seconds:g} seconds and was given up"
         raise BeliefdError(Code.TIMED_OUT, message, {"kind": kind}) from None
+    finally:
+        del limit  # it holds its task, that its error, and that this frame with all that it works on
 
 
 def too_busy(message: str, retry_after: int = RETRY_SECONDS) -> BeliefdError:

@@ -49,7 +49,7 @@ class Job:
         self._work = work
         self._context = copy_context()
         self._loop = asyncio.get_running_loop()
-        self.answer: asyncio.Future[Any] = self._loop.create_future()
+        self.answer: asyncio.Future[Any] | None = self._loop.create_future()
 
     def do(self) -> None:
         value: Any = None
@@ -64,18 +64,28 @@ class Job:
             error = RuntimeError(f"the work raised {type(raised).__name__}")
         with contextlib.suppress(RuntimeError):  # the loop is gone, and who asked with it
             self._loop.call_soon_threadsafe(self._settle, value, error)
+        error = None  # it holds this frame, which would hold it
 
     def _watched(self) -> Any:
         with given_up_when(lambda: self.over):
             return self._work()
 
     def _settle(self, value: Any, error: Exception | None) -> None:
-        if self.answer.done():
+        if self.answer is None or self.answer.done():
             return
         if error is None:
             self.answer.set_result(value)
         else:
             self.answer.set_exception(error)
+
+    def end(self) -> bool:
+        """Nobody waits for it any more; True if it was answered.
+
+        INVARIANT: it lets go of its answer. An error that was raised holds the frames that it passed, those
+        hold the job and what it works on: a body would stay until the next garbage collection.
+        """
+        answer, self.answer, self.over = self.answer, None, True
+        return answer is not None and answer.done() and not answer.cancelled()
 
 
 class Pool:
@@ -107,11 +117,11 @@ class Pool:
         job = Job(asker, lambda: work(*args))
         self._put(job)
         try:
-            answer: T = await job.answer
-            return answer
+            return await job.answer  # type: ignore[no-any-return, misc]
         finally:
-            job.over = True
-            self._forget(job)
+            if not job.end():
+                self._forget(job)
+            del job
 
     def _put(self, job: Job) -> None:
         with self._changed:
@@ -128,8 +138,6 @@ class Pool:
 
     def _forget(self, job: Job) -> None:
         """What nobody waits for any more leaves the queue, if it is still there."""
-        if job.answer.done() and not job.answer.cancelled():
-            return
         with self._changed:
             queue = self._queues.get(job.asker)
             if queue is not None and job in queue:
@@ -145,6 +153,7 @@ class Pool:
                 self._running[job.asker] -= 1
                 self._running += Counter()  # drops the names of those who have nothing left
                 self._changed.notify()
+            del job  # or it would stay here until there is another
 
     def _next(self) -> Job:
         with self._changed:

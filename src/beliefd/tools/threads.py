@@ -18,10 +18,10 @@ async def in_thread(
     for ever, and the process from ending. Here it keeps a place of its own caller.
     """
     loop, slots = asyncio.get_running_loop(), places.slots
-    answer: asyncio.Future[Any] = loop.create_future()
+    answer: asyncio.Future[Any] | None = loop.create_future()
 
     def settle(value: Any, error: BaseException | None) -> None:
-        if answer.done():
+        if answer is None or answer.done():
             return
         if error is None:
             answer.set_result(value)
@@ -43,7 +43,11 @@ async def in_thread(
             slots.give_back(who)
         with contextlib.suppress(RuntimeError):  # the loop is gone, and who asked with it
             loop.call_soon_threadsafe(settle, value, error)
+        error = None  # it holds this frame, which would hold it
 
     (slots.take_over if ends else slots.take)(who)
     threading.Thread(target=work, name="beliefd-tool", daemon=True).start()
-    return await answer
+    try:
+        return await answer
+    finally:
+        answer = None  # its error holds this frame: together they would stay until they are collected

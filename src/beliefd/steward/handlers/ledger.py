@@ -56,6 +56,8 @@ class LedgerHandlers(Struct, frozen=True):
     async def events(self, call: Call) -> AsyncGenerator[bytes, None]:
         head = await existing_head(self.store, call.session_id)
         after = _last_event(call.last_event, head.seq)
+        # What is wrong with the ledger can be said as an error only as long as nothing else was said.
+        await self.positions.chains.entries(call.session_id, after, 1)
         yield b": beliefd\n\n"
         async with aclosing(self.feeds.follow(call.session_id, after)) as chunks:
             async for chunk in chunks:

@@ -18,6 +18,8 @@ from beliefd.stores.sqlite.file import OpenedFiles, read_only
 BUSY_MS: Final = 30_000
 LOG_BYTES: Final = 4 * 1024 * 1024
 """What the write-ahead log keeps of the disk once it has been emptied: its ordinary size."""
+NO_ROOM: Final = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE")
+"""How SQLite calls a full disk: at the file, at the write-ahead log, and at the index of that."""
 
 T = TypeVar("T")
 
@@ -65,7 +67,7 @@ class SqliteDatabase(Database):
             with contextlib.closing(connect(self._path)) as connection:
                 return work(connection)
         except sqlite3.Error as error:
-            raise StorageUnavailable(str(error)) from None
+            raise StorageUnavailable(words(error)) from None
 
 
 def _rows(
@@ -116,3 +118,14 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
     connection.execute("PRAGMA foreign_keys = ON")
     return connection
+
+
+def words(error: Exception) -> str:
+    """What became of a write, and what whoever keeps the disk can do about it."""
+    name = getattr(error, "sqlite_errorname", None)
+    if name in NO_ROOM:
+        return f"nothing was written: there is no room for it on the disk ({error})"
+    if name == "SQLITE_IOERR_FSYNC":
+        # The commit stands in the log; whether it does after a crash is up to the disk.
+        return f"it is not known whether it was written: the disk does not confirm it ({error})"
+    return f"nothing was written: {error}"

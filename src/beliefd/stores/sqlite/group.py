@@ -14,6 +14,7 @@ from typing import Final
 from beliefd.kernel.values import DEFAULT_SPACE, Head
 from beliefd.knowledge.graph import LinkRefused
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
+from beliefd.stores.sqlite.database import words
 from beliefd.stores.sqlite.projections import put_rows
 
 MAX_ROWS: Final = 512
@@ -225,14 +226,3 @@ def _carries_more(batch: Append) -> bool:
 def _begins(batch: Append) -> bool:
     """Does a session begin with more to be said of it than that it does?"""
     return batch.expected is None and (batch.space, batch.declared_by) != (DEFAULT_SPACE, "")
-
-
-def words(error: Exception) -> str:
-    """What became of the appends, and what whoever keeps the disk can do about it."""
-    name = getattr(error, "sqlite_errorname", None)
-    if name in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
-        return f"nothing was written: there is no room for it on the disk ({error})"
-    if name == "SQLITE_IOERR_FSYNC":
-        # The commit stands in the log; whether it does after a crash is up to the disk.
-        return f"it is not known whether it was written: the disk does not confirm it ({error})"
-    return f"nothing was written: {error}"

@@ -24,9 +24,9 @@ from beliefd.stores.sql.inbox import Inbox
 from beliefd.stores.sql.ledgers import Ledgers
 from beliefd.stores.sql.settings import Settings
 from beliefd.stores.sqlite.bulk import BulkReader, read_entries, read_records
-from beliefd.stores.sqlite.database import connect
+from beliefd.stores.sqlite.database import connect, words
 from beliefd.stores.sqlite.file import prepare, read_only
-from beliefd.stores.sqlite.group import GroupCommit, words
+from beliefd.stores.sqlite.group import GroupCommit
 from beliefd.stores.sqlite.projections import SqliteProjections
 from beliefd.stores.sqlite.schema import migrate, refuse_earlier
 

@@ -1,0 +1,125 @@
+"""What was refused is let go of at once: nothing holds a body until the garbage is collected."""
+
+import asyncio
+import gc
+import json
+import time
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import closing
+from hashlib import sha256
+from http.client import HTTPConnection
+from typing import Any
+
+import httpx
+import pytest
+
+from beliefd.ledger.envelope import Sealed
+from beliefd.stores.memory import MemoryStore
+from beliefd.tools import threads
+from tests.http.calls import ELIMINATE, declare, eliminate
+from tests.http.test_protocol import Place
+
+SIZE = 2 * 1024 * 1024
+TIMES = 4
+LONG = "x" * SIZE
+REFUSED: dict[str, tuple[str, Any]] = {
+    "parsed elsewhere": ("/v1/sessions/{}/proposals", {"provenance": {"source": "agent"}, "x": LONG}),
+    "measured elsewhere": ("/v1/uncertainty/semantic_entropy", {"answers": [LONG]}),
+    "measured in a session": (
+        "/v1/sessions/{}/measurements",
+        {"statement": "x", "method": "semantic_entropy", "answers": [LONG]},
+    ),
+    "read as a command": (
+        "/v1/sessions/{}/eliminate",
+        {**ELIMINATE, "eliminated": 0, "justification": {"l": LONG}},
+    ),
+    "a claim": ("/v1/claims/check", {"claims": [{"statement": LONG}]}),
+}
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    made = Place()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def near(place: Place) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=place.url, verify=False) as http:
+        yield http
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+    gc.enable()
+
+
+def post(place: Place, path: str, body: bytes) -> int:
+    """Not with httpx, which itself holds what it sent until it is collected."""
+    with closing(HTTPConnection("127.0.0.1", place.port)) as caller:
+        caller.request("POST", path, body, {"Content-Type": "application/json"})
+        answer = caller.getresponse()
+        answer.read()
+        return answer.status
+
+
+def held_after(place: Place, path: str, content: Any, status: int) -> int:
+    """Bytes that are held after some bodies were refused, beyond what was held after the first."""
+    body = json.dumps(content).encode()
+    assert post(place, path, body) == status
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(TIMES):
+        assert post(place, path, body) == status
+    time.sleep(0.05)  # the server lets go after the last byte of its answer
+    return tracemalloc.get_traced_memory()[0] - before
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_body_is_let_go_of(name: str, place: Place, near: httpx.Client, uncollected: None) -> None:
+    path, body = REFUSED[name]
+    assert held_after(place, path.format(declare(near)), body, 400) < SIZE
+
+
+def forge(place: Place, session_id: str) -> None:
+    store = place.runtime.steward.store
+    assert isinstance(store, MemoryStore)
+    entry = store._entries[session_id][1]
+    record = entry.record.replace(b'"observation_id":"o"', b'"observation_id":"p"')
+    assert record != entry.record
+    store._entries[session_id][1] = Sealed(entry.seq, entry.event_id, record, sha256(record).hexdigest())
+
+
+def test_a_broken_ledger_keeps_nothing_that_is_sent_to_it(
+    place: Place, near: httpx.Client, uncollected: None
+) -> None:
+    session_id = declare(near)
+    for name in "abc":
+        assert eliminate(near, session_id, name).status_code == 200
+    forge(place, session_id)
+    assert near.get(f"/v1/sessions/{session_id}/audit").status_code == 422
+    body = {**ELIMINATE, "justification": {"l": LONG}}
+    assert held_after(place, f"/v1/sessions/{session_id}/eliminate", body, 422) < SIZE
+
+
+@pytest.mark.anyio
+async def test_a_tool_that_fails_keeps_nothing_that_it_was_given(uncollected: None) -> None:
+    def fails(given: bytes) -> None:
+        raise ValueError(len(given))
+
+    async def call() -> None:
+        with pytest.raises(ValueError, match=str(SIZE)):
+            await threads.in_thread("who", fails, {"given": bytes(SIZE)})
+
+    await call()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(TIMES):
+        await call()
+    await asyncio.sleep(0.05)
+    assert tracemalloc.get_traced_memory()[0] - before < SIZE
