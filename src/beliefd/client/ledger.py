@@ -42,6 +42,7 @@ class LedgerCalls:
         without_source_ids: Iterable[str] = (),
         without_principals: Iterable[str] = (),
         without_attested: bool = False,
+        conclusions_after: str | None = None,
     ) -> Request[Counterfactual]:
         """What would survive had these sources and principals never spoken, or nothing attested counted."""
         without = {
@@ -49,7 +50,7 @@ class LedgerCalls:
             "principals": list(without_principals),
             "attested": without_attested,
         }
-        body = {"without": without}
+        body = {"without": without, "conclusions_after": conclusions_after}
         return Request(LedgerRows.counterfactual, {"session_id": session_id}, body=body)
 
     @Method

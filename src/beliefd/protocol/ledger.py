@@ -29,6 +29,11 @@ from beliefd.protocol.operation import (
 
 AUDIT_PAGE = 10_000
 """An audit answer holds at most this many entries; `next` says where to go on."""
+CONCLUSIONS_PAGE = 100
+"""So many accepted conclusions a counterfactual weighs in one answer; `conclusions_next` goes on."""
+SOLE_SPEAKERS = 100
+SOLE_NAMES = 100
+"""Of those on whom a conclusion hangs alone so many are listed, each with so many hypotheses."""
 Named = Annotated[tuple[Id, ...], Meta(max_length=1_000)]
 
 
@@ -41,7 +46,10 @@ class Without(Value, frozen=True):
 
 
 class AskCounterfactual(Value, frozen=True):
+    """`conclusions_after` is `conclusions_next` of the answer before."""
+
     without: Without
+    conclusions_after: Id | None = None
 
 
 class AuditPage(Answer, frozen=True):
@@ -120,7 +128,9 @@ class Why(Answer, frozen=True):
 
 class ConclusionBasis(Answer, frozen=True):
     """How one accepted conclusion fares in the counterfactual, and which sources and principals it hangs on
-    alone. `rests_on` is what the session rested on when it was accepted."""
+    alone: the first 100 by name, each with its first 100 hypotheses. The counts are of all hypotheses, and
+    `n_sole_sources` and `n_sole_principals` of all that it hangs on alone. `rests_on` is what the session
+    rested on when it was accepted."""
 
     conclusion_id: str
     event_id: str
@@ -129,20 +139,29 @@ class ConclusionBasis(Answer, frozen=True):
     n_survivors_without: int
     rests_on_removed: bool
     sole_sources: dict[str, list[str]]
+    sole_source_counts: dict[str, int]
+    n_sole_sources: int
     sole_principals: dict[str, list[str]]
+    sole_principal_counts: dict[str, int]
+    n_sole_principals: int
     rests_on: RestsOn
 
 
 class Counterfactual(Answer, frozen=True):
+    """`restored` has the first names, `conclusions` one page; `n_restored` and `n_conclusions` are exact."""
+
     without_source_ids: list[str]
     without_principals: list[str]
     without_attested: bool
     survivors: list[str]
     n_survivors: int
     restored: list[str]
+    n_restored: int
     status: Status
     rests_on: RestsOn
     conclusions: list[ConclusionBasis]
+    n_conclusions: int
+    conclusions_next: str | None
 
 
 class Imported(Answer, frozen=True):
