@@ -30,9 +30,10 @@ class LedgerCalls:
         return Request(LedgerRows.export, {"session_id": session_id})
 
     @Method
-    def why(self, session_id: str, hypothesis: str) -> Request[Why]:
+    def why(self, session_id: str, hypothesis: str, *, cursor: str | None = None) -> Request[Why]:
         """Who spoke against a hypothesis, and what else was tried on it."""
-        return Request(LedgerRows.why, {"session_id": session_id, "hypothesis": hypothesis})
+        path = {"session_id": session_id, "hypothesis": hypothesis}
+        return Request(LedgerRows.why, path, query(cursor=cursor))
 
     @Method
     def counterfactual(

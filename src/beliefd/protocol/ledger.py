@@ -34,6 +34,8 @@ CONCLUSIONS_PAGE = 100
 SOLE_SPEAKERS = 100
 SOLE_NAMES = 100
 """Of those on whom a conclusion hangs alone so many are listed, each with so many hypotheses."""
+InLedger = Annotated[str, Meta(pattern=r"^[0-9]{1,15}\.[0-9]{1,9}$")]
+"""A `seq`, and how much of what its entry says was told."""
 Named = Annotated[tuple[Id, ...], Meta(max_length=1_000)]
 
 
@@ -116,13 +118,15 @@ class Tried(Answer, frozen=True):
 class Why(Answer, frozen=True):
     """Why a hypothesis was eliminated, or why it still stands: who spoke against it, and what was `tried`.
 
-    What stands at or before the head of `foreign` was said elsewhere.
+    An answer holds some megabytes; `next` is the cursor of what follows in the ledger. What stands at or
+    before the head of `foreign` was said elsewhere.
     """
 
     hypothesis: str
     survives: bool
     events: list[Testimony]
     tried: list[Tried]
+    next: str | None = None
     foreign: Foreign | None = None
 
 
@@ -209,6 +213,7 @@ class LedgerRows(Vocabulary):
         Why,
         "Which observations spoke against a hypothesis, and what else was tried on it",
         slashed=True,
+        query=(Parameter(name="cursor", kind=InLedger, summary="`next` of the page before"),),
         errors=(Code.INVALID_HYPOTHESIS_ID,),
     )
     counterfactual = asks(
