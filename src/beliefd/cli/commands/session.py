@@ -118,6 +118,8 @@ def eliminate(
         "--limit", "survivors_limit", type=click.IntRange(0, 100_000), help="List at most so many survivors."
     ),
     option("--after", "survivors_after", metavar="HYPOTHESIS", help="List survivors past this one."),
+    option("--obligations-before", metavar="OBLIGATION", help="List obligations entered before this one."),
+    option("--conclusions-after", metavar="CONCLUSION", help="List conclusions past this one, by name."),
 )
 def show(session_id: str, **asked: Any) -> Question:
     """Show survivors, status and obligations."""

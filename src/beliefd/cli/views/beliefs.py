@@ -71,7 +71,21 @@ def snapshot(answer: BeliefSnapshot) -> RenderableType:
     for name, times in answer.conclusions.items():
         again = f" ({times} times)" if times > 1 else ""
         lines.append(Text.assemble(("conclusion ", "dim"), (visible(name), "green"), again))
-    return Group(*lines)
+    return Group(*lines, *_shortened(answer))
+
+
+def _shortened(answer: BeliefSnapshot) -> list[Text]:
+    left = answer.shortened
+    if left is None:
+        return []
+    told = [
+        f"{len(answer.obligations)} of {left.n_obligations} obligations",
+        f"{len(answer.conclusions)} of {left.n_conclusions} conclusions",
+    ]
+    more = "; `session show` tells the rest" if left.metadata or left.conclusions_next is None else ""
+    ways = {"--obligations-before": left.obligations_next, "--conclusions-after": left.conclusions_next}
+    given = [f"more: {way} {visible(name)}" for way, name in ways.items() if name is not None]
+    return [Text(f"shown: {', '.join(told)}{more}", "dim"), *(Text(line, "dim") for line in given)]
 
 
 def rests(on: RestsOn) -> Text:

@@ -109,7 +109,10 @@ class Recounting:
                 self._tell(entry)
 
     def _tell(self, entry: Entry) -> None:
-        said = [*_testimony(entry, self._hypothesis), *_tried(entry, self._hypothesis, self._session)]
+        said: list[Testimony | Tried] = [
+            *_testimony(entry, self._hypothesis),
+            *_tried(entry, self._hypothesis, self._session),
+        ]
         already = self._already if entry.seq == self.seq else 0
         for number, one in enumerate(said[already:], already + 1):
             if self._full_at is not None:
