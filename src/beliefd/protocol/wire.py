@@ -123,6 +123,8 @@ def _query_value(parameter: Parameter, text: str) -> Any:
         if text not in choices:
             raise invalid(f"`{parameter.name}` must be one of {', '.join(choices)}", parameter.name)
         return text
+    if get_args(parameter.kind)[0] is str:
+        return _cursor(parameter, text)
     if not _WHOLE.fullmatch(text):
         raise invalid(f"`{parameter.name}` must be a whole number", parameter.name)
     try:
@@ -130,6 +132,15 @@ def _query_value(parameter: Parameter, text: str) -> Any:
     except msgspec.ValidationError as error:
         message, _ = located(error, text, parameter.kind)
         raise invalid(f"`{parameter.name}`: {message}", parameter.name) from None
+
+
+def _cursor(parameter: Parameter, text: str) -> str:
+    """A text of a form of its own: only an answer tells it."""
+    try:
+        return msgspec.convert(text, parameter.kind)  # type: ignore[no-any-return]
+    except msgspec.ValidationError:
+        told = f"`{parameter.name}` is no cursor of this list; take it from `next`"
+        raise invalid(told, parameter.name) from None
 
 
 def is_longer(value: object, limit: int) -> bool:
