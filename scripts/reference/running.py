@@ -20,14 +20,21 @@ from beliefd.kernel.claims import bundle
 from beliefd.kernel.values import MAX_NOTES
 from beliefd.ledger import state_hash
 from beliefd.policy import files, watch
-from beliefd.protocol.beliefs import SURVIVORS_PAGE
-from beliefd.protocol.ledger import AUDIT_PAGE
+from beliefd.protocol.beliefs import (
+    LISTED,
+    LISTED_SHORT,
+    MAX_METADATA,
+    METADATA_SHORT,
+    SURVIVORS_PAGE,
+)
+from beliefd.protocol.ledger import AUDIT_PAGE, CONCLUSIONS_PAGE, SOLE_NAMES, SOLE_SPEAKERS
 from beliefd.protocol.operations import OPERATIONS
 from beliefd.steward import collecting, directory, offload
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
 from beliefd.steward.facts import threats
 from beliefd.steward.handlers import batch
+from beliefd.steward.handlers.shared import PAGE_BYTES
 from beliefd.steward.write import positions, session_queue
 from beliefd.stores.memory import MemoryStore
 
@@ -112,7 +119,15 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
         SURVIVORS_PAGE,
         "ids per page; `survivors_next` continues",
     ),
+    ("obligations, and conclusions, in a snapshot that is asked for", LISTED, "of each per page"),
+    ("the same in the answer to a verb", LISTED_SHORT, "newest obligations; of more conclusions, the last"),
+    ("metadata in the answer to a verb", METADATA_SHORT, "bytes; longer metadata is left out"),
+    ("metadata of a session", MAX_METADATA, "bytes as JSON, then `INVALID_REQUEST`"),
     ("entries in an audit answer", AUDIT_PAGE, "entries per page; `next` continues"),
+    ("page of a list, and of why", PAGE_BYTES, "bytes, and the item that makes it longer"),
+    ("conclusions in a counterfactual", CONCLUSIONS_PAGE, "per page; `conclusions_next` continues"),
+    ("who a conclusion hangs on alone", SOLE_SPEAKERS, "sources, and principals; all are counted"),
+    ("hypotheses of each of them", SOLE_NAMES, "ids; all are counted"),
     ("commands decided in one turn", session_queue.BATCH, "per session"),
     ("turns that are being written", session_queue.UNDER_WAY, "per session, if the store keeps their order"),
     ("attempts at a head that keeps moving", session_queue.MAX_ATTEMPTS, "then `CONFLICT`"),

@@ -47,8 +47,16 @@ class Asked:
         self.app = app
         self.sessions = 0
 
+    async def get(self, path: str) -> Answered:
+        return await self.post(path, b"", method="GET")
+
     async def post(
-        self, path: str, body: bytes, media: str = JSON, paused: asyncio.Event | None = None
+        self,
+        path: str,
+        body: bytes,
+        media: str = JSON,
+        paused: asyncio.Event | None = None,
+        method: str = "POST",
     ) -> Answered:
         """Send a body in chunks; if `paused`, the last of them comes when that is set."""
         rest = list(reversed([body[at : at + CHUNK] for at in range(0, len(body), CHUNK)] or [b""]))
@@ -67,7 +75,7 @@ class Asked:
         headers = [(b"host", b"127.0.0.1"), (b"content-type", media.encode())]
         scope = {
             "type": "http",
-            "method": "POST",
+            "method": method,
             "path": path,
             "raw_path": path.encode(),
             "query_string": b"",

@@ -21,6 +21,7 @@ from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.call import Call
 from beliefd.steward.dispatch import perform
 from beliefd.steward.handlers import knowledge as propositions
+from beliefd.steward.handlers import shared
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.world import AGENT, ANN
 from tests.knowledge.story import Story, refuted, supported
@@ -258,6 +259,20 @@ def test_why_follows_one_claim_and_no_other() -> None:
     assert {step.event for step in told("d", story).steps} >= {"evidence_linked", "approval_decided"}
     ids = {step.event_id for step in told("c", story).steps}
     assert ids.isdisjoint(step.event_id for step in told("d", story).steps)
+
+
+def test_why_goes_on_over_sessions_where_the_page_before_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    stories = (supported(), refuted())
+    whole = told("c", *stories)
+    assert whole.next is None
+    monkeypatch.setattr(shared, "PAGE_BYTES", 1_000)
+    pages = [told("c", *stories)]
+    while (cursor := pages[-1].next) is not None:
+        path = {"claim_id": "c"}
+        pages.append(asked("why_proposition", *stories, path=path, cursor=cursor))
+    assert len(pages) > 3
+    assert [step for page in pages for step in page.steps] == whole.steps
+    assert {page.status for page in pages} == {whole.status}
 
 
 def test_why_tells_a_run_that_failed_and_an_intent_that_was_refused() -> None:

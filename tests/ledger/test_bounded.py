@@ -13,13 +13,14 @@ from beliefd.embedded import AsyncEmbedded
 from beliefd.kernel.values import Principal, Role
 from beliefd.protocol.operations import BY_NAME
 from beliefd.protocol.rights import EVERYTHING
+from beliefd.protocol.wire import is_longer
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.call import Call
 from beliefd.steward.directory import LOCAL_OPERATOR
 from beliefd.steward.dispatch import stream
 from beliefd.steward.handlers import shared
 from beliefd.steward.handlers.approvals import CARD_BYTES
-from beliefd.steward.handlers.shared import PAGE_BYTES, filling, is_longer
+from beliefd.steward.handlers.shared import PAGE_BYTES, filling
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import open_store
 from beliefd.testing.world import ONTOLOGY

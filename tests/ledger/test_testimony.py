@@ -79,6 +79,8 @@ def test_what_a_conclusion_rests_on_is_found_by_retelling_up_to_it(told: Told, r
             continue
         imagined = replayed(told[0], without(told[1][:at], removed))
         accepted = imagined.hear(command, FACTS) == {"accepted": True}
+        sources = sole_sources(told[0], told[1][:at], fact)
+        principals = sole_principals(told[0], told[1][:at], fact)
         expected.append(
             {
                 "conclusion_id": command.conclusion_id,
@@ -87,8 +89,12 @@ def test_what_a_conclusion_rests_on_is_found_by_retelling_up_to_it(told: Told, r
                 "n_survivors_then": len(fact.survivors),
                 "n_survivors_without": len(imagined.survivors),
                 "rests_on_removed": not accepted or len(imagined.survivors) != len(fact.survivors),
-                "sole_sources": sole_sources(told[0], told[1][:at], fact),
-                "sole_principals": sole_principals(told[0], told[1][:at], fact),
+                "sole_sources": sources,
+                "sole_source_counts": {name: len(alone) for name, alone in sources.items()},
+                "n_sole_sources": len(sources),
+                "sole_principals": principals,
+                "sole_principal_counts": {name: len(alone) for name, alone in principals.items()},
+                "n_sole_principals": len(principals),
                 "rests_on": RestsOn(
                     witnessed=fact.witnessed,
                     attested=len(fact.universe - fact.survivors) - fact.witnessed,

@@ -62,9 +62,17 @@ class BeliefCalls:
         at: int | None = None,
         survivors_limit: int | None = None,
         survivors_after: str | None = None,
+        obligations_before: str | None = None,
+        conclusions_after: str | None = None,
     ) -> Request[BeliefSnapshot]:
         """The state now, or right after event `at`."""
-        asked = query(at=at, survivors_limit=survivors_limit, survivors_after=survivors_after)
+        asked = query(
+            at=at,
+            survivors_limit=survivors_limit,
+            survivors_after=survivors_after,
+            obligations_before=obligations_before,
+            conclusions_after=conclusions_after,
+        )
         return Request(BeliefRows.query_belief, {"session_id": session_id}, asked)
 
     @Method

@@ -27,6 +27,6 @@ class KnowledgeCalls:
         return Request(KnowledgeRows.show_proposition, {"claim_id": claim_id})
 
     @Method
-    def why_proposition(self, claim_id: str) -> Request[PropositionWhy]:
+    def why_proposition(self, claim_id: str, *, cursor: str | None = None) -> Request[PropositionWhy]:
         """The events that led to its status."""
-        return Request(KnowledgeRows.why_proposition, {"claim_id": claim_id})
+        return Request(KnowledgeRows.why_proposition, {"claim_id": claim_id}, query(cursor=cursor))

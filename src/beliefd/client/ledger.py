@@ -30,9 +30,10 @@ class LedgerCalls:
         return Request(LedgerRows.export, {"session_id": session_id})
 
     @Method
-    def why(self, session_id: str, hypothesis: str) -> Request[Why]:
+    def why(self, session_id: str, hypothesis: str, *, cursor: str | None = None) -> Request[Why]:
         """Who spoke against a hypothesis, and what else was tried on it."""
-        return Request(LedgerRows.why, {"session_id": session_id, "hypothesis": hypothesis})
+        path = {"session_id": session_id, "hypothesis": hypothesis}
+        return Request(LedgerRows.why, path, query(cursor=cursor))
 
     @Method
     def counterfactual(
@@ -42,6 +43,7 @@ class LedgerCalls:
         without_source_ids: Iterable[str] = (),
         without_principals: Iterable[str] = (),
         without_attested: bool = False,
+        conclusions_after: str | None = None,
     ) -> Request[Counterfactual]:
         """What would survive had these sources and principals never spoken, or nothing attested counted."""
         without = {
@@ -49,7 +51,7 @@ class LedgerCalls:
             "principals": list(without_principals),
             "attested": without_attested,
         }
-        body = {"without": without}
+        body = {"without": without, "conclusions_after": conclusions_after}
         return Request(LedgerRows.counterfactual, {"session_id": session_id}, body=body)
 
     @Method

@@ -1,14 +1,15 @@
 """The operations over HTTP: a request becomes a call, and what comes of it an answer."""
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
 from beliefd.http.bodies import read_body
+from beliefd.http.encoding import encode, encode_in_pieces, is_large
 from beliefd.http.errors import answer_or_error, not_offered
 from beliefd.http.guard import caller_of, foreign_origin
 from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, read_headers
@@ -20,16 +21,15 @@ from beliefd.http.routing import Raw, Routes, decoded, parse_query
 from beliefd.http.standing import Standing
 from beliefd.kernel.values import Principal
 from beliefd.protocol.beliefs import snapshot_in
-from beliefd.protocol.operation import File
+from beliefd.protocol.operation import Answer, File
 from beliefd.protocol.operations import OPERATIONS, Operation
 from beliefd.steward.bootstrap import Runtime
 from beliefd.steward.call import Call, Caller
 from beliefd.steward.dispatch import authorise, perform, stream
-from beliefd.steward.offload import asking
+from beliefd.steward.offload import asking, in_pool
 from beliefd.steward.tokens import Authenticator
 
 UNKNOWN_MEDIA: Final = "application/octet-stream"
-_encode = msgspec.json.Encoder().encode
 
 
 class Incoming(Struct, frozen=True):
@@ -100,6 +100,9 @@ class Surface:
         # What may have been written is carried out to its end, whoever has left.
         answer = await (work if operation.writes else unless_gone(work, incoming.receive))
         held = headers.get("If-None-Match") if operation.method == "GET" else None
+        if isinstance(answer, Answer) and is_large(answer):
+            # What was written has to be told: one principal's share of this queue is never full.
+            return await in_pool("fold", self.reply_of, operation, answer, held, encode_in_pieces)
         return self.reply_of(operation, answer, held)
 
     async def _call(
@@ -131,16 +134,22 @@ class Surface:
     async def _caller(self, headers: Headers) -> Caller:
         return await caller_of(headers, self.authenticator, self.in_force.policy.security.allowed_origins)
 
-    def reply_of(self, operation: Operation, answer: object, held: str | None = None) -> Reply:
+    def reply_of(
+        self,
+        operation: Operation,
+        answer: object,
+        held: str | None = None,
+        encoded: Callable[[object], bytes] = encode,
+    ) -> Reply:
         """An answer as it travels; `held` are the versions that the caller has already."""
         etag = _etag(answer)
         if etag is None:
-            return Reply(operation.status, _encode(answer))
+            return Reply(operation.status, encoded(answer))
         if held is not None and is_known(held, etag):
             return Reply(304, media=None, headers=[(b"etag", etag.encode())])
         if isinstance(answer, File):
             return Reply(operation.status, answer.content, *file_headers(answer, etag))
-        return Reply(operation.status, _encode(answer), headers=[(b"etag", etag.encode())])
+        return Reply(operation.status, encoded(answer), headers=[(b"etag", etag.encode())])
 
     async def _expected_head(self, headers: Headers, path: dict[str, str]) -> str | None:
         if_match = headers.get("If-Match")

@@ -1,6 +1,8 @@
 """Propositions: what is believed over all sessions, and on what grounds."""
 
-from typing import Final
+from typing import Annotated, Final
+
+from msgspec import Meta
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.experiments.plan import RunOutcome
@@ -123,6 +125,10 @@ class PropositionView(Answer, frozen=True):
     truncated: bool
 
 
+AfterStep = Annotated[str, Meta(pattern=r"^[^,]{1,64},[^,]{1,128},[0-9]{1,15}$")]
+"""When a step was taken, in which session, and its `seq`."""
+
+
 class WhyStep(Answer, frozen=True):
     """One event on the way to a status; `about` names the experiment, run, evidence, intent or approval."""
 
@@ -138,9 +144,12 @@ class WhyStep(Answer, frozen=True):
 
 
 class PropositionWhy(Answer, frozen=True):
+    """The way to a status. An answer holds some megabytes; `next` is the cursor of the steps that follow."""
+
     claim_id: str
     status: EpistemicStatus
     steps: list[WhyStep]
+    next: str | None = None
 
 
 class KnowledgeRows(Vocabulary):
@@ -166,5 +175,6 @@ class KnowledgeRows(Vocabulary):
         f"{PROPOSITION}/why",
         PropositionWhy,
         "The events that led to its status: experiment, run, evidence, intent, approval",
+        query=(Parameter(name="cursor", kind=AfterStep, summary="`next` of the page before"),),
         errors=(Code.PROPOSITION_NOT_FOUND,),
     )

@@ -29,6 +29,13 @@ from beliefd.protocol.operation import (
 
 AUDIT_PAGE = 10_000
 """An audit answer holds at most this many entries; `next` says where to go on."""
+CONCLUSIONS_PAGE = 100
+"""So many accepted conclusions a counterfactual weighs in one answer; `conclusions_next` goes on."""
+SOLE_SPEAKERS = 100
+SOLE_NAMES = 100
+"""Of those on whom a conclusion hangs alone so many are listed, each with so many hypotheses."""
+InLedger = Annotated[str, Meta(pattern=r"^[0-9]{1,15}\.[0-9]{1,9}$")]
+"""A `seq`, and how much of what its entry says was told."""
 Named = Annotated[tuple[Id, ...], Meta(max_length=1_000)]
 
 
@@ -41,7 +48,10 @@ class Without(Value, frozen=True):
 
 
 class AskCounterfactual(Value, frozen=True):
+    """`conclusions_after` is `conclusions_next` of the answer before."""
+
     without: Without
+    conclusions_after: Id | None = None
 
 
 class AuditPage(Answer, frozen=True):
@@ -108,19 +118,23 @@ class Tried(Answer, frozen=True):
 class Why(Answer, frozen=True):
     """Why a hypothesis was eliminated, or why it still stands: who spoke against it, and what was `tried`.
 
-    What stands at or before the head of `foreign` was said elsewhere.
+    An answer holds some megabytes; `next` is the cursor of what follows in the ledger. What stands at or
+    before the head of `foreign` was said elsewhere.
     """
 
     hypothesis: str
     survives: bool
     events: list[Testimony]
     tried: list[Tried]
+    next: str | None = None
     foreign: Foreign | None = None
 
 
 class ConclusionBasis(Answer, frozen=True):
     """How one accepted conclusion fares in the counterfactual, and which sources and principals it hangs on
-    alone. `rests_on` is what the session rested on when it was accepted."""
+    alone: the first 100 by name, each with its first 100 hypotheses. The counts are of all hypotheses, and
+    `n_sole_sources` and `n_sole_principals` of all that it hangs on alone. `rests_on` is what the session
+    rested on when it was accepted."""
 
     conclusion_id: str
     event_id: str
@@ -129,20 +143,29 @@ class ConclusionBasis(Answer, frozen=True):
     n_survivors_without: int
     rests_on_removed: bool
     sole_sources: dict[str, list[str]]
+    sole_source_counts: dict[str, int]
+    n_sole_sources: int
     sole_principals: dict[str, list[str]]
+    sole_principal_counts: dict[str, int]
+    n_sole_principals: int
     rests_on: RestsOn
 
 
 class Counterfactual(Answer, frozen=True):
+    """`restored` has the first names, `conclusions` one page; `n_restored` and `n_conclusions` are exact."""
+
     without_source_ids: list[str]
     without_principals: list[str]
     without_attested: bool
     survivors: list[str]
     n_survivors: int
     restored: list[str]
+    n_restored: int
     status: Status
     rests_on: RestsOn
     conclusions: list[ConclusionBasis]
+    n_conclusions: int
+    conclusions_next: str | None
 
 
 class Imported(Answer, frozen=True):
@@ -190,6 +213,7 @@ class LedgerRows(Vocabulary):
         Why,
         "Which observations spoke against a hypothesis, and what else was tried on it",
         slashed=True,
+        query=(Parameter(name="cursor", kind=InLedger, summary="`next` of the page before"),),
         errors=(Code.INVALID_HYPOTHESIS_ID,),
     )
     counterfactual = asks(

@@ -1,10 +1,12 @@
 """From bytes and texts to commands: strict JSON, closed types, and an error that points at the bad field."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
+from msgspec import Struct
 
 from beliefd.kernel import patterns
 from beliefd.kernel.errors import BeliefdError, Code, invalid
@@ -121,6 +123,8 @@ def _query_value(parameter: Parameter, text: str) -> Any:
         if text not in choices:
             raise invalid(f"`{parameter.name}` must be one of {', '.join(choices)}", parameter.name)
         return text
+    if get_args(parameter.kind)[0] is str:
+        return _cursor(parameter, text)
     if not _WHOLE.fullmatch(text):
         raise invalid(f"`{parameter.name}` must be a whole number", parameter.name)
     try:
@@ -128,3 +132,28 @@ def _query_value(parameter: Parameter, text: str) -> Any:
     except msgspec.ValidationError as error:
         message, _ = located(error, text, parameter.kind)
         raise invalid(f"`{parameter.name}`: {message}", parameter.name) from None
+
+
+def _cursor(parameter: Parameter, text: str) -> str:
+    """A text of a form of its own: only an answer tells it."""
+    try:
+        return msgspec.convert(text, parameter.kind)  # type: ignore[no-any-return]
+    except msgspec.ValidationError:
+        told = f"`{parameter.name}` is no cursor of this list; take it from `next`"
+        raise invalid(told, parameter.name) from None
+
+
+def is_longer(value: object, limit: int) -> bool:
+    """Is it longer than so many bytes as JSON, or nearly so? It is looked at no further than needed."""
+    left, todo = limit, [value]
+    while todo and left >= 0:
+        one = todo.pop()
+        left -= len(one) if isinstance(one, str | bytes) else 2
+        if isinstance(one, Struct):
+            todo += [getattr(one, name) for name in one.__struct_fields__]
+        elif isinstance(one, Mapping):
+            for pair in islice(one.items(), max(left, 0)):
+                todo += pair
+        elif isinstance(one, list | tuple | set | frozenset):
+            todo += islice(one, max(left, 0))
+    return left < 0

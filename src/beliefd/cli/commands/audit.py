@@ -119,7 +119,7 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
     from beliefd.ledger.replay import fold
     from beliefd.ledger.state_hash import state_hash
     from beliefd.ledger.verify import verify as verify_entries
-    from beliefd.protocol.beliefs import snapshot_of
+    from beliefd.protocol.beliefs import Listed, snapshot_of
 
     header, entries = exported.header, exported.entries
     with progress("folding", len(entries)) as folded_so_far:
@@ -138,7 +138,7 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
         "events": len(entries),
         "state_hash": state_hash(folded.session),
         **lanes,
-        "snapshot": snapshot_of(folded.session, folded.head),
+        "snapshot": snapshot_of(folded.session, folded.head, listed=Listed()),
     }
 
 

@@ -30,7 +30,7 @@ def show(claim_id: str) -> Question:
     return lambda calls: calls.show_proposition(claim_id)
 
 
-@asks(proposition, CLAIM)
-def why(claim_id: str) -> Question:
+@asks(proposition, CLAIM, option("--cursor", metavar="PLACE", help="Go on where the page before ended."))
+def why(claim_id: str, **asked: Any) -> Question:
     """The events that led to its status: experiment, run, evidence, intent, approval."""
-    return lambda calls: calls.why_proposition(claim_id)
+    return lambda calls: calls.why_proposition(claim_id, **asked)

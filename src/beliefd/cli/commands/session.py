@@ -118,6 +118,8 @@ def eliminate(
         "--limit", "survivors_limit", type=click.IntRange(0, 100_000), help="List at most so many survivors."
     ),
     option("--after", "survivors_after", metavar="HYPOTHESIS", help="List survivors past this one."),
+    option("--obligations-before", metavar="OBLIGATION", help="List obligations entered before this one."),
+    option("--conclusions-after", metavar="CONCLUSION", help="List conclusions past this one, by name."),
 )
 def show(session_id: str, **asked: Any) -> Question:
     """Show survivors, status and obligations."""
@@ -172,10 +174,15 @@ def list_(**asked: Any) -> Question:
     return lambda calls: calls.list_sessions(**asked)
 
 
-@asks(session, SESSION, argument("hypothesis"))
-def why(session_id: str, hypothesis: str) -> Question:
+@asks(
+    session,
+    SESSION,
+    argument("hypothesis"),
+    option("--cursor", metavar="PLACE", help="Go on where the page before ended."),
+)
+def why(session_id: str, hypothesis: str, **asked: Any) -> Question:
     """Show which observations spoke against HYPOTHESIS, and what else was tried on it."""
-    return lambda calls: calls.why(session_id, hypothesis)
+    return lambda calls: calls.why(session_id, hypothesis, **asked)
 
 
 @asks(
@@ -192,14 +199,15 @@ def why(session_id: str, hypothesis: str) -> Question:
         help="Leave out what whoever has this id said, under any source.",
     ),
     option("--without-attested", is_flag=True, help="Leave out all that nobody else has witnessed."),
+    option("--conclusions-after", metavar="EVENT", help="Weigh the conclusions that follow this one."),
 )
-def counterfactual(session_id: str, **without: Any) -> Question:
+def counterfactual(session_id: str, conclusions_after: str | None, **without: Any) -> Question:
     """Show what would survive had some sources or principals never spoken."""
     if not any(without.values()):
         raise click.UsageError(
             "say what to leave out: `--without`, `--without-principal`, `--without-attested`"
         )
-    return lambda calls: calls.counterfactual(session_id, **without)
+    return lambda calls: calls.counterfactual(session_id, conclusions_after=conclusions_after, **without)
 
 
 @session.command()

@@ -71,7 +71,21 @@ def snapshot(answer: BeliefSnapshot) -> RenderableType:
     for name, times in answer.conclusions.items():
         again = f" ({times} times)" if times > 1 else ""
         lines.append(Text.assemble(("conclusion ", "dim"), (visible(name), "green"), again))
-    return Group(*lines)
+    return Group(*lines, *_shortened(answer))
+
+
+def _shortened(answer: BeliefSnapshot) -> list[Text]:
+    left = answer.shortened
+    if left is None:
+        return []
+    told = [
+        f"{len(answer.obligations)} of {left.n_obligations} obligations",
+        f"{len(answer.conclusions)} of {left.n_conclusions} conclusions",
+    ]
+    more = "; `session show` tells the rest" if left.metadata or left.conclusions_next is None else ""
+    ways = {"--obligations-before": left.obligations_next, "--conclusions-after": left.conclusions_next}
+    given = [f"more: {way} {visible(name)}" for way, name in ways.items() if name is not None]
+    return [Text(f"shown: {', '.join(told)}{more}", "dim"), *(Text(line, "dim") for line in given)]
 
 
 def rests(on: RestsOn) -> Text:
@@ -154,7 +168,7 @@ def why(answer: Why) -> RenderableType:
         lines += [Text(f"        cites {' '.join(map(visible, cited.named))}", "dim") for cited in item.cites]
     if not answer.events:
         lines.append(Text("  nobody has spoken against it", "dim"))
-    return Group(*lines, *map(_tried, answer.tried))
+    return page([*lines, *map(_tried, answer.tried)], answer.next, "")
 
 
 def _tried(item: Tried) -> Text:
@@ -176,16 +190,20 @@ def counterfactual(answer: Counterfactual) -> RenderableType:
             f": {answer.n_survivors} left, ",
             (answer.status, STATUS_STYLE[answer.status]),
         ),
-        Text(f"would stand again: {first_names(answer.restored) or 'nothing'}"),
+        Text(f"would stand again: {first_names(answer.restored, count=answer.n_restored) or 'nothing'}"),
     ]
     for item in answer.conclusions:
         rests = ("rests on them", "red") if item.rests_on_removed else ("does not rest on them", "green")
         counts = f" ({item.n_survivors_then} left then, {item.n_survivors_without} without)"
         lines.append(Text.assemble("conclusion ", (visible(item.conclusion_id), "bold"), " ", rests, counts))
         for source, names in item.sole_sources.items():
-            lines.append(Text(f"  only {visible(source)} spoke against {first_names(names)}", "dim"))
+            told = first_names(names, count=item.sole_source_counts[source])
+            lines.append(Text(f"  only {visible(source)} spoke against {told}", "dim"))
         for principal, names in item.sole_principals.items():
-            lines.append(Text(f"  nobody but {visible(principal)} said so of {first_names(names)}", "dim"))
+            told = first_names(names, count=item.sole_principal_counts[principal])
+            lines.append(Text(f"  nobody but {visible(principal)} said so of {told}", "dim"))
+    if answer.conclusions_next is not None:
+        lines.append(Text(f"more: --conclusions-after {answer.conclusions_next}", "dim"))
     return Group(*lines)
 
 

@@ -36,8 +36,10 @@ def names(ids: Iterable[str]) -> str:
     return ", ".join(map(visible, ids))
 
 
-def first_names(ids: Sequence[str], limit: int = 8) -> str:
-    return names(ids[:limit]) + (f" and {len(ids) - limit} more" if len(ids) > limit else "")
+def first_names(ids: Sequence[str], limit: int = 8, count: int | None = None) -> str:
+    """The first few; `count` is how many there are, if not all of them are given."""
+    more = (len(ids) if count is None else count) - limit
+    return names(ids[:limit]) + (f" and {more} more" if more > 0 else "")
 
 
 def json_text(value: Any) -> str:

@@ -1,6 +1,6 @@
 """Propositions drawn for people."""
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -88,7 +88,7 @@ def why(answer: PropositionWhy) -> RenderableType:
         about = "  ".join(f"{name} {visible(value)}" for name, value in step.about.items())
         lines.append(Text(f"    by {visible(step.actor)}  event {step.event_id}  {about}", "dim"))
     lines.append(Text.assemble("so it is ", (answer.status, STATUS_STYLE[answer.status])))
-    return Group(*lines)
+    return page(lines, answer.next, "")
 
 
 def _holding(one: Holding) -> Text:

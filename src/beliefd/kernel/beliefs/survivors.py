@@ -127,6 +127,11 @@ class Survivors:
         ids = self.universe.ids
         return [ids[at] for at in islice(self._bits.search(_STANDING, start), limit)]
 
+    def not_in(self, other: "Survivors", limit: int) -> tuple[list[str], int]:
+        """The first of those that stand here and not in another of the same universe, and how many do."""
+        ids, only_here = self.universe.ids, self._bits & ~other._bits
+        return [ids[at] for at in islice(only_here.search(_STANDING), limit)], only_here.count()
+
     @property
     def digest(self) -> str:
         """sha256(domain || universe digest || bitmap), in hex; O(n/8) and computed once per value."""

@@ -41,7 +41,7 @@ from beliefd.protocol.approvals import (
 from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.claims import judged
 from beliefd.protocol.intents import intent_view
-from beliefd.protocol.wire import bind, convert
+from beliefd.protocol.wire import bind, convert, is_longer
 from beliefd.steward.call import Call
 from beliefd.steward.effects.expiry import Expiry
 from beliefd.steward.effects.tools import ToolCalls
@@ -51,7 +51,7 @@ from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.claims import snake_body
 from beliefd.steward.handlers.measurements import cited
-from beliefd.steward.handlers.shared import PAGE_BYTES, Room, cut, is_longer, view_of
+from beliefd.steward.handlers.shared import PAGE_BYTES, Room, cut, view_of
 from beliefd.steward.handlers.status_card import status_card
 from beliefd.steward.handlers.substrate import candidate_answer
 from beliefd.steward.policies import PolicyInForce

@@ -4,23 +4,30 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.beliefs import events
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import VERB_OF, Command
+<<<<<<< HEAD
 from beliefd.kernel.errors import BeliefdError
+=======
+from beliefd.kernel.errors import BeliefdError, Code
+>>>>>>> fixe
 from beliefd.kernel.labels import ATTESTED
 from beliefd.kernel.system.state import SYSTEM
-from beliefd.kernel.values import DEFAULT_SPACE, Role
+from beliefd.kernel.values import DEFAULT_SPACE, Object, Role
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import (
+    MAX_METADATA,
     BeliefSnapshot,
     BrokenLedger,
     Concluded,
     Declared,
     Eliminated,
+    Listed,
     Recorded,
     Ruled,
     SessionPage,
@@ -64,6 +71,7 @@ class BeliefHandlers(Struct, frozen=True):
 
     async def declare_session(self, call: Call) -> Answer:
         command: DeclareSession = await _converted(call.body, DeclareSession, call)
+        await offload(call.size > HEAVY_BYTES, _check_metadata, command.metadata, kind="parse")
         space = space_of(call)
         # INVARIANT: a ledger of the default space is what it was before there were spaces.
         command = replace(command, space=UNSET if space == DEFAULT_SPACE else space)
@@ -102,7 +110,11 @@ class BeliefHandlers(Struct, frozen=True):
     async def query_belief(self, call: Call) -> BeliefSnapshot:
         position = await self.positions.as_of(call.session_id, call.query["at"])
         limit, after = call.query["survivors_limit"], call.query["survivors_after"]
-        return snapshot_of(position.session, position.head, limit, after, position.due)
+        listed = Listed(call.query["obligations_before"], call.query["conclusions_after"])
+        beliefs = position.session.beliefs
+        heavy = max(limit, len(beliefs.obligations), len(beliefs.conclusions)) > HEAVY_ITEMS
+        asked = (position.session, position.head, limit, after, position.due, listed)
+        return await offload(heavy, snapshot_of, *asked, kind="question")
 
 
 def submit_verb(operation: Operation, submit: Submit, call: Call) -> "asyncio.Future[Outcome]":
@@ -137,6 +149,13 @@ def _verb_handler(submit: Submit, kind: Any) -> Callable[[Call], Awaitable[Answe
 async def _converted(body: dict[str, Any], kind: Any, call: Call) -> Any:
     heavy = call.size > HEAVY_BYTES or longest_list(body)[1] > HEAVY_ITEMS
     return await offload(heavy, convert_in_slices, body, kind, kind="parse")
+
+
+def _check_metadata(metadata: Object) -> None:
+    """It is no rule of the kernel: ledgers that were declared with more are folded as ever."""
+    if len(msgspec.json.encode(metadata)) > MAX_METADATA:
+        text = f"`metadata` may hold {MAX_METADATA} bytes as JSON; keep a reference to what is longer"
+        raise BeliefdError(Code.INVALID_REQUEST, text, {"path": "$.metadata", "limit": MAX_METADATA})
 
 
 def answer_to(outcome: Outcome) -> Answer:

@@ -1,6 +1,7 @@
 """The handler that decides a ledger again without some of its eliminations; nothing is written."""
 
 from collections.abc import Callable, Iterable, Mapping
+from heapq import nsmallest
 from typing import Final
 
 from msgspec import UNSET, Struct
@@ -18,13 +19,22 @@ from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.left_out import LeftOut
 from beliefd.ledger.replay import Redecided, Redeciding
 from beliefd.protocol.beliefs import SURVIVORS_PAGE, rests_on
-from beliefd.protocol.ledger import AskCounterfactual, ConclusionBasis, Counterfactual, Without
+from beliefd.protocol.ledger import (
+    CONCLUSIONS_PAGE,
+    SOLE_NAMES,
+    SOLE_SPEAKERS,
+    AskCounterfactual,
+    ConclusionBasis,
+    Counterfactual,
+)
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.ledger import DecidedUnder
-from beliefd.steward.offload import is_heavy, offload
+from beliefd.steward.handlers.shared import Room
+from beliefd.steward.offload import in_pool
 from beliefd.steward.write.positions import existing_head, session_not_found
 from beliefd.stores.base import Store
+from beliefd.wanted import check_wanted
 
 KNOWN: Final = 20
 """How many names an error lists; the rest are counted."""
@@ -52,43 +62,49 @@ class CounterfactualHandlers(Struct, frozen=True):
         asked = convert(bind(call.body, call.path), AskCounterfactual)
         head = await existing_head(self.store, call.session_id)
         under = DecidedUnder(self.store)
-        imagining = Imagining(under.policies, asked.without)
+        imagining = Imagining(under.policies, asked)
         async for chunk in self.store.stream(call.session_id):
             if chunk[0].seq > head.seq:
                 break  # it has grown since: somebody who writes without end does not hold this up
             await under.take(chunk)
-            await offload(is_heavy(chunk), imagining.take, chunk, kind="question")
-        return imagining.answer(call.session_id)
+            # A chunk of few bytes may hold conclusions over many hypotheses: its size says nothing.
+            await in_pool("question", imagining.take, chunk)
+        return await in_pool("question", imagining.answer, call.session_id)
 
 
 class Imagining:
     """A ledger decided again twice, side by side: as it was, and without what is left out.
 
-    INVARIANT: what is held grows with the hypotheses and conclusions, not with the ledger.
+    INVARIANT: what is held grows with the hypotheses, not with the ledger; conclusions fill one page.
     """
 
-    def __init__(self, policies: Mapping[str, Policy], asked: Without) -> None:
-        self._asked = asked
-        self._left_out = LeftOut(frozenset(asked.source_ids), frozenset(asked.principals), asked.attested)
+    def __init__(self, policies: Mapping[str, Policy], asked: AskCounterfactual) -> None:
+        self._asked = without = asked.without
+        self._left_out = LeftOut(
+            frozenset(without.source_ids), frozenset(without.principals), without.attested
+        )
         self._factual = Redeciding(policies)
         self._imagined = Redeciding(policies, self._left_out)
         self._sources: set[str] = set()
         self._principals: set[str] = set()
         self._alone = (Alone(lambda word: word.source), Alone(lambda word: word.principal))
-        self._conclusions: list[ConclusionBasis] = []
+        self._conclusions = Conclusions(asked.conclusions_after)
 
     def take(self, chunk: list[Sealed]) -> None:
         for sealed in chunk:
+            check_wanted()
             entry = read(sealed.record)
             step, other = self._factual.take(entry), self._imagined.take(entry)
             assert step is not None  # noqa: S101 - nothing is left out of what was
             self._meet(step)
             for word in _words(step):
+                fell = _has_fallen(word.hypothesis, step.session.beliefs.survivors)
                 for alone in self._alone:
-                    alone.hear(word)
+                    alone.hear(word, fell)
             if isinstance(step.event, ConclusionRuled) and step.event.accepted:
                 assert other is not None  # noqa: S101 - only eliminations are left out
-                self._conclusions.append(_basis(step, step.event, other, *self._alone))
+                if self._conclusions.wants(step.entry.event_id):
+                    self._conclusions.add(_basis(step, step.event, other, *self._alone))
 
     def _meet(self, step: Redecided) -> None:
         self._principals.add(step.entry.actor.id)
@@ -107,19 +123,53 @@ class Imagining:
         # A name that nobody has here is a typing error: as an answer it would look like an acquittal.
         _check(self._asked.source_ids, self._sources, "source", "source_ids")
         _check(self._asked.principals, self._principals, "principal", "principals")
+        conclusions = self._conclusions
+        if not conclusions.begun:
+            text = "no conclusion was accepted by this event"
+            raise BeliefdError(Code.INVALID_REQUEST, text, {"path": "$.conclusions_after"})
         now, then = self._factual.session.beliefs, self._imagined.session.beliefs
-        restored = [name for name in then.survivors if name not in now.survivors]
+        restored, n_restored = then.survivors.not_in(now.survivors, SURVIVORS_PAGE)
         return Counterfactual(
             without_source_ids=sorted(self._left_out.sources),
             without_principals=sorted(self._left_out.principals),
             without_attested=self._left_out.attested,
             survivors=then.survivors.page(SURVIVORS_PAGE),
             n_survivors=then.survivors.count,
-            restored=restored[:SURVIVORS_PAGE],
+            restored=restored,
+            n_restored=n_restored,
             status=then.status,
             rests_on=rests_on(then),
-            conclusions=self._conclusions,
+            conclusions=conclusions.page,
+            n_conclusions=conclusions.count,
+            conclusions_next=conclusions.next,
         )
+
+
+class Conclusions:
+    """One page of accepted conclusions, bounded in number and in bytes; the others are only counted."""
+
+    def __init__(self, after: str | None) -> None:
+        self._after = after
+        self._room = Room()
+        self._full = False
+        self.begun = after is None
+        self.count = 0
+        self.page: list[ConclusionBasis] = []
+        self.next: str | None = None
+
+    def wants(self, event_id: str) -> bool:
+        """Count a conclusion; does it belong on the page?"""
+        self.count += 1
+        if not self.begun:
+            self.begun = event_id == self._after
+            return False
+        if self._full and self.next is None:
+            self.next = self.page[-1].event_id
+        return not self._full
+
+    def add(self, basis: ConclusionBasis) -> None:
+        self.page.append(basis)
+        self._full = self._room.is_filled_by(basis) or len(self.page) == CONCLUSIONS_PAGE
 
 
 def _check(names: Iterable[str], known: set[str], what: str, member: str) -> None:
@@ -136,33 +186,58 @@ def _check(names: Iterable[str], known: set[str], what: str, member: str) -> Non
 
 
 class Alone:
-    """By hypothesis, the only one who spoke against it; `SEVERAL` if there is another."""
+    """By hypothesis, the only one who spoke against it, `SEVERAL` if there is another; and by speaker, what
+    fell by that word alone. It is kept up word by word: a conclusion does not look at every hypothesis."""
 
     def __init__(self, who: Callable[[Word], str | None]) -> None:
         self._who = who
         self._only: dict[str, object] = {}
+        self._fallen: dict[str, set[str]] = {}
 
-    def hear(self, word: Word) -> None:
-        speaker = self._who(word)
-        if self._only.setdefault(word.hypothesis, speaker) != speaker:
-            self._only[word.hypothesis] = SEVERAL
+    def hear(self, word: Word, fell: bool) -> None:
+        speaker, name = self._who(word), word.hypothesis
+        only = self._only.setdefault(name, speaker)
+        if only != speaker:
+            self._only[name] = SEVERAL
+            if isinstance(only, str):
+                self._forget(only, name)
+        elif isinstance(speaker, str) and fell:
+            self._fallen.setdefault(speaker, set()).add(name)
 
-    def among(self, survivors: Survivors) -> dict[str, list[str]]:
+    def _forget(self, speaker: str, name: str) -> None:
+        names = self._fallen.get(speaker, set())
+        names.discard(name)
+        if not names:
+            self._fallen.pop(speaker, None)
+
+    def told(self) -> "Sole":
         """Who was alone in eliminating something, and what; without such a one less had fallen."""
-        alone: dict[str, list[str]] = {}
-        for name in sorted(self._only):
-            fell = survivors.universe.position(name) is not None and name not in survivors
-            if isinstance(only := self._only[name], str) and fell:
-                alone.setdefault(only, []).append(name)
-        return dict(sorted(alone.items()))
+        first = nsmallest(SOLE_SPEAKERS, self._fallen)
+        return Sole(
+            names={one: nsmallest(SOLE_NAMES, self._fallen[one]) for one in first},
+            counts={one: len(self._fallen[one]) for one in first},
+            speakers=len(self._fallen),
+        )
+
+
+class Sole(Struct, frozen=True):
+    """The first of those who were alone, with the first names that each was alone on, and all numbers."""
+
+    names: dict[str, list[str]]
+    counts: dict[str, int]
+    speakers: int
+
+
+def _has_fallen(hypothesis: str, survivors: Survivors) -> bool:
+    return survivors.universe.position(hypothesis) is not None and hypothesis not in survivors
 
 
 def _basis(
     step: Redecided, event: ConclusionRuled, other: Redecided, sources: Alone, principals: Alone
 ) -> ConclusionBasis:
     accepted = isinstance(other.event, ConclusionRuled) and other.event.accepted
-    survivors = step.session.beliefs.survivors
-    then, imagined = survivors.count, other.session.beliefs.survivors.count
+    by_source, by_principal = sources.told(), principals.told()
+    then, imagined = step.session.beliefs.survivors.count, other.session.beliefs.survivors.count
     return ConclusionBasis(
         conclusion_id=event.conclusion_id,
         event_id=step.entry.event_id,
@@ -170,8 +245,12 @@ def _basis(
         n_survivors_then=then,
         n_survivors_without=imagined,
         rests_on_removed=not accepted or imagined != then,
-        sole_sources=sources.among(survivors),
-        sole_principals=principals.among(survivors),
+        sole_sources=by_source.names,
+        sole_source_counts=by_source.counts,
+        n_sole_sources=by_source.speakers,
+        sole_principals=by_principal.names,
+        sole_principal_counts=by_principal.counts,
+        n_sole_principals=by_principal.speakers,
         rests_on=rests_on(step.session.beliefs),
     )
 

@@ -14,8 +14,13 @@ from beliefd.kernel.speculation.state import SpeculativeHypothesis
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.combining import combined, may_combine_to
 from beliefd.knowledge.graph import NodeRow
+<<<<<<< HEAD
 from beliefd.knowledge.provenance import NEEDLES, Telling
 from beliefd.ledger.envelope import UNREADABLE, read
+=======
+from beliefd.knowledge.provenance import NEEDLES, Said, Telling
+from beliefd.ledger.envelope import Entry, Sealed, read
+>>>>>>> fixe
 from beliefd.protocol.knowledge import (
     EvidenceEntry,
     Holding,
@@ -30,8 +35,10 @@ from beliefd.protocol.knowledge import (
 )
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.shared import cut, filling, view_of
+from beliefd.steward.offload import in_pool
 from beliefd.steward.policies import PolicyInForce
 from beliefd.stores.base import Store, Within
+from beliefd.wanted import check_wanted
 
 MOST: Final = 1_000
 """So many pieces of each kind an answer holds."""
@@ -95,36 +102,13 @@ class KnowledgeHandlers(Struct, frozen=True):
     async def why_proposition(self, call: Call) -> PropositionWhy:
         claim_id = call.path["claim_id"]
         held = await self._held(claim_id, call.readable)
-        steps: list[WhyStep] = []
+        steps = Steps(call.query["cursor"])
+        # The way to a status is told by the ledger itself: the graph only says in which sessions to look.
         for session_id, _ in held:
-            steps += await self._steps(session_id, claim_id)
-        steps.sort(key=lambda step: (step.ts, step.session_id, step.seq))
-        return PropositionWhy(claim_id=claim_id, status=_status(held), steps=steps)
-
-    async def _steps(self, session_id: str, claim_id: str) -> list[WhyStep]:
-        """The way to a status is told by the ledger itself: the graph only says in which sessions to look."""
-        telling = Telling(claim_id)
-        steps = []
-        async for chunk in self.store.stream(session_id):
-            for sealed in chunk:
-                # Most entries are of other kinds: looking for bytes is far cheaper than decoding.
-                if not any(needle in sealed.record for needle in NEEDLES):
-                    continue
-                entry = read(sealed.record)
-                said = telling.take(entry.delta)
-                if said is not None:
-                    steps.append(
-                        view_of(
-                            WhyStep,
-                            entry,
-                            actor=entry.actor.id,
-                            event=str(entry.delta.__struct_config__.tag),
-                            said=said.text,
-                            about=said.about,
-                            status=said.status,
-                        )
-                    )
-        return steps
+            telling = Telling(claim_id)
+            async for chunk in self.store.stream(session_id):
+                await in_pool("question", steps.take, chunk, telling)
+        return PropositionWhy(claim_id=claim_id, status=_status(held), steps=steps.page, next=steps.next)
 
     async def _propositions(self, ids: Sequence[str], within: Within) -> list[PropositionRow]:
         by_claim: dict[str, _Held[Proposition]] = {name: [] for name in ids}
@@ -169,6 +153,50 @@ class KnowledgeHandlers(Struct, frozen=True):
             await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST + 1, within), SpeculativeHypothesis
         )
         return pieces, intents, ideas
+
+
+class Steps:
+    """One page of the steps of several sessions, in the order of their times.
+
+    INVARIANT: what is held is a page and what one chunk adds to it. What is cut off comes after a full page.
+    """
+
+    def __init__(self, cursor: str | None) -> None:
+        self._after = None if cursor is None else _step_place(*cursor.rsplit(",", 2))
+        self.page: list[WhyStep] = []
+        self.next: str | None = None
+
+    def take(self, chunk: list[Sealed], telling: Telling) -> None:
+        for sealed in chunk:
+            check_wanted()
+            # Most entries are of other kinds: looking for bytes is far cheaper than decoding.
+            if not any(needle in sealed.record for needle in NEEDLES):
+                continue
+            entry = read(sealed.record)
+            said = telling.take(entry.delta)
+            place = (entry.ts, entry.session_id, entry.seq)
+            if said is not None and (self._after is None or place > self._after):
+                self.page.append(_step(entry, said))
+        self.page.sort(key=lambda step: (step.ts, step.session_id, step.seq))
+        names = [f"{step.ts},{step.session_id},{step.seq}" for step in self.page]
+        # A page that was full once stays full: what comes later only takes places on it.
+        self.page, self.next = filling(self.page, names, self.next and names[-1])
+
+
+def _step_place(ts: str, session_id: str, seq: str) -> tuple[str, str, int]:
+    return ts, session_id, int(seq)
+
+
+def _step(entry: Entry, said: Said) -> WhyStep:
+    return view_of(
+        WhyStep,
+        entry,
+        actor=entry.actor.id,
+        event=str(entry.delta.__struct_config__.tag),
+        said=said.text,
+        about=said.about,
+        status=said.status,
+    )
 
 
 def _decoded(rows: Iterable[NodeRow], kind: type[T]) -> _Held[T]:

@@ -1,11 +1,9 @@
 """What handlers of several vocabularies need: bodies as they will be recorded, pages, views."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import Struct
 
 from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.errors import invalid
@@ -106,22 +104,6 @@ async def page_filled(
         if room.is_filled_by(made) and name != names[-1]:
             return taken, name
     return taken, after
-
-
-def is_longer(value: object, limit: int) -> bool:
-    """Is it longer than so many bytes as JSON, or nearly so? It is looked at no further than needed."""
-    left, todo = limit, [value]
-    while todo and left >= 0:
-        one = todo.pop()
-        left -= len(one) if isinstance(one, str | bytes) else 2
-        if isinstance(one, Struct):
-            todo += [getattr(one, name) for name in one.__struct_fields__]
-        elif isinstance(one, Mapping):
-            for pair in islice(one.items(), max(left, 0)):
-                todo += pair
-        elif isinstance(one, list | tuple | set | frozenset):
-            todo += islice(one, max(left, 0))
-    return left < 0
 
 
 def view_of(kind: type[A], one: Any, **rest: Any) -> A:

@@ -20,12 +20,14 @@ from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.state import Intent, Proposition
 from beliefd.kernel.labels import ATTESTED
 from beliefd.kernel.state import Session
-from beliefd.ledger.envelope import Entry, command_of, read
+from beliefd.ledger.envelope import Entry, Sealed, command_of, read
 from beliefd.protocol.ledger import Testimony, Tried, TriedKind, Why
 from beliefd.steward.call import Call
-from beliefd.steward.handlers.shared import view_of
+from beliefd.steward.handlers.shared import Room, view_of
+from beliefd.steward.offload import in_pool
 from beliefd.steward.write.positions import Positions
 from beliefd.stores.base import Store
+from beliefd.wanted import check_wanted
 
 LINKED = msgspec.json.encode(str(EvidenceLinked.__struct_config__.tag))
 
@@ -47,27 +49,85 @@ class WhyHandlers(Struct, frozen=True):
                 f"not declared in this session: `{hypothesis[:64]}`",
                 {"path": "hypothesis"},
             )
-        needle = msgspec.json.encode(hypothesis)
-        testimony: list[Testimony] = []
-        tried: list[Tried] = []
-        linked: dict[str, EvidenceLinked] = {}
-        async for chunk in self.positions.chains.stream(call.session_id, 0, position.head.seq):
-            for sealed in chunk:
-                # Most entries do not name it: looking for its bytes is far cheaper than decoding.
-                if sealed.seq == 1 or not (needle in sealed.record or LINKED in sealed.record):
-                    continue
-                entry = read(sealed.record)
-                if isinstance(entry.delta, EvidenceLinked):
-                    linked[entry.delta.evidence.experiment_id] = entry.delta
-                testimony += _testimony(entry, hypothesis)
-                tried += _tried(entry, hypothesis, session)
+        recounting = Recounting(hypothesis, session, *_place(call.query["cursor"]))
+        start = max(recounting.seq - 1, 0)
+        async for chunk in self.positions.chains.stream(call.session_id, start, position.head.seq):
+            await in_pool("question", recounting.take, chunk)
+            if recounting.is_over:
+                break
         return Why(
             hypothesis=hypothesis,
             survives=hypothesis in session.beliefs.survivors,
-            events=testimony,
-            tried=[told for one in tried if (told := _told(one, linked, hypothesis)) is not None],
+            events=recounting.testimony,
+            tried=recounting.told(),
+            next=recounting.next,
             foreign=position.foreign,
         )
+
+
+def _place(cursor: str | None) -> tuple[int, int]:
+    """The entry that a page begins with, and how much of what it says was told on the page before."""
+    seq, told = (cursor or "0.0").split(".")
+    return int(seq), int(told)
+
+
+class Recounting:
+    """One page of what a ledger says about a hypothesis; it ends with what makes it too long.
+
+    A page may end within an entry: one merge takes over as much as many eliminations say.
+    """
+
+    def __init__(self, hypothesis: str, session: Session, seq: int, already: int) -> None:
+        self.seq = seq
+        self.testimony: list[Testimony] = []
+        self.next: str | None = None
+        self._hypothesis = hypothesis
+        self._needle = msgspec.json.encode(hypothesis)
+        self._session = session
+        self._already = already
+        self._tried: list[Tried] = []
+        self._linked: dict[str, EvidenceLinked] = {}
+        self._room = Room()
+        self._full_at: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """What became of an experiment on the page may be told after its end."""
+        return self.next is not None and not any(one.kind == "experiment" for one in self._tried)
+
+    def take(self, chunk: list[Sealed]) -> None:
+        for sealed in chunk:
+            check_wanted()
+            # Most entries do not name it: looking for its bytes is far cheaper than decoding.
+            named = self.next is None and self._needle in sealed.record
+            if sealed.seq == 1 or not (named or LINKED in sealed.record):
+                continue
+            entry = read(sealed.record)
+            if isinstance(entry.delta, EvidenceLinked):
+                self._linked[entry.delta.evidence.experiment_id] = entry.delta
+            if named:
+                self._tell(entry)
+
+    def _tell(self, entry: Entry) -> None:
+        said: list[Testimony | Tried] = [
+            *_testimony(entry, self._hypothesis),
+            *_tried(entry, self._hypothesis, self._session),
+        ]
+        already = self._already if entry.seq == self.seq else 0
+        for number, one in enumerate(said[already:], already + 1):
+            if self._full_at is not None:
+                self.next = self._full_at
+                return
+            if isinstance(one, Tried):
+                self._tried.append(one)
+            else:
+                self.testimony.append(one)
+            if self._room.is_filled_by(one):
+                self._full_at = f"{entry.seq}.{number}"
+
+    def told(self) -> list[Tried]:
+        found = (_told(one, self._linked, self._hypothesis) for one in self._tried)
+        return [one for one in found if one is not None]
 
 
 def _testimony(entry: Entry, hypothesis: str) -> list[Testimony]:
