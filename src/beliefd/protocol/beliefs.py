@@ -6,12 +6,8 @@ from heapq import nsmallest
 from itertools import dropwhile, islice
 from typing import Annotated, Literal
 
-<<<<<<< HEAD
-from msgspec import Meta
-from msgspec.structs import replace
-=======
 from msgspec import Meta, Struct
->>>>>>> fixe
+from msgspec.structs import replace
 
 from beliefd.kernel.beliefs import commands
 from beliefd.kernel.beliefs.state import Beliefs, Obligation, Status
@@ -212,11 +208,7 @@ def snapshot_of(
         audit_head_event_id=head.event_id,
         seq=head.seq,
         survivors_hash=survivors.digest,
-<<<<<<< HEAD
-        rests_on=rests_on(session.beliefs if due is None else replace(session.beliefs, witnessed=0)),
-=======
-        rests_on=rests_on(beliefs),
->>>>>>> fixe
+        rests_on=rests_on(beliefs if due is None else replace(beliefs, witnessed=0)),
         foreign=due or session.transfers.foreign,
         shortened=shortened,
     )

@@ -11,11 +11,7 @@ from msgspec.structs import replace
 from beliefd.kernel.beliefs import events
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import VERB_OF, Command
-<<<<<<< HEAD
-from beliefd.kernel.errors import BeliefdError
-=======
 from beliefd.kernel.errors import BeliefdError, Code
->>>>>>> fixe
 from beliefd.kernel.labels import ATTESTED
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import DEFAULT_SPACE, Object, Role

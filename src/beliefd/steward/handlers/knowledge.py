@@ -14,13 +14,8 @@ from beliefd.kernel.speculation.state import SpeculativeHypothesis
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.combining import combined, may_combine_to
 from beliefd.knowledge.graph import NodeRow
-<<<<<<< HEAD
-from beliefd.knowledge.provenance import NEEDLES, Telling
-from beliefd.ledger.envelope import UNREADABLE, read
-=======
 from beliefd.knowledge.provenance import NEEDLES, Said, Telling
-from beliefd.ledger.envelope import Entry, Sealed, read
->>>>>>> fixe
+from beliefd.ledger.envelope import UNREADABLE, Entry, Sealed, read
 from beliefd.protocol.knowledge import (
     EvidenceEntry,
     Holding,
