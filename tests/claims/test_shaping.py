@@ -25,6 +25,12 @@ from tests.substrate.support import ALLOW_ALL, deny, one, rules, tool_call
 
 LESS = "delete last year's only"
 EDIT = claim("DELETE", statement=LESS)
+POINTER = {
+    "source": "s",
+    "evidence_hash": "0" * 64,
+    "retrieved_at": "2026-01-01T00:00:00Z",
+    "source_confidence": 0.9,
+}
 SURER = {"method": "confidence_score", "value": 0.11}
 REQUESTS = ("origin_agent", "claims", "id", "timestamp")
 
@@ -42,7 +48,7 @@ SAID_AGAIN: dict[str, dict[str, Any]] = {
     "its claims under other ids": {"id": "another", "claims": [{**EDIT, "id": "renamed"}]},
     "with another uncertainty": {"id": "another", "claims": [EDIT | {"uncertainty": SURER}]},
     "with another cost": {"id": "another", "claims": [EDIT | {"if_wrong_cost": "much more"}]},
-    "with other evidence": {"id": "another", "claims": [EDIT | {"evidence_pointers": []}]},
+    "with other evidence": {"id": "another", "claims": [EDIT | {"evidence_pointers": [POINTER]}]},
     "with a space at the end": {"id": "another", "claims": [EDIT | {"statement": f"{LESS} "}]},
     "with an unseen character": {"id": "another", "claims": [EDIT | {"statement": f"\u200b{LESS}"}]},
     "in other letters": {"id": "another", "claims": [EDIT | {"statement": f"{LESS.upper()}!"}]},
