@@ -18,7 +18,7 @@ async def in_thread(
     for ever, and the process from ending. Here it keeps a place of its own caller.
     """
     loop, slots = asyncio.get_running_loop(), places.slots
-    answer: asyncio.Future[Any] | None = loop.create_future()
+    answer: Any = loop.create_future()
 
     def settle(value: Any, error: BaseException | None) -> None:
         if answer is None or answer.done():

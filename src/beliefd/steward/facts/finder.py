@@ -2,23 +2,22 @@
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal, TypeGuard
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeGuard
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval, ExpireApproval, GiveGrant
 from beliefd.kernel.approvals.findings import AuthorityFindings
 from beliefd.kernel.approvals.state import Approval, BundleSubject, CallSubject
 from beliefd.kernel.beliefs.commands import Eliminate
-from beliefd.kernel.claims.bundle import CALL, SHA256_DIGITS, ClaimBundle, edited_bundle
+from beliefd.kernel.claims.bundle import edited_bundle
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
-from beliefd.kernel.claims.endings import PublishedBundle, RetractionFindings
-from beliefd.kernel.claims.findings import ClaimFindings, RejectedBefore
+from beliefd.kernel.claims.endings import RetractionFindings
+from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.claims.tiers import effective_tiers
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
 from beliefd.kernel.experiments.designing import bodies_of
@@ -29,18 +28,16 @@ from beliefd.kernel.experiments.referring import named
 from beliefd.kernel.experiments.state import tries_key
 from beliefd.kernel.facts import Findings
 from beliefd.kernel.intents.commands import StageIntent
-from beliefd.kernel.labels import Bringer
 from beliefd.kernel.limits import PENDING, SESSIONS, over_limit
 from beliefd.kernel.measurements.commands import Measure
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
-from beliefd.kernel.subjects import fallen_subjects
 from beliefd.kernel.substrate.commands import Propose, Remember, StartCall
 from beliefd.kernel.substrate.tools import MemoryFindings, StartFindings
-from beliefd.kernel.values import Principal, TierName
-from beliefd.knowledge.schema import EXPERIMENT, REJECTED_WORDS, TESTED_DATA
+from beliefd.kernel.values import Principal
+from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.directory import Directory
@@ -54,23 +51,20 @@ from beliefd.steward.facts.authority import (
     used_by_claims,
 )
 from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings, start_findings
-from beliefd.steward.facts.citing import citation_findings, cites_calls, eliminated_by, seen_calls
-from beliefd.steward.facts.hashing import sha256_of
+from beliefd.steward.facts.citing import citation_findings, cites_calls
+from beliefd.steward.facts.examining import Examiner
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
-from beliefd.steward.facts.published import published, rejected_elsewhere
+from beliefd.steward.facts.published import published
 from beliefd.steward.facts.shares import Shares
 from beliefd.steward.facts.threats import (
     NOBODY,
-    OVER_THE_RATE,
     Detector,
-    ThreatFinder,
     refuse_too_long,
-    texts_of,
 )
 from beliefd.steward.offload import in_pool
 from beliefd.steward.spaces import Spaces
-from beliefd.stores.base import Store, Token, Within
+from beliefd.stores.base import Store, Token
 from beliefd.tools.registry import Registry
 from beliefd.uncertainty.sampling import Drawn
 
@@ -107,10 +101,6 @@ Examined = (
 )
 MOST_TRIES: Final = 10_000
 """Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
-TRAIL: Final = 16
-LOOKED_AGAIN_SECONDS: Final = 1.0
-MOST_HASHED: Final = 100
-"""Of so many contents that a bundle cites the bytes are looked at again; the rest counts as not at hand."""
 
 
 def content_looked_at(command: object, found: Findings | None) -> tuple[str, ...]:
@@ -154,7 +144,7 @@ class Attachments(Struct, frozen=True):
 NO_ATTACHMENTS: Final = Attachments()
 
 
-class FactFinder:
+class FactFinder(Examiner):
     """Gathers findings."""
 
     def __init__(
@@ -166,15 +156,11 @@ class FactFinder:
         spaces: Spaces,
         detector: Detector | Mapping[str, Detector] | None = None,
     ) -> None:
-        self._store = store
-        self._registry = registry
+        super().__init__(store, registry, spaces, detector)
         self.meter = meter
         self._authorities = Authorities(directory, spaces)
-        self._spaces = spaces
-        self._detectors = ThreatFinder(detector)
         self._shares = Shares(store)
         self._spoken: dict[str, deque[float]] = {}
-        self._nothing_rejected_until = 0.0
 
     async def findings(  # noqa: PLR0911 - one way out per kind of command
         self,
@@ -344,103 +330,6 @@ class FactFinder:
             tools = self._tool_tiers(subject.bundle)
             return ClaimFindings(threat=unread, tools=tools, authority=authority, by_rights=True)
         return AuthorityFindings(authority=authority, by_rights=True)
-
-    async def examine(  # noqa: PLR0913, PLR0917 - one argument per thing that is looked at
-        self,
-        bundle: ClaimBundle,
-        session: Session | None,
-        principal_id: str,
-        policy: Policy,
-        recent: int = 0,
-        origin: str | None = None,
-        unwritten: Sequence[Sealed] = (),
-        within: Within = None,
-    ) -> ClaimFindings:
-        """What speaks for and against a bundle. INVARIANT: nothing is told of what is in another space than
-        the session; of a bundle that is only tried out, than the spaces `within` which its caller reads."""
-        if session is not None:
-            within = await self._spaces.only(session.session_id)
-        trail = () if session is None else session.claims.recent_tiers
-        tiers = [tier for who, tier in trail if who == principal_id][-TRAIL:]
-        tools = self._tool_tiers(bundle)
-        tier = int(effective_tiers(bundle, principal_id, policy, tools).highest)
-        if recent >= policy.security.rate_limit:  # the security gate stops it, so nothing is spent on it
-            threat, *others = [Threat(detector=NOBODY, failed=OVER_THE_RATE)]
-        else:
-            threat, *others = await self._detectors.threats(
-                texts_of(bundle), tier, tiers, policy.adversarial, principal_id
-            )
-        content = await self._content(bundle, within)
-        return ClaimFindings(
-            threat=threat,
-            others=tuple(others) or UNSET,
-            content=content,
-            brought=await self._brought(content, within) if content else UNSET,
-            seen=UNSET if session is None else await self._seen(bundle, session),
-            recent=recent,
-            origin=origin,
-            tools=tools,
-            fallen=UNSET if session is None else await self._fallen(bundle, session),
-            rejected=await self._rejected(bundle, session, within),
-            corrected=await self._corrected(bundle, session, unwritten),
-            authority={},
-            by_rights=True,
-        )
-
-    async def _rejected(
-        self, bundle: ClaimBundle, session: Session | None, within: Within
-    ) -> dict[str, RejectedBefore]:
-        """Most stores hold no rejected words: that is found out once a second, not for each bundle."""
-        now = time.monotonic()
-        if now < self._nothing_rejected_until:
-            return {}
-        if not await self._store.any_node(REJECTED_WORDS):
-            self._nothing_rejected_until = now + LOOKED_AGAIN_SECONDS
-            return {}
-        return await rejected_elsewhere(self._store, bundle, session, within)
-
-    async def _corrected(
-        self, bundle: ClaimBundle, session: Session | None, unwritten: Sequence[Sealed]
-    ) -> PublishedBundle | UnsetType:
-        if bundle.corrects is UNSET or session is None:
-            return UNSET
-        return await published(self._store, session, bundle.corrects.bundle_id, unwritten)
-
-    async def _fallen(self, bundle: ClaimBundle, session: Session) -> dict[str, str] | UnsetType:
-        names = fallen_subjects(session, bundle.claims)
-        return await eliminated_by(self._store, session.session_id, names) if names else UNSET
-
-    def _tool_tiers(self, bundle: ClaimBundle) -> dict[str, TierName]:
-        """What the tools that claims decide to call say of themselves, as far as they are registered."""
-        named = {claim.action.tool or "" for claim in bundle.claims if claim.action is not UNSET}
-        known = {name: self._registry.get(name) for name in sorted(named)}
-        return {name: tool.definition.tier for name, tool in known.items() if tool is not None}
-
-    async def _content(self, bundle: ClaimBundle, within: Within) -> dict[str, Literal["match", "mismatch"]]:
-        """Hash again what is stored; what is not at hand says nothing either way."""
-        found: dict[str, Literal["match", "mismatch"]] = {}
-        names = {
-            pointer.evidence_hash.lower() for claim in bundle.claims for pointer in claim.evidence_pointers
-        }
-        names = {name for name in names if len(name) == SHA256_DIGITS}
-        for name in sorted(await self._store.kept_content(names, within))[:MOST_HASHED] if names else ():
-            content = await self._store.content(name)
-            if content is not None:
-                found[name] = "match" if await sha256_of(content) == name else "mismatch"
-        return found
-
-    async def _seen(self, bundle: ClaimBundle, session: Session) -> tuple[str, ...] | UnsetType:
-        """Of the calls that claims cite, those that the server is a witness of."""
-        cited = [
-            pointer.source.removeprefix(CALL)
-            for claim in bundle.claims
-            for pointer in claim.evidence_pointers
-            if pointer.source.startswith(CALL)
-        ]
-        return await seen_calls(self._store, session, cited) if cited else UNSET
-
-    async def _brought(self, content: Iterable[str], within: Within) -> dict[str, tuple[Bringer, ...]]:
-        return {name: tuple(await self._store.bringers(name, within)) for name in content}
 
     def count(self, command: object, principal: Principal, policy: Policy) -> int:
         """How many bundles this principal submitted in the window, before this one."""
