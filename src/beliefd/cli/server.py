@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 SHUTDOWN_SECONDS = 2
 """How long answers under way may take to finish; live feeds are ended at once."""
+UNSENT_BYTES = 64 * 1024
+"""So much the system takes of an answer beyond what is on its way. It would take megabytes, also for callers
+that never read: measured, 790 of them held it up for 5 seconds of its time."""
 BACKLOG = 2048
 GARBAGE = 20_000
 HANDOVER_SECONDS = 0.0001
@@ -123,6 +126,8 @@ def bind(host: str, port: int) -> socket.socket:
         fail(f"cannot listen on `{host}`: {error.strerror or error}", Exit.BAD_INPUT)
     if sys.platform != "win32":
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # connections take it over from the socket that they came to
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
     try:
         listener.bind(address)
         listener.listen(BACKLOG)

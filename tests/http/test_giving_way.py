@@ -1,0 +1,115 @@
+"""Where all seats are taken: who takes nothing of an answer gives way, and strangers keep nobody out."""
+
+import socket
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from beliefd.cli.server import UNSENT_BYTES
+from beliefd.http import seats
+from beliefd.kernel.values import Role
+from tests.http.conftest import Tokens
+from tests.http.raw import Connection, connected
+from tests.http.test_crowding import large_session, memory_of, reads_nothing
+from tests.http.test_protocol import Place
+from tests.support.server import ServerProcess
+
+SEATS = 3
+PATIENCE = 0.2
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    monkeypatch.setattr(seats, "MAX_CONNECTIONS", SEATS)
+    monkeypatch.setattr(seats, "PATIENCE_SECONDS", PATIENCE)
+    made = Place()
+    yield made
+    made.close()
+
+
+def status(place: Place) -> int:
+    late = Connection(place.port)
+    late.request("GET", "/healthz")
+    answer = late.answer().status
+    late.close()
+    return answer
+
+
+def unread(place: Place, request: bytes) -> socket.socket:
+    caller = socket.socket()
+    caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    caller.connect(("127.0.0.1", place.port))
+    caller.sendall(request)
+    return caller
+
+
+DOCUMENT = b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+
+@pytest.mark.parametrize("times", [1, 40])
+def test_documents_that_nobody_takes_keep_nobody_out(times: int, place: Place) -> None:
+    callers = [unread(place, DOCUMENT * times) for _ in range(SEATS)]
+    time.sleep(2 * PATIENCE)
+    assert [status(place) for _ in range(2 * SEATS)] == [200] * 2 * SEATS
+    for one in callers:
+        one.close()
+
+
+def test_an_answer_that_nobody_takes_gives_way(place: Place) -> None:
+    with httpx.Client(base_url=place.url, verify=False) as http:
+        session_id = large_session(http)
+    callers = [reads_nothing(place.port, f"/v1/sessions/{session_id}/audit/export") for _ in range(SEATS)]
+    time.sleep(2 * PATIENCE)
+    assert status(place) == 200
+    for one in callers:
+        one.close()
+
+
+def test_an_answer_that_is_being_taken_does_not(place: Place) -> None:
+    with httpx.Client(base_url=place.url, verify=False) as http:
+        session_id = large_session(http)
+        whole = len(http.get(f"/v1/sessions/{session_id}/audit?limit=60").content)
+    taking = [Connection(place.port) for _ in range(SEATS)]
+    for one in taking:
+        one.request("GET", f"/v1/sessions/{session_id}/audit?limit=60")
+    got = [b""] * SEATS
+    for _ in range(8):
+        time.sleep(PATIENCE / 2)
+        for at, one in enumerate(taking):
+            got[at] += one.socket.recv(16 * 1024)
+        assert status(place) == 503
+    for at, one in enumerate(taking):
+        while len(got[at]) < whole:
+            piece = one.socket.recv(1 << 20)
+            assert piece, "it was cut"
+            got[at] += piece
+        one.close()
+
+
+def test_what_is_not_taken_is_in_memory_once(guarded: tuple[ServerProcess, Tokens]) -> None:
+    server, tokens = guarded
+    with httpx.Client(base_url=server.url, verify=False) as http:
+        size = len(http.get("/openapi.json").content)
+        before = memory_of(server)
+        callers = [unread(server, DOCUMENT * 40) for _ in range(100)]  # type: ignore[arg-type]
+        assert http.get("/healthz").status_code == 200
+        assert memory_of(server) - before < 100 * size / 2
+    for one in callers:
+        one.close()
+    with connected(server) as connection:
+        connection.request("GET", "/v1/sessions", headers={"Authorization": f"Bearer {tokens[Role.ADMIN]}"})
+        assert connection.answer().status == 200
+
+
+def test_the_system_takes_little_of_what_is_not_read(place: Place) -> None:
+    caller = unread(place, DOCUMENT * 40)
+    deadline = time.monotonic() + 10
+    while (held := sum(one.wire.pending for one in list(place.server.server_state.connections))) == 0:
+        assert time.monotonic() < deadline, "all of it was taken"
+        time.sleep(0.01)
+    with httpx.Client(base_url=place.url, verify=False) as http:
+        size = len(http.get("/openapi.json").content)
+    assert held > size - 2 * UNSENT_BYTES
+    caller.close()
