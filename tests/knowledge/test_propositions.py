@@ -262,7 +262,7 @@ def test_why_follows_one_claim_and_no_other() -> None:
 
 
 def test_why_goes_on_over_sessions_where_the_page_before_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    stories = (supported(), refuted())
+    stories = (supported("s1"), refuted("s2"))
     whole = told("c", *stories)
     assert whole.next is None
     monkeypatch.setattr(shared, "PAGE_BYTES", 1_000)

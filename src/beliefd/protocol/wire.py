@@ -123,7 +123,7 @@ def _query_value(parameter: Parameter, text: str) -> Any:
         if text not in choices:
             raise invalid(f"`{parameter.name}` must be one of {', '.join(choices)}", parameter.name)
         return text
-    if get_args(parameter.kind)[0] is str:
+    if get_args(parameter.kind)[:1] == (str,):
         return _cursor(parameter, text)
     if not _WHOLE.fullmatch(text):
         raise invalid(f"`{parameter.name}` must be a whole number", parameter.name)
