@@ -143,6 +143,17 @@ def deaf_feeds(victim: Victim) -> int:
     return written
 
 
+@attack("500 callers that ask for the document 40 times and never read, no token")
+def deaf_strangers(victim: Victim) -> int:
+    requests = head("GET", "/openapi.json") * 40
+    count = victim.size(500)
+    with ExitStack() as stack:
+        for _ in range(count):
+            stack.enter_context(connection(victim)).sendall(requests)
+        time.sleep(3 * victim.scale)
+    return count * len(requests)
+
+
 @attack("/readyz as fast as it goes, no token")
 def readiness(victim: Victim) -> int:
     request = head("GET", "/readyz")

@@ -112,6 +112,15 @@ def test_a_server_without_room_to_write_is_not_ready_until_there_is_some(file_pl
         assert changed(http, 200).status_code == 200
 
 
+def test_content_that_finds_no_room_is_refused_in_words(file_place: Place) -> None:
+    with file_place.server() as server, httpx.Client(base_url=server.url, verify=False) as http:
+        with files_limited(server, wal_of(file_place).stat().st_size):
+            refused = http.post("/v1/content", content=b"x" * 100_000)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "STORAGE_UNAVAILABLE")
+        assert "no room" in refused.json()["error"]["message"]
+        assert int(refused.headers["retry-after"]) > 0
+
+
 def changed(http: httpx.Client, status: int) -> httpx.Response:
     """What `/readyz` says once it has looked again: it looks once a second at most."""
     deadline = time.monotonic() + 60

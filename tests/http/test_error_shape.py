@@ -3,7 +3,8 @@
 import httpx
 import pytest
 
-from beliefd.kernel.errors import Code
+from beliefd.http.errors import error_reply
+from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Role
 from beliefd.protocol.operations import OPERATIONS, Operation
 from tests.http.calls import error_of, url
@@ -95,3 +96,9 @@ def test_a_body_of_another_kind_is_named_as_such(
         verify=False,
     )
     error_of(answer, 415, Code.UNSUPPORTED_MEDIA_TYPE)
+
+
+@pytest.mark.parametrize("code", Code)
+def test_whatever_passes_says_when_to_try_again(code: Code) -> None:
+    reply = error_reply(BeliefdError(code, "it is so"))
+    assert (b"retry-after" in dict(reply.headers)) == (reply.status_code in (429, 503))

@@ -137,5 +137,7 @@ def test_a_defect_is_logged_and_shown_to_nobody(
 def test_a_store_that_is_away_is_named_as_such(place: Place, near: httpx.Client) -> None:
     session_id = declare(near)
     asyncio.run(place.runtime.steward.store.close())
-    error_of(eliminate(near, session_id, "a"), 503, Code.STORAGE_UNAVAILABLE)
+    answer = eliminate(near, session_id, "a")
+    error_of(answer, 503, Code.STORAGE_UNAVAILABLE)
+    assert int(answer.headers["retry-after"]) > 0
     assert near.get("/healthz").status_code == 200

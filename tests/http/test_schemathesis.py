@@ -72,6 +72,7 @@ BEYOND_SCHEMA = {
     r"^policy issues nothing to `|` issues to nobody: |has two rules named `": "capabilities of nobody",
     r"the constraint is malformed|is not in `constraint\\.\\*`|the schema of ": "rules that do not compile",
     r"^a claim is named twice": "one claim in two places",
+    r"^no conclusion was accepted by this event": "a page after what is not there",
     r"^a token's (name|owner) is a short line": "a name that cannot be shown",
 }
 """What no schema of one value can forbid, by what is told about it."""

@@ -18,7 +18,12 @@ async def in_thread(
     for ever, and the process from ending. Here it keeps a place of its own caller.
     """
     loop, slots = asyncio.get_running_loop(), places.slots
+<<<<<<< HEAD
     answer: Any = loop.create_future()
+=======
+    asked: asyncio.Future[Any] = loop.create_future()
+    answer: asyncio.Future[Any] | None = asked
+>>>>>>> fixf
 
     def settle(value: Any, error: BaseException | None) -> None:
         if answer is None or answer.done():
@@ -48,6 +53,7 @@ async def in_thread(
     (slots.take_over if ends else slots.take)(who)
     threading.Thread(target=work, name="beliefd-tool", daemon=True).start()
     try:
-        return await answer
+        return await asked
     finally:
+        del asked
         answer = None  # its error holds this frame: together they would stay until they are collected
