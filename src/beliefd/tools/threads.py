@@ -18,12 +18,8 @@ async def in_thread(
     for ever, and the process from ending. Here it keeps a place of its own caller.
     """
     loop, slots = asyncio.get_running_loop(), places.slots
-<<<<<<< HEAD
-    answer: Any = loop.create_future()
-=======
     asked: asyncio.Future[Any] = loop.create_future()
     answer: asyncio.Future[Any] | None = asked
->>>>>>> fixf
 
     def settle(value: Any, error: BaseException | None) -> None:
         if answer is None or answer.done():
