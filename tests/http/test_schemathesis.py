@@ -31,6 +31,7 @@ EXAMPLES = 15
 BEYOND_SCHEMA = {
     r"(is out of range.*|must be in .*|less than a day), in field `\w+`$": "no day of any calendar",
     r"^an odd number of hex digits": "half a byte",
+    r"^no conclusion was accepted by this event$": "an event of another kind",
     r"^`.*` names two claims, in field ": "one name for two claims of a bundle",
     r"^(neither `samples` nor a number|object missing required field `value`$)": "a number or answers",
     r"is not measured from answers in field `samples`$": "a method that measures something else",
