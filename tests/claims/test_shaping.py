@@ -276,3 +276,24 @@ def test_entries_from_before_ids_counted_beside_owners_are_decided_as_they_were(
     assert isinstance(lab.ask(StageIntent(change=change), hers), IntentStaged)
     (names,) = lab.session.approvals.shapers.values()
     assert names == (("old", "agent://x") if by_rights else ("old",))
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["granted before", "granted after"])
+def test_a_grant_does_not_cover_what_its_giver_shaped(first: bool) -> None:
+    said = claim("MODIFY", statement="swap the disk and wipe the old one")
+    with World(policy=policy(approvals={"require_human": ["MODIFY", "DELETE", "PRIVILEGE"]})) as house:
+        session = house.session()
+
+        def grant() -> None:
+            house.ann.give_grant(session, principal=AGENT.id, tiers=["MODIFY"], expires_in_seconds=60)
+
+        waiting = house.agent.submit_claims(session, bundle(claim("MODIFY", statement="swap the disk")))
+        if first:
+            grant()
+        house.ann.modify(waiting, said)
+        if not first:
+            grant()
+        assert house.agent.submit_claims(session, bundle(said, id="again")).decision == "ESCALATE"
+        other = claim("MODIFY", statement="restart the checkout service")
+        assert house.agent.submit_claims(session, bundle(other, id="new")).decision == "PUBLISH"
+        house.check(session)
