@@ -164,7 +164,7 @@ def test_the_event_loop_goes_on_beside_a_long_request(name: str) -> None:
     for _ in range(5):  # another process may have had the processor
         answer, took, longest = asyncio.run(run())
         assert answer.status == status, answer.body[:300]
-        if longest < took / 4:
+        if longest < took / 2:  # without its cure the loop stands still for all of it
             return
     raise AssertionError(f"the loop stood still for {longest:.3f} of {took:.3f} s")
 
@@ -176,7 +176,7 @@ def test_names_are_checked_in_slices_that_let_others_run() -> None:
         work = asyncio.to_thread(wire.convert_in_slices, body, DeclareSession)
         command, took, longest = asyncio.run(beating(work))
         assert len(command.hypotheses) == 500_000
-        if longest < took / 4:
+        if longest < took / 2:  # without its cure the loop stands still for all of it
             return
     raise AssertionError(f"the loop stood still for {longest:.3f} of {took:.3f} s")
 
