@@ -268,7 +268,8 @@ def test_a_grant_to_an_agent_that_has_become_the_givers_own_is_none(build: Build
         Principal(id="agent://writer", role=Role.AGENT, tier="PRIVILEGE", owner="cat@example.org")
     )
     assert hers.submit_claims(session, bundle(claim("MODIFY"))).decision == "ESCALATE"
-    assert house.agent.submit_claims(session, bundle(claim("MODIFY", statement="restart the checkout service"))).decision == "PUBLISH"
+    other = bundle(claim("MODIFY", statement="restart the checkout service"))
+    assert house.agent.submit_claims(session, other).decision == "PUBLISH"
     house.check(session)
 
 

@@ -183,6 +183,9 @@ def test_a_question_with_a_body_is_repeated_without_a_key(flaky: Flaky) -> None:
         "survivors": [],
         "n_survivors": 0,
         "restored": [],
+        "n_restored": 0,
+        "n_conclusions": 0,
+        "conclusions_next": None,
         "status": "open",
         "conclusions": [],
     }

@@ -31,7 +31,7 @@ def ledger() -> bytes:
         agent.submit_claims(session, bundle(claim("DELETE"), id="again"))
         agent.submit_claims(session, bundle(claim("DELETE", value=0.2), id="again"))
         given = ann.give_grant(session, principal=AGENT.id, tiers=["MODIFY"], expires_in_seconds=60)
-        agent.submit_claims(session, bundle(claim("MODIFY")))
+        agent.submit_claims(session, bundle(claim("MODIFY", statement="restart the checkout service")))
         ann.revoke_grant(session, given.grant.grant_id)
         house.clock.advance(200)
         assert house.expire() > 0

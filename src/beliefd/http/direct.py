@@ -98,7 +98,7 @@ class Verbs:
         if done.cancelled():
             return reply_to_failure(CancelledError())
         # It is not raised again: it would hold this frame, and this frame what it came from.
-        if isinstance(failed := done.exception(), Exception):
+        if isinstance(failed := done.exception(), Exception | CancelledError):
             return reply_to_failure(failed)
         try:
             return self._surface.reply_of(verb.operation, verb.way.answer(done.result()))
