@@ -298,7 +298,13 @@ async def test_a_slow_reader_does_not_take_the_cache_back(place: Place) -> None:
 
 
 async def query_belief(steward: Steward, session_id: str, at: int | None = None) -> BeliefSnapshot:
-    query = {"at": at, "survivors_limit": SURVIVORS_PAGE, "survivors_after": None}
+    query = {
+        "at": at,
+        "survivors_limit": SURVIVORS_PAGE,
+        "survivors_after": None,
+        "obligations_before": None,
+        "conclusions_after": None,
+    }
     handlers = BeliefHandlers(steward.store, steward.positions, steward.declare, Spaces(steward.store))
     return await handlers.query_belief(
         Call(principal=ALICE, rights=EVERYTHING, path={"session_id": session_id}, query=query)
