@@ -91,11 +91,11 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ),
     ("connections", seats.MAX_CONNECTIONS, "at once, or fewer if the system allows fewer files"),
     *(
-        limit
-        for room in (places.REQUESTS, places.STREAMS)
-        for limit in (
-            (f"{room.what} under way", room.total, "per process, then `TOO_BUSY`"),
-            (f"{room.what} under way, of one principal", room.each, "per process, then `RATE_LIMITED`"),
+        row
+        for one in (places.REQUESTS, places.STREAMS)
+        for row in (
+            (f"{one.what} under way", one.total, "per process, then `TOO_BUSY`"),
+            (f"{one.what} under way, of one principal", one.each, "per process, then `RATE_LIMITED`"),
         )
     ),
     *(

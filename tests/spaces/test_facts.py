@@ -6,12 +6,9 @@ import pytest
 
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import DEFAULT_SPACE, Role
-from beliefd.protocol.ledger import LedgerRows
-from beliefd.protocol.operations import BY_NAME
-from beliefd.steward.call import Caller
 from beliefd.testing.world import AGENT, BOB, ONTOLOGY, World
 from tests.claims.support import PAPER, PAPER_HASH, bundle, claim
-from tests.spaces.support import LAB, NOWHERE, with_rights
+from tests.spaces.support import LAB, with_rights
 
 SAID = bundle(claim("DELETE", statement="remove the old table"))
 
@@ -47,24 +44,6 @@ def test_content_of_another_space_is_no_evidence_and_names_nobody(world: World) 
         facts = world.agent.audit_trace(session_id).events[-1]["facts"]
         assert list(facts["content"]) == ([PAPER_HASH] if found else [])
         assert [one["id"] for one in facts.get("brought", {}).get(PAPER_HASH, [])] == found
-
-
-def test_the_gate_says_whether_a_caller_may_still_do_something(world: World) -> None:
-    session_id = session_in(world, LAB)
-
-    def may(name: str, role: Role, *spaces: str, where: str = session_id) -> bool:
-        caller = Caller(*with_rights(role, *spaces))
-        return world.run(lambda: world.runtime.gate.may(caller, BY_NAME[name], where))
-
-    feed = LedgerRows.events.name
-    assert may(feed, Role.AGENT, "lab=read")
-    assert may(feed, Role.AGENT, "*=read")
-    assert may(feed, Role.ADMIN)
-    assert not may(feed, Role.AGENT)
-    assert not may(feed, Role.AGENT, "default=propose")
-    assert not may(feed, Role.AGENT, "lab=read", where=NOWHERE)
-    assert not may("eliminate", Role.AGENT, "lab=read")
-    assert not may("merge", Role.AGENT, "*=propose"), "nor what the role may not"
 
 
 def test_a_session_that_was_declared_elsewhere_is_looked_up_once(world: World) -> None:

@@ -146,7 +146,7 @@ def target_options(command: F) -> F:
                 raise invalid("a token is one line of plain letters and digits", "--token")
             return command(target, **given)
 
-    return wrapped  # type: ignore[return-value]
+    return wrapped  # type: ignore[return-value]  # `wraps` gives it a type of its own
 
 
 def asks(

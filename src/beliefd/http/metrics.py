@@ -60,12 +60,12 @@ class Metrics:
         return "\n".join(lines).encode() + b"\n"
 
     def _limited(self, steward: Steward) -> Iterable[tuple[str, float]]:
-        places = {one.room.name: one.refused for one in (self.requests, self.streams)}
+        places = {one.limit.name: one.refused for one in (self.requests, self.streams)}
         counted = {**places, **self.in_flight.refused, **self.rates.refused, **steward.counts.limited}
         return [(f'{{limit="{name}"}}', count) for name, count in sorted(counted.items())]
 
     def _under_way(self) -> Iterable[tuple[str, float]]:
-        return [(f'{{kind="{one.room.name}"}}', one.total) for one in (self.requests, self.streams)]
+        return [(f'{{kind="{one.limit.name}"}}', one.total) for one in (self.requests, self.streams)]
 
     def _histogram(self) -> Iterable[tuple[str, float]]:
         total = 0

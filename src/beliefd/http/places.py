@@ -11,7 +11,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.steward.offload import RETRY_SECONDS, too_busy
 
 
-class Room(Struct, frozen=True):
+class Limit(Struct, frozen=True):
     """So many at once in all, and of one principal."""
 
     name: str
@@ -20,31 +20,31 @@ class Room(Struct, frozen=True):
     each: int
 
 
-REQUESTS: Final = Room("requests", "requests", 2048, 512)
-STREAMS: Final = Room("streams", "answers that last", 1024, 128)
+REQUESTS: Final = Limit("requests", "requests", 2048, 512)
+STREAMS: Final = Limit("streams", "answers that last", 1024, 128)
 """Live feeds, exports and batches."""
 
 
 class Places:
     """What is under way, of one sort."""
 
-    def __init__(self, room: Room) -> None:
-        self.room = room
+    def __init__(self, limit: Limit) -> None:
+        self.limit = limit
         self.refused = 0
         self._taken: Counter[str] = Counter()
         self.total = 0
 
     @contextmanager
     def of(self, principal_id: str) -> Iterator[None]:
-        room, taken = self.room, self._taken
-        if taken[principal_id] >= room.each:
+        limit, taken = self.limit, self._taken
+        if taken[principal_id] >= limit.each:
             self.refused += 1
-            told = f"{room.each} {room.what} of yours are under way, and no more may be"
-            details = {"retry_after": RETRY_SECONDS, "limit": room.each}
+            told = f"{limit.each} {limit.what} of yours are under way, and no more may be"
+            details = {"retry_after": RETRY_SECONDS, "limit": limit.each}
             raise BeliefdError(Code.RATE_LIMITED, told, details)
-        if self.total >= room.total:
+        if self.total >= limit.total:
             self.refused += 1
-            raise too_busy(f"{room.total} {room.what} are under way, and no more may be")
+            raise too_busy(f"{limit.total} {limit.what} are under way, and no more may be")
         taken[principal_id] += 1
         self.total += 1
         try:

@@ -8,12 +8,10 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.system.state import SYSTEM
-from beliefd.kernel.values import MAX_NOTES, Principal, Role
+from beliefd.kernel.values import MAX_NOTES, Principal
 from beliefd.protocol.operations import Operation
 from beliefd.protocol.wire import query_values
 from beliefd.steward.call import Call
-from beliefd.steward.write.positions import session_not_found
 
 Handler = Callable[[Call], Any]
 """Returns what is awaited for the answer; of an operation that streams, an async generator of chunks."""
@@ -72,8 +70,6 @@ def authorise(operation: Operation, principal: Principal) -> None:
 def admit(operation: Operation, call: Call) -> Call:
     """The call with its query parsed, if this principal may make it and the operation heeds all it says."""
     authorise(operation, call.principal)
-    if call.path.get("session_id") == SYSTEM and call.principal.role is not Role.ADMIN:
-        raise session_not_found(SYSTEM)  # to the letter as of what is not there
     if call.if_match is not None and not operation.if_match:
         raise invalid(f"`{operation.name}` does not heed If-Match; leave it out", "If-Match")
     if call.key is not None:

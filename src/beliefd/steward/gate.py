@@ -5,10 +5,11 @@ from contextlib import aclosing
 from typing import Any
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.values import PEOPLE, Principal, shown
+from beliefd.kernel.system.state import SYSTEM
+from beliefd.kernel.values import PEOPLE, Principal, Role, shown
 from beliefd.protocol.operations import BY_NAME, Operation
 from beliefd.protocol.rights import Right
-from beliefd.steward.call import Call, Caller, space_of
+from beliefd.steward.call import Call, space_of
 from beliefd.steward.dispatch import Handler
 from beliefd.steward.failures import not_found
 from beliefd.steward.spaces import Spaces
@@ -27,20 +28,12 @@ class Gate:
     def passes(self, operation: Operation, call: Call) -> bool:
         """Is it known, without asking the store, that a call to one session is allowed? Else `check` it."""
         right = needed(operation, call.principal)
+        if _is_operators(call.session_id, call):
+            return False
         if call.rights.everywhere(right):
             return True
         space = self._spaces.known(call.session_id)
         return space is not None and call.rights.may(right, space)
-
-    async def may(self, caller: Caller, operation: Operation, session_id: str) -> bool:
-        """May this caller, with the rights of now, do this in a session?"""
-        if caller.principal.role not in operation.roles:
-            return False
-        right = needed(operation, caller.principal)
-        if caller.rights.everywhere(right):
-            return True
-        space = await self._spaces.of(session_id)
-        return space is not None and caller.rights.may(right, space)
 
     async def check(self, operation: Operation, call: Call) -> None:
         right = needed(operation, call.principal)
@@ -48,6 +41,8 @@ class Gate:
             await self._check_space(operation, right, call)
         elif operation.names_session and not isinstance(call.body.get("session_id"), str):
             return  # its handler refuses it: it names nothing
+        elif _is_operators(_named(operation, call), call):
+            raise session_not_found(SYSTEM)
         elif not call.rights.everywhere(right):
             await self._check_place(operation, right, call)
 
@@ -67,14 +62,10 @@ class Gate:
 
     async def _session_of(self, operation: Operation, call: Call) -> str | None:
         """The session that a call is about; one that does not exist, if that cannot be told."""
-        if "session_id" in call.path:
-            return call.session_id
         if "approval_id" in call.path:
             row = await self._store.inbox_row(call.path["approval_id"])
             return "" if row is None else row.session_id
-        if "capability_id" in call.path:
-            return call.path["capability_id"].partition("/")[0]
-        return str(call.body["session_id"]) if operation.names_session else None
+        return _named(operation, call)
 
     async def _check_space(self, operation: Operation, right: Right, call: Call) -> None:
         space = space_of(call)
@@ -112,6 +103,21 @@ def _guarded(operation: Operation, handler: Handler, gate: Gate) -> Handler:
                 yield chunk
 
     return chunks if operation.stream else answer
+
+
+def _named(operation: Operation, call: Call) -> str | None:
+    """The session that a call names, if it names one."""
+    if "session_id" in call.path:
+        return call.session_id
+    if "capability_id" in call.path:
+        return call.path["capability_id"].partition("/")[0]
+    return str(call.body["session_id"]) if operation.names_session else None
+
+
+def _is_operators(session_id: str | None, call: Call) -> bool:
+    """Is it about the server's own ledger, and by somebody who does not run it? No right in a space, not even
+    one in all of them, shows that."""
+    return session_id == SYSTEM and call.principal.role is not Role.ADMIN
 
 
 def _absent(operation: Operation, call: Call, session_id: str) -> BeliefdError:
