@@ -14,7 +14,7 @@ MAX_CONTAINERS: Final = 100_000
 """Objects and lists."""
 MAX_KEYS: Final = 200_000
 """Keys of all objects together."""
-MAX_VALUES: Final = 1_500_000
+MAX_VALUES: Final = 1_100_000
 """Items of all lists and objects together; the longest lists are those of hypotheses."""
 SLICE: Final = 64 * 1024
 BOUNDS: Final[tuple[tuple[str, bytes, int], ...]] = (
