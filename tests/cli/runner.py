@@ -46,7 +46,7 @@ def process(*arguments: str | Path, **options: Any) -> "subprocess.Popen[str]":
     )
 
 
-def finished(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+def finished(*arguments: str | Path, **options: Any) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [*COMMAND, *map(str, arguments)],
         stdin=subprocess.DEVNULL,
@@ -55,6 +55,7 @@ def finished(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
         env=CLEAN,
         timeout=LIMIT_SECONDS,
         check=False,
+        **options,
     )
 
 

@@ -18,7 +18,7 @@ from beliefd.cli.files import write_bytes
 from beliefd.stores.sqlite.schema import MIGRATIONS
 from beliefd.testing.world import World
 from tests.claims.support import bundle, claim
-from tests.cli.runner import CLEAN, COMMAND, LIMIT_SECONDS, answer, beliefd
+from tests.cli.runner import answer, beliefd, finished
 
 PR_CAPBSET_DROP = 24
 CAP_DAC_OVERRIDE = 1
@@ -41,16 +41,7 @@ def _without_power() -> None:
 
 
 def asked(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env=CLEAN,
-        timeout=LIMIT_SECONDS,
-        check=False,
-        preexec_fn=_without_power,
-    )
+    return finished(*arguments, preexec_fn=_without_power)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from beliefd.kernel.values import Role
 from beliefd.steward.credentials import create_token
 from beliefd.stores.sqlite import SqliteStore
 from tests.http.calls import declare
+from tests.http.place import Place
 from tests.support.server import ServerProcess, server_process
 
 Tokens = dict[Role, str]
@@ -57,3 +58,21 @@ def http(server: ServerProcess) -> Iterator[httpx.Client]:
 def session_id(http: httpx.Client) -> str:
     """A session of its own over `a` to `f`."""
     return declare(http)
+
+
+@pytest.fixture
+def surroundings() -> None:
+    """What a module changes before its `place` is made; most change nothing."""
+
+
+@pytest.fixture
+def place(surroundings: None) -> Iterator[Place]:
+    made = Place()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def near(place: Place) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=place.url, verify=False, timeout=30) as client:
+        yield client

@@ -1,7 +1,6 @@
 """A feed of a ledger that does not hold: an error as long as nothing was said, else a cut without a trace."""
 
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -9,23 +8,10 @@ import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.ledger.envelope import LedgerBroken
+from tests.http.callers import forge
 from tests.http.calls import declare, eliminate, error_of
+from tests.http.place import Place
 from tests.http.raw import Connection
-from tests.http.test_letting_go import forge
-from tests.http.test_protocol import Place
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    made = Place()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def near(place: Place) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=place.url, verify=False) as http:
-        yield http
 
 
 @pytest.mark.parametrize("path", ["events", "audit/export"])

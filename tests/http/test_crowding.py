@@ -1,12 +1,10 @@
 """What one connection can do to others: trailers, pipelines, slow heads and bodies, slow readers, crowds."""
 
 import json
-import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import httpx
 import pytest
@@ -14,10 +12,11 @@ import pytest
 from beliefd.http import protocol, seats
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
+from tests.http.callers import large_session, memory_of, reads_nothing
 from tests.http.calls import ELIMINATE, check_error, declare
 from tests.http.conftest import Tokens
+from tests.http.place import SILENCE, Place
 from tests.http.raw import Connection, connected
-from tests.http.test_protocol import SILENCE, Place
 from tests.support.server import ServerProcess
 
 PIPELINED = 20_000
@@ -26,27 +25,9 @@ CHUNKED = {"Transfer-Encoding": "chunked", "Content-Type": "application/json"}
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "SILENCE_SECONDS", SILENCE)
     monkeypatch.setattr(protocol, "HEAD_SECONDS", 2 * SILENCE)
-
-
-@pytest.fixture
-def place(hurried: None) -> Iterator[Place]:
-    made = Place()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def near(place: Place) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=place.url, verify=False) as http:
-        yield http
-
-
-def memory_of(process: ServerProcess) -> int:
-    pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
-    return pages * 4096
 
 
 # -- trailers ------------------------------------------------------------------------------------------
@@ -220,24 +201,6 @@ def test_a_caller_that_sends_steadily_may_take_longer_than_that(place: Place, ne
         time.sleep(SILENCE / 5)
     assert connection.answer().status == 200
     connection.close()
-
-
-def large_session(http: httpx.Client, events: int = 60) -> str:
-    """Far more than the buffers of two sockets hold."""
-    session_id = declare(http, [f"h{number}" for number in range(events + 1)])
-    for number in range(events):
-        own = {"eliminated": [f"h{number}"], "justification": {"padding": "x" * 200_000}}
-        body = {**ELIMINATE, **own, "observation_id": f"o{number}"}
-        http.post(f"/v1/sessions/{session_id}/eliminate", json=body).raise_for_status()
-    return session_id
-
-
-def reads_nothing(port: int, path: str) -> socket.socket:
-    caller = socket.socket()
-    caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    caller.connect(("127.0.0.1", port))
-    caller.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
-    return caller
 
 
 @pytest.mark.parametrize("path", ["events", "audit/export", "audit?limit=60"])

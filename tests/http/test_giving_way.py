@@ -2,7 +2,6 @@
 
 import socket
 import time
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -11,10 +10,10 @@ from beliefd.cli.server import UNSENT_BYTES
 from beliefd.http import seats
 from beliefd.http.protocol import Protocol
 from beliefd.kernel.values import Role
+from tests.http.callers import large_session, memory_of, reads_nothing
 from tests.http.conftest import Tokens
+from tests.http.place import Place
 from tests.http.raw import Connection, connected
-from tests.http.test_crowding import large_session, memory_of, reads_nothing
-from tests.http.test_protocol import Place
 from tests.support.server import ServerProcess
 
 SEATS = 3
@@ -22,12 +21,9 @@ PATIENCE = 0.2
 
 
 @pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seats, "MAX_CONNECTIONS", SEATS)
     monkeypatch.setattr(seats, "PATIENCE_SECONDS", PATIENCE)
-    made = Place()
-    yield made
-    made.close()
 
 
 def status(place: Place) -> int:

@@ -7,18 +7,16 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing
-from hashlib import sha256
 from http.client import HTTPConnection
 from typing import Any
 
 import httpx
 import pytest
 
-from beliefd.ledger.envelope import Sealed
-from beliefd.stores.memory import MemoryStore
 from beliefd.tools import threads
+from tests.http.callers import forge
 from tests.http.calls import ELIMINATE, declare, eliminate
-from tests.http.test_protocol import Place
+from tests.http.place import Place
 
 SIZE = 2 * 1024 * 1024
 TIMES = 4
@@ -36,19 +34,6 @@ REFUSED: dict[str, tuple[str, Any]] = {
     ),
     "a claim": ("/v1/claims/check", {"claims": [{"statement": LONG}]}),
 }
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    made = Place()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def near(place: Place) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=place.url, verify=False) as http:
-        yield http
 
 
 @pytest.fixture
@@ -85,15 +70,6 @@ def held_after(place: Place, path: str, content: Any, status: int) -> int:
 def test_a_refused_body_is_let_go_of(name: str, place: Place, near: httpx.Client, uncollected: None) -> None:
     path, body = REFUSED[name]
     assert held_after(place, path.format(declare(near)), body, 400) < SIZE
-
-
-def forge(place: Place, session_id: str) -> None:
-    store = place.runtime.steward.store
-    assert isinstance(store, MemoryStore)
-    entry = store._entries[session_id][1]
-    record = entry.record.replace(b'"observation_id":"o"', b'"observation_id":"p"')
-    assert record != entry.record
-    store._entries[session_id][1] = Sealed(entry.seq, entry.event_id, record, sha256(record).hexdigest())
 
 
 def test_a_broken_ledger_keeps_nothing_that_is_sent_to_it(

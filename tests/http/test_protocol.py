@@ -3,72 +3,26 @@
 import asyncio
 import json
 import logging
-import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
-from beliefd.cli.server import bind, uvicorn_settings
 from beliefd.http import protocol
-from beliefd.http.app import create_app
 from beliefd.kernel.errors import Code
 from beliefd.steward import feeds
-from beliefd.steward.bootstrap import bootstrap
-from beliefd.stores.memory import MemoryStore
 from tests.http.calls import ELIMINATE, declare, eliminate, error_of
+from tests.http.place import KEEP_ALIVE, SILENCE, Place
 from tests.http.raw import Connection
 
-SILENCE = 0.3
-KEEP_ALIVE = 1
 HEARTBEAT = 0.1
 
 
-class Place:
-    """A server in a thread of this process; just enough of a `ServerProcess` to connect to."""
-
-    def __init__(self) -> None:
-        self._listener = bind("127.0.0.1", 0)
-        self.port: int = self._listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._server: uvicorn.Server | None = None
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
-        self._thread.start()
-        while self._server is None or not self._server.started:
-            time.sleep(0.01)
-
-    async def _serve(self) -> None:
-        self.runtime = bootstrap(MemoryStore())
-        settings = {**uvicorn_settings(), "timeout_keep_alive": KEEP_ALIVE}
-        self._server = uvicorn.Server(uvicorn.Config(create_app(self.runtime), **settings))
-        await self._server.serve(sockets=[self._listener])
-
-    @property
-    def server(self) -> uvicorn.Server:
-        assert self._server is not None
-        return self._server
-
-    def close(self) -> None:
-        self.server.should_exit = True
-        self._thread.join()
-
-
 @pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "SILENCE_SECONDS", SILENCE)
     monkeypatch.setattr(feeds, "HEARTBEAT_SECONDS", HEARTBEAT)
-    made = Place()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def near(place: Place) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=place.url, verify=False) as http:
-        yield http
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from beliefd.http import bodies, metrics
 from beliefd.http.bodies import read_body
 from beliefd.http.in_flight import Holding, InFlight
-from beliefd.http.places import Places, Room
+from beliefd.http.places import Limit, Places
 from beliefd.http.readiness import Readiness
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Role
@@ -25,24 +25,11 @@ from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.wanted import check_wanted
 from tests.http.calls import ELIMINATE, LINES, declare, error_of
+from tests.http.place import Place
 from tests.http.raw import Connection, connected
-from tests.http.test_protocol import Place
 from tests.support.server import ServerProcess, server_process
 
 SOON = 30
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    made = Place()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def near(place: Place) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=place.url, verify=False, timeout=SOON) as http:
-        yield http
 
 
 def until(true: Any) -> None:
@@ -159,7 +146,7 @@ def test_feeds_stay_while_the_store_is_away_and_nothing_was_revoked(place: Place
 
 
 def test_places_are_shared_and_given_back() -> None:
-    some = Places(Room("requests", "requests", total=3, each=2))
+    some = Places(Limit("requests", "requests", total=3, each=2))
     with some.of("a"), some.of("a"):
         with pytest.raises(BeliefdError) as greedy, some.of("a"):
             pytest.fail("a third of two")
@@ -174,7 +161,7 @@ def test_places_are_shared_and_given_back() -> None:
 
 
 def test_one_who_listens_too_often_is_told_when_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "STREAMS", Room("streams", "answers that last", total=9, each=2))
+    monkeypatch.setattr(metrics, "STREAMS", Limit("streams", "answers that last", total=9, each=2))
     place = Place()
     with httpx.Client(base_url=place.url, verify=False) as http:
         session_id = declare(http)

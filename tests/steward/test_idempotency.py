@@ -1,18 +1,17 @@
 """A key makes a retry safe: it gets the first answer and writes nothing."""
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 
 from beliefd.kernel.beliefs.commands import RequestTermination
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.event import Refused
-from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.marks import STEP
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.stores.base import Append, StorageUnavailable, Store
+from tests.steward.counting import Counting
 from tests.steward.places import ALICE, BOB, Place, declaration, declared, eliminate, ledger_of, names, seen
 
 pytestmark = pytest.mark.anyio
@@ -124,30 +123,6 @@ async def test_a_request_that_was_turned_away_has_not_used_its_key(place: Place)
     assert outcome.head.seq == 2
 
 
-class _Counts:
-    """A store that counts the entries it hands out."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.read = 0
-
-    async def entries(
-        self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
-    ) -> list[Sealed]:
-        entries = await self._store.entries(session_id, after, limit, max_bytes)
-        self.read += len(entries)
-        return entries
-
-    async def replay(
-        self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
-    ) -> None:
-        self.read += upto - after
-        await self._store.replay(session_id, after, upto, take)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
-
-
 async def test_an_old_key_costs_the_events_since_a_snapshot_not_the_whole_ledger(place: Place) -> None:
     steward = await place.steward()
     session_id = await declared(steward)
@@ -158,7 +133,7 @@ async def test_an_old_key_costs_the_events_since_a_snapshot_not_the_whole_ledger
             await asyncio.gather(
                 *(steward.submit(session_id, eliminate("h0000"), ALICE) for _ in range(STATE_HASH_EVERY // 2))
             )
-    counting = _Counts(steward.store)
+    counting = Counting(steward.store)
     again = bootstrap(counting).steward  # type: ignore[arg-type]
     await again.submit(session_id, eliminate("h0000"), ALICE)
     for turn, answer in answers.items():

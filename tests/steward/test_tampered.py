@@ -27,6 +27,7 @@ from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import MEMORY
 from beliefd.testing.world import ONTOLOGY
+from tests.steward.counting import Counting
 from tests.steward.places import Place, names
 
 pytestmark = pytest.mark.anyio
@@ -159,30 +160,6 @@ async def test_a_ledger_that_was_put_right_is_served_again(place: Place) -> None
     await put(place, session_id, honest)
     await _eliminate(calls, session_id)
     assert (await calls.why(session_id, "h0003")).events[0].justification == {"seen": "the truth"}
-
-
-class Counting:
-    """A store that counts what it hands out."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.read = 0
-
-    async def entries(
-        self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
-    ) -> list[Sealed]:
-        found = await self._store.entries(session_id, after, limit, max_bytes)
-        self.read += len(found)
-        return found
-
-    async def replay(
-        self, session_id: str, after: int, upto: int, take: Callable[[list[bytes]], None]
-    ) -> None:
-        self.read += max(upto - after, 0)
-        await self._store.replay(session_id, after, upto, take)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
 
 
 async def test_a_chain_is_followed_once_and_parts_of_it_are_checked_by_themselves(
