@@ -1,19 +1,11 @@
 """Claims and proposals in a batch: what each line comes to is what its own operation would have come to."""
 
-import asyncio
 import json
-import threading
 from typing import Any
-
-import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.ledger.envelope import read
-from beliefd.protocol.beliefs import BeliefRows
-from beliefd.protocol.rights import EVERYTHING
-from beliefd.steward.call import Call
-from beliefd.steward.dispatch import stream
-from beliefd.testing.world import AGENT, World, policy
+from beliefd.testing.world import World, policy
 from tests.claims.support import bundle, claim
 from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, rules, tool_call
 
@@ -174,40 +166,6 @@ def test_the_limit_on_how_often_somebody_speaks_holds_in_a_batch() -> None:
         session = house.session()
         answers = house.agent.batch(session, [claims()] * 5)
         assert [one["decision"] for one in answers] == ["PUBLISH"] * 3 + ["DEFER"] * 2
-
-
-@pytest.mark.parametrize("seen", [0, 1])
-def test_a_proposal_whose_caller_goes_away_is_carried_out(seen: int) -> None:
-    """Nobody reads on, while the tool is at work or before: it runs once, and its outcome is recorded."""
-    begun, finish = threading.Event(), threading.Event()
-
-    def slow() -> str:
-        begun.set()
-        assert finish.wait(30)
-        return "done"
-
-    with ToolWorld(policy=rules(all=ALLOW_ALL)) as house:
-        house.toolbox.add("slow.one", slow)
-        session = house.session()
-        lines = [proposal(tool_call("slow.one", house.token(session))), elimination("h1")]
-        body = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-
-        async def leave() -> None:
-            call = Call(principal=AGENT, rights=EVERYTHING, path={"session_id": session}, body=body)
-            chunks = stream(house.runtime.handlers, BeliefRows.batch, call)
-            reading = asyncio.ensure_future(anext(chunks))
-            while not (begun.is_set() if seen else house.runtime.background):  # noqa: ASYNC110
-                await asyncio.sleep(0.001)
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
-            await chunks.aclose()
-            finish.set()
-            await house.runtime.background.finish()
-
-        house.run(leave)
-        assert house.toolbox.count == 1
-        assert verbs(house, session)[2:] == ["PROPOSE", "START_CALL", "RECORD_OUTCOME"], "and the rest is not"
-        house.check(session)
 
 
 def test_many_claims_share_their_commits() -> None:

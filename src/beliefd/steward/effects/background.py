@@ -22,6 +22,14 @@ class Background:
         task.add_done_callback(self._tasks.discard)
         return task
 
+    async def see_through(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do it to its end, also if who waits for it goes away.
+
+        A task that is cancelled cancels what it waits for: that must not be the work itself.
+        """
+        return await asyncio.shield(self.start(work))
+
     async def finish(self) -> None:
-        if self._tasks:
+        """Until nothing is under way: what ends may have started more."""
+        while self._tasks:
             await asyncio.wait(self._tasks)

@@ -141,6 +141,9 @@ class ApprovalHandlers(Struct, frozen=True):
     async def decide_approval(self, call: Call) -> DecidedApproval:
         position = await self._holding(call.path["approval_id"])
         command = convert(bind(snake_body(call.body), call.path), DecideApproval)
+        return await self.tools.background.see_through(self._carried_out(call, position, command))
+
+    async def _carried_out(self, call: Call, position: Position, command: DecideApproval) -> DecidedApproval:
         try:
             outcome, event = await submit_for(
                 call, self.submit, position.session.session_id, command, ApprovalDecided

@@ -126,8 +126,9 @@ class BatchHandlers(Struct, frozen=True):
         if isinstance(line.command, SubmitClaims):
             return submitted, judgement_of
         if isinstance(line.command, Propose):
-            # What was submitted is carried out to its end, also if nobody is left to hear of it.
-            return self.background.start(self._carried_out(submitted)), _as_it_is
+            # What was submitted is carried out to its end, also if nobody is left to hear of it: a caller who
+            # goes away cancels what it waits for, and that is not the work itself.
+            return asyncio.shield(self.background.start(self._carried_out(submitted))), _as_it_is
         return submitted, answer_to
 
     async def _carried_out(self, submitted: Awaitable[Outcome]) -> ProposalAnswer:

@@ -35,6 +35,7 @@ from beliefd.protocol.experiments import (
 )
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
+from beliefd.steward.effects.runner import Underway
 from beliefd.steward.effects.runs import (
     ExperimentRuns,
     frozen_plan,
@@ -88,6 +89,13 @@ class ExperimentHandlers(Struct, frozen=True):
 
     async def run_experiment(self, call: Call) -> ExperimentView:
         asked = await read(call, _run_request)
+        underway = await self.runs.background.see_through(self._begun(call))
+        if asked.wait and underway is not None and underway.task is not None:
+            # A caller who goes away does not take the run along.
+            await asyncio.shield(underway.task)
+        return await self.show_experiment(call)
+
+    async def _begun(self, call: Call) -> Underway | None:
         command = StartRun(experiment_id=call.path["experiment_id"])
         outcome, event = await submit_for(call, self.submit, call.session_id, command, RunStarted)
         underway = self.runs.runner.underway.get(event.run.run_id)
@@ -96,10 +104,7 @@ class ExperimentHandlers(Struct, frozen=True):
             experiment = outcome.session.experiments.by_id[event.run.experiment_id]
             frozen = await frozen_plan(self.store, call.session_id, experiment)
             underway = self.runs.begin(outcome.session, event.run, frozen)
-        if asked.wait and underway is not None and underway.task is not None:
-            # A caller who goes away does not take the run along.
-            await asyncio.shield(underway.task)
-        return await self.show_experiment(call)
+        return underway
 
     async def cancel_experiment(self, call: Call) -> ExperimentView:
         session = (await self.positions.existing(call.session_id)).session

@@ -120,6 +120,11 @@ class ProposalHandlers(Struct, frozen=True):
 
     async def propose(self, call: Call) -> ProposalAnswer:
         command, proofs = read_proposal(bind(call.body, call.path), self.signer)
+        return await self.tools.background.see_through(self._carried_out(call, command, proofs))
+
+    async def _carried_out(
+        self, call: Call, command: Propose, proofs: tuple[Proof | None, ...]
+    ) -> ProposalAnswer:
         outcome, event = await submit_for(call, self.submit, call.session_id, command, Arbitrated, proofs)
         return await answer_proposal(outcome, event, self.tools)
 
