@@ -176,15 +176,19 @@ def test_a_question_nobody_waits_for_is_not_begun(monkeypatch: pytest.MonkeyPatc
 
     def slow(*_: Any) -> Threat:
         begun.append(1)
-        let_go.wait(10)
+        let_go.wait(60)
         return Threat(detector="slow@1")
 
     async def ask() -> None:
         finder, rules = ThreatFinder(), AdversarialPolicy(timeout_ms=20)
         texts = [("$", "x" * 10_000)]
-        found = await asyncio.gather(*(finder.threats(texts, 0, (), rules) for _ in range(5)))
+        first = asyncio.ensure_future(finder.threats(texts, 0, (), AdversarialPolicy(timeout_ms=60_000)))
+        while not begun:  # noqa: ASYNC110 - it is another thread that begins
+            await asyncio.sleep(0.001)
+        found = await asyncio.gather(*(finder.threats(texts, 0, (), rules) for _ in range(4)))
         assert {one.failed for (one,) in found} == {"no answer within 20 ms"}
         let_go.set()
+        assert (await first)[0].failed is None
         while finder._running:  # noqa: ASYNC110 - there is nothing to wait on
             await asyncio.sleep(0.01)
 

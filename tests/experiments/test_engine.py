@@ -1,7 +1,6 @@
 """A run ends in a report whatever happens, and its numbers are the same on every executor."""
 
 import asyncio
-import contextlib
 import math
 import os
 import signal
@@ -92,16 +91,19 @@ def test_a_worker_that_dies_is_a_recorded_failure_and_the_next_run_goes_on(loop:
     async def killed() -> tuple[RunReport, RunReport]:
         executor = ProcessExecutor(2)
         await executor.start()
-        victim = executor.workers[0].process.pid
+        victims = [executor.workers[0].process.pid]
         try:
-            dead = await run(edge(), executor=executor, progress=lambda _: kill(victim))
+            dead = await run(edge(), executor=executor, progress=lambda _: kill(victims))
             return dead, await run(frozen("bootstrap_ci", GOOD["bootstrap_ci"]), executor=executor)
         finally:
             await executor.close()
 
-    def kill(pid: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
+    def kill(pids: list[int | None]) -> None:
+        """Once: what has that number later is somebody else."""
+        for pid in pids:
+            assert pid is not None
             os.kill(pid, signal.SIGKILL)
+        pids.clear()
 
     dead, after = loop.run(killed())
     assert (dead.status, dead.failure) == ("failed", "a worker died")

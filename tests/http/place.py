@@ -11,8 +11,9 @@ from beliefd.http.app import create_app
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.stores.memory import MemoryStore
 
-KEEP_ALIVE = 1
-SILENCE = 0.3
+KEEP_ALIVE = 2
+SILENCE = 1.0
+"""Seconds: many times what a busy machine may let a thread wait for."""
 
 
 class Place:

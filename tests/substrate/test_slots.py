@@ -112,7 +112,7 @@ def test_reading_a_long_answer_is_time_of_its_call_and_not_of_shared_threads(
     """Whatever it takes to read what a tool returned, nobody else waits for it."""
     stuck = threading.Event()
     monkeypatch.setattr(tools, "_recordable", lambda _: stuck.wait(60))
-    house.toolbox.add("long", lambda: "x", timeout_ms=50)
+    house.toolbox.add("long", lambda: "x", timeout_ms=500)
     session = house.session()
     token = house.token(session)
     answer = one(house.agent.propose(session, [tool_call("long", token)]))

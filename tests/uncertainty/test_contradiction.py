@@ -190,10 +190,10 @@ def test_an_answer_beyond_the_bounds_means_its_own_wording_only(monkeypatch: pyt
 )
 def test_reading_the_longest_answer_takes_no_longer_than_its_length(word: str) -> None:
     text = (word * reading.MAX_LENGTH)[: reading.MAX_LENGTH]
-    started = time.perf_counter()
+    started = time.process_time()
     reading.read(text)
     contradicts(text, text[:-9] + " the end")
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_marks_on_letters_take_no_more_time_than_letters() -> None:
