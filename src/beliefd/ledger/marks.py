@@ -7,8 +7,8 @@ from typing import Final
 
 STEP: Final = 64
 """So many entries lie between two marks at most. Where a state hash may be due, there is a mark."""
-HEAVY_BYTES: Final = 1 << 20
-"""Of entries that are longer together, every one is marked: little has to be read to check one of them."""
+HEAVY_BYTES: Final = 1 << 17
+"""Nor do more bytes, unless one entry has more: little has to be read to check one of them."""
 _DIGEST: Final = 32
 
 
@@ -18,13 +18,15 @@ class Marks:
     They begin after `start`: what lies before was followed by somebody else.
     """
 
-    __slots__ = ("_digests", "_seqs", "hash", "seq", "start")
+    __slots__ = ("_digests", "_seqs", "_size", "_unmarked", "hash", "seq", "start")
 
     def __init__(self, seq: int = 0, hash_: str = "") -> None:
         self.start = (seq, hash_)
         self.seq, self.hash = seq, hash_
         self._seqs = array("Q")
         self._digests = bytearray()
+        self._size = self._unmarked = 0
+        """Bytes of all that was followed, and of what came after the last mark."""
 
     @property
     def count(self) -> int:
@@ -38,17 +40,43 @@ class Marks:
         """The chain goes on with these."""
         if not hashes:
             return
-        first = self.seq + 1
-        step = 1 if sum(map(len, records)) > HEAVY_BYTES else STEP
-        for place in range(-first % step, len(hashes), step):
+        sizes = list(map(len, records))
+        self._size += sum(sizes)
+        if max(sizes) * STEP + self._unmarked <= HEAVY_BYTES:
+            self._step_over(hashes, sizes)
+            return
+        for hash_, size in zip(hashes, sizes, strict=True):
+            if self._unmarked + size > HEAVY_BYTES:
+                self._mark()
+            self.seq, self.hash = self.seq + 1, hash_
+            self._unmarked += size
+            if not self.seq % STEP:
+                self._mark()
+
+    def _step_over(self, hashes: Sequence[str], sizes: list[int]) -> None:
+        """They are short: the steps alone say where marks are."""
+        first, places = self.seq + 1, range(-(self.seq + 1) % STEP, len(hashes), STEP)
+        for place in places:
             self._seqs.append(first + place)
             self._digests += bytes.fromhex(hashes[place])
+        self._unmarked = sum(sizes[places[-1] + 1 :]) if places else self._unmarked + sum(sizes)
         self.seq, self.hash = self.seq + len(hashes), hashes[-1]
+
+    def _mark(self) -> None:
+        """Where the chain has been followed to, unless there is a mark or nothing was followed."""
+        if self.seq > (self._seqs[-1] if self._seqs else self.start[0]):
+            self._seqs.append(self.seq)
+            self._digests += bytes.fromhex(self.hash)
+        self._unmarked = 0
 
     def join(self, rest: "Marks") -> bool:
         """Go on with what was followed from here; False if that began elsewhere."""
         if rest.start != self.end:
             return False
+        if self._unmarked + rest._size > HEAVY_BYTES:
+            self._mark()
+        self._unmarked = rest._unmarked + (0 if rest.count else self._unmarked)
+        self._size += rest._size
         self._seqs += rest._seqs
         self._digests += rest._digests
         self.seq, self.hash = rest.end

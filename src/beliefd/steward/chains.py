@@ -101,13 +101,15 @@ class Chains:
     def learn(self, session_id: str, marks: Marks) -> None:
         """A chain was followed from what is known of it, or from its beginning."""
         known = self._known.get(session_id)
+        before = 0 if known is None else known.count
         if known is None or not known.join(marks):
             if marks.start[0]:
                 return  # what it went on from is not known any more
             self.forget(session_id)
+            known, before = marks, 0
             self._known[session_id] = marks
         self._known.move_to_end(session_id)
-        self._marks += marks.count
+        self._marks += known.count - before
         while len(self._known) > 1 and (len(self._known) > MAX_SESSIONS or self._marks > MAX_MARKS):
             self._marks -= self._known.popitem(last=False)[1].count
 
