@@ -7,6 +7,7 @@ class uses its internals, which are listed in `fitting.INTERNALS` (docs/adr/0021
 """
 
 import asyncio
+import re
 from functools import partial
 from typing import Final
 
@@ -30,8 +31,10 @@ MAX_DROPPED: Final = 1024 * 1024
 """Bytes that a refused caller may still send until the connection is closed without more ado."""
 SLICE: Final = 16 * 1024
 SMALL_SLICE: Final = 1024
-"""So many bytes are read as HTTP before it is seen whether answers are due: they may hold many requests, and
-a request that waits for its turn takes hundreds of times its bytes."""
+"""So many bytes are read as HTTP before it is seen whether answers are due, if no end of a head is in them:
+they may hold many requests, and a request that waits for its turn takes hundreds of times its bytes."""
+END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
+LEAST_HEAD: Final = len(b"GET / HTTP/1.1")
 SILENCE_SECONDS: Final = 30.0
 """How long the next bytes of a request may take, and how long a caller may take nothing of its answer."""
 HEAD_SECONDS: Final = 30.0
@@ -47,10 +50,10 @@ class Protocol(HttpToolsProtocol):
         self._verbs: Verbs | None = getattr(self.app, "verbs", None)
         self._verb: Verb | None = None
         self._body = b""
-        self._in_head = False
+        self._in_head = self._in_body = False
         self._in_request = True  # the first one is due as soon as there is a connection
         self._head_size = self._body_size = self._aside = self._dropped = self._length = 0
-        self._held = b""
+        self._held, self._read_to = b"", 0
         self._refusal: bytes | None = None
         self._refused = False
         self._idle = False
@@ -80,36 +83,47 @@ class Protocol(HttpToolsProtocol):
         if self._refused:
             self._drop(data)
         elif self._held:
-            self._held += data  # it was on its way when reading was paused
+            self._hold(self._held[self._read_to :] + data, 0)  # it was on its way when reading was paused
         else:
-            self._feed(data)
+            self._feed(data, 0)
 
-    def _feed(self, data: bytes) -> None:
+    def _feed(self, data: bytes, start: int) -> None:
         """Read requests as long as none waits for its turn; what follows one that does is held."""
-        start = 0
         while start < len(data):
             if self._is_behind():
-                self._held = data[start:]
-                self.wire.hold()
+                self._hold(data, start)
                 return
-            end = start + self._slice()
+            end = self._end_of_piece(data, start)
             self._take(data[start:end])
             start = end
             if self._refused or self._refusal is not None or self.transport.is_closing():
                 return
 
-    def _slice(self) -> int:
-        """Only what is known to be body is read in large pieces: in others there may be many requests."""
-        if not self._in_request or self._in_head:
-            return SMALL_SLICE
-        return min(max(SMALL_SLICE, self._length - self._body_size), SLICE)
+    def _hold(self, data: bytes, start: int) -> None:
+        self.wire.hold()
+        if self._seats.hold(self, len(data)):
+            self._held, self._read_to = data, start
+        else:
+            self._held = b""
+            self._refuse(too_busy("too many requests wait for their turn, on all connections together"))
+
+    def _end_of_piece(self, data: bytes, start: int) -> int:
+        """Only what is known to be body is read in large pieces, and of several requests the first one."""
+        if not self._in_body:
+            return _end_of_first(data, start, start + SMALL_SLICE)
+        if self._verb is not None:
+            self._length = _content_length(self.headers)
+        left = self._length - self._body_size
+        return start + (min(left, SLICE) if left > 0 else SMALL_SLICE)
 
     def _is_behind(self) -> bool:
-        """Is an answer due to an earlier request than the one that is being read?"""
+        """Is an answer due to an earlier request than the one that is being read, or not taken yet?"""
         if self.pipeline:
             return True
         between = self._in_head or not self._in_request
-        return between and self.cycle is not None and not self.cycle.response_complete
+        if not between or self.cycle is None:
+            return False
+        return self.flow.write_paused or not self.cycle.response_complete
 
     def _take(self, data: bytes) -> None:
         in_head, body_size = self._in_head, self._body_size
@@ -133,8 +147,9 @@ class Protocol(HttpToolsProtocol):
         if self.transport.is_closing() or self._is_behind():
             return
         held, self._held = self._held, b""
+        self._seats.let_go(self)
         self._heard, self._idle = self.loop.time(), False
-        self._feed(held)
+        self._feed(held, self._read_to)
         if not self._held:
             self.wire.release()
 
@@ -150,7 +165,7 @@ class Protocol(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        self._in_head = False
+        self._in_head, self._in_body = False, True
         self._waited, self._looked = 0.0, self._heard
         if self._verbs is not None and self._is_ordinary():
             self._verb = self._verbs.find(self.url)
@@ -168,7 +183,7 @@ class Protocol(HttpToolsProtocol):
             self._pass_on_what_came()
 
     def on_message_complete(self) -> None:
-        self._in_request = False
+        self._in_request = self._in_body = False
         if self._verb is not None:
             self._begin(self._verb)
         else:
@@ -193,7 +208,7 @@ class Protocol(HttpToolsProtocol):
         super().on_message_begin()
         self.url, self.headers, self.expect_100_continue = url, headers, expects
         self.scope["headers"] = headers
-        self._length = next((int(value) for name, value in headers if name == b"content-length"), 0)
+        self._length = _content_length(headers)
         self.scope[CUT] = self.wire.abort  # type: ignore[typeddict-unknown-key]
         self.scope[KNOWN] = partial(self._seats.know, self)  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
@@ -259,6 +274,7 @@ class Protocol(HttpToolsProtocol):
         if not self.pipeline and (self.cycle is None or self.cycle.response_complete):
             self._seats.rest(self)
         super().resume_writing()
+        self._go_on()
 
     # -- refusing --------------------------------------------------------------------------------------
 
@@ -325,6 +341,18 @@ class Protocol(HttpToolsProtocol):
         self._waited += now - self._looked
         allowed = HEAD_SECONDS if self._in_head else SILENCE_SECONDS + self._body_size / LEAST_RATE
         return silent >= SILENCE_SECONDS or self._waited >= allowed
+
+
+def _content_length(headers: list[tuple[bytes, bytes]]) -> int:
+    return next((int(value) for name, value in headers if name == b"content-length"), 0)
+
+
+def _end_of_first(data: bytes, start: int, end: int) -> int:
+    """Where the first of several heads ends, or `end` if there is one at most."""
+    first = END_OF_HEAD.search(data, start + LEAST_HEAD, end)
+    if first is None or END_OF_HEAD.search(data, first.end(), end) is None:
+        return end
+    return first.end()
 
 
 def _refusal(error: BeliefdError, status: int) -> bytes:

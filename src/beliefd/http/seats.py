@@ -14,6 +14,9 @@ MAX_CONNECTIONS: Final = 4096
 SPARE_FILES: Final = 256
 """Files that the store, its readers and the server itself may open beside the connections."""
 
+MAX_HELD: Final = 64 * 1024 * 1024
+"""Bytes that were read and wait for an answer to what came before them, on all connections together. On one
+they are as many as are read at once: some hundred kilobytes."""
 PATIENCE_SECONDS: Final = 1.0
 """Where all seats are taken, so long strangers may be busy, and anybody take next to nothing of an answer."""
 
@@ -43,6 +46,21 @@ class Seats:
         """Busy with a request of nobody who is known, and since when; the longest first."""
         self._stalled: dict[Protocol, tuple[float, int]] = {}
         """More was answered than is being taken: since when, and how much had been taken by then."""
+
+        self._held: dict[Protocol, int] = {}
+        self.held = 0
+
+    def hold(self, connection: "Protocol", size: int) -> bool:
+        """Room for bytes that wait for their turn; False if there is none."""
+        self.let_go(connection)
+        if self.held + size > MAX_HELD:
+            return False
+        self._held[connection] = size
+        self.held += size
+        return True
+
+    def let_go(self, connection: "Protocol") -> None:
+        self.held -= self._held.pop(connection, 0)
 
     def take(self, connection: "Protocol") -> bool:
         """A seat for a new connection. Where there is none, somebody gives way; False if nobody does."""
@@ -103,6 +121,7 @@ class Seats:
         self._busy.discard(connection)
         self._strangers.pop(connection, None)
         self._stalled.pop(connection, None)
+        self.let_go(connection)
 
 
 _of_server: "WeakKeyDictionary[ServerState, Seats]" = WeakKeyDictionary()
