@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from beliefd.embedded import AsyncEmbedded
 from beliefd.http import bodies, metrics
 from beliefd.http.bodies import read_body
 from beliefd.http.in_flight import Holding, InFlight
@@ -19,10 +20,14 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Role
 from beliefd.protocol.operations import OPERATIONS
 from beliefd.steward import feeds
+from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.credentials import create_token
+from beliefd.steward.directory import LOCAL_OPERATOR
 from beliefd.steward.offload import HEAVY_BYTES, POOLS, in_pool
 from beliefd.stores.base import StorageUnavailable
+from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore
+from beliefd.testing.world import ONTOLOGY
 from beliefd.wanted import check_wanted
 from tests.http.calls import ELIMINATE, LINES, declare, error_of
 from tests.http.place import Place
@@ -198,9 +203,48 @@ def test_sixty_listeners_that_never_read_hold_little_of_a_long_ledger(
         one.request("GET", f"/v1/sessions/{session_id}/events")
         assert one.line() == b"HTTP/1.1 200 OK\r\n"
     time.sleep(1)  # as long as it takes to fill what will take it
-    assert memory_of(server) - before < 60 * 1024 * 1024  # a fifth of the ledgers that they asked for
+    assert memory_of(server) - before < 24 * 1024 * 1024  # a twelfth of the ledgers that they asked for
     for one in listening:
         one.close()
+
+
+def test_long_entries_are_there_for_two_listeners_at_once(server: ServerProcess, http: httpx.Client) -> None:
+    session_id = declare(http)
+    long = {**ELIMINATE, "eliminated": [], "justification": {"log": "x" * 6_000_000}}
+    http.post(f"/v1/sessions/{session_id}/eliminate", json=long).raise_for_status()
+    before = memory_of(server)
+    listening = [Connection(server.port) for _ in range(40)]
+    for one in listening:
+        one.request("GET", f"/v1/sessions/{session_id}/events")
+        assert one.line() == b"HTTP/1.1 200 OK\r\n"
+    time.sleep(2)  # as long as it takes to fill what will take it
+    assert memory_of(server) - before < 80 * 1024 * 1024  # a third of one entry each
+    for one in listening:
+        one.close()
+    with connected(server) as last:  # those who left have given their room back
+        last.request("GET", f"/v1/sessions/{session_id}/events")
+        told = 0
+        while told < 6_000_000:
+            told += len(last.line())
+
+
+@pytest.mark.anyio
+async def test_who_waits_for_room_is_told_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "HEARTBEAT_SECONDS", 0.01)
+    runtime = bootstrap(MemoryStore())
+    calls = AsyncEmbedded(runtime, LOCAL_OPERATOR)
+    session_id = (await calls.declare_session(["a"], ONTOLOGY)).session_id
+    log = {"log": "x" * feeds.LONG_BYTES}
+    await calls.eliminate(session_id, source_id="s", observation_id="o", eliminated=[], justification=log)
+    listening = [runtime.feeds.follow(session_id, 1, "me") for _ in range(feeds.LONG_AT_ONCE + 1)]
+    first, *others = [await anext(one) for one in listening]
+    assert [page and page[0].seq for page in (first, *others)] == [2, 2, None]
+    assert await anext(runtime.feeds.follow(session_id, 1, "somebody else"))
+    assert await anext(listening[0]) is None, "it has taken its page, and waits for the next"
+    assert await anext(listening[-1])
+    for one in listening:
+        await one.aclose()
+    await runtime.close()
 
 
 def memory_of(process: ServerProcess) -> int:

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -15,7 +16,7 @@ from beliefd.embedded import AsyncEmbedded
 from beliefd.http.metrics import Metrics
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.envelope import Sealed
-from beliefd.ledger.marks import HEAVY_BYTES, STEP, Marks
+from beliefd.ledger.marks import STEP
 from beliefd.steward import chains as chains_module
 from beliefd.steward.bootstrap import Runtime, bootstrap
 from beliefd.steward.chains import Chains
@@ -215,20 +216,25 @@ async def test_what_is_known_of_chains_is_bounded(monkeypatch: pytest.MonkeyPatc
         assert len((await calls.audit_trace(one)).events) == 70
 
 
-def test_marks_lie_close_together_where_entries_are_long() -> None:
-    hashes = [sha256(str(n).encode()).hexdigest() for n in range(200)]
-    marks = Marks()
-    for n in range(0, 200, 50):
-        marks.extend(hashes[n : n + 50], [b"x"] * 50)
-    assert [marks.next_to(seq)[0] for seq in (1, STEP, STEP + 1, 192, 193)] == [64, 64, 128, 192, 200]
-    assert marks.next_to(100) == (128, hashes[127])
-    marks.extend(hashes[:3], [b"x" * HEAVY_BYTES] * 3)
-    assert [marks.next_to(seq)[0] for seq in (201, 202, 203)] == [201, 202, 203]
-    rest = Marks(*marks.end)
-    rest.extend(hashes[3:], [b"x"] * 197)
-    assert marks.join(rest)
-    assert not marks.join(rest)
-    assert marks.end == (400, hashes[-1])
+async def test_those_who_wait_for_their_check_hold_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = AsyncEmbedded(bootstrap(MemoryStore()), LOCAL_OPERATOR)
+    session_id = await history(calls, 10)
+    chains: Chains = calls.runtime.steward.positions.chains
+    read, held, let_go = chains.store.entries, 0, asyncio.Event()
+
+    async def waiting(*asked: Any) -> Any:
+        nonlocal held
+        held += 1
+        await let_go.wait()
+        return await read(*asked)
+
+    monkeypatch.setattr(chains.store, "entries", waiting)
+    asking = [asyncio.ensure_future(chains.entries(session_id, 0, 1)) for _ in range(20)]
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert held == chains_module.CHECKED_AT_ONCE
+    let_go.set()
+    assert [len(one) for one in await asyncio.gather(*asking)] == [1] * 20
 
 
 # -- the scrub -------------------------------------------------------------------------------------------

@@ -26,7 +26,12 @@ class Sealed(Struct, frozen=True):
     @property
     def wire(self) -> bytes:
         """The entry as JSON, hash included."""
-        return b'{"hash":"' + self.hash.encode() + b'",' + self.record[1:]
+        return b"".join(self.wire_pieces)
+
+    @property
+    def wire_pieces(self) -> "tuple[bytes, bytes, memoryview]":
+        """The same without a copy of the record."""
+        return b'{"hash":"', self.hash.encode() + b'",', memoryview(self.record)[1:]
 
 
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -257,11 +257,12 @@ class Chains:
             marks = self.known(session_id)
             if limit == 0 or after >= marks.seq:
                 return []
-            found = await self.store.entries(session_id, after, limit, max_bytes)
-            # What is past the end came since, or was put there by somebody who left the head as it was.
-            found = [one for one in found if one.seq <= marks.seq]
-            if found and await self._hold(session_id, marks, after, found):
-                return found
+            async with self._room:  # before anything is read: those who wait hold nothing
+                found = await self.store.entries(session_id, after, limit, max_bytes)
+                # What is past the end came since, or was put there by somebody who left the head as it was.
+                found = [one for one in found if one.seq <= marks.seq]
+                if found and await self._hold(session_id, marks, after, found):
+                    return found
             self.forget(session_id)
         raise LedgerBroken(after + 1, None, "its row says otherwise than its bytes")
 
@@ -297,12 +298,11 @@ class Chains:
     async def _hold(self, session_id: str, marks: Marks, after: int, found: list[Sealed]) -> bool:
         end, promised = marks.next_to(found[-1].seq)
         rest: list[bytes] = []
-        async with self._room:  # those who wait hold no more than their page
-            if end > found[-1].seq:
-                await self.store.replay(session_id, found[-1].seq, end, rest.extend)
-            # The page may be one entry, and what leads from it to the next mark far more.
-            heavy = is_long(found) or sum(map(len, rest)) > HEAVY_BYTES
-            return await offload(heavy, _lead_to, promised, after, found, rest)
+        if end > found[-1].seq:
+            await self.store.replay(session_id, found[-1].seq, end, rest.extend)
+        # The page may be one entry, and what leads from it to the next mark far more.
+        heavy = is_long(found) or sum(map(len, rest)) > HEAVY_BYTES
+        return await offload(heavy, _lead_to, promised, after, found, rest)
 
 
 def _afresh(error: LedgerBroken) -> LedgerBroken:

@@ -59,14 +59,18 @@ class LedgerHandlers(Struct, frozen=True):
         # What is wrong with the ledger can be said as an error only as long as nothing else was said.
         await self.positions.chains.entries(call.session_id, after, 1)
         yield b": beliefd\n\n"
-        async with aclosing(self.feeds.follow(call.session_id, after)) as chunks:
+        async with aclosing(self.feeds.follow(call.session_id, after, call.principal.id)) as chunks:
             async for chunk in chunks:
-                if chunk is None:
-                    yield b": still here\n\n"
-                else:
-                    yield b"".join(
-                        [b"id: %d\nevent: audit\ndata: %s\n\n" % (entry.seq, entry.wire) for entry in chunk]
-                    )
+                yield b": still here\n\n" if chunk is None else _told(chunk)
+
+
+def _told(chunk: list[Sealed]) -> bytes:
+    """A page as a feed tells it. It is emptied: who does not read would have it in memory twice."""
+    pieces: list[bytes] = []
+    for entry in chunk:
+        pieces += (b"id: %d\nevent: audit\ndata: " % entry.seq, *entry.wire_pieces, b"\n\n")
+    chunk.clear()
+    return b"".join(pieces)
 
 
 def _last_event(text: str | None, head: int) -> int:
