@@ -24,7 +24,9 @@ SOON_ENOUGH = 0.5
 MOST_MEMORY = 8.0
 SMALL = 8 * 1024 * 1024
 """So much may a server grow by, whatever the size of the body was."""
-SETTLED = 300.0
+PARTS = 12
+"""What counts is the memory after the last of so many parts against that after the first: an hour's first
+five minutes."""
 LATER = 1.1
 MIXED_SCALE = 0.05
 QUICK_SCALE = 0.001
@@ -110,33 +112,38 @@ def _honest(name: str, seen: Seen) -> Figure:
 
 
 def _mixed(run: Run) -> list[Figure]:
-    settled = min(SETTLED, run.seconds / 3)
+    part = run.seconds / PARTS
     with attacked(run.folder / "hostile", QUICK_SCALE if run.quick else MIXED_SCALE) as victim:
         over = threading.Event()
         attacking = [threading.Thread(target=_attack_on, args=(victim, over, start)) for start in range(2)]
         with watched(victim) as seen:
             for thread in attacking:
                 thread.start()
-            time.sleep(settled)
-            then = victim.memory
-            time.sleep(run.seconds - settled)
+            sizes = [_after(part, victim, number) for number in range(1, PARTS + 1)]
             over.set()
             for thread in attacking:
                 thread.join()
-        now, caches = victim.memory, _caches(victim)
+        then, now, caches = sizes[0], victim.memory, _caches(victim)
     growth = Figure(
         benchmark="hostile",
         what=f"all attacks mixed for {run.seconds:g} s: memory",
         unit="bytes",
         ours=now,
         peer=then,
-        peer_is=f"after {settled:g} s",
+        peer_is=f"after {part:g} s",
         ratio=now / then,
         ratio_is="end : then",
         target=Target(at_most=LATER),
     )
     said = [Figure(benchmark="hostile", what=name, unit="at the end", ours=count) for name, count in caches]
     return [growth, *said, _honest("all attacks mixed", seen)]
+
+
+def _after(seconds: float, victim: Victim, number: int) -> int:
+    time.sleep(seconds)
+    size = victim.memory
+    print(f"after {number * seconds:g} s: {size / 1e6:.0f} MB", file=sys.stderr)
+    return size
 
 
 def _attack_on(victim: Victim, over: threading.Event, start: int) -> None:
