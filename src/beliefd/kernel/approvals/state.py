@@ -206,11 +206,9 @@ class Approvals(Part, frozen=True):
         """INVARIANT: who shaped something is never forgotten, whatever supersedes it."""
         if shaped is UNSET:
             return self
-        known = self.shapers
-        for content in shaped.content:
-            people = dict.fromkeys((*(known.get(content) or ()), *shaped.by))
-            known = known.insert(content, tuple(people))
-        return replace(self, shapers=known)
+        known, by = self.shapers, shaped.by
+        people = ((content, dict.fromkeys((*(known.get(content) or ()), *by))) for content in shaped.content)
+        return replace(self, shapers=known.update({content: tuple(names) for content, names in people}))
 
     def with_rejected(self, approval: Approval) -> "Approvals":
         """What was said in an item that a person rejected is remembered."""

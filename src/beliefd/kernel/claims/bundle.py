@@ -193,6 +193,10 @@ def claim_id(claim: Claim, place: int) -> str:
 
 def refuse_shared_ids(claims: tuple[Claim, ...]) -> None:
     """INVARIANT: within a bundle an id names one claim, whether the agent chose it or the place did."""
+    if not any([claim.id for claim in claims]):
+        return  # no two have the same place
+    if len({claim_id(claim, place) for place, claim in enumerate(claims, 1)}) == len(claims):
+        return
     seen: set[str] = set()
     for place, claim in enumerate(claims, 1):
         if (name := claim_id(claim, place)) in seen:
@@ -204,7 +208,7 @@ def filled(bundle: ClaimBundle, new_id: str, now: str) -> ClaimBundle:
     """The bundle with ids and time in place, and nothing left of what only the server may say."""
     bundle_id = bundle.id or new_id
     claims = tuple(
-        claim if claim.id is not None else msgspec.structs.replace(claim, id=claim_id(claim, place))
+        claim if claim.id is not None else _called(claim, claim_id(claim, place))
         for place, claim in enumerate(bundle.claims, 1)
     )
     return ClaimBundle(
@@ -214,6 +218,13 @@ def filled(bundle: ClaimBundle, new_id: str, now: str) -> ClaimBundle:
         timestamp=bundle.timestamp or now,
         corrects=bundle.corrects,
     )
+
+
+def _called(claim: Claim, name: str) -> Claim:
+    """The claim under this name. Nothing is checked again that has been: no name makes it wrong."""
+    called: Claim = claim.__copy__()  # type: ignore[attr-defined]
+    msgspec.structs.force_setattr(called, "id", name)
+    return called
 
 
 def edited_bundle(bundle: ClaimBundle, claims: tuple[Claim, ...]) -> ClaimBundle:

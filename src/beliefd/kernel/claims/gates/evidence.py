@@ -103,10 +103,10 @@ def _unknown(
 def _caveat(claim: Claim, standing: ClaimStanding) -> str | None:
     """What must be said along with a claim: which of its evidence nobody here has seen."""
     states = zip(claim.evidence_pointers, standing.evidence, strict=True)
-    unseen = [one for one in states if one[1].state == "attested"]
+    unseen = [(pointer.source, known.by) for pointer, known in states if known.state == "attested"]
     if not unseen:
         return None
-    named = ", ".join([_named(pointer.source, known.by) for pointer, known in unseen[:NAMED]])
+    named = ", ".join([_named(*one) for one in unseen[:NAMED]])
     more = f" and {len(unseen) - NAMED} more" if len(unseen) > NAMED else ""
     return f"evidence is attested only: {named}{more}"
 
