@@ -37,11 +37,15 @@ class Untagged(Struct, frozen=True):
     of: Struct
 
 
-class _Doubts(Struct, frozen=True):
-    """Where a Struct leaves a doubt: in what fields of its own hold, and in the Structs within it."""
+class _Doubt(Struct, frozen=True):
+    """A field that leaves a doubt. `each` gives what it holds, `within` the values in that; of Structs,
+    `doubts` are those that they leave. `has_keys`: it holds maps, whose keys must be plain too."""
 
-    fields: tuple[Step, ...]
-    within: "tuple[tuple[Step, _Doubts], ...]"
+    get: Callable[[Any], Any]
+    each: Step
+    within: Step
+    has_keys: bool
+    doubts: "tuple[_Doubt, ...] | None" = None
 
 
 class _InDoubt(Exception):
@@ -107,51 +111,60 @@ def _is_settled(value: Struct, depth: int) -> bool:
     return _are_settled(_doubts(type(value)), [value], depth)
 
 
-def _are_settled(doubts: _Doubts, items: list[Any], depth: int) -> bool:
-    for step in doubts.fields:
-        held = list(step(items))
-        kinds = set(map(type, held)) - _NO_NUMBERS
-        if kinds and not (kinds <= _NUMBERS and _are_plain(held)):
-            if any(_settled(one, depth + 1) is not one for one in held):
+def _are_settled(doubts: tuple[_Doubt, ...], items: list[Any], depth: int) -> bool:
+    alone = items[0] if len(items) == 1 else None
+    for doubt in doubts:
+        if alone is not None and not (held := doubt.get(alone)) and type(held) is not float:
+            continue  # most fields that may be missing are, and most maps are empty
+        if doubt.has_keys and not "".join(chain.from_iterable(doubt.each(items))).isascii():
+            return False
+        found = list(doubt.within(items))
+        if doubt.doubts is None:
+            if not _are_plain(found) and any(_settled(one, depth + 1) is not one for one in found):
                 return False
-    for step, inner in doubts.within:
-        if (held := list(step(items))) and not _are_settled(inner, held, depth + 2):
+        elif found and not _are_settled(doubt.doubts, found, depth + 2):
             return False
     return True
 
 
 def _are_plain(held: list[Any]) -> bool:
-    """Are all numbers of them written alike by everybody? A look at all at once is cheaper than one at each.
+    """Are all of them texts, or numbers that everybody writes alike? A look at all at once is cheaper.
 
     A sum with NaN in it is NaN, and smaller than nothing.
     """
-    floats = [one for one in held if type(one) is float]
+    kinds = set(map(type, held)) - _NO_NUMBERS
+    if not kinds:
+        return True
+    if not kinds <= _NUMBERS:
+        return False
+    floats = {one for one in held if type(one) is float}
     if floats and not (min(floats) > 1e-5 and sum(floats) < 1e15 and not any(map(float.is_integer, floats))):
         return False
-    return len(floats) == len(held) or all(abs(one) <= MAX_SAFE_INTEGER for one in held if type(one) is int)
+    return int not in kinds or all(abs(one) <= MAX_SAFE_INTEGER for one in held if type(one) is int)
 
 
 @cache
-def _doubts(kind: type[Struct], within: frozenset[type[Struct]] = frozenset()) -> _Doubts:
-    fields: list[Step] = []
-    inner: list[tuple[Step, _Doubts]] = []
-    within |= {kind}
+def _doubts(kind: type[Struct], above: frozenset[type[Struct]] = frozenset()) -> tuple[_Doubt, ...]:
+    found: list[_Doubt] = []
+    above |= {kind}
     missing = {one.name for one in msgspec.structs.fields(kind) if one.default is UNSET}
     for name, info in _doubtful(kind):
+        get = attrgetter(name)
         held, may_be_none = _only_kind(info)
-        each = _present(name) if may_be_none or name in missing else _field(name)
-        if isinstance(held, inspect.DictType) and isinstance(_bare(held.key_type), inspect.StrType):
-            fields.append(_plain_keys(each))
-            held, each = _bare(held.value_type), _values(each)
+        each = within = _present(get) if may_be_none or name in missing else partial(map, get)
+        has_keys = isinstance(held, inspect.DictType) and isinstance(_bare(held.key_type), inspect.StrType)
+        if isinstance(held, inspect.DictType) and has_keys:
+            held, within = _bare(held.value_type), _values(each)
         elif isinstance(held, _SEQUENCES):
-            held, each = _bare(held.item_type), _items(each)
+            held, within = _bare(held.item_type), _items(each)
         struct = _final_struct(held)
-        if struct is None or struct in within:
-            if not _holds_texts(held):
-                fields.append(each)
+        if struct is not None and struct not in above:
+            found.append(_Doubt(get, each, within, has_keys, _doubts(struct, above)))
+        elif _holds_texts(held):
+            found.append(_Doubt(get, each, _nothing, has_keys))
         else:
-            inner.append((each, _doubts(struct, within)))
-    return _Doubts(tuple(fields), tuple(inner))
+            found.append(_Doubt(get, each, within, has_keys))
+    return tuple(found)
 
 
 def _only_kind(info: inspect.Type) -> tuple[inspect.Type, bool]:
@@ -162,12 +175,11 @@ def _only_kind(info: inspect.Type) -> tuple[inspect.Type, bool]:
     return (kinds[0], len(info.types) > 1) if len(kinds) == 1 else (info, False)
 
 
-def _field(name: str) -> Step:
-    return partial(map, attrgetter(name))
+def _nothing(_: Iterable[Any]) -> Iterable[Any]:
+    return ()
 
 
-def _present(name: str) -> Step:
-    get = attrgetter(name)
+def _present(get: Callable[[Any], Any]) -> Step:
     return lambda items: [one for one in map(get, items) if one is not UNSET and one is not None]
 
 
@@ -176,16 +188,7 @@ def _items(each: Step) -> Step:
 
 
 def _values(each: Step) -> Step:
-    return lambda items: chain.from_iterable(one.values() for one in each(items))
-
-
-def _plain_keys(each: Step) -> Step:
-    def look(items: Iterable[Any]) -> Iterable[Any]:
-        if not "".join(chain.from_iterable(each(items))).isascii():
-            raise _InDoubt
-        return ()
-
-    return look
+    return lambda items: chain.from_iterable([one.values() for one in each(items)])
 
 
 def _final_struct(info: inspect.Type) -> type[Struct] | None:

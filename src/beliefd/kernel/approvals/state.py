@@ -207,8 +207,12 @@ class Approvals(Part, frozen=True):
         if shaped is UNSET:
             return self
         known, by = self.shapers, shaped.by
-        people = ((content, dict.fromkeys((*(known.get(content) or ()), *by))) for content in shaped.content)
-        return replace(self, shapers=known.update({content: tuple(names) for content, names in people}))
+        changed: dict[str, tuple[str, ...]] = {}
+        for content in shaped.content:
+            before = known.get(content) or ()
+            if (people := tuple(dict.fromkeys((*before, *by)))) != before:
+                changed[content] = people
+        return replace(self, shapers=known.update(changed)) if changed else self
 
     def with_rejected(self, approval: Approval) -> "Approvals":
         """What was said in an item that a person rejected is remembered."""

@@ -1,6 +1,7 @@
 """The ClaimBundle contract: types, bounds and orders (claim-bundle, structure and tables)."""
 
 from enum import IntEnum
+from operator import attrgetter
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -186,6 +187,9 @@ class ClaimBundle(Value, frozen=True):
         refuse_shared_ids(self.claims)
 
 
+_id_of: Final = attrgetter("id")
+
+
 def claim_id(claim: Claim, place: int) -> str:
     """What a claim is called in its bundle. It must be known before the bundle has an id of its own."""
     return claim.id or f"claim-{place}"
@@ -193,7 +197,7 @@ def claim_id(claim: Claim, place: int) -> str:
 
 def refuse_shared_ids(claims: tuple[Claim, ...]) -> None:
     """INVARIANT: within a bundle an id names one claim, whether the agent chose it or the place did."""
-    if not any([claim.id for claim in claims]):
+    if not any(map(_id_of, claims)):
         return  # no two have the same place
     if len({claim_id(claim, place) for place, claim in enumerate(claims, 1)}) == len(claims):
         return
