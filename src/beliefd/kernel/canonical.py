@@ -6,6 +6,7 @@ everything agents send); the rest goes through `rfc8785`. What has no canonical 
 
 import hashlib
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 import orjson
@@ -58,7 +59,7 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def digest_of_texts(texts: list[str | None]) -> str:
+def digest_of_texts(texts: Sequence[str | None]) -> str:
     """`digest` of a list that holds nothing but texts: they need no look, unless they are no text at all."""
     try:
         return hashlib.sha256(orjson.dumps(texts)).hexdigest()

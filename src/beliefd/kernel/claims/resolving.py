@@ -45,7 +45,7 @@ def standings(
         evidence = tuple([_resolved(one, session, findings, proposers) for one in claim.evidence_pointers])
         measured = _measured(claim, measurements, proposers) if any_measured else UNSET
         if evidence or measured is not UNSET:
-            found[claim.id or ""] = ClaimStanding(evidence=evidence, measured=measured)
+            found[claim.id or ""] = ClaimStanding(evidence, measured)
     return found
 
 

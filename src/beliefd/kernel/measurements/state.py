@@ -67,7 +67,7 @@ def gist_digest(statement: str) -> str:
 
     Looser than `words_digest` on purpose: it decides what speaks against a claim, never what speaks for it.
     """
-    return digest_of_texts([*whole_words(statement)]) if statement.strip() else words_digest(statement)
+    return digest_of_texts(whole_words(statement)) if statement.strip() else words_digest(statement)
 
 
 def words_for(one: Measurement) -> str:

@@ -102,7 +102,7 @@ def _amounts(one: Reading, other: Reading) -> bool:
 
 def counts(one: Reading, other: Reading) -> frozenset[Quantity]:
     """`Both engines` counts two where the other answer counts something."""
-    if other.amounts and any(["BOTH" in clause.marks for clause in one.clauses]):
+    if other.amounts and any("BOTH" in clause.marks for clause in one.clauses):
         return one.amounts | {("", 2.0)}
     return one.amounts
 
@@ -315,7 +315,7 @@ def _done(one: Reading, other: Reading) -> bool:
 
 
 def _can(reading: Reading) -> bool:
-    return any(["CAN" in clause.marks for clause in reading.clauses])
+    return any("CAN" in clause.marks for clause in reading.clauses)
 
 
 def _is_past(reading: Reading) -> bool:
