@@ -45,7 +45,10 @@ class _Doubt(Struct, frozen=True):
     each: Step
     within: Step
     has_keys: bool
-    doubts: "tuple[_Doubt, ...] | None" = None
+    doubts: "Doubts | None" = None
+
+
+Doubts = tuple[_Doubt, ...]
 
 
 class _InDoubt(Exception):
@@ -111,7 +114,7 @@ def _is_settled(value: Struct, depth: int) -> bool:
     return _are_settled(_doubts(type(value)), [value], depth)
 
 
-def _are_settled(doubts: tuple[_Doubt, ...], items: list[Any], depth: int) -> bool:
+def _are_settled(doubts: Doubts, items: list[Any], depth: int) -> bool:
     alone = items[0] if len(items) == 1 else None
     for doubt in doubts:
         if alone is not None and not (held := doubt.get(alone)) and type(held) is not float:
@@ -133,24 +136,23 @@ def _are_plain(held: list[Any]) -> bool:
     A sum with NaN in it is NaN, and smaller than nothing.
     """
     kinds = set(map(type, held)) - _NO_NUMBERS
-    if not kinds:
-        return True
     if not kinds <= _NUMBERS:
         return False
-    floats = {one for one in held if type(one) is float}
+    # Each once: most numbers are said several times.
+    floats = {one for one in held if type(one) is float} if kinds else ()
     if floats and not (min(floats) > 1e-5 and sum(floats) < 1e15 and not any(map(float.is_integer, floats))):
         return False
     return int not in kinds or all(abs(one) <= MAX_SAFE_INTEGER for one in held if type(one) is int)
 
 
 @cache
-def _doubts(kind: type[Struct], above: frozenset[type[Struct]] = frozenset()) -> tuple[_Doubt, ...]:
+def _doubts(kind: type[Struct], path: str = "", above: frozenset[type[Struct]] = frozenset()) -> Doubts:
+    """The doubts that a Struct leaves; with a path, those of the Struct that another always holds there."""
     found: list[_Doubt] = []
     above |= {kind}
     missing = {one.name for one in msgspec.structs.fields(kind) if one.default is UNSET}
     for name, info in _doubtful(kind):
-        get = attrgetter(name)
-        held, may_be_none = _only_kind(info)
+        get, (held, may_be_none) = attrgetter(path + name), _only_kind(info)
         each = within = _present(get) if may_be_none or name in missing else partial(map, get)
         has_keys = isinstance(held, inspect.DictType) and isinstance(_bare(held.key_type), inspect.StrType)
         if isinstance(held, inspect.DictType) and has_keys:
@@ -158,12 +160,14 @@ def _doubts(kind: type[Struct], above: frozenset[type[Struct]] = frozenset()) ->
         elif isinstance(held, _SEQUENCES):
             held, within = _bare(held.item_type), _items(each)
         struct = _final_struct(held)
-        if struct is not None and struct not in above:
-            found.append(_Doubt(get, each, within, has_keys, _doubts(struct, above)))
-        elif _holds_texts(held):
-            found.append(_Doubt(get, each, _nothing, has_keys))
-        else:
+        if struct is None or struct in above:
+            # Nothing is no number: what a field holds itself need not be there.
+            within = _nothing if _holds_texts(held) else partial(map, get) if within is each else within
             found.append(_Doubt(get, each, within, has_keys))
+        elif within is each and type(each) is partial:
+            found += _doubts(struct, f"{path}{name}.", above)
+        else:
+            found.append(_Doubt(get, each, within, has_keys, _doubts(struct, above=above)))
     return tuple(found)
 
 
