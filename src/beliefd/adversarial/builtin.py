@@ -18,7 +18,8 @@ ESCALATION: Final = "escalation_chain"
 MENTION: Final = "mention"
 UNREAD: Final = "unread"
 
-_HARMLESS: Final = Threat(detector=DETECTOR)
+# A whole number, as ledgers write it: so nobody has to look for a way to write it.
+_HARMLESS: Final = Threat(detector=DETECTOR, score=0)
 
 MAX_READ: Final = 65_536
 """Characters read of one text. A longer one is a signal by itself: nobody vouches for what was not read."""

@@ -85,6 +85,7 @@ class Verbs:
                 key=headers.get("Idempotency-Key"),
                 notes=notes_in(headers),
                 origin=foreign_origin(headers),
+                size=len(body),
             )
             if not surface.runtime.gate.passes(operation, call):
                 return None

@@ -28,13 +28,27 @@ Step = Callable[[Iterable[Any]], Iterable[Any]]
 """From values to all that a field of theirs holds."""
 _SEQUENCES: Final = (inspect.ListType, inspect.VarTupleType)
 _NO_NUMBERS: Final = frozenset({str, bool, type(None), msgspec.UnsetType})
-_FLOATS: Final = frozenset({float})
+_NUMBERS: Final = frozenset({float, int})
 
 
 class Untagged(Struct, frozen=True):
     """A Struct without the tag that says of which kind it is."""
 
     of: Struct
+
+
+class _Doubt(Struct, frozen=True):
+    """A field that leaves a doubt. `each` gives what it holds, `within` the values in that; of Structs,
+    `doubts` are those that they leave. `has_keys`: it holds maps, whose keys must be plain too."""
+
+    get: Callable[[Any], Any]
+    each: Step
+    within: Step
+    has_keys: bool
+    doubts: "Doubts | None" = None
+
+
+Doubts = tuple[_Doubt, ...]
 
 
 class _InDoubt(Exception):
@@ -97,57 +111,91 @@ def _as_json(value: Any) -> Any:
 
 def _is_settled(value: Struct, depth: int) -> bool:
     """Does msgspec write it canonically as it is? Most often, so this goes only where types leave a doubt."""
-    for path in _paths(type(value)):
-        items: Iterable[Any] = (value,)
-        for step in path:
-            items = step(items)
-        held = list(items)
-        kinds = set(map(type, held))
-        if kinds <= _NO_NUMBERS or (kinds == _FLOATS and _are_plain(held)):
-            continue
-        if any(_settled(one, depth + len(path)) is not one for one in held):
+    return _are_settled(_doubts(type(value)), [value], depth)
+
+
+def _are_settled(doubts: Doubts, items: list[Any], depth: int) -> bool:
+    alone = items[0] if len(items) == 1 else None
+    for doubt in doubts:
+        if alone is not None and not (held := doubt.get(alone)) and type(held) is not float:
+            continue  # most fields that may be missing are, and most maps are empty
+        if doubt.has_keys and not "".join(chain.from_iterable(doubt.each(items))).isascii():
+            return False
+        found = list(doubt.within(items))
+        if doubt.doubts is None:
+            if not _are_plain(found) and any(_settled(one, depth + 1) is not one for one in found):
+                return False
+        elif found and not _are_settled(doubt.doubts, found, depth + 2):
             return False
     return True
 
 
-def _are_plain(numbers: list[float]) -> bool:
-    """Are all of them written alike by everybody? A look at all at once is cheaper than one at each.
+def _are_plain(held: list[Any]) -> bool:
+    """Are all of them texts, or numbers that everybody writes alike? A look at all at once is cheaper.
 
     A sum with NaN in it is NaN, and smaller than nothing.
     """
-    return min(numbers) > 1e-5 and sum(numbers) < 1e15 and not any(map(float.is_integer, numbers))
+    kinds = set(map(type, held)) - _NO_NUMBERS
+    if not kinds <= _NUMBERS:
+        return False
+    # Each once: most numbers are said several times.
+    floats = {one for one in held if type(one) is float} if kinds else ()
+    if floats and not (min(floats) > 1e-5 and sum(floats) < 1e15 and not any(map(float.is_integer, floats))):
+        return False
+    return int not in kinds or all(abs(one) <= MAX_SAFE_INTEGER for one in held if type(one) is int)
 
 
 @cache
-def _paths(kind: type[Struct], within: frozenset[type[Struct]] = frozenset()) -> tuple[tuple[Step, ...], ...]:
-    """The ways to all that is in doubt within a Struct: over fields that always hold one Struct, or many."""
-    found: list[tuple[Step, ...]] = []
-    within |= {kind}
-    optional = {one.name for one in msgspec.structs.fields(kind) if one.default is UNSET}
+def _doubts(kind: type[Struct], path: str = "", above: frozenset[type[Struct]] = frozenset()) -> Doubts:
+    """The doubts that a Struct leaves; with a path, those of the Struct that another always holds there."""
+    found: list[_Doubt] = []
+    above |= {kind}
+    missing = {one.name for one in msgspec.structs.fields(kind) if one.default is UNSET}
     for name, info in _doubtful(kind):
-        if name in optional:  # types do not tell that it may be missing, so what it holds is looked at
-            found.append((_field(name),))
-            continue
-        many = isinstance(info, _SEQUENCES)
-        step = _each_in(name) if many else _field(name)
-        inner = _only_struct(info.item_type if isinstance(info, _SEQUENCES) else info)
-        if inner is None or inner in within:
-            found.append((step,))
+        get, (held, may_be_none) = attrgetter(path + name), _only_kind(info)
+        each = within = _present(get) if may_be_none or name in missing else partial(map, get)
+        has_keys = isinstance(held, inspect.DictType) and isinstance(_bare(held.key_type), inspect.StrType)
+        if isinstance(held, inspect.DictType) and has_keys:
+            held, within = _bare(held.value_type), _values(each)
+        elif isinstance(held, _SEQUENCES):
+            held, within = _bare(held.item_type), _items(each)
+        struct = _final_struct(held)
+        if struct is None or struct in above:
+            # Nothing is no number: what a field holds itself need not be there.
+            within = _nothing if _holds_texts(held) else partial(map, get) if within is each else within
+            found.append(_Doubt(get, each, within, has_keys))
+        elif within is each and type(each) is partial:
+            found += _doubts(struct, f"{path}{name}.", above)
         else:
-            found += [(step, *rest) for rest in _paths(inner, within)]
+            found.append(_Doubt(get, each, within, has_keys, _doubts(struct, above=above)))
     return tuple(found)
 
 
-def _field(name: str) -> Step:
-    return partial(map, attrgetter(name))
+def _only_kind(info: inspect.Type) -> tuple[inspect.Type, bool]:
+    """What a field holds, if it holds anything, and whether it may hold nothing."""
+    if not isinstance(info, inspect.UnionType):
+        return info, False
+    kinds = [_bare(one) for one in info.types if not isinstance(one, inspect.NoneType)]
+    return (kinds[0], len(info.types) > 1) if len(kinds) == 1 else (info, False)
 
 
-def _each_in(name: str) -> Step:
-    get = attrgetter(name)
-    return lambda items: chain.from_iterable(map(get, items))
+def _nothing(_: Iterable[Any]) -> Iterable[Any]:
+    return ()
 
 
-def _only_struct(info: inspect.Type) -> type[Struct] | None:
+def _present(get: Callable[[Any], Any]) -> Step:
+    return lambda items: [one for one in map(get, items) if one is not UNSET and one is not None]
+
+
+def _items(each: Step) -> Step:
+    return lambda items: chain.from_iterable(each(items))
+
+
+def _values(each: Step) -> Step:
+    return lambda items: chain.from_iterable([one.values() for one in each(items)])
+
+
+def _final_struct(info: inspect.Type) -> type[Struct] | None:
     """The type of what is always a Struct of this very type; of a subclass, nobody knows what it holds."""
     return info.cls if isinstance(info, inspect.StructType) and not info.cls.__subclasses__() else None
 
@@ -217,7 +265,7 @@ def _bare(info: inspect.Type) -> inspect.Type:
     return _bare(info.type) if isinstance(info, inspect.Metadata) else info
 
 
-def _holds_texts(info: inspect.Type) -> bool:
+def _holds_texts(info: inspect.Type, within: frozenset[type[Struct]] = frozenset()) -> bool:
     if isinstance(info, inspect.StrType | inspect.BoolType | inspect.NoneType):
         return True
     if isinstance(info, inspect.LiteralType):
@@ -225,5 +273,12 @@ def _holds_texts(info: inspect.Type) -> bool:
     if isinstance(info, inspect.EnumType):
         return all(isinstance(member.value, str) for member in info.cls)
     if isinstance(info, inspect.UnionType):
-        return all(_holds_texts(_bare(one)) for one in info.types)
-    return isinstance(info, _SEQUENCES) and _holds_texts(_bare(info.item_type))
+        return all(_holds_texts(_bare(one), within) for one in info.types)
+    if isinstance(info, inspect.StructType):
+        known = within | {info.cls}
+        return (
+            info.cls not in within
+            and _final_struct(info) is not None
+            and all(_holds_texts(_bare(field.type), known) for field in info.fields)
+        )
+    return isinstance(info, _SEQUENCES) and _holds_texts(_bare(info.item_type), within)

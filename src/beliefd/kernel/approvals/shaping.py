@@ -1,6 +1,7 @@
 """Who shaped what: everybody who proposed or edited a content in a session, whatever became of it."""
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.standing import is_recorded, joined, names_behind, names_of, names_under
@@ -14,9 +15,9 @@ from beliefd.kernel.approvals.state import (
     Shaped,
     Subject,
 )
-from beliefd.kernel.canonical import digest
+from beliefd.kernel.canonical import digest, digest_of_texts
 from beliefd.kernel.canonical_structs import digest_of
-from beliefd.kernel.claims.bundle import ClaimBundle
+from beliefd.kernel.claims.bundle import Claim, ClaimBundle
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.measurements.state import gist_digest
@@ -27,11 +28,16 @@ from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCa
 def content_of(bundle: ClaimBundle) -> tuple[str, ...]:
     """What each claim says and decides. The same words in another spelling, under another name, with other
     numbers, costs or evidence are the same: whoever shaped them has shaped this too."""
-    said = (
-        [gist_digest(one.statement), one.claim_type, one.action or None, one.about or None]
-        for one in bundle.claims
+    return tuple(dict.fromkeys(map(_said_by, bundle.claims)))
+
+
+def _said_by(claim: Claim) -> str:
+    words = gist_digest(claim.statement)
+    if claim.action is UNSET and claim.about is UNSET:
+        return digest_of_texts([words, claim.claim_type, None, None])
+    return digest(
+        msgspec.to_builtins([words, claim.claim_type, claim.action or None, claim.about or None])
     )
-    return tuple(dict.fromkeys(digest(msgspec.to_builtins(one)) for one in said))
 
 
 def content_of_candidate(candidate: Candidate) -> tuple[str, ...]:

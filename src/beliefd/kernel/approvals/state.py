@@ -206,11 +206,13 @@ class Approvals(Part, frozen=True):
         """INVARIANT: who shaped something is never forgotten, whatever supersedes it."""
         if shaped is UNSET:
             return self
-        known = self.shapers
+        known, by = self.shapers, shaped.by
+        changed: dict[str, tuple[str, ...]] = {}
         for content in shaped.content:
-            people = dict.fromkeys((*(known.get(content) or ()), *shaped.by))
-            known = known.insert(content, tuple(people))
-        return replace(self, shapers=known)
+            before = known.get(content) or ()
+            if (people := tuple(dict.fromkeys((*before, *by)))) != before:
+                changed[content] = people
+        return replace(self, shapers=known.update(changed)) if changed else self
 
     def with_rejected(self, approval: Approval) -> "Approvals":
         """What was said in an item that a person rejected is remembered."""

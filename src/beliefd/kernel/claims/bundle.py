@@ -1,6 +1,7 @@
 """The ClaimBundle contract: types, bounds and orders (claim-bundle, structure and tables)."""
 
 from enum import IntEnum
+from operator import attrgetter
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -186,6 +187,9 @@ class ClaimBundle(Value, frozen=True):
         refuse_shared_ids(self.claims)
 
 
+_id_of: Final = attrgetter("id")
+
+
 def claim_id(claim: Claim, place: int) -> str:
     """What a claim is called in its bundle. It must be known before the bundle has an id of its own."""
     return claim.id or f"claim-{place}"
@@ -193,6 +197,10 @@ def claim_id(claim: Claim, place: int) -> str:
 
 def refuse_shared_ids(claims: tuple[Claim, ...]) -> None:
     """INVARIANT: within a bundle an id names one claim, whether the agent chose it or the place did."""
+    if not any(map(_id_of, claims)):
+        return  # no two have the same place
+    if len({claim_id(claim, place) for place, claim in enumerate(claims, 1)}) == len(claims):
+        return
     seen: set[str] = set()
     for place, claim in enumerate(claims, 1):
         if (name := claim_id(claim, place)) in seen:
@@ -204,7 +212,7 @@ def filled(bundle: ClaimBundle, new_id: str, now: str) -> ClaimBundle:
     """The bundle with ids and time in place, and nothing left of what only the server may say."""
     bundle_id = bundle.id or new_id
     claims = tuple(
-        claim if claim.id is not None else msgspec.structs.replace(claim, id=claim_id(claim, place))
+        claim if claim.id is not None else _called(claim, claim_id(claim, place))
         for place, claim in enumerate(bundle.claims, 1)
     )
     return ClaimBundle(
@@ -214,6 +222,13 @@ def filled(bundle: ClaimBundle, new_id: str, now: str) -> ClaimBundle:
         timestamp=bundle.timestamp or now,
         corrects=bundle.corrects,
     )
+
+
+def _called(claim: Claim, name: str) -> Claim:
+    """The claim under this name. Nothing is checked again that has been: no name makes it wrong."""
+    called: Claim = claim.__copy__()  # type: ignore[attr-defined]
+    msgspec.structs.force_setattr(called, "id", name)
+    return called
 
 
 def edited_bundle(bundle: ClaimBundle, claims: tuple[Claim, ...]) -> ClaimBundle:

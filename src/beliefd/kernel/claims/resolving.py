@@ -45,7 +45,7 @@ def standings(
         evidence = tuple([_resolved(one, session, findings, proposers) for one in claim.evidence_pointers])
         measured = _measured(claim, measurements, proposers) if any_measured else UNSET
         if evidence or measured is not UNSET:
-            found[claim.id or ""] = ClaimStanding(evidence=evidence, measured=measured)
+            found[claim.id or ""] = ClaimStanding(evidence, measured)
     return found
 
 
@@ -157,13 +157,12 @@ def unsaid(claims: Iterable[Claim], measurements: Measurements, proposers: tuple
     """Why a claim's certainty cannot be judged: it says nothing, or cites what is no receipt of its words."""
     for place, claim in enumerate(claims):
         said = claim.uncertainty
-        path = f"$.claims[{place}].uncertainty"
         if said.measurement_id is UNSET:
             if said.value is UNSET:
                 text = "an uncertainty needs a `value`, `samples` or a `measurement_id`"
-                return refused(Code.INVALID_REQUEST, text, f"{path}.value")
+                return refused(Code.INVALID_REQUEST, text, f"$.claims[{place}].uncertainty.value")
             continue
-        path = f"{path}.measurement_id"
+        path = f"$.claims[{place}].uncertainty.measurement_id"
         one = measurements.by_id.get(said.measurement_id)
         if one is None:
             text = f"no measurement `{shown(said.measurement_id)}` was made in this session"

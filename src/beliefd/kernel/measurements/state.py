@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from beliefd.kernel.canonical import digest
+from beliefd.kernel.canonical import digest, digest_of_texts
 from beliefd.kernel.labels import SERVER
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.scan.whole_words import whole_words
@@ -67,7 +67,7 @@ def gist_digest(statement: str) -> str:
 
     Looser than `words_digest` on purpose: it decides what speaks against a claim, never what speaks for it.
     """
-    return digest(whole_words(statement)) if statement.strip() else words_digest(statement)
+    return digest_of_texts(whole_words(statement)) if statement.strip() else words_digest(statement)
 
 
 def words_for(one: Measurement) -> str:

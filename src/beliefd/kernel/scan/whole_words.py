@@ -41,6 +41,8 @@ def _kept(char: str) -> str:
 
 
 _SPELLING: Final = _Spelling()
+_ASCII: Final = "".join(_SPELLING[code] for code in range(128)).encode().ljust(256)
+"""The same for bytes, each of which has one: most texts are written with these alone."""
 
 
 def folded(text: str) -> str:
@@ -49,6 +51,8 @@ def folded(text: str) -> str:
 
 
 def whole_words(text: str) -> list[str]:
+    if text.isascii():
+        return text.encode().translate(_ASCII).decode().split()
     return text.translate(_SPELLING).split()
 
 

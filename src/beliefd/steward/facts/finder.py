@@ -177,7 +177,7 @@ class FactFinder(Examiner):
         `unwritten` are the events that lead to this state of the session and are not in the store yet.
         """
         if isinstance(command, SubmitClaims):
-            refuse_too_long(command.bundle, policy)
+            refuse_too_long(command.bundle, policy, attachments.size)
             found = await self.examine(
                 command.bundle, session, principal.id, policy, recent, attachments.origin, unwritten
             )

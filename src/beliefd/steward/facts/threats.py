@@ -16,6 +16,7 @@ from beliefd.kernel.claims.bundle import MAX_CLAIMS, ClaimBundle
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import AdversarialPolicy, Policy
+from beliefd.kernel.values import MAX_ID_LENGTH
 
 Texts = Sequence[tuple[str, str]]
 Detector = Callable[[Texts, int, Sequence[int]], Threat]
@@ -145,23 +146,28 @@ def _is_ours(detector: Detector) -> bool:
 
 def size_of(texts: Texts) -> int:
     """Bytes of text; characters that no encoding has count too."""
-    return sum(
-        len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for _, text in texts
-    )
+    written = "".join([text for _, text in texts])
+    return len(written) if written.isascii() else len(written.encode("utf-8", "surrogatepass"))
 
 
-def is_long(bundle: ClaimBundle) -> bool:
+def is_long(bundle: ClaimBundle, came_in: int = 0) -> bool:
     """Is there so much text in it that whatever reads it all must do so beside the event loop?"""
-    return size_of(texts_of(bundle)) > LONG
+    return not _is_within(LONG, came_in) and size_of(texts_of(bundle)) > LONG
 
 
-def refuse_too_long(bundle: ClaimBundle, policy: Policy) -> None:
+def _is_within(limit: int, came_in: int) -> bool:
+    """A text is no longer than the JSON it came in; only who speaks may have been added to that."""
+    return 0 < came_in <= limit - 4 * MAX_ID_LENGTH
+
+
+def refuse_too_long(bundle: ClaimBundle, policy: Policy, came_in: int = 0) -> None:
     """INVARIANT: a bundle is kept in memory for as long as it waits for a person, so its length is bounded.
 
-    What is too long is turned away and not recorded: a ledger keeps what it records for ever.
+    What is too long is turned away and not recorded: a ledger keeps what it records for ever. `came_in` is
+    how many bytes of JSON it came in, if that is known.
     """
-    size, limit = size_of(texts_of(bundle)), policy.bounds.bundle_bytes
-    if size > limit:
+    limit = policy.bounds.bundle_bytes
+    if not _is_within(limit, came_in) and (size := size_of(texts_of(bundle))) > limit:
         message = f"a bundle may hold {limit} bytes of text, and this has {size}; submit it in parts"
         raise BeliefdError(Code.PAYLOAD_TOO_LARGE, message, {"path": "$.claims", "limit": limit})
 

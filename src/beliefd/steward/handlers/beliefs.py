@@ -126,7 +126,7 @@ def _submitted(submit: Submit, command: Command, call: Call) -> "asyncio.Future[
         if_match=call.if_match,
         key=call.key,
         notes=call.notes,
-        attachments=Attachments(size=call.size) if call.size else NO_ATTACHMENTS,
+        attachments=Attachments(size=call.size) if call.size > HEAVY_BYTES else NO_ATTACHMENTS,
     )
 
 

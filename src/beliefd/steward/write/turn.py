@@ -112,7 +112,8 @@ class QueuedCommand(Struct):
     @property
     def is_heavy(self) -> bool:
         """Must it be decided beside the event loop? How long the text is that it came in is known at once."""
-        return self.attachments.size > HEAVY_BYTES or is_heavy(self.command)
+        size = self.attachments.size
+        return size > HEAVY_BYTES or is_heavy(self.command, size)
 
 
 def _request_hash(scope: str | None, verb: str, payload: Any, notes: str | None) -> str:
@@ -367,11 +368,12 @@ def _as_answer(error: Exception) -> BeliefdError:
     return invalid("lone surrogates are not text", "$")
 
 
-def is_heavy(command: Command) -> bool:
+def is_heavy(command: Command, size: int = 0) -> bool:
+    """`size` is how many bytes it came in, if that is known."""
     if isinstance(command, Eliminate):
         return len(command.eliminated) > HEAVY_ITEMS
     if isinstance(command, DeclareSession):
         return len(command.hypotheses) > HEAVY_ITEMS
     if isinstance(command, SubmitClaims):
-        return is_long(command.bundle)
+        return is_long(command.bundle, size)
     return isinstance(command, Merge)

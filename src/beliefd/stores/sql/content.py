@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import cached_property
 from typing import Final
 
 from beliefd.kernel.labels import Bringer
@@ -9,6 +10,7 @@ from beliefd.kernel.values import DEFAULT_SPACE, Role
 from beliefd.stores.base import UNLIMITED, KeptContent, Quota, QuotaExceeded, Within
 from beliefd.stores.citations import Uncited
 from beliefd.stores.sql.database import Database, Steps, as_bytes
+from beliefd.stores.sql.kept import AskedTogether
 
 CHUNK: Final = 500
 _TOUCH: Final = (
@@ -32,6 +34,10 @@ _RECORDS: Final = (
 
 class Content(Database):
     """That part of the store."""
+
+    @cached_property
+    def _kept(self) -> AskedTogether:
+        return AskedTogether(self._kept_content)
 
     async def put_content(
         self,
@@ -58,6 +64,9 @@ class Content(Database):
         return None if row is None else as_bytes(row[0])
 
     async def kept_content(self, hashes: Collection[str], within: Within = None) -> set[str]:
+        return await self._kept.among(hashes, within)
+
+    async def _kept_content(self, hashes: Collection[str], within: Within) -> set[str]:
         where, spaces = self._kept_in(within, 2, "content")
         statement = f"SELECT sha256 FROM content WHERE sha256 {self.AMONG}{where}"  # noqa: S608
         return {name for (name,) in await self._all(statement, self._list(hashes), *spaces)}

@@ -67,9 +67,10 @@ def contradict(one: Reading, other: Reading) -> bool:
     opposites = Opposites(one, other)
     if opposites.contrary or _polarities(one, other, opposites):
         return True
-    if any(_claims(mine, theirs) or _times(mine, theirs) for mine, theirs in _aligned(one, other)):
+    close = _alike(one.content, other.content)
+    if any(_claims(mine, theirs) or _times(mine, theirs) for mine, theirs in _aligned(one, other, close)):
         return True
-    if _alike(one.content, other.content) and (_links(one, other) or _done(one, other) or _done(other, one)):
+    if close and (_links(one, other) or _done(one, other) or _done(other, one)):
         return True
     if _joins(one, other):
         return True
@@ -135,8 +136,8 @@ class Opposites:
         only_one, only_other = mine - theirs, theirs - mine
         self.renamed: dict[object, object] = {}
         self.converse = self.contrary = False
-        for word in only_one:
-            if self._told_from_the_other_end(one, other, word, only_other):
+        for word in only_one if only_other else ():
+            if word in words.CONVERSES and self._told_from_the_other_end(one, other, word, only_other):
                 continue
             found = words.COMPLEMENTS.get(word, _NONE) & only_other
             twin = next(iter(found)) if found else negation.opposed(word, only_other)
@@ -149,7 +150,7 @@ class Opposites:
         self, one: Reading, other: Reading, word: str, only_other: frozenset[str]
     ) -> bool:
         """Ann is taller than Ben, Ben is shorter than Ann: no contradiction."""
-        twins = words.CONVERSES.get(word, _NONE) & only_other
+        twins = words.CONVERSES[word] & only_other
         renamed: dict[object, object] = dict.fromkeys(twins, word)
         if word in _SMALL:
             renamed |= {_SMALL[twin]: _SMALL[word] for twin in twins if twin in _SMALL}
@@ -232,9 +233,9 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= ALIKE * max(len(one), len(other))
 
 
-def _aligned(one: Reading, other: Reading) -> Iterator[tuple[Clause, Clause]]:
+def _aligned(one: Reading, other: Reading, close: bool) -> Iterator[tuple[Clause, Clause]]:
     """What is to be compared: answers as a whole if they are close, else clauses that are."""
-    if _alike(one.content, other.content):
+    if close:
         yield _whole(one), _whole(other)
         return
     for clause in one.clauses:
@@ -259,6 +260,8 @@ def _whole(reading: Reading) -> Clause:
 
 def _claims(one: Clause, other: Clause) -> bool:
     """How much and how sure."""
+    if one.marks == other.marks:
+        return False
     mine, theirs = (one.marks - other.marks) - MODES, (other.marks - one.marks) - MODES
     if (mine and theirs) or (mine | theirs) - QUIET:
         return True
@@ -272,9 +275,9 @@ def _claims(one: Clause, other: Clause) -> bool:
 
 def _times(one: Clause, other: Clause) -> bool:
     """What will be has not been, and what is still going on is not over."""
-    if {one.tense, other.tense} == {"past", "future"}:
+    if one.tense != other.tense and {one.tense, other.tense} == {"past", "future"}:
         return True
-    if one.present & other.former or other.present & one.former:
+    if not (one.present.isdisjoint(other.former) and other.present.isdisjoint(one.former)):
         return True
     return _goes_on(one, other) or _goes_on(other, one)
 
@@ -293,7 +296,9 @@ def _links(one: Reading, other: Reading) -> bool:
 
 
 def _linked(reading: Reading, table: Mapping[str, str] = LINKS) -> frozenset[str]:
-    return frozenset(table[item] for item in reading.items if isinstance(item, str) and item in table)
+    if table.keys().isdisjoint(reading.items):
+        return _NONE
+    return frozenset([table[item] for item in reading.items if isinstance(item, str) and item in table])
 
 
 def _directions(one: Reading, other: Reading) -> bool:
@@ -306,8 +311,11 @@ def _directions(one: Reading, other: Reading) -> bool:
 
 def _done(one: Reading, other: Reading) -> bool:
     """What can be has not been done: it can run, it did run."""
-    able, was = (any("CAN" in clause.marks for clause in reading.clauses) for reading in (one, other))
-    return able and not was and _is_past(other) and not _is_past(one)
+    return _can(one) and not _can(other) and _is_past(other) and not _is_past(one)
+
+
+def _can(reading: Reading) -> bool:
+    return any("CAN" in clause.marks for clause in reading.clauses)
 
 
 def _is_past(reading: Reading) -> bool:

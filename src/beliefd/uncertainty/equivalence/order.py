@@ -21,6 +21,7 @@ _PARTS: Final = frozenset(
     {",", "and", "but", "or", "then", "before", "cause", "INSTEAD", "if", "when", "while"}
 )
 _JOINS: Final = frozenset({",", "and", "or"})
+_ENDS: Final = frozenset({".", ";"})
 _SIDED: Final = frozenset({"than", "before", "cause"})
 Order = tuple[tuple[object, bool], ...]
 """Words in their order, each with whether it is the middle of a list."""
@@ -32,7 +33,7 @@ def order(items: tuple[Item, ...], equated: bool = False) -> Order:
     found: list[tuple[object, bool]] = []
     seen: set[object] = set()
     has_list = not _JOINS.isdisjoint(items)
-    for sentence in _split(items, ".;"):
+    for sentence in _sentences(items):
         turned = _active(_in_time(_fronted(_owned(sentence))))
         turned = _equated(turned) if equated else turned
         for place, item in enumerate(turned):
@@ -47,6 +48,8 @@ def reversed_in(one: Order, other: Order, renamed: Mapping[object, object]) -> b
     """Whether three words stand the other way round: `a hit b` and `b hit a`. The middle is no list's."""
     places = {renamed.get(key, key): place for place, (key, _) in enumerate(other)}
     shared = [(places[key], listed) for key, listed in one if key in places]
+    if len(shared) < 3:
+        return False
     least = [0] * len(shared)
     lowest = len(other)
     for at in range(len(shared) - 1, -1, -1):
@@ -89,17 +92,23 @@ def _key(item: Item) -> object | None:
 
 
 def _is_listed(items: Sequence[Item], place: int) -> bool:
-    before = next(
-        (item for item in reversed(items[max(0, place - 2) : place]) if item not in words.ARTICLES), ","
-    )
-    behind = next((item for item in items[place + 1 : place + 3] if item not in words.ARTICLES), ",")
-    return before in _JOINS and behind in _JOINS
+    return _is_join(items, place - 1, place - 2) and _is_join(items, place + 1, place + 2)
 
 
-def _split(items: Iterable[Item], ends: str) -> list[list[Item]]:
+def _is_join(items: Sequence[Item], near: int, next_to_it: int) -> bool:
+    """Behind an article, what is next to it counts; beyond either end there is a join."""
+    for at in (near, next_to_it):
+        if not 0 <= at < len(items):
+            return True
+        if items[at] not in words.ARTICLES:
+            return items[at] in _JOINS
+    return True
+
+
+def _sentences(items: Iterable[Item]) -> list[list[Item]]:
     found: list[list[Item]] = [[]]
     for item in items:
-        if isinstance(item, str) and item in ends and item:
+        if item in _ENDS:
             found.append([])
         else:
             found[-1].append(item)
@@ -132,7 +141,7 @@ def _fronted(items: list[Item]) -> list[Item]:
 
 def _in_time(items: list[Item]) -> list[Item]:
     for word, instead in (("after", "before"), ("because", "cause")):
-        if word in items[1:]:
+        if word in items and word in items[1:]:
             at = items.index(word, 1)
             return [*items[at + 1 :], instead, *items[:at]]
     return items
@@ -169,7 +178,7 @@ def _is_noun(word: str) -> bool:
 
 def _active(items: list[Item]) -> list[Item]:
     """`x is reduced by y` in the order of `y reduces x`, in each part of a sentence."""
-    if not any(isinstance(item, str) and item in words.BE for item in items) and "by" not in items:
+    if words.BE.isdisjoint(items) and "by" not in items:
         return items
     found: list[Item] = []
     start = 0

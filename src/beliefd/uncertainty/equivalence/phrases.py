@@ -157,6 +157,7 @@ def _by_opening(table: str) -> dict[str, dict[str, list[Phrase]]]:
     return found
 
 
+_NO_PHRASES: Final[list[Phrase]] = []
 PHRASES: Final = _by_opening(_TABLE + _POSITIONS)
 """By their first word and their second (empty: any), the longest first."""
 
@@ -167,8 +168,8 @@ def rewritten(texts: list[str]) -> list[str]:
     if PHRASES.keys().isdisjoint(texts):
         return texts
     found: list[str] = []
-    place = 0
-    while place < len(texts):
+    place, end = 0, len(texts)
+    while place < end:
         for left, right in _openings(texts, place) if texts[place] in PHRASES else ():
             size = _matches(left, texts, place)
             if size and not (left == ("used", "to") and found and found[-1] in BE):
@@ -217,11 +218,9 @@ def _emptied(texts: list[str]) -> list[str]:
 
 
 def _openings(texts: list[str], place: int) -> list[Phrase]:
-    by_second = PHRASES.get(texts[place])
-    if by_second is None:
-        return []
+    by_second = PHRASES[texts[place]]
     then = texts[place + 1] if place + 1 < len(texts) else "."
-    return by_second.get(then, []) + by_second.get("", [])
+    return by_second.get(then, _NO_PHRASES) + by_second.get("", _NO_PHRASES)
 
 
 def _matches(left: tuple[str, ...], texts: list[str], place: int) -> int:

@@ -87,6 +87,6 @@ class Bench:
             raise JudgeFailed(f"judge `{self._judge.name}` did not answer in time") from None
         except Exception as error:
             raise JudgeFailed(f"judge `{self._judge.name}` raised {type(error).__name__}") from error
-        if len(answers) != len(pairs) or any(type(answer) is not bool for answer in answers):
+        if len(answers) != len(pairs) or set(map(type, answers)) - {bool}:
             raise JudgeFailed(f"judge `{self._judge.name}` did not answer every pair with true or false")
         return answers

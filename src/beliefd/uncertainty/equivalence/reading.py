@@ -1,6 +1,7 @@
 """What is seen in an answer: clauses with their polarity, amounts, names, and the words that mark a claim."""
 
 import re
+import string
 from functools import lru_cache
 from typing import Final
 
@@ -24,6 +25,7 @@ _PUNCTUATION: Final = frozenset(",.;")
 _UNSAID: Final = _PUNCTUATION | words.ARTICLES
 _JOINS: Final = frozenset({"and", "or", ","})
 _DIGIT = re.compile(r"[\d½¼¾⅓⅔]")
+_LETTERS: Final = frozenset(string.ascii_letters)
 _SIGNS: Final = "-−+#="
 _DENIALS: Final = negation.WHOLE | {"not", "never"}
 _NOTHING: Final[frozenset[str]] = frozenset()
@@ -75,9 +77,10 @@ def read(text: str) -> Reading:
         return _unread(text)
     found = tokens(text)
     has_digit = _DIGIT.search(text) is not None
-    if has_digit or len([1 for token in found if token.capital or len(token.text) == 1]) > 1:
-        name_letters(found, has_digit)
     texts = [token.text for token in found]
+    if has_digit or not text.isascii() or len(_LETTERS.intersection(texts)) > 1:
+        name_letters(found, has_digit)
+        texts = [token.text for token in found]
     plain = _plain(texts) or text.strip()
     if plain in words.NON_ANSWERS:
         return Reading("<no answer>", stance="none")
@@ -87,9 +90,13 @@ def read(text: str) -> Reading:
     items = _counted(rewritten(texts), has_digit)
     seen = _Seen()
     for place, item in enumerate(items):
-        if item not in _SILENT:
+        if item in _SILENT:
+            continue
+        if isinstance(item, str) and (stem := _content(item)) is not None:
+            seen.add(stem)
+        else:
             seen.take(items, place, item)
-    seen.close()
+    seen.end()
     if len(seen.clauses) > MAX_CLAUSES:
         return _unread(text)
     return _reading(plain, stance, found, texts, items, seen)
@@ -148,10 +155,10 @@ class _Seen:
         self._targets: list[str] = []
         self._behind: list[str] = []
         self._struck: list[str] = []
-        self._marks: set[str] = set()
-        self._ongoing: set[str] = set()
-        self._present: set[str] = set()
-        self._former: set[str] = set()
+        self._marks: frozenset[str] = _NOTHING
+        self._ongoing: list[str] = []
+        self._present: frozenset[str] = _NOTHING
+        self._former: frozenset[str] = _NOTHING
         self._tense: str | None = None
         self._denials = 0
         self._pending: str | None = None
@@ -166,14 +173,14 @@ class _Seen:
         if item in markers.PRESENT_STATES:
             self._state(items, place, item)
         if item in markers.ATTRIBUTED and _is_attributed(items, place):
-            self._marks.add("SAID")
+            self._marks |= {"SAID"}
         if item in words.BOUNDARIES:
             if self._ends(items, place, item):
                 self.close()
         elif item in negation.WHOLE or item in negation.FREE:
             self._deny(item)
         elif (marker := _MARKERS.get(item)) is not None and not _is_superlative(items, place):
-            self._marks.add(marker)
+            self._marks |= {marker}
             if marker in _SCALE:
                 self._quantified = marker
         else:
@@ -182,9 +189,9 @@ class _Seen:
     def _state(self, items: list[Item], place: int, item: str) -> None:
         before = items[max(0, place - 2) : place]
         if _is_present(items, place):
-            self._present.add(item)
+            self._present |= {item}
         elif "was" in before or "were" in before:
-            self._former.add(item)
+            self._former |= {item}
 
     def _amount(self, items: list[Item], place: int, item: Quantity) -> None:
         then = items[place + 1] if place + 1 < len(items) else "."
@@ -192,9 +199,9 @@ class _Seen:
             self._deny("no")  # zero errors are no errors
             return
         if then == "of" and item[0] in ("", "share"):
-            self._marks.add("SHARE")
+            self._marks |= {"SHARE"}
         self.amounts.append(item)
-        self._add(f"{item[0]}#{item[1]}")
+        self._note(f"{item[0]}#{item[1]}")
 
     def _word(self, items: list[Item], place: int, item: str) -> None:
         if item in VERBISH or item.endswith("ed"):
@@ -209,7 +216,7 @@ class _Seen:
         if base is not None:
             self._deny(None)
             if base in _MARKERS:
-                self._marks.add(_MARKERS[base])
+                self._marks |= {_MARKERS[base]}
             if base in _MARKERS or base in words.STOP:
                 return
             self._content.append(stem := words.stem(base))
@@ -220,11 +227,15 @@ class _Seen:
             return
         stem = words.stem(item)
         if item.endswith("ing") and _is_present(items, place):
-            self._ongoing.add(stem)
-        self._add(stem)
-        self.stems.append(stem)
+            self._ongoing.append(stem)
+        self.add(stem)
 
-    def _add(self, stem: str) -> None:
+    def add(self, stem: str) -> None:
+        """A word that is content."""
+        self.stems.append(stem)
+        self._note(stem)
+
+    def _note(self, stem: str) -> None:
         self._since += 1
         if self._pending is not None and self._since == 1:
             self._struck.append(stem)
@@ -242,11 +253,11 @@ class _Seen:
         if near:
             self._denials -= 1
             self._pending = None
-            self._marks.discard("NONE")
+            self._marks -= {"NONE"}
             return
         self._denials += 1
         if word in negation.WHOLE:
-            self._marks.add("NONE")
+            self._marks |= {"NONE"}
         if word is not None:
             self._pending = "whole" if word in negation.WHOLE else "free"
             self._since = 0
@@ -269,15 +280,18 @@ class _Seen:
         return False
 
     def close(self) -> None:
+        self.end()
+        self._open()
+
+    def end(self) -> None:
         denied = self._denials > 0
         if denied and self._quantified is not None:
             # Some did not is not all did; all did not is none did.
-            self._marks.discard(self._quantified)
-            self._marks.add("NONE" if self._quantified == "ALL" else "NOTALL")
+            self._marks -= {self._quantified}
+            self._marks |= {"NONE" if self._quantified == "ALL" else "NOTALL"}
             denied = self._quantified == "ALL"
         if self._content or self._marks or denied:
             self.clauses.append(self._clause(denied))
-        self._open()
 
     def _clause(self, denied: bool) -> Clause:
         return Clause(
@@ -286,11 +300,11 @@ class _Seen:
             frozenset(self._targets) if self._targets else _NOTHING,
             frozenset(self._struck) if self._struck else _NOTHING,
             frozenset(self._behind) if self._behind else _NOTHING,
-            frozenset(self._marks) if self._marks else _NOTHING,
+            self._marks,
             self._tense,
             frozenset(self._ongoing) if self._ongoing else _NOTHING,
-            frozenset(self._present) if self._present else _NOTHING,
-            frozenset(self._former) if self._former else _NOTHING,
+            self._present,
+            self._former,
         )
 
 
@@ -307,6 +321,28 @@ _SILENT: Final[frozenset[Item]] = frozenset(
     - markers.ATTRIBUTED
 )
 """Most words of a sentence: nothing is to be done about them."""
+_TOLD: Final = frozenset({
+    "'s",
+    *markers.PRESENT_STATES,
+    *markers.ATTRIBUTED,
+    *markers.FUTURE,
+    *markers.PAST,
+    *words.BOUNDARIES,
+    *words.STOP,
+    *negation.WHOLE,
+    *negation.FREE,
+    *VERBISH,
+})
+"""Words that say more than what they name."""
+
+
+@lru_cache(16_384)
+def _content(word: str) -> str | None:
+    """The stem of a word that is content and nothing else; None if more is to be seen in it."""
+    told = word in _TOLD or word in _MARKERS or word.endswith(("ed", "ing"))
+    return None if told or negation.positive(word) is not None else words.stem(word)
+
+
 _SCALE: Final = frozenset({"ALL", "SOME", "PART"})
 _MARKERS: Final = {
     **markers.QUANTIFIERS,
@@ -350,19 +386,19 @@ def _reading(
     pointing = len(texts) > 1 and texts[0] in words.PRONOUNS and texts[1] in words.BE
     is_sentence = (not pointing and not words.VERB_FORMS.isdisjoint(texts)) or len(seen.stems) > SHORT
     capitals = [place for place, token in enumerate(found) if token.capital]
-    names = frozenset(words.stem(found[place].text) for place in capitals)
+    stems = {place: words.stem(found[place].text) for place in capitals}
     return Reading(
         plain=plain,
         items=tuple(items),
         stance=stance,
         clauses=tuple(seen.clauses),
-        particles=frozenset(words.PARTICLES[word] for word in _small_words(items, texts)),
+        particles=frozenset(map(words.PARTICLES.__getitem__, _small_words(items, texts))),
         amounts=frozenset(seen.amounts),
         stems=tuple(seen.stems),
         content=content,
-        proper=_proper(found, capitals, is_sentence or seen.has_verb) & content,
-        names=names & content if is_sentence else content,
-        exact=frozenset(words.stem(found[place].text) for place in capitals if found[place].exact),
+        proper=_proper(found, stems, is_sentence or seen.has_verb) & content,
+        names=content.intersection(stems.values()) if is_sentence else content,
+        exact=frozenset([stem for place, stem in stems.items() if found[place].exact]),
         initials="".join([found[place].text[0] for place in capitals]),
         is_sentence=is_sentence,
         is_list=not is_sentence and ("and" in texts or "or" in texts or "," in texts[:-1]),
@@ -378,13 +414,13 @@ def _small_words(items: list[Item], texts: list[str]) -> frozenset[str]:
 _PARTICLES: Final = frozenset(words.PARTICLES)
 
 
-def _proper(found: list[Token], capitals: list[int], has_verb: bool) -> frozenset[str]:
+def _proper(found: list[Token], stems: dict[int, str], has_verb: bool) -> frozenset[str]:
     """The first word of a sentence has a capital anyway; it may be a name if it does not look like a noun."""
-    return frozenset(
-        words.stem(found[place].text)
-        for place in capitals
+    return frozenset([
+        stem
+        for place, stem in stems.items()
         if _is_inside(found, place) or (has_verb and not _is_common(found[place].text))
-    )
+    ])
 
 
 def _is_inside(found: list[Token], place: int) -> bool:

@@ -5,10 +5,10 @@ from typing import get_args
 
 from beliefd.kernel.claims.bundle import SHA256_DIGITS, Claim, EvidencePointer, named
 from beliefd.kernel.claims.gates.about import about
-from beliefd.kernel.claims.gates.result import GateInput, GateOutcome, GateResult, Seen, passes, says
+from beliefd.kernel.claims.gates.result import GateInput, GateResult, Seen, passes, says
 from beliefd.kernel.claims.standing import ClaimStanding
 from beliefd.kernel.policy import EvidencePolicy, EvidenceState
-from beliefd.kernel.values import quoted, seconds
+from beliefd.kernel.values import TierName, quoted, seconds
 
 GATE = "evidence"
 CLOCK_SKEW_SECONDS = 300
@@ -23,9 +23,11 @@ Weakness = tuple[str, Seen, Seen]
 
 
 def evidence(given: GateInput) -> list[GateResult]:
-    now = seconds(given.now)
-    found = [result for claim in given.bundle.claims for result in _judge(claim, given, now)] + about(given)
-    if found:
+    now, tiers = seconds(given.now), given.tiers
+    found: list[GateResult] = []
+    for claim in given.bundle.claims:
+        found += _judge(claim, tiers.name_of(claim), given, now)
+    if found := found + about(given):
         return found
     best = [
         max(pointer.source_confidence for pointer in claim.evidence_pointers)
@@ -46,22 +48,23 @@ def validate_fact(claim: Claim, min_confidence: float = 0.60) -> bool:
 
 def _held_to_standard(claim: Claim) -> bool:
     """A FACT must have evidence; an INFERENCE that offers some is measured alike; a DECISION needs none."""
-    return claim.claim_type != "DECISION" and bool(claim.evidence_pointers)
+    return claim.claim_type != "DECISION" and claim.evidence_pointers != ()
 
 
-def _judge(claim: Claim, given: GateInput, now: float) -> list[GateResult]:
+def _judge(claim: Claim, tier: TierName, given: GateInput, now: float) -> list[GateResult]:
     policy = given.policy.evidence
     if (unfit := _unfit(claim, given)) is not None:
-        return [_say(claim, "REFUSE", *unfit)]
+        return [says(GATE, "REFUSE", *unfit, claim)]
     weakness = _weakness(claim.evidence_pointers, policy, now) if _held_to_standard(claim) else None
     if given.standings is None:
-        return [] if weakness is None else [_say(claim, "DEFER", *weakness)]
-    standing, tier = given.standings.get(claim.id or "", _NONE), given.tiers.name_of(claim)
+        return [] if weakness is None else [says(GATE, "DEFER", *weakness, claim)]
+    standing = given.standings.get(claim.id or "", _NONE)
     required = policy.required(claim.claim_type, tier)
-    weakness = weakness or _unknown(claim, standing, required, policy, now)
-    told = [] if weakness is None else [_say(claim, "DEFER", *weakness)]
+    if weakness is None and required != "attested":
+        weakness = _unknown(claim, standing, required, policy, now)
+    told = [] if weakness is None else [says(GATE, "DEFER", *weakness, claim)]
     if (caveat := _caveat(claim, standing)) is not None:
-        told.append(_say(claim, "EXPLAIN", caveat, required, "attested"))
+        told.append(says(GATE, "EXPLAIN", caveat, required, "attested", claim))
     return told
 
 
@@ -81,16 +84,10 @@ def _unfit(claim: Claim, given: GateInput) -> Weakness | None:
     return None
 
 
-def _say(claim: Claim, outcome: GateOutcome, reason: str, limit: Seen, observed: Seen) -> GateResult:
-    return says(GATE, outcome, reason, limit, observed, claim)
-
-
 def _unknown(
     claim: Claim, standing: ClaimStanding, required: EvidenceState, policy: EvidencePolicy, now: float
 ) -> Weakness | None:
     """Why no good source is known well enough, if policy asks for more than that somebody says so."""
-    if required == "attested":
-        return None
     pairs = zip(claim.evidence_pointers, standing.evidence, strict=True)
     states = [known.state for pointer, known in pairs if _weakness((pointer,), policy, now) is None]
     best = max(states, key=STATES.index, default="none")
@@ -102,13 +99,19 @@ def _unknown(
 
 def _caveat(claim: Claim, standing: ClaimStanding) -> str | None:
     """What must be said along with a claim: which of its evidence nobody here has seen."""
-    states = zip(claim.evidence_pointers, standing.evidence, strict=True)
-    unseen = [one for one in states if one[1].state == "attested"]
-    if not unseen:
+    named: list[str] = []
+    unnamed = 0
+    for pointer, known in zip(claim.evidence_pointers, standing.evidence, strict=True):
+        if known.state != "attested":
+            continue
+        if len(named) < NAMED:
+            named.append(_named(pointer.source, known.by))
+        else:
+            unnamed += 1
+    if not named:
         return None
-    named = ", ".join([_named(pointer.source, known.by) for pointer, known in unseen[:NAMED]])
-    more = f" and {len(unseen) - NAMED} more" if len(unseen) > NAMED else ""
-    return f"evidence is attested only: {named}{more}"
+    more = f" and {unnamed} more" if unnamed else ""
+    return f"evidence is attested only: {', '.join(named)}{more}"
 
 
 @lru_cache(256)  # the claims of a bundle cite few sources, and cite them often
@@ -118,15 +121,14 @@ def _named(source: str, by: str | None) -> str:
 
 def _weakness(pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now: float) -> Weakness | None:
     """Why none of the sources will do, under which limit, and what came closest to it."""
+    least, oldest = policy.min_confidence, policy.max_age_seconds
     for pointer in pointers:  # one that will do is enough, and mostly the first is one
-        if pointer.source_confidence >= policy.min_confidence:
+        if pointer.source_confidence >= least:
             age = now - seconds(pointer.retrieved_at)
-            if age > 0 and policy.max_age_seconds is None:
+            if age > 0 and oldest is None:
                 return None
             age = round(age, 3)
-            if age >= -CLOCK_SKEW_SECONDS and (
-                policy.max_age_seconds is None or age <= policy.max_age_seconds
-            ):
+            if age >= -CLOCK_SKEW_SECONDS and (oldest is None or age <= oldest):
                 return None
     good = [pointer for pointer in pointers if pointer.source_confidence >= policy.min_confidence]
     if not good:

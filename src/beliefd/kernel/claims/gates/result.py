@@ -62,10 +62,7 @@ class GateResult(Value, frozen=True):
 def says(
     gate: str, outcome: GateOutcome, reason: str, limit: Seen, observed: Seen, claim: Claim | None = None
 ) -> GateResult:
-    claim_id = None if claim is None else claim.id
-    return GateResult(
-        gate=gate, outcome=outcome, reason=reason, claim_id=claim_id, limit=limit, observed=observed
-    )
+    return GateResult(gate, outcome, reason, None if claim is None else claim.id, limit, observed)
 
 
 class ChainResult(Struct, frozen=True):
