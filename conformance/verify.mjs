@@ -16,7 +16,7 @@ const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "shapers", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
   "insufficient", "costs", "issued",
-  "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
+  "context", "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated", "tokens", "spaces", "imported", "keys",
 ];
 const TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"];
@@ -214,6 +214,7 @@ export const stateHash = (session) => {
     costs: session.costs,
     issued: session.issued,
     memory: session.memory,
+    context: session.context,
     observations: session.observations,
     measurements: session.measurements,
     measured_words: session.measuredWords,
@@ -274,6 +275,7 @@ const begin = (id, payload) => ({
   costs: new Map(),
   issued: new Map(),
   memory: new Map(),
+  context: new Map(),
   observations: new Map(),
   measurements: new Map(),
   measuredWords: new Map(),
@@ -374,6 +376,7 @@ const unsaid = (approval, by) => {
   left.delete("overridden");
   return left.set("approvals", []).set("earlier", []).set("approved_gates", []);
 };
+const keepContext = (session, item) => session.context.set(String(session.context.size + 1), item);
 const keepGrant = (session, delta) => session.grants.set(delta.get("grant").get("grant_id"), delta.get("grant"));
 
 // Uses count against a capability and against all that it came out of.
@@ -553,6 +556,10 @@ const FOLDS = {
     if (call.has("reserved")) settle(session, call, delta);
     else use(session, call.get("capability_id"), amounts(delta));
     session.calls.set(call.get("call_id"), call);
+    if (delta.has("context")) keepContext(session, delta.get("context"));
+  },
+  context_added(session, delta) {
+    if (delta.get("item").get("kind") !== "announcement") keepContext(session, delta.get("item"));
   },
   capability_issued: keepCapability,
   capability_revoked: keepCapability,
@@ -575,6 +582,7 @@ const FOLDS = {
     session.foreign = delta.get("foreign");
     ended(session.grants, delta.get("at"));
     ended(session.capabilities, delta.get("at"));
+    session.context = new Map();
     session.witnessed = 0;
     for (const [name, members] of Object.entries(UNSEEN)) unseen(session[name], members);
     for (const [id, one] of session.measurements) {

@@ -51,8 +51,7 @@ def judge_call(
     rules, state = situation.rules, situation.session.substrate.symbolic_state
     policy = situation.facts.policy
     tier = tool_tier(policy, candidate.tool_id, finding)
-    context = situation.context(tier=tier, mutates=definition.mutates)
-    action = Action(candidate.tool_id, definition.capabilities, candidate.args, context)
+    action = action_of(situation, candidate, finding, definition)
     if situation.stale and (overlap := situation.stale & rules.reads(action)):
         return stale(overlap)
     judgement = state.truths(rules).judge(state, action)
@@ -64,6 +63,16 @@ def judge_call(
         asked = question(situation, candidate, finding, result, judgement.failures, index)
         return replace(result, approval=asked)
     return result
+
+
+def action_of(
+    situation: Situation, candidate: CallCandidate, finding: CallFinding, definition: ToolDefinition
+) -> Action:
+    """The call as constraints read it."""
+    tier = tool_tier(situation.facts.policy, candidate.tool_id, finding)
+    context = situation.context(tier=tier, mutates=definition.mutates)
+    facts = situation.call_facts(finding)
+    return Action(candidate.tool_id, definition.capabilities, candidate.args, context, facts)
 
 
 def envelope(

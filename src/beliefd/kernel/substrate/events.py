@@ -5,6 +5,7 @@ from typing import Any, Literal
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.approvals.state import Approval
+from beliefd.kernel.context.state import ContextRecord
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
@@ -63,12 +64,15 @@ class CallStopped(EventBase, frozen=True, tag="call_stopped"):
 
 
 class OutcomeRecorded(EventBase, frozen=True, tag="outcome_recorded"):
+    """`context` is its result as something that the agent was told, where policy asks for that."""
+
     call: ToolCall
     result: Any = None
     error: str = ""
     tokens: int = 0
     cpu_ms: int = 0
     disk_bytes: int = 0
+    context: ContextRecord | UnsetType = UNSET
 
 
 class CapabilityIssued(EventBase, frozen=True, tag="capability_issued"):

@@ -76,7 +76,9 @@ def outcome_recorded(session: Session, event: OutcomeRecorded) -> Session:
         held = _use(held, call.capability_id, 0, event.tokens, event.cpu_ms, event.disk_bytes)
     else:
         held = settled(held, call, Amounts(**{name: getattr(event, name) for name in AMOUNTS}))
-    return replace(session, substrate=replace(held, calls=held.calls.insert(call.call_id, call)))
+    context = session.context if event.context is UNSET else session.context.with_item(event.context)
+    held = replace(held, calls=held.calls.insert(call.call_id, call))
+    return replace(session, substrate=held, context=context)
 
 
 def call_started(session: Session, event: CallStarted) -> Session:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
@@ -12,6 +12,7 @@ from beliefd.kernel.substrate.constraints import Judgement, OnFail, Reason
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.reasons import NO_ALLOW, explain, in_order
 from beliefd.kernel.substrate.rulebook import rulebook
+from beliefd.kernel.substrate.tools import CallFinding
 from beliefd.kernel.values import Object
 
 
@@ -45,6 +46,13 @@ class Situation(Struct, frozen=True):
             "mode": self.mode,
             "confirmed": self.consent is not None,
         }
+
+    def call_facts(self, finding: CallFinding | None = None) -> Object | None:
+        """INVARIANT: where policy asks for facts, `fact.call` holds them or nothing, and never what somebody
+        wrote there."""
+        if self.facts.policy.context is UNSET:
+            return None
+        return {} if finding is None else finding.call_facts
 
 
 def allowed(**effect: Any) -> CandidateResult:
