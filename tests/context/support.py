@@ -12,12 +12,11 @@ from tests.substrate.support import ALLOW_ALL, when
 GATEWAY = Principal(id="gateway://front", role=Role.TOOL, owner="human://ann")
 HOOK = Principal(id="hook://claude", role=Role.TOOL, owner="human://ann")
 POSING = Principal(id="gateway://posing", role=Role.AGENT)
-UNTRUSTED = ["text", "model"]
 FOREIGN_SINK = {
     "v": 1,
     "effect": "deny",
     "subject": None,
-    "when": when("in", "fact.call.sinks.worst", UNTRUSTED),
+    "when": when("eq", "fact.call.sink_foreign", True),
     "on_fail": "ask",
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from enum import IntEnum
 from typing import Any, Final, Literal, get_args
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from beliefd.kernel.substrate.predicates import (
     CALL,
@@ -111,13 +111,22 @@ class _Overlay(dict[str, Any]):
 
 
 class Reason(Value, frozen=True):
-    """Why something did not pass: which constraint, what it read, and what would make it pass."""
+    """Why something did not pass: which constraint, what it read, and what would make it pass.
+
+    `origin` says which values of a call it is about, and where they came from.
+    """
 
     code: str
     text: str
     constraint: str | None = None
     keys: tuple[str, ...] = ()
     remedy: str = ""
+    origin: tuple[str, ...] | UnsetType = UNSET
+
+    @property
+    def words(self) -> str:
+        """The text, with where the values came from that it is about."""
+        return f"{self.text} ({'; '.join(self.origin)})" if self.origin else self.text
 
 
 class Failure(Struct, frozen=True):

@@ -30,7 +30,7 @@ def ledger_received(session: Session, event: LedgerReceived) -> Session:
         approvals=_approvals(session.approvals, event),
         substrate=_substrate(session.substrate, event.at),
         # What the user is said to have said there is nobody's word here.
-        context=replace(session.context, items=EMPTY),
+        context=replace(session.context, items=EMPTY, begun=EMPTY, refused_sinks=EMPTY),
         beliefs=replace(session.beliefs, witnessed=0),
         observations=replace(session.observations, by_id=_each(session.observations.by_id, _unwitnessed)),
         measurements=replace(session.measurements, by_id=_each(session.measurements.by_id, _unseen)),

@@ -1,6 +1,7 @@
 """Handlers of context: its text goes beside the ledger, its digest into it."""
 
-import msgspec
+from typing import Final
+
 from msgspec import UNSET, Struct
 
 from beliefd.kernel.canonical import NotCanonical
@@ -25,6 +26,8 @@ from beliefd.steward.spaces import Spaces
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
 from beliefd.stores.base import Store
+
+DIGITS: Final = 9
 
 
 class ContextHandlers(Struct, frozen=True):
@@ -96,7 +99,7 @@ class ContextHandlers(Struct, frozen=True):
 
 
 def _number(cursor: str | None) -> int:
-    try:
-        return 0 if cursor is None else msgspec.convert(cursor, int, strict=False)
-    except msgspec.ValidationError:
-        raise invalid("`cursor` is `next` of the page before, a number", "cursor") from None
+    """Where to go on; nothing comes after a cursor that no page ended with."""
+    if cursor is None:
+        return 0
+    return int(cursor) if cursor.isdecimal() and len(cursor) <= DIGITS else 10**DIGITS
