@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from beliefd.kernel.canonical import canonical
 from beliefd.kernel.context.commands import AddContext
 from beliefd.kernel.context.findings import ContextFindings
 from beliefd.kernel.context.policy import ContextPolicy
@@ -290,10 +291,12 @@ async def context_findings(store: Store, command: AddContext, within: Within) ->
 def _as_item(session: Session, record: ContextRecord, told: Told | None) -> ContextItem:
     call = None if record.call_id is None else session.substrate.calls.get(record.call_id)
     told = told or Told()
+    if not record.vouched and told.structured is not UNSET:
+        told = Told(text=f"{told.text}\n{canonical(told.structured).decode()}", args=told.args)
     return ContextItem(
         kind=record.kind,  # type: ignore[arg-type] - announcements are not kept
         text=told.text,
-        structured=told.structured if record.vouched else UNSET,
+        structured=told.structured,
         tool_id=record.tool_id,
         args=told.args or ({} if call is None else call.args),
         call_id=record.call_id,
