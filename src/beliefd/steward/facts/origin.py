@@ -294,7 +294,7 @@ def _as_item(session: Session, record: ContextRecord, told: Told | None) -> Cont
     if not record.vouched and told.structured is not UNSET:
         told = Told(text=f"{told.text}\n{canonical(told.structured).decode()}", args=told.args)
     return ContextItem(
-        kind=record.kind,  # type: ignore[arg-type] - announcements are not kept
+        kind=record.kind,  # type: ignore[arg-type]  # announcements are not kept
         text=told.text,
         structured=told.structured,
         tool_id=record.tool_id,
