@@ -27,8 +27,10 @@ from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
 from beliefd.steward.handlers.batch import BatchHandlers
 from beliefd.steward.handlers.beliefs import BeliefHandlers, verb_handlers
+from beliefd.steward.handlers.calls import CallHandlers
 from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
 from beliefd.steward.handlers.content import ContentHandlers
+from beliefd.steward.handlers.context import ContextHandlers
 from beliefd.steward.handlers.counterfactual import CounterfactualHandlers
 from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHandlers
 from beliefd.steward.handlers.intents import IntentHandlers
@@ -48,6 +50,7 @@ from beliefd.steward.handlers.substrate import (
 from beliefd.steward.handlers.testimony import WhyHandlers
 from beliefd.steward.handlers.transfer import TransferHandlers
 from beliefd.steward.handlers.uncertainty import CalibrationHandlers, UncertaintyHandlers
+from beliefd.steward.joins import Joins
 from beliefd.steward.policies import GIVEN, PolicyInForce
 from beliefd.steward.signin.verifier import Verifier
 from beliefd.steward.spaces import Spaces
@@ -130,15 +133,17 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         ClaimHandlers(ledgers, positions, submit),
         ClaimCheckHandlers(finder, in_force, environment),
         ContentHandlers(ledgers, in_force, environment),
-        ApprovalHandlers(ledgers, positions, submit, expiry, tools, in_force, finder, environment),
+        ApprovalHandlers(ledgers, positions, submit, expiry, tools, in_force, finder, environment, feeds),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
         SpaceHandlers(ledgers, system, environment),
         TokenHandlers(ledgers, system, directory),
         StateHandlers(ledgers, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
+        CallHandlers(ledgers, positions, submit, in_force, environment, spaces),
         CapabilityHandlers(positions, submit, signer, in_force, environment),
         MemoryHandlers(positions, submit, environment),
+        ContextHandlers(ledgers, positions, submit, in_force, environment, spaces, Joins()),
         SpeculationHandlers(positions, submit),
         ObservationHandlers(ledgers, positions, submit),
         MeasurementHandlers(ledgers, positions, submit, meter),

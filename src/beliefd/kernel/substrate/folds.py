@@ -6,6 +6,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
+from beliefd.kernel.context.state import Context
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import Amounts, ancestors
 from beliefd.kernel.substrate.events import (
@@ -55,11 +56,38 @@ def with_mode(session: Session, change: ModeChange | None) -> Session:
 def with_result(session: Session, result: CandidateResult) -> Session:
     """INVARIANT: only what an allowing result carries changes anything."""
     held = session.substrate
+    if result.stopped is not UNSET:
+        held = _stopped(held, result.stopped)
+    if result.started is not UNSET:
+        held = _started(held, result.started)
+    if result.asks is not UNSET and result.approval is not None:
+        held = replace(held, asked=held.asked.insert(result.asks, result.approval.approval_id))
     if result.call is not None:
         held = _with_call(held, result.call)
     if result.patch is not None:
         held = _patched(held, result.patch)
-    return replace(session, substrate=held, approvals=session.approvals.with_approval(result.approval))
+    approvals = session.approvals.with_approval(result.approval)
+    return replace(session, substrate=held, approvals=approvals, context=_traced(session.context, result))
+
+
+def _traced(context: Context, result: CandidateResult) -> Context:
+    """What facts about later calls rest on: how often a tool was called, and who was not to be reached."""
+    if result.stopped is not UNSET:
+        context = without_call(context, result.stopped)
+    if result.refused_sinks is UNSET:
+        return context
+    if result.call is not None:
+        context = context.with_begun(result.call.tool_id)
+    if not result.refused_sinks:
+        return context
+    return context.with_refused(
+        result.refused_sinks, "" if result.approval is None else result.approval.content_hash
+    )
+
+
+def without_call(context: Context, call: ToolCall) -> Context:
+    """It never ran."""
+    return context.with_begun(call.tool_id, -1) if call.tool_id in context.begun else context
 
 
 def _patched(held: Substrate, patch: Patch) -> Substrate:
@@ -76,20 +104,31 @@ def outcome_recorded(session: Session, event: OutcomeRecorded) -> Session:
         held = _use(held, call.capability_id, 0, event.tokens, event.cpu_ms, event.disk_bytes)
     else:
         held = settled(held, call, Amounts(**{name: getattr(event, name) for name in AMOUNTS}))
-    return replace(session, substrate=replace(held, calls=held.calls.insert(call.call_id, call)))
+    context = session.context if event.context is UNSET else session.context.with_item(event.context)
+    held = replace(held, calls=held.calls.insert(call.call_id, call))
+    return replace(session, substrate=held, context=context)
 
 
 def call_started(session: Session, event: CallStarted) -> Session:
-    held = reserved(session.substrate, event.call)
-    calls = held.calls.insert(event.call.call_id, event.call)
-    return replace(session, substrate=replace(held, calls=calls))
+    return replace(session, substrate=_started(session.substrate, event.call))
 
 
 def call_stopped(session: Session, event: CallStopped) -> Session:
+    held, context = _stopped(session.substrate, event.call), without_call(session.context, event.call)
+    return with_mode(replace(session, substrate=held, context=context), event.mode)
+
+
+def _started(held: Substrate, call: ToolCall) -> Substrate:
+    held = reserved(held, call)
+    held = replace(held, calls=held.calls.insert(call.call_id, call))
+    # Its caller may have come back under another key: that one is used up, too.
+    return held if call.join_key is UNSET else _with_key(held, call, call.join_key)
+
+
+def _stopped(held: Substrate, call: ToolCall) -> Substrate:
     """It never ran: its key is free again, and so is what it would have counted as."""
-    held = released(session.substrate, event.call)
-    held = replace(held, calls=held.calls.insert(event.call.call_id, event.call))
-    return with_mode(replace(session, substrate=held), event.mode)
+    held = released(held, call)
+    return replace(held, calls=held.calls.insert(call.call_id, call))
 
 
 def capability_changed(session: Session, event: CapabilityIssued | CapabilityRevoked) -> Session:
@@ -112,9 +151,14 @@ def remembered(session: Session, event: Remembered) -> Session:
 def _with_call(held: Substrate, call: ToolCall) -> Substrate:
     held = replace(held, calls=held.calls.insert(call.call_id, call))
     if call.idempotency_key is not None:
-        key = f"{call.tool_id}\n{call.idempotency_key}"
-        held = replace(held, call_keys=held.call_keys.insert(key, call.call_id))
-    return _use(held, call.capability_id, 1, 0, 0, 0)
+        held = _with_key(held, call, call.idempotency_key)
+    held = _use(held, call.capability_id, 1, 0, 0, 0)
+    # One that begins with the event that lets it through has something set aside already.
+    return held if call.reserved is UNSET else reserved(held, call)
+
+
+def _with_key(held: Substrate, call: ToolCall, key: str) -> Substrate:
+    return replace(held, call_keys=held.call_keys.insert(f"{call.tool_id}\n{key}", call.call_id))
 
 
 def _use(

@@ -5,9 +5,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from beliefd.kernel.approvals.findings import Authority, ByRights
+from beliefd.kernel.origin import CallFacts
 from beliefd.kernel.values import Id, Principal, TierName, Value
 
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+Executor = Literal["caller"]
+"""Who runs a tool that the server does not run."""
 
 
 class Uses(Value, frozen=True):
@@ -22,7 +25,8 @@ class ToolDefinition(Value, frozen=True):
     """A tool as declared. The `*_args` name the arguments that hold paths and addresses.
 
     `uses` is what is reserved for a call before it begins. Calls of a `concurrent` tool that changes nothing
-    may run beside others of their proposal.
+    may run beside others of their proposal. A tool whose `executor` is its `caller` is run by whoever is let
+    through with it, somewhere else, and the outcome is reported here.
     """
 
     schema: dict[str, Any] = {}
@@ -37,6 +41,11 @@ class ToolDefinition(Value, frozen=True):
     # Not in the hash while they are not given: tools that were registered before keep theirs.
     uses: Uses | msgspec.UnsetType = msgspec.UNSET
     concurrent: bool | msgspec.UnsetType = msgspec.UNSET
+    executor: Executor | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def is_run_by_caller(self) -> bool:
+        return self.executor is not msgspec.UNSET
 
 
 class FileUse(Value, frozen=True):
@@ -46,6 +55,13 @@ class FileUse(Value, frozen=True):
     writes: bool
 
 
+class ContextBasis(Value, frozen=True):
+    """How much of what the session was told facts rest on; what is `lost` was erased or cannot be read."""
+
+    told: int
+    lost: int = 0
+
+
 class CallFinding(Value, frozen=True):
     """What was found out about one candidate call: its tool, its arguments, and the token it came with.
 
@@ -53,6 +69,8 @@ class CallFinding(Value, frozen=True):
     and are judged without them. Where `begins` is set, the call is judged again when it begins; entries
     without it are older than that. `givers` is how those stand now through whom the capability came, as far
     as they have tokens; entries without it are older than the rule that a capability ends with them.
+    `origin` is where the values of the call came from, and `context` what that rests on: they are found out
+    where policy has `context`.
     """
 
     definition: ToolDefinition | None = None
@@ -65,6 +83,17 @@ class CallFinding(Value, frozen=True):
     tier: TierName | msgspec.UnsetType = msgspec.UNSET
     begins: bool | msgspec.UnsetType = msgspec.UNSET
     givers: Authority | msgspec.UnsetType = msgspec.UNSET
+    origin: CallFacts | msgspec.UnsetType = msgspec.UNSET
+    context: ContextBasis | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def call_facts(self) -> dict[str, Any]:
+        """What constraints read at `fact.call`; nothing, where nothing was found out."""
+        if self.origin is msgspec.UNSET:
+            return {}
+        found: dict[str, Any] = msgspec.to_builtins(self.origin)
+        basis = {} if self.context is msgspec.UNSET else {"context": msgspec.to_builtins(self.context)}
+        return found | basis
 
 
 class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
