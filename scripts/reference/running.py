@@ -11,7 +11,18 @@ from scripts.reference.types import fields, sections, sentence, table, values_in
 
 from beliefd.cli.main import main
 from beliefd.cli.output import Exit
-from beliefd.http import bodies, in_flight, places, readiness, seats, standing, wire
+from beliefd.http import (
+    bodies,
+    direct,
+    in_flight,
+    places,
+    rates,
+    readiness,
+    seats,
+    standing,
+    surface,
+    wire,
+)
 from beliefd.http import metrics as http_metrics
 from beliefd.http import protocol as http_protocol
 from beliefd.kernel import canonical, json_bounds, values
@@ -29,12 +40,13 @@ from beliefd.protocol.beliefs import (
 )
 from beliefd.protocol.ledger import AUDIT_PAGE, CONCLUSIONS_PAGE, SOLE_NAMES, SOLE_SPEAKERS
 from beliefd.protocol.operations import OPERATIONS
-from beliefd.steward import collecting, directory, offload
+from beliefd.steward import chains, collecting, directory, feeds, offload, spaces
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
-from beliefd.steward.facts import threats
+from beliefd.steward.facts import finder, shares, threats
 from beliefd.steward.handlers import batch
 from beliefd.steward.handlers.shared import PAGE_BYTES
+from beliefd.steward.signin import verifier
 from beliefd.steward.write import positions, session_queue
 from beliefd.stores.memory import MemoryStore
 
@@ -53,7 +65,8 @@ METRICS: Final = {
     "beliefd_scrubbed_entries_total": "Entries that the scrub has followed.",
     "beliefd_state_bytes_in_memory": "Their size, as they would be saved; in memory they take several times"
     " that.",
-    "beliefd_body_bytes_in_flight": "Bodies of requests that are not answered yet.",
+    "beliefd_body_bytes_in_flight": "Bodies of requests that are not answered yet, and large answers that"
+    " are not taken yet.",
     "beliefd_limited_total": "Requests that a limit refused: one per principal (`limits` in the"
     " [policy](policy.md)), or that of all bodies together (`all_bytes_in_flight`).",
     "beliefd_requests_under_way": "Requests that are not answered yet, and answers that last (`streams`):"
@@ -80,7 +93,18 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
         "bytes; most operations take less",
     ),
     *((f"{what} in a JSON body", bound, "then `INVALID_REQUEST`") for what, _, bound in json_bounds.BOUNDS),
-    ("bodies that are not answered yet", in_flight.MAX_TOTAL, "bytes per process, then `TOO_BUSY`"),
+    (
+        "bodies that are not answered yet, and large answers that are not taken",
+        in_flight.MAX_TOTAL,
+        "bytes per process, then `TOO_BUSY`",
+    ),
+    ("large answer", surface.LARGE_ANSWER, "bytes; what is longer counts until it was taken"),
+    ("requests that wait for their turn", seats.MAX_HELD, "bytes on all connections, then `TOO_BUSY`"),
+    (
+        "long pages of live feeds",
+        feeds.LONG_AT_ONCE,
+        f"of more than {feeds.LONG_BYTES:,} bytes at once, of one principal; the others wait",
+    ),
     ("trailers, and words on one chunk", http_protocol.MAX_TRAILERS, "bytes; they are dropped"),
     ("time for a head", http_protocol.HEAD_SECONDS, "seconds, then the connection is closed"),
     ("pause within a request", http_protocol.SILENCE_SECONDS, "seconds, then the connection is closed"),
@@ -134,9 +158,6 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("lines of a batch", batch.MAX_LINES, "lines"),
     ("line of a batch", batch.MAX_LINE, "bytes"),
     ("lines of a batch in progress", batch.WINDOW, "lines"),
-    ("sessions kept in memory", positions.MAX_SESSIONS, "sessions per process"),
-    ("hypotheses kept in memory", positions.MAX_HYPOTHESES, "over all sessions kept"),
-    ("states kept in memory", positions.MAX_BYTES, "bytes, as they would be saved"),
     ("a revoked token is refused after", directory.REFRESH_SECONDS, "second at most"),
     ("claims in a bundle", bundle.MAX_CLAIMS, "claims"),
     ("evidence of a claim", bundle.MAX_POINTERS, "pointers"),
@@ -151,6 +172,21 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("policy file", files.MAX_BYTES, "bytes"),
     ("state hash and saved state", state_hash.STATE_HASH_EVERY, "entries apart"),
 )
+CACHES: Final[tuple[tuple[str, int, str], ...]] = (
+    ("states of sessions", positions.MAX_SESSIONS, "sessions; the one unused for longest goes first"),
+    ("hypotheses in them", positions.MAX_HYPOTHESES, "over all sessions"),
+    ("the same states", positions.MAX_BYTES, "bytes, as they would be saved"),
+    ("chains that were followed", chains.MAX_SESSIONS, "sessions; the one unused for longest goes first"),
+    ("marks on them", chains.MAX_MARKS, "of 40 bytes each"),
+    ("ledgers that were found broken", chains.MAX_BROKEN, "sessions"),
+    ("spaces of sessions", spaces.MOST_SESSIONS, "sessions; then all are forgotten"),
+    ("counts of what principals take up in the store", shares.MOST_KNOWN, "then all are forgotten"),
+    ("requests per second", rates.FORGOTTEN, "principals; those who make the fewest go first"),
+    ("bundles per window", finder.MOST_SPEAKERS, "principals; more if they spoke within the window"),
+    ("people who signed in", verifier.REMEMBERED, "tokens; the oldest goes first"),
+    ("paths of verbs", direct.KNOWN_PATHS, "paths; the one unused for longest goes first"),
+)
+"""What a process remembers only to be quicker, or to count. All else that it holds belongs to a request."""
 
 
 def policy() -> str:
@@ -192,6 +228,7 @@ def settings() -> str:
         ([f"`{one.opts[0]}`", _default(one), one.help or ""] for one in _options(serve)),
     )
     limits = table(("limit", "value", ""), ([name, f"{value:,}", unit] for name, value, unit in LIMITS))
+    caches = table(("cache", "at most", ""), ([name, f"{value:,}", unit] for name, value, unit in CACHES))
     exits = table(("exit code", "meaning"), ([f"`{int(code)}`", EXITS[code]] for code in Exit))
     roles = table(("role", "principal"), ([f"`{role.value}`", _principal(role)] for role in values.Role))
     return (
@@ -200,7 +237,9 @@ def settings() -> str:
         f"## Environment variables\n\n{variables}\n"
         f"## Options of `beliefd serve`\n\n{options}\n"
         f"## Roles and tiers\n\n{roles}\n{_tiers()}\n\n"
-        f"## Exit codes\n\n{exits}\n## Limits\n\n{limits}"
+        f"## Exit codes\n\n{exits}\n## Limits\n\n{limits}\n## Caches\n\n"
+        "What a process remembers only to be quicker, or to count. It is bounded per process.\n\n"
+        f"{caches}"
     )
 
 

@@ -32,7 +32,9 @@ class Place:
     async def _serve(self) -> None:
         self.runtime = bootstrap(MemoryStore())
         settings = {**uvicorn_settings(), "timeout_keep_alive": KEEP_ALIVE}
-        self._server = uvicorn.Server(uvicorn.Config(create_app(self.runtime), **settings))
+        app = create_app(self.runtime)
+        self.surface = app.surface
+        self._server = uvicorn.Server(uvicorn.Config(app, **settings))
         await self._server.serve(sockets=[self._listener])
 
     @property

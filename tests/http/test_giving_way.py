@@ -2,6 +2,7 @@
 
 import socket
 import time
+from collections.abc import Callable
 
 import httpx
 import pytest
@@ -9,8 +10,11 @@ import pytest
 from beliefd.cli.server import UNSENT_BYTES
 from beliefd.http import seats
 from beliefd.http.protocol import Protocol
+from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
+from beliefd.testing.world import policy
 from tests.http.callers import large_session, memory_of, reads_nothing
+from tests.http.calls import error_of
 from tests.http.conftest import Tokens
 from tests.http.place import Place
 from tests.http.raw import Connection, connected
@@ -50,11 +54,15 @@ def pending(place: Place) -> list[int]:
     return [waiting for one in open_now if (waiting := one.wire.pending)]
 
 
-def until_pending(place: Place, connections: int) -> None:
+def until(true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
-    while len(pending(place)) < connections:
+    while not true():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def until_pending(place: Place, connections: int) -> None:
+    until(lambda: len(pending(place)) >= connections)
 
 
 DOCUMENT = b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -100,6 +108,28 @@ def test_an_answer_that_is_being_taken_does_not(place: Place) -> None:
             assert piece, "it was cut"
             got[at] += piece
         one.close()
+
+
+def test_a_large_answer_counts_as_its_callers_until_it_is_taken(place: Place, near: httpx.Client) -> None:
+    session_id = large_session(near, 20)
+    place.runtime.steward.in_force.adopt(policy(limits={"bytes_in_flight": 5_000_000}))
+    path = f"/v1/sessions/{session_id}/audit?limit=20"  # some four megabytes: far more than sockets take
+    in_flight = place.surface.metrics.in_flight
+    caller = reads_nothing(place.port, path)
+    until(lambda: in_flight.total > 3_500_000)
+    answer = near.get(path)
+    error = error_of(answer, 429, Code.RATE_LIMITED)
+    assert error["details"]["reason"] == "bytes_in_flight"
+    assert near.get(f"/v1/sessions/{session_id}/audit?limit=1").status_code == 200
+    caller.settimeout(30)
+    while in_flight.total:
+        assert caller.recv(1 << 20), "it was cut"
+    assert near.get(path).status_code == 200
+    again = reads_nothing(place.port, path)
+    until(lambda: in_flight.total > 3_500_000)
+    again.close()
+    until(lambda: in_flight.total == 0)
+    caller.close()
 
 
 def test_what_is_not_taken_is_in_memory_once(guarded: tuple[ServerProcess, Tokens]) -> None:
@@ -172,7 +202,4 @@ def test_what_waits_on_all_connections_together_is_bounded(
     assert late.is_closed()
     for one in callers:
         one.close()
-    deadline = time.monotonic() + 30
-    while held.held:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: held.held == 0)

@@ -50,7 +50,7 @@ class Gate:
 @contextmanager
 def held(house: World, verb: str) -> Iterator[Gate]:
     gate, append = Gate(verb), house.store.append
-    house.store.append = gate.before(append)  # type: ignore[method-assign]
+    house.store.append = gate.before(append)  # type: ignore[method-assign, assignment]
     try:
         yield gate
     finally:

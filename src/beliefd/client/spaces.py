@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from beliefd.client.method import Method
 from beliefd.client.requests import Request, given
+from beliefd.kernel.errors import invalid
 from beliefd.protocol.spaces import SpaceList, SpaceRows, SpaceView
 from beliefd.protocol.tokens import CreatedToken, TokenList, TokenRows, TokenView
 
@@ -37,11 +38,19 @@ class SpaceCalls:
         spaces: Mapping[str, Iterable[str]] | None = None,
     ) -> Request[CreatedToken]:
         """Make a token; its secret is in this answer and nowhere else."""
-        rights = None if spaces is None else {space: list(rights) for space, rights in spaces.items()}
-        body = given(name=name, role=role, tier=tier, owner=owner, spaces=rights)
+        body = given(name=name, role=role, tier=tier, owner=owner, spaces=_listed(spaces))
         return Request(TokenRows.create_token, body=body)
 
     @Method
     def revoke_token(self, token_id: str) -> Request[TokenView]:
         """Revoke a token."""
         return Request(TokenRows.revoke_token, {"token_id": token_id})
+
+
+def _listed(spaces: Mapping[str, Iterable[str]] | None) -> dict[str, list[str]] | None:
+    """INVARIANT: a text is no list of rights. Taken letter by letter, it would be refused as another."""
+    if spaces is None:
+        return None
+    if not isinstance(spaces, Mapping) or any(isinstance(rights, str) for rights in spaces.values()):
+        raise invalid('`spaces` maps names to lists of rights, such as {"default": ["read"]}', "$.spaces")
+    return {space: list(rights) for space, rights in spaces.items()}

@@ -1,7 +1,8 @@
-"""Bodies that are being read, parsed or dealt with: how many bytes they are, together and per principal.
+"""Bodies that are being read, parsed or dealt with, and large answers that are not taken yet: how many bytes
+they are, together and per principal.
 
 What a body becomes takes several times its bytes, until it is answered. So bytes are taken before they are
-read, and given back after the last byte of the answer.
+read, and given back after the last byte of the answer. A large answer to a question takes its own beside.
 """
 
 from collections import Counter
@@ -13,7 +14,7 @@ from beliefd.steward.offload import RETRY_SECONDS, too_busy
 OWN: Final = "bytes_in_flight"
 ALL: Final = "all_bytes_in_flight"
 MAX_TOTAL: Final = 512 * 1024 * 1024
-"""Bytes of all bodies together; small verbs, which are answered directly, are not counted."""
+"""Bytes of all of them together; small verbs, which are answered directly, are not counted."""
 
 
 class InFlight:
@@ -39,7 +40,7 @@ class InFlight:
             raise _over_the_share(principal_id, share)
         if self.total > own and self.total + size > self.most:
             self.refused[ALL] += 1
-            raise too_busy(f"bodies of more than {self.most} bytes are being dealt with; try again")
+            raise too_busy(f"bodies and answers of more than {self.most} bytes are under way; try again")
         self.total += size
         self._by_principal[principal_id] += size
 
@@ -78,6 +79,6 @@ class Holding:
 
 
 def _over_the_share(principal_id: str, share: int) -> BeliefdError:
-    message = f"`{principal_id}` has {share} bytes of bodies under way; wait for an answer to one"
+    message = f"`{principal_id}` has {share} bytes of bodies and answers under way; wait for one of them"
     details = {"path": "$", "limit": share, "reason": OWN, "retry_after": RETRY_SECONDS}
     return BeliefdError(Code.RATE_LIMITED, message, details)

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from beliefd.http.direct import MAX_BODY, Verb, Verbs
 from beliefd.http.errors import STATUS, retry_headers
 from beliefd.http.exchange import Exchange, opening
-from beliefd.http.replies import CUT, KNOWN, Reply
+from beliefd.http.replies import CUT, KNOWN, TAKEN, Reply
 from beliefd.http.seats import seats_of
 from beliefd.http.wire import LEAST_RATE, Wire
 from beliefd.kernel.errors import BeliefdError, Code, invalid
@@ -210,6 +210,7 @@ class Protocol(HttpToolsProtocol):
         self.scope["headers"] = headers
         self._length = _content_length(headers)
         self.scope[CUT] = self.wire.abort  # type: ignore[typeddict-unknown-key]
+        self.scope[TAKEN] = self.flow.drain  # type: ignore[typeddict-unknown-key]
         self.scope[KNOWN] = partial(self._seats.know, self)  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
 

@@ -29,6 +29,10 @@ KNOWN: Final = "beliefd.known"
 """In the scope of a request: says that it is of somebody with a credential."""
 
 
+TAKEN: Final = "beliefd.taken"
+"""In the scope of a request: waits until most of what was written has been taken."""
+
+
 class Reply(Struct, frozen=True):
     """An answer in one piece, usable wherever Starlette expects a response. No media type means no body."""
 

@@ -16,7 +16,7 @@ from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, re
 from beliefd.http.in_flight import Holding
 from beliefd.http.leaving import unless_gone
 from beliefd.http.metrics import Metrics
-from beliefd.http.replies import KNOWN, Answered, RawHeaders, Reply, Stream
+from beliefd.http.replies import KNOWN, TAKEN, Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
 from beliefd.http.standing import Standing
 from beliefd.kernel.values import Principal
@@ -30,6 +30,8 @@ from beliefd.steward.offload import asking, in_pool
 from beliefd.steward.tokens import Authenticator
 
 UNKNOWN_MEDIA: Final = "application/octet-stream"
+LARGE_ANSWER: Final = 128 * 1024
+"""Bytes. What is larger counts as its caller's until it was taken."""
 
 
 class Incoming(Struct, frozen=True):
@@ -73,6 +75,8 @@ class Surface:
                 answered = await answer_or_error(self._answer(operation, values, incoming))
             self.metrics.observe(name, answered.status_code, time.perf_counter() - started)
             await answered(scope, receive, send)
+            if isinstance(answered, Reply) and len(answered.body) > LARGE_ANSWER and TAKEN in scope:
+                await scope[TAKEN]()
         return True
 
     def count_request(self, principal: Principal) -> None:
@@ -102,8 +106,13 @@ class Surface:
         held = headers.get("If-None-Match") if operation.method == "GET" else None
         if isinstance(answer, Answer) and is_large(answer):
             # What was written has to be told: one principal's share of this queue is never full.
-            return await in_pool("fold", self.reply_of, operation, answer, held, encode_in_pieces)
-        return self.reply_of(operation, answer, held)
+            reply = await in_pool("fold", self.reply_of, operation, answer, held, encode_in_pieces)
+        else:
+            reply = self.reply_of(operation, answer, held)
+        if len(reply.body) > LARGE_ANSWER and not operation.writes:
+            # INVARIANT: what a caller asks for and does not take is bounded, as what it sends is.
+            incoming.holding.up_to(incoming.holding.size + len(reply.body))
+        return reply
 
     async def _call(
         self, caller: Caller, headers: Headers, operation: Operation, values: Raw, incoming: Incoming

@@ -16,7 +16,7 @@ from beliefd.steward.effects.background import Background
 from beliefd.steward.effects.expiry import Expiry
 from beliefd.steward.effects.runner import Runner
 from beliefd.steward.effects.runs import ExperimentRuns
-from beliefd.steward.effects.tools import ToolCalls
+from beliefd.steward.effects.tools import ToolCalls, Turns
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.facts.measuring import Meter
@@ -147,7 +147,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         SpeculationHandlers(positions, submit),
         ObservationHandlers(ledgers, positions, submit),
         MeasurementHandlers(ledgers, positions, submit, meter),
-        ExperimentHandlers(ledgers, positions, submit, runs, {}),
+        ExperimentHandlers(ledgers, positions, submit, runs, Turns()),
         EvidenceHandlers(positions, submit, in_force),
         IntentHandlers(positions, submit),
         KnowledgeHandlers(ledgers, in_force),

@@ -1,5 +1,6 @@
 """`beliefd token`: who may speak to a server."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,7 @@ def create(
     """Make a token and print it alone on the last line; it is not shown again."""
     from beliefd.steward.credentials import create_token
 
+    _refuse_elsewhere()
     if store is None:
         prepare_data(data)
     place, highest = store_name(data, store), None if tier is None else Tier[tier]
@@ -64,6 +66,7 @@ def create(
 @replies(token, store_options)
 def list_(data: Path, store: str | None) -> Reply:
     """Show who has a token; secrets are not stored and cannot be shown."""
+    _refuse_elsewhere()
     tokens = with_store(need_store(data, store), lambda opened: opened.tokens())
     tokens.sort(key=lambda item: item.created_at)
     listed = [
@@ -97,6 +100,7 @@ def revoke(token_id: str, data: Path, store: str | None) -> Reply:
     """Revoke a token; running servers notice within a second."""
     from beliefd.steward.credentials import revoke_token
 
+    _refuse_elsewhere()
     place = need_store(data, store)
 
     async def end(opened: "Store") -> bool:
@@ -108,6 +112,18 @@ def revoke(token_id: str, data: Path, store: str | None) -> Reply:
     if not with_store(place, end):
         raise invalid(f"no token `{token_id}` that is still valid", "ID")
     return Reply({"revoked": token_id}, f"revoked {token_id}")
+
+
+def _refuse_elsewhere() -> None:
+    """Whoever has named a server and no store means the tokens of that server, not of a folder here."""
+    context, default = click.get_current_context(), click.core.ParameterSource.DEFAULT
+    named = (context.get_parameter_source(name) for name in ("data", "store"))
+    if (url := os.environ.get("BELIEFD_URL")) and all(source is default for source in named):
+        told = (
+            f"tokens are kept in a store, and BELIEFD_URL names a server (`{url}`): say which store with"
+            " `--data` or `--store` where that server runs, or ask it with `Client.create_token`"
+        )
+        raise invalid(told, "--data")
 
 
 async def _look(data: Path, place: str, store: "Store") -> None:

@@ -108,6 +108,8 @@ Examined = (
     | Eliminate
 )
 MOST_TRIES: Final = 10_000
+MOST_SPEAKERS: Final = 10_000
+"""Principals of whom it is known when they spoke, and those who did within the window of now."""
 """Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
 
 
@@ -364,6 +366,9 @@ class FactFinder(Examiner):
         if not isinstance(command, SubmitClaims):
             return 0
         now, window = time.monotonic(), policy.security.rate_window_seconds
+        if principal.id not in self._spoken and len(self._spoken) >= MOST_SPEAKERS:
+            # Who said nothing for a whole window counts as nobody: it may be forgotten.
+            self._spoken = {name: at for name, at in self._spoken.items() if at[-1] > now - window}
         spoken = self._spoken.setdefault(principal.id, deque())
         while spoken and spoken[0] <= now - window:
             spoken.popleft()

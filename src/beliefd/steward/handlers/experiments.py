@@ -43,6 +43,7 @@ from beliefd.steward.effects.runs import (
     observed_values,
     recorded_report,
 )
+from beliefd.steward.effects.tools import Turns
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, filling, page, page_filled, read, view_of
 from beliefd.steward.policies import PolicyInForce
@@ -58,7 +59,7 @@ class ExperimentHandlers(Struct, frozen=True):
     positions: Positions
     submit: Submit
     runs: ExperimentRuns
-    designing: dict[str, asyncio.Lock]
+    designing: Turns
 
     async def design_experiment(self, call: Call) -> ExperimentView:
         body = await read(call, lambda body, path: bind(as_recorded(body), path))
@@ -71,7 +72,7 @@ class ExperimentHandlers(Struct, frozen=True):
         await need_source(self.store, call.session_id, spec)
         command = DesignExperiment(spec=spec)
         # INVARIANT: a principal's plans are frozen one after the other, so that each counts those before it.
-        async with self.designing.setdefault(call.principal.id, asyncio.Lock()):
+        async with self.designing.of(call.principal.id):
             outcome, event = await submit_for(call, self.submit, call.session_id, command, ExperimentDesigned)
         return await self._view(outcome.session, event.experiment)
 

@@ -66,7 +66,7 @@ class LedgerHandlers(Struct, frozen=True):
 
 def _told(chunk: list[Sealed]) -> bytes:
     """A page as a feed tells it. It is emptied: who does not read would have it in memory twice."""
-    pieces: list[bytes] = []
+    pieces: list[bytes | memoryview] = []
     for entry in chunk:
         pieces += (b"id: %d\nevent: audit\ndata: " % entry.seq, *entry.wire_pieces, b"\n\n")
     chunk.clear()
