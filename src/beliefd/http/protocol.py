@@ -102,6 +102,8 @@ class Protocol(HttpToolsProtocol):
         """Only what is known to be body is read in large pieces: in others there may be many requests."""
         if not self._in_request or self._in_head:
             return SMALL_SLICE
+        if self._length == 0:  # looked up once, and only where there is more than the first slice
+            self._length = next((int(value) for name, value in self.headers if name == b"content-length"), -1)
         return min(max(SMALL_SLICE, self._length - self._body_size), SLICE)
 
     def _is_behind(self) -> bool:
@@ -193,7 +195,6 @@ class Protocol(HttpToolsProtocol):
         super().on_message_begin()
         self.url, self.headers, self.expect_100_continue = url, headers, expects
         self.scope["headers"] = headers
-        self._length = next((int(value) for name, value in headers if name == b"content-length"), 0)
         self.scope[CUT] = self.wire.abort  # type: ignore[typeddict-unknown-key]
         self.scope[KNOWN] = partial(self._seats.know, self)  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
