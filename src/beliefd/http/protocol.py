@@ -102,7 +102,7 @@ class Protocol(HttpToolsProtocol):
         """Only what is known to be body is read in large pieces: in others there may be many requests."""
         if not self._in_request or self._in_head:
             return SMALL_SLICE
-        if self._length == 0:  # looked up once, and only where there is more than the first slice
+        if self._length == 0 and self._body_size:  # looked up once, and only for what is more than a slice
             self._length = next((int(value) for name, value in self.headers if name == b"content-length"), -1)
         return min(max(SMALL_SLICE, self._length - self._body_size), SLICE)
 
