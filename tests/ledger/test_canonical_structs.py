@@ -47,6 +47,21 @@ class Deeper(Inner, frozen=True):
     more: Any = None
 
 
+class Texts(Struct, frozen=True):
+    """Nothing but texts: no doubt about how it is written."""
+
+    first: str
+    others: tuple[str, ...] = ()
+
+
+class Leaf(Struct, frozen=True):
+    """Nobody derives from it, so its type says all that is in it."""
+
+    share: float
+    texts: Texts = Texts("t")
+    maybe: float | UnsetType = UNSET
+
+
 class Kind(Struct, frozen=True, tag_field="verb", tag="KIND"):
     zebra: str
     inner: Inner
@@ -60,9 +75,14 @@ class Kind(Struct, frozen=True, tag_field="verb", tag="KIND"):
     missing: float | UnsetType = UNSET
     next_one: "Kind | None" = None
     renamed: float = msgspec.field(default=0.5, name="Renamed")
+    leaf: Leaf = Leaf(0.5)
+    leaves: dict[str, Leaf] = {}
+    more: tuple[Leaf, ...] | UnsetType = UNSET
+    one: Leaf | None = None
 
 
 inners = st.builds(Inner, numbers, texts) | st.builds(Deeper, numbers, texts, anything)
+leaves = st.builds(Leaf, numbers, st.builds(Texts, texts), st.just(UNSET) | numbers)
 kinds: st.SearchStrategy[Kind] = st.deferred(
     lambda: st.builds(
         Kind,
@@ -76,6 +96,10 @@ kinds: st.SearchStrategy[Kind] = st.deferred(
         st.lists(texts, max_size=2).map(tuple),
         missing=st.just(UNSET) | numbers,
         next_one=st.none() | kinds,
+        leaf=leaves,
+        leaves=st.dictionaries(texts, leaves, max_size=3),
+        more=st.just(UNSET) | st.lists(leaves, max_size=3).map(tuple),
+        one=st.none() | leaves,
     )
 )
 
@@ -93,9 +117,10 @@ def test_bytes_and_refusals_are_those_of_the_json_value(value: Kind) -> None:
     assert outcome(lambda: canonical_of(value)) == outcome(lambda: canonical(msgspec.to_builtins(value)))
 
 
-@pytest.mark.parametrize("place", ["by_name", "said"])
+@pytest.mark.parametrize("place", ["by_name", "said", "leaves"])
 def test_keys_are_ordered_by_their_utf16_units(place: str) -> None:
-    fields: dict[str, Any] = {"by_name": {}, place: {"\uffff": 0.5, "\U0001f600": 0.25}}
+    held = Leaf(0.5) if place == "leaves" else 0.5
+    fields: dict[str, Any] = {"by_name": {}, place: {"\uffff": held, "\U0001f600": held}}
     value = Kind("z", Inner(0.5), (), None, 1, **fields)
     assert canonical_of(value) == rfc8785.dumps(msgspec.to_builtins(value))
 

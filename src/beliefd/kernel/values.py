@@ -72,6 +72,7 @@ def later(now: str, by_seconds: float) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+@lru_cache(1024)
 def refuse_impossible(timestamp: str, field: str) -> None:
     """What looks like a time may still name a thirteenth month."""
     try:

@@ -35,9 +35,7 @@ def _said_by(claim: Claim) -> str:
     words = gist_digest(claim.statement)
     if claim.action is UNSET and claim.about is UNSET:
         return digest_of_texts([words, claim.claim_type, None, None])
-    return digest(
-        msgspec.to_builtins([words, claim.claim_type, claim.action or None, claim.about or None])
-    )
+    return digest(msgspec.to_builtins([words, claim.claim_type, claim.action or None, claim.about or None]))
 
 
 def content_of_candidate(candidate: Candidate) -> tuple[str, ...]:

@@ -111,7 +111,8 @@ class Claim(Value, frozen=True):
     about: About | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
-        refuse_idle_action(self.claim_type, self.action)
+        if self.action is not msgspec.UNSET:
+            refuse_idle_action(self.claim_type, self.action)
 
 
 def named(claim_type: ClaimType) -> str:

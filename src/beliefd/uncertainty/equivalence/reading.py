@@ -321,18 +321,20 @@ _SILENT: Final[frozenset[Item]] = frozenset(
     - markers.ATTRIBUTED
 )
 """Most words of a sentence: nothing is to be done about them."""
-_TOLD: Final = frozenset({
-    "'s",
-    *markers.PRESENT_STATES,
-    *markers.ATTRIBUTED,
-    *markers.FUTURE,
-    *markers.PAST,
-    *words.BOUNDARIES,
-    *words.STOP,
-    *negation.WHOLE,
-    *negation.FREE,
-    *VERBISH,
-})
+_TOLD: Final = frozenset(
+    {
+        "'s",
+        *markers.PRESENT_STATES,
+        *markers.ATTRIBUTED,
+        *markers.FUTURE,
+        *markers.PAST,
+        *words.BOUNDARIES,
+        *words.STOP,
+        *negation.WHOLE,
+        *negation.FREE,
+        *VERBISH,
+    }
+)
 """Words that say more than what they name."""
 
 
@@ -416,11 +418,13 @@ _PARTICLES: Final = frozenset(words.PARTICLES)
 
 def _proper(found: list[Token], stems: dict[int, str], has_verb: bool) -> frozenset[str]:
     """The first word of a sentence has a capital anyway; it may be a name if it does not look like a noun."""
-    return frozenset([
-        stem
-        for place, stem in stems.items()
-        if _is_inside(found, place) or (has_verb and not _is_common(found[place].text))
-    ])
+    return frozenset(
+        [
+            stem
+            for place, stem in stems.items()
+            if _is_inside(found, place) or (has_verb and not _is_common(found[place].text))
+        ]
+    )
 
 
 def _is_inside(found: list[Token], place: int) -> bool:

@@ -44,6 +44,8 @@ def _unknown(given: GateInput) -> list[GateResult]:
 
 def _above(given: GateInput) -> list[GateResult]:
     own, tiers = Tier[given.principal.tier], given.tiers
+    if tiers.highest <= own:
+        return []
     why = tiers.reasons
     return [
         says(
