@@ -1,4 +1,4 @@
-"""Fixtures of the tests with real clients: what is installed, one scripted model per process, a clean user per test."""
+"""Fixtures of the tests with real clients: an installation, a scripted model, a clean user per test."""
 
 from collections.abc import Iterator
 from pathlib import Path

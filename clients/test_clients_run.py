@@ -4,10 +4,10 @@ from clients.harness.agents import Agent
 from clients.harness.hooks import events, hook
 from clients.harness.model import Model
 from clients.harness.process import Place
+from clients.harness.repository import repository
 from clients.harness.script import Call, Request, Say, Shell
 from clients.harness.setup import Moment, Setup
 from clients.harness.upstreams import clock, filesystem, git
-from clients.harness.repository import repository
 
 DENIES = """
     sys.stderr.write("refused by the hook")
@@ -23,14 +23,11 @@ def test_the_shell_and_a_tool_of_a_server_have_their_effect(agent: Agent, model:
         Say("both are written"),
     )
     run = agent.run(model, place, "write both", script, Setup(servers={"files": filesystem(place.work)}))
-    assert (place.work / "by_shell.txt").read_text() == "4711\n", run
-    assert path.read_text() == "4712", run
-    shell, tool = run.told(0), run.told(1)
-    assert shell is not None
-    assert "written" in shell.text
-    assert tool is not None
-    assert "Successfully wrote" in tool.text
-    assert run.ended.exit == 0, run
+    assert (place.work / "by_shell.txt").read_text() == "4711\n", run.story
+    assert path.read_text() == "4712", run.story
+    assert "written" in run.told(0).text
+    assert "Successfully wrote" in run.told(1).text
+    assert run.ended.exit == 0, run.story
     assert run.answer == "both are written"
     assert run.session
 
@@ -41,7 +38,7 @@ def test_a_turn_can_depend_on_what_the_client_sent(agent: Agent, model: Model, p
         return "echo 1 > " + next(word for word in told.text.split() if word.startswith("name-"))
 
     run = agent.run(model, place, "go", (Shell("printf name-%d 4711"), Shell(secret), Say("done")))
-    assert (place.work / "name-4711").exists(), run
+    assert (place.work / "name-4711").exists(), run.story
 
 
 def test_servers_of_python_start_in_each_client(agent: Agent, model: Model, place: Place) -> None:
@@ -53,11 +50,8 @@ def test_servers_of_python_start_in_each_client(agent: Agent, model: Model, plac
     )
     servers = {"git": git(place.work), "clock": clock()}
     run = agent.run(model, place, "what happened, and when?", script, Setup(servers=servers))
-    log, now = run.told(0), run.told(1)
-    assert log is not None, run
-    assert "the first commit" in log.text
-    assert now is not None
-    assert "Europe/Berlin" in now.text
+    assert "the first commit" in run.told(0).text
+    assert "Europe/Berlin" in run.told(1).text
 
 
 def test_a_hook_that_denies_prevents_the_effect_and_the_model_is_told(
@@ -71,11 +65,9 @@ def test_a_hook_that_denies_prevents_the_effect_and_the_model_is_told(
     )
     setup = Setup(hooks=(hook(place, DENIES),), servers={"files": filesystem(place.work)})
     run = agent.run(model, place, "write both", script, setup)
-    assert list(place.work.glob("by_*")) == [], run
+    assert list(place.work.glob("by_*")) == [], run.story
     for turn in (0, 1):
-        told = run.told(turn)
-        assert told is not None
-        assert "refused by the hook" in told.text
+        assert "refused by the hook" in run.told(turn).text
     assert [event["tool_name"] for event in events(place)] == [agent.shell, agent.tool("files", "write_file")]
 
 
@@ -83,7 +75,7 @@ def test_hooks_are_told_prompt_call_and_result(agent: Agent, model: Model, place
     setup = Setup(hooks=tuple(hook(place, moment=moment) for moment in SEEN))
     run = agent.run(model, place, "a word of the user", (Shell("echo 4711"), Say("done")), setup)
     (prompt,), (before,), (after,) = (events(place, moment) for moment in SEEN)
-    assert prompt["prompt"] == "a word of the user", run
+    assert prompt["prompt"] == "a word of the user", run.story
     assert before["tool_input"]["command"] == "echo 4711"
     assert "4711" in str(after["tool_response"])
     # The ledger's session is found by this name, so it is the same in all three.

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from clients.harness.install import PACKAGES, node
-from clients.harness.model import Model
-from clients.harness.process import Ended, Place, Run, run
-from clients.harness.script import Call, Request, Script, Shell, Wire, settled
-from clients.harness.setup import Hook, Moment, Setup, grouped
+from clients.harness.process import Ended, Place
+from clients.harness.script import Call, Request, Shell, Wire, settled
+from clients.harness.setup import Launch, Moment, Outcome, Setup, hooks, servers
 
 PROGRAM: Final = PACKAGES / "@openai" / "codex" / "bin" / "codex.js"
 EVENTS: Final = {
@@ -18,12 +17,7 @@ EVENTS: Final = {
 }
 SHELL: Final = "Bash"
 """As hooks know it; the model calls it `exec_command`."""
-MODES: Final = (
-    "--json",
-    "--skip-git-repo-check",
-    "--dangerously-bypass-approvals-and-sandbox",
-    "--dangerously-bypass-hook-trust",
-)
+MODES: Final = ("--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
 
 
 def tool(server: str, name: str) -> str:
@@ -36,28 +30,28 @@ def spell(call: Shell | Call, request: Request) -> Wire:
     return Wire(call.tool, settled(call, request), f"mcp__{call.server}" if call.server else None)
 
 
+def prepare(url: str, place: Place, prompt: str | None, setup: Setup, resume: str | None) -> Launch:
+    """`codex exec` with its configuration in the user's home. Hooks may also be in `hooks.json` beside it."""
+    lines = [f"{key} = {toml(value)}\n" for key, value in config(url, setup).items()]
+    (place.made("home/.codex") / "config.toml").write_text("".join(lines))
+    command = [node(), str(PROGRAM), "exec", *MODES]
+    if setup.trusted:
+        command.append("--dangerously-bypass-hook-trust")
+    if resume is not None:
+        command += ["resume", resume]
+    return Launch([*command, *([] if prompt is None else [prompt])], {"SCRIPTED_KEY": "scripted"})
+
+
 def config(url: str, setup: Setup) -> dict[str, Any]:
-    provider = {"name": "scripted", "base_url": f"{url}/v1", "wire_api": "responses", "env_key": "SCRIPTED_KEY"}
+    api = {"base_url": f"{url}/v1", "wire_api": "responses", "env_key": "SCRIPTED_KEY"}
     return {
         **setup.settings,
         "model": "scripted",
         "model_provider": "scripted",
-        "model_providers": {"scripted": provider},
-        "mcp_servers": {
-            name: {
-                "command": server.command[0],
-                "args": server.command[1:],
-                "env": dict(server.environment),
-                "required": True,
-            }
-            for name, server in setup.servers.items()
-        },
-        "hooks": grouped(setup, EVENTS, _entry),
+        "model_providers": {"scripted": {"name": "scripted", **api}},
+        "mcp_servers": servers(setup, required=True),
+        "hooks": hooks(setup, EVENTS),
     }
-
-
-def _entry(hook: Hook) -> dict[str, Any]:
-    return {"type": "command", "command": hook.line, "timeout": hook.seconds}
 
 
 def toml(value: Any) -> str:
@@ -69,27 +63,12 @@ def toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def codex(
-    model: Model, place: Place, prompt: str, script: Script, setup: Setup = Setup(), resume: Run | None = None
-) -> Run:
-    """One run of `codex exec`; with `resume`, the session of an earlier run goes on."""
-    home = place.home / ".codex"
-    home.mkdir(exist_ok=True)
-    command = [node(), str(PROGRAM), "exec", *MODES]
-    if resume is not None:
-        command += ["resume", str(resume.session)]
-    with model.playing(script, spell, resume and resume.conversation) as conversation:
-        written = config(conversation.url, setup)
-        lines = [f"{key} = {toml(value)}\n" for key, value in written.items()]
-        (home / "config.toml").write_text("".join(lines))
-        environment = place.environment() | {"SCRIPTED_KEY": "scripted"}
-        ended = run([*command, prompt], environment | setup.environment, place.work)
-    assert not conversation.failures, conversation.failures
-    events = list(_events(ended))
-    session = next((event["thread_id"] for event in events if event["type"] == "thread.started"), None)
-    items = [event["item"] for event in events if event["type"] == "item.completed"]
+def outcome(ended: Ended) -> Outcome:
+    told = list(_events(ended))
+    session = next((event["thread_id"] for event in told if event["type"] == "thread.started"), None)
+    items = [event["item"] for event in told if event["type"] == "item.completed"]
     words = [item["text"] for item in items if item["type"] == "agent_message"]
-    return Run(ended, session, "".join(words[-1:]), conversation.id, tuple(conversation.requests), place)
+    return Outcome(session, "".join(words[-1:]))
 
 
 def _events(ended: Ended) -> Iterator[dict[str, Any]]:

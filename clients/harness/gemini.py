@@ -4,10 +4,9 @@ import json
 from typing import Any, Final
 
 from clients.harness.install import PACKAGES, node
-from clients.harness.model import Model
-from clients.harness.process import Ended, Place, Run, run
-from clients.harness.script import Call, Request, Script, Shell, Wire, settled
-from clients.harness.setup import Hook, Moment, Setup, grouped
+from clients.harness.process import Ended, Place
+from clients.harness.script import Call, Request, Shell, Wire, settled
+from clients.harness.setup import Launch, Moment, Outcome, Setup, hooks, servers
 
 PROGRAM: Final = PACKAGES / "@google" / "gemini-cli" / "bundle" / "gemini.js"
 EVENTS: Final = {
@@ -16,7 +15,6 @@ EVENTS: Final = {
     Moment.PROMPT: "BeforeAgent",
 }
 SHELL: Final = "run_shell_command"
-MILLISECONDS: Final = 1000
 
 
 def tool(server: str, name: str) -> str:
@@ -29,41 +27,31 @@ def spell(call: Shell | Call, request: Request) -> Wire:
     return Wire(tool(call.server, call.tool) if call.server else call.tool, settled(call, request))
 
 
-def settings(setup: Setup) -> dict[str, Any]:
-    return {
-        **setup.settings,
-        "security": {"auth": {"selectedType": "gemini-api-key"}},
-        "mcpServers": {
-            name: {"command": server.command[0], "args": server.command[1:], "env": dict(server.environment)}
-            for name, server in setup.servers.items()
-        },
-        "hooks": grouped(setup, EVENTS, _entry),
+def prepare(url: str, place: Place, prompt: str | None, setup: Setup, resume: str | None) -> Launch:
+    """`gemini -p` with its settings in the user's home; what else is written there stays."""
+    assert resume is None, "sessions of Gemini are not resumed in these tests"
+    path = place.made("home/.gemini") / "settings.json"
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    auth = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+    written = {**kept, **setup.settings, **auth, "mcpServers": servers(setup)}
+    if setup.hooks:
+        written["hooks"] = hooks(setup, EVENTS, _milliseconds)
+    path.write_text(json.dumps(written))
+    environment = {
+        "GEMINI_API_KEY": "scripted",
+        "GOOGLE_GEMINI_BASE_URL": url,
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
     }
+    return Launch([node(), str(PROGRAM), "--yolo", "-p", prompt or "", "-o", "json"], environment)
 
 
-def _entry(hook: Hook) -> dict[str, Any]:
-    return {"type": "command", "command": hook.line, "timeout": hook.seconds * MILLISECONDS}
+def _milliseconds(seconds: int) -> int:
+    return 1000 * seconds
 
 
-def gemini(model: Model, place: Place, prompt: str, script: Script, setup: Setup = Setup()) -> Run:
-    """One run of `gemini -p`."""
-    if setup.written:
-        folder = place.home / ".gemini"
-        folder.mkdir(exist_ok=True)
-        (folder / "settings.json").write_text(json.dumps(settings(setup)))
-    with model.playing(script, spell) as conversation:
-        environment = place.environment() | {
-            "GEMINI_API_KEY": "scripted",
-            "GOOGLE_GEMINI_BASE_URL": conversation.url,
-            "GEMINI_CLI_TRUST_WORKSPACE": "true",
-        }
-        command = [node(), str(PROGRAM), "--yolo", "-p", prompt, "-o", "json"]
-        ended = run(command, environment | setup.environment, place.work)
-    assert not conversation.failures, conversation.failures
+def outcome(ended: Ended) -> Outcome:
     said = document(ended)
-    return Run(
-        ended, said.get("session_id"), str(said.get("response", "")), conversation.id, tuple(conversation.requests), place
-    )
+    return Outcome(said.get("session_id"), str(said.get("response", "")))
 
 
 def document(ended: Ended) -> dict[str, Any]:

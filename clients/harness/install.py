@@ -1,6 +1,6 @@
 """Install the clients, pinned, into `.clients` of the checkout: `python -m clients.harness.install`.
 
-What is there already is kept. What cannot be installed fails the run: a client that is missing is not skipped.
+What is there already is kept. What cannot be installed fails the run: no client is skipped.
 """
 
 import fcntl

@@ -57,7 +57,7 @@ def write(request: Request, answer: Answer) -> Reply:
 def _events(message: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     yield "message_start", {"message": {**message, "content": [], "stop_reason": None}}
     for index, block in enumerate(message["content"]):
-        empty = {"text": ""} if block["type"] == "text" else {"input": {}}
+        empty: dict[str, Any] = {"text": ""} if block["type"] == "text" else {"input": {}}
         yield "content_block_start", {"index": index, "content_block": {**block, **empty}}
         yield "content_block_delta", {"index": index, "delta": _delta(block)}
         yield "content_block_stop", {"index": index}

@@ -15,7 +15,9 @@ def read(path: str, body: Mapping[str, Any]) -> Request:
     return Request(
         path,
         body,
-        told={m["tool_call_id"]: Told(text_of(m.get("content")), None) for m in messages if m["role"] == "tool"},
+        told={
+            m["tool_call_id"]: Told(text_of(m.get("content")), None) for m in messages if m["role"] == "tool"
+        },
         said=tuple(text_of(m["content"]) for m in messages if m["role"] == "assistant" and m.get("content")),
         offered=tuple(tool["function"]["name"] for tool in body.get("tools") or ()),
     )
@@ -33,7 +35,7 @@ def write(request: Request, answer: Answer) -> Reply:
     if not request.body.get("stream"):
         choice = {"index": 0, "message": message, "finish_reason": reason}
         return document({**base, "object": "chat.completion", "choices": [choice]})
-    parts = (message, None), ({}, reason)
+    parts: tuple[tuple[dict[str, Any], str | None], ...] = (message, None), ({}, reason)
     choices = ({"index": 0, "delta": delta, "finish_reason": ended} for delta, ended in parts)
     chunk = {**base, "object": "chat.completion.chunk"}
     return data_events(({**chunk, "choices": [choice]} for choice in choices), end="data: [DONE]\n\n")

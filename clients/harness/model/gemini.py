@@ -18,7 +18,11 @@ SIDE_ANSWER = {
 
 
 def read(path: str, body: Mapping[str, Any]) -> Request:
-    parts = [(content.get("role"), part) for content in body.get("contents", ()) for part in content.get("parts", ())]
+    parts = [
+        (content.get("role"), part)
+        for content in body.get("contents", ())
+        for part in content.get("parts", ())
+    ]
     results = [part["functionResponse"] for _, part in parts if "functionResponse" in part]
     return Request(
         path,

@@ -1,14 +1,16 @@
-"""An MCP server that writes down what it is called with: `notebook.py FILE`. It runs where `mcp` is installed."""
+"""An MCP server that writes down what it is called with: `notebook.py FILE`, where `mcp` is installed."""
 
 import asyncio
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import mcp.types as t
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
+QUESTION = "May it run?"
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 CONSENT = {"type": "object", "properties": {"approve": {"type": "boolean"}}, "required": ["approve"]}
 TOOLS = {
@@ -30,9 +32,13 @@ async def call_tool(context: Any, params: Any) -> Any:
         if isinstance(answered, t.InputRequiredResult):
             return answered
         note["answer"] = answered
-    with open(sys.argv[1], "a") as notes:
-        notes.write(json.dumps(note, default=str) + "\n")
+    write_down(note)
     return t.CallToolResult(content=[t.TextContent(text="noted")], is_error=params.name == "fail")
+
+
+def write_down(note: dict[str, Any]) -> None:
+    with Path(sys.argv[1]).open("a") as notes:
+        notes.write(json.dumps(note, default=str) + "\n")
 
 
 async def consent(context: Any, params: Any) -> Any:
@@ -40,10 +46,12 @@ async def consent(context: Any, params: Any) -> Any:
     if params.input_responses is not None:
         answer = params.input_responses["consent"]
     elif context.session.can_send_request:
-        answer = await context.session.elicit_form("May it run?", CONSENT, related_request_id=context.request_id)
+        asked = context.request_id
+        answer = await context.session.elicit_form(QUESTION, CONSENT, related_request_id=asked)
     else:
-        form = t.ElicitRequestFormParams(message="May it run?", requested_schema=CONSENT)
-        return t.InputRequiredResult(input_requests={"consent": t.ElicitRequest(params=form)}, request_state="1")
+        form = t.ElicitRequestFormParams(message=QUESTION, requested_schema=CONSENT)
+        wanted: Any = {"consent": t.ElicitRequest(params=form)}
+        return t.InputRequiredResult(input_requests=wanted, request_state="1")
     return answer.model_dump(mode="json")
 
 
