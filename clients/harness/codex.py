@@ -31,10 +31,13 @@ def spell(call: Shell | Call, request: Request) -> Wire:
 
 
 def prepare(url: str, place: Place, prompt: str | None, setup: Setup, resume: str | None) -> Launch:
-    """`codex exec` with its configuration in the user's home. Hooks may also be in `hooks.json` beside it."""
-    lines = [f"{key} = {toml(value)}\n" for key, value in config(url, setup).items()]
-    (place.made("home/.codex") / "config.toml").write_text("".join(lines))
+    """`codex exec` with its hooks in the user's home. A setup without hooks leaves them as they are."""
+    home = place.made("home/.codex")
+    if setup.hooks:
+        (home / "config.toml").write_text(f"hooks = {toml(hooks(setup, EVENTS))}\n")
     command = [node(), str(PROGRAM), "exec", *MODES]
+    for key, value in _given(url, setup):
+        command += ["--config", f"{key}={toml(value)}"]
     if setup.trusted:
         command.append("--dangerously-bypass-hook-trust")
     if resume is not None:
@@ -42,16 +45,15 @@ def prepare(url: str, place: Place, prompt: str | None, setup: Setup, resume: st
     return Launch([*command, *([] if prompt is None else [prompt])], {"SCRIPTED_KEY": "scripted"})
 
 
-def config(url: str, setup: Setup) -> dict[str, Any]:
+def _given(url: str, setup: Setup) -> Iterator[tuple[str, Any]]:
+    """What the command line says beside the configuration file."""
     api = {"base_url": f"{url}/v1", "wire_api": "responses", "env_key": "SCRIPTED_KEY"}
-    return {
-        **setup.settings,
-        "model": "scripted",
-        "model_provider": "scripted",
-        "model_providers": {"scripted": {"name": "scripted", **api}},
-        "mcp_servers": servers(setup, required=True),
-        "hooks": hooks(setup, EVENTS),
-    }
+    yield "model", "scripted"
+    yield "model_provider", "scripted"
+    yield "model_providers.scripted", {"name": "scripted", **api}
+    for name, server in servers(setup, required=True).items():
+        yield f"mcp_servers.{name}", server
+    yield from setup.settings.items()
 
 
 def toml(value: Any) -> str:
