@@ -32,11 +32,11 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with (FOLDER / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _once("npm", PINS / "package.json", _npm_packages)
-        _once("python", PINS / "requirements.txt", _python_packages)
+        once("npm", PINS / "package.json", _npm_packages)
+        once("python", PINS / "requirements.txt", _python_packages)
 
 
-def _once(name: str, pins: Path, install: Callable[[Path, Path], None]) -> None:
+def once(name: str, pins: Path, install: Callable[[Path, Path], None]) -> None:
     """Install into a folder whose stamp holds the pins it was made from; another text makes it anew."""
     folder = FOLDER / name
     stamp = folder / "installed"

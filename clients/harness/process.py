@@ -5,9 +5,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, Final, NamedTuple
 
 from clients.harness.install import PYTHON, node
 
@@ -49,34 +51,39 @@ class Ended(NamedTuple):
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Ended:
-    """The program in a process group of its own, which does not outlive it."""
+    """The program in a process group of its own, which does not outlive it.
+
+    What it prints goes to files: a pipe would stay open as long as anything that it started.
+    """
     begun = time.monotonic()
-    process = subprocess.Popen(
-        command,
-        env=dict(environment),
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        output, errors = process.communicate(timeout=LIMIT_SECONDS)
-    except subprocess.TimeoutExpired:
-        end_group(process)
-        output, errors = process.communicate()
-        told = f"{command} took longer than {LIMIT_SECONDS} s:\n{output}\n{errors}"
-        raise AssertionError(told) from None
-    finally:
-        end_group(process)
-    return Ended(process.returncode, output, errors, time.monotonic() - begun)
+    with TemporaryFile() as output, TemporaryFile() as errors:
+        process = subprocess.Popen(
+            command,
+            env=dict(environment),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,
+        )
+        in_time = True
+        try:
+            process.wait(LIMIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            in_time = False
+        finally:
+            end_group(process)
+        ended = Ended(process.returncode, _text(output), _text(errors), time.monotonic() - begun)
+    assert in_time, f"{command} took longer than {LIMIT_SECONDS} s: {ended}"
+    return ended
 
 
-def end_group(process: "subprocess.Popen[str]") -> None:
-    try:
+def end_group(process: "subprocess.Popen[bytes]") -> None:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
     process.wait()
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
