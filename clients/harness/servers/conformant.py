@@ -27,10 +27,9 @@ def text_of(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-RED = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)) + chunk(
-    b"IDAT", zlib.compress(b"\0\xff\0\0")
-)
-PNG = text_of(b"\x89PNG\r\n\x1a\n" + RED + chunk(b"IEND", b""))
+HEADER = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
+RED = chunk(b"IDAT", zlib.compress(b"\0\xff\0\0"))
+PNG = text_of(b"\x89PNG\r\n\x1a\n" + HEADER + RED + chunk(b"IEND", b""))
 """One red pixel."""
 FORMAT = b"fmt " + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 8000, 1, 8)
 WAV = text_of(b"RIFF" + struct.pack("<I", 36) + b"WAVE" + FORMAT + b"data" + struct.pack("<I", 0))
