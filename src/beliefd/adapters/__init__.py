@@ -1,0 +1,1 @@
+"""beliefd inside agents' frameworks: one module per framework, one decision for all of them."""

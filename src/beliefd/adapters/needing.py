@@ -1,0 +1,14 @@
+"""Frameworks are imported by the adapter that needs them; one that is missing is named with its extra."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Import a framework inside: without it, the error says what to install."""
+    try:
+        yield
+    except ImportError as error:
+        text = f"beliefd.adapters.{extra.replace('-', '_')} needs the extra `{extra}`: pip install 'beliefd[{extra}]'"
+        raise ImportError(f"{text} ({error})", name=error.name) from error
