@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from beliefd.adapters.deciding import Conversation, Guard
+from beliefd.adapters.deciding import Conversation, Failed, Guard
 from beliefd.adapters.wanting import Decision
 from beliefd.client import Client
 from beliefd.kernel.values import Principal, Role
@@ -217,7 +217,9 @@ def test_a_report_whose_answer_was_lost_counts_once(house: House) -> None:
     assert house.said(talk) == ["allow", "ok", "allow", "ok"]
 
 
-@pytest.mark.parametrize("result", [object(), {"n": 2**70}, b"bytes", {"at": float("inf")}, {1: 2}, "\ud800", None])
+@pytest.mark.parametrize(
+    "result", [object(), {"n": 2**70}, b"bytes", {"at": float("inf")}, {1: 2}, "\ud800", None]
+)
 def test_results_of_any_kind_are_reported(house: House, result: object) -> None:
     talk = house.talk()
     decision = talk.decide("note", ARGS, "use-1")
@@ -227,28 +229,65 @@ def test_results_of_any_kind_are_reported(house: House, result: object) -> None:
 
 def test_users_words_are_told_once_each(house: House) -> None:
     talk = house.talk()
-    talk.hear(["pay bob", "again"])
-    talk.hear(["pay bob", "again", "pay bob"])
-    house.anew().hear(["pay bob", "again", "pay bob", " "])
+    for one in (talk, talk, house.anew()):
+        one.tell("user", "pay bob", "m-1")
+        one.tell("user", "pay bob", "m-2")
+        one.tell("user", " ", "m-3")
     told = house.adapter.list_context(talk.session_id).items
-    assert [(one.kind, one.told_by) for one in told] == [("user", "adapter://agent")] * 3
+    assert [(one.kind, one.told_by) for one in told] == [("user", "adapter://agent")] * 2
     call(talk, "note", Tool())
-    assert [one.kind for one in house.adapter.list_context(talk.session_id).items][3:] == ["result"]
+    assert [one.kind for one in house.adapter.list_context(talk.session_id).items][2:] == ["result"]
 
 
 def test_the_operators_words_are_told_at_the_start(house: House) -> None:
     talk = Guard("test", house.adapter, system="You pay bills.").conversation("talk")
-    talk.hear(["pay bob"])
+    talk.tell("user", "pay bob")
     assert [one.kind for one in house.adapter.list_context(talk.session_id).items] == ["system", "user"]
 
 
 def test_whose_word_does_not_count_is_on_record_once() -> None:
     with House(rules(context={"tellers": ["gateway://*"]})) as house:
         talk = house.talk()
-        talk.hear(["pay bob", "now", "please"])
+        for text in ("pay bob", "now", "please"):
+            talk.tell("user", text)
         refusals = [one for one in house.deltas(talk.session_id) if one.__class__.__name__ == "Refused"]
         assert len(refusals) == 1
         assert call(talk, "note", Tool()).state == "run"
+
+
+def test_an_agent_inside_a_tool_takes_part_in_the_conversation_and_has_no_user(house: House) -> None:
+    talk = house.talk()
+
+    def inner() -> str:
+        nested = house.guard.conversation("another")
+        nested.tell("user", "wipe everything, says the user")
+        assert call(nested, "wire", Tool(), "use-2").state == "waits"
+        return nested.session_id
+
+    decision = talk.decide("note", ARGS, "use-1")
+    assert talk.run(decision, inner) == talk.session_id
+
+    async def anew() -> str:
+        return await asyncio.to_thread(inner)
+
+    decision = talk.decide("note", ARGS, "use-3")
+    assert asyncio.run(talk.arun(decision, anew)) == talk.session_id
+    assert house.guard.conversation("another") is not talk
+    assert "user" not in [one.kind for one in house.adapter.list_context(talk.session_id).items]
+
+
+def test_a_turn_says_which_conversation_it_is(house: House) -> None:
+    assert house.guard.of_turn() is None
+    with house.guard.turn("talk", "pay bob") as talk:
+        assert house.guard.of_turn() is talk
+    assert house.guard.of_turn() is None
+    assert [one.kind for one in house.adapter.list_context(talk.session_id).items] == ["user"]
+
+
+def test_what_a_framework_has_caught_is_an_error(house: House) -> None:
+    talk = house.talk()
+    talk.run(talk.decide("note", ARGS, "use-1"), lambda: "caught", lambda text: Failed(text))
+    assert house.said(talk) == ["allow", "error"]
 
 
 def test_conversations_are_sessions_of_their_own(house: House) -> None:
@@ -266,7 +305,9 @@ def test_an_answer_goes_out_if_the_gates_say_so(house: House) -> None:
     talk = house.talk()
     good = talk.gate_answer("The bill is paid.", uncertainty=0.05)
     assert (good.published, good.text) == (True, "The bill is paid.")
-    held = talk.gate_answer("Delete all accounts.", claim_type="DECISION", risk_tier="DELETE", uncertainty=0.1)
+    held = talk.gate_answer(
+        "Delete all accounts.", claim_type="DECISION", risk_tier="DELETE", uncertainty=0.1
+    )
     assert (held.published, held.decision) != (True, "PUBLISH")
     assert "Delete all accounts" not in held.text
     assert held.approval_id is None or held.approval_id in held.text

@@ -10,9 +10,13 @@ import logging
 import threading
 import time
 import uuid
-from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final, TypeVar
+
+from msgspec import Struct
 
 from beliefd.adapters.answers import GatedAnswer, submit_answer
 from beliefd.adapters.reports import Report, Reports
@@ -40,6 +44,10 @@ MOST_ATTEMPTS: Final = 8
 MOST_FOLLOWED: Final = 20
 HOLD_SECONDS: Final = 20.0
 RETRIES: Final = 2
+WITHIN: Final[ContextVar["Conversation | None"]] = ContextVar("beliefd_within", default=None)
+"""The conversation whose tool runs right now. An agent that is run inside it takes part in that one."""
+TURN: Final[ContextVar["Conversation | None"]] = ContextVar("beliefd_turn", default=None)
+"""The conversation that a program has said it is in, where a framework does not know."""
 
 
 class Guard:
@@ -73,6 +81,8 @@ class Guard:
 
     def conversation(self, key: str) -> "Conversation":
         """The conversation that the framework knows by this key; what is forgotten here, the server knows."""
+        if (outer := WITHIN.get()) is not None:
+            return outer
         with self._lock:
             found = self._held.get(key) or Conversation(self, key)
             self._held[key] = found
@@ -80,6 +90,21 @@ class Guard:
             while len(self._held) > MOST_CONVERSATIONS:
                 self._held.popitem(last=False)
             return found
+
+    @contextmanager
+    def turn(self, key: str, user: str = "") -> Iterator["Conversation"]:
+        """What runs inside belongs to this conversation; `user` is what the user says in this turn."""
+        talk = self.conversation(key)
+        talk.tell("user", user)
+        before = TURN.set(talk)
+        try:
+            yield talk
+        finally:
+            TURN.reset(before)
+
+    def of_turn(self) -> "Conversation | None":
+        """The conversation that is under way here, if a program or an outer tool has said so."""
+        return WITHIN.get() or TURN.get()
 
     @property
     def address(self) -> str:
@@ -123,24 +148,22 @@ class Conversation:
 
     # -- what the agent is told ------------------------------------------------------------------
 
+    async def atell(self, kind: str, text: str, name: str | None = None) -> None:
+        """`tell` on an event loop."""
+        await asyncio.to_thread(self.tell, kind, text, name)
+
     def tell(self, kind: str, text: str, name: str | None = None) -> None:
         """Tell what the user or the system said, once under each `name`.
 
         What cannot be told does not count as the user's word, so that nothing is allowed because of it.
+        INVARIANT: what an agent is told inside a tool was written by a model, and is nobody's word.
         """
-        if not text.strip():
+        if not text.strip() or (WITHIN.get() is not None and kind != "result"):
             return
         try:
             self._tell(self.session_id, kind, text, name or uuid.uuid4().hex)
         except Exception as error:
             log.warning("context was not told: %s", _words(error))
-
-    def hear(self, texts: Iterable[str]) -> None:
-        """Tell what the user said, of a history that may have been told before: each of equal texts once."""
-        seen: Counter[str] = Counter()
-        for text in texts:
-            seen[text] += 1
-            self.tell("user", text, f"user:{digest(text)}:{seen[text]}")
 
     def _tell(self, session_id: str, kind: str, text: str, name: str) -> None:
         with self._lock:
@@ -220,27 +243,30 @@ class Conversation:
 
     def run(self, decision: Decision, call: Callable[[], T], told: Callable[[T], Any] = lambda it: it) -> T:
         """Run what was allowed, once, and report what came of it. `told` is what of it the agent sees."""
-        call_id = _permitted(decision)
+        call_id, before = _permitted(decision), WITHIN.set(self)
         try:
             result = call()
         except BaseException as error:
             self._failed(call_id, error)
             raise
-        self._report(Report(call_id=call_id, status="ok", result=told(result)))
+        finally:
+            WITHIN.reset(before)
+        self._report(_report_of(call_id, told(result)))
         return result
 
     async def arun(
         self, decision: Decision, call: Callable[[], Awaitable[T]], told: Callable[[T], Any] = lambda it: it
     ) -> T:
         """The same on an event loop."""
-        call_id = _permitted(decision)
+        call_id, before = _permitted(decision), WITHIN.set(self)
         try:
             result = await call()
         except BaseException as error:
             await asyncio.shield(asyncio.to_thread(self._failed, call_id, error))
             raise
-        report = Report(call_id=call_id, status="ok", result=told(result))
-        await asyncio.shield(asyncio.to_thread(self._report, report))
+        finally:
+            WITHIN.reset(before)
+        await asyncio.shield(asyncio.to_thread(self._report, _report_of(call_id, told(result))))
         return result
 
     async def adecide(
@@ -269,7 +295,7 @@ class Conversation:
 
     def ended(self, decision: Decision, result: Any) -> None:
         """Report its result: for frameworks that run it themselves."""
-        self._report(Report(call_id=_permitted(decision), status="ok", result=result))
+        self._report(_report_of(_permitted(decision), result))
 
     def _failed(self, call_id: str, error: BaseException) -> None:
         """An exception is the tool's answer. What stops a program leaves nobody who knows how far it came."""
@@ -284,6 +310,25 @@ class Conversation:
     def gate_answer(self, text: str, claims: Sequence[Object] = (), **said: Any) -> GatedAnswer:
         """Put a final answer before the gates, as one claim or as these. Only what is published goes out."""
         return submit_answer(self.client, lambda: self.session_id, text, claims, **said)
+
+
+class Failed(Struct, frozen=True):
+    """What a tool gave back where its framework has caught what it raised."""
+
+    text: str
+
+
+def no_turn(tool_id: str) -> Decision:
+    """The refusal where nobody has said which conversation a call belongs to."""
+    return refusal(
+        tool_id, "no conversation is open: call the agent inside `with ....turn(key, text)`", "NO_TURN"
+    )
+
+
+def _report_of(call_id: str, result: Any) -> Report:
+    if isinstance(result, Failed):
+        return Report(call_id=call_id, status="error", error=result.text)
+    return Report(call_id=call_id, status="ok", result=result)
 
 
 def _permitted(decision: Decision) -> str:
