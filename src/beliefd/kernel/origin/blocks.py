@@ -99,6 +99,8 @@ def _scalar(reader: _Reader, first: str, indent: int) -> Any:
         line = reader.lines[reader.at]
         if line.strip() and len(line) - len(line.lstrip(" ")) <= indent:
             break
+        if ": " in line or line.endswith(":"):  # a key inside of a plain text: no program prints that
+            raise NotBlocks
         pieces.append(line.strip())
         reader.at += 1
     return _plain(_fold(pieces))

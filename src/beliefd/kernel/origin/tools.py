@@ -94,7 +94,7 @@ def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, str | None]:
         if found and found[1] == "read" and (other := _second(words, found[0], lexicon)):
             return other
         faint = _of(words, lexicon.faint)
-        if not found and words[-1] in lexicon.endings:
+        if not found and words and words[-1] in lexicon.endings:
             return words[-1], "read"
         if found or faint:
             return found or faint or ("", None)
