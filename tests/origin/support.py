@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+
 from beliefd.kernel.origin import CallFacts, ContextItem, Session, ToolInfo, judge
 from beliefd.policy.lexicons import shipped_lexicon
 

@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
+
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.origin import judge
 from beliefd.policy.chat_runs import MAX_MESSAGES, ChatRun, parse_run, read_runs, replay
-
 from tests.origin.support import LEXICON
 
 FILES = sorted((Path(__file__).parent / "runs").glob("*.jsonl"))
@@ -41,8 +41,14 @@ def test_runs_are_read_from_plain_and_gzipped_files(tmp_path: Path) -> None:
         ("{", "line 2"),
         ("[]", "line 2"),
         ('{"messages": [{"role": "alien", "content": "x"}]}', "role `alien`"),
-        ('{"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{"}}]}]}', "no JSON"),
-        ('{"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "[]"}}]}]}', "no object"),
+        (
+            '{"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{"}}]}]}',
+            "no JSON",
+        ),
+        (
+            '{"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "[]"}}]}]}',
+            "no object",
+        ),
         (json.dumps({"messages": [{"role": "user"}] * (MAX_MESSAGES + 1)}), "messages at most"),
     ],
 )

@@ -1,8 +1,8 @@
 """One spelling for a value: what is the same is found, what only looks the same is not."""
 
 import pytest
-from beliefd.kernel.origin.spelling import has_card, name_words, shape_of
 
+from beliefd.kernel.origin.spelling import has_card, name_words, shape_of
 from tests.origin.support import origin, session
 
 SAME = [
@@ -81,7 +81,15 @@ def test_card_numbers_pass_their_check() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["chat.postMessage", "chat_post_message", "chat-post-message", "ChatPostMessage", "chat/post message", "CHAT_POST_MESSAGE"]
+    "name",
+    [
+        "chat.postMessage",
+        "chat_post_message",
+        "chat-post-message",
+        "ChatPostMessage",
+        "chat/post message",
+        "CHAT_POST_MESSAGE",
+    ],
 )
 def test_names_in_each_style_are_the_same_words(name: str) -> None:
     assert name_words(name) == ["chat", "post", "message"]

@@ -8,7 +8,15 @@ from msgspec import Struct
 from beliefd.kernel.origin.facts import RANK, CallFacts, Commanded, Trust, ValueFact
 from beliefd.kernel.origin.index import MAX_VALUE, Wanted, wanted
 from beliefd.kernel.origin.memory import Found, Memory, leaves
-from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, has_card, host_of, joined_accounts, name_words
+from beliefd.kernel.origin.spelling import (
+    SINK_SHAPES,
+    atoms,
+    folded,
+    has_card,
+    host_of,
+    joined_accounts,
+    name_words,
+)
 from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, closed_set, goes_out, trade
 from beliefd.kernel.values import Id, Object
 
@@ -16,6 +24,7 @@ MAX_LEAVES: Final = 256
 """Values of one call that are looked at; a call with more is untrusted as a whole."""
 _SHOWN: Final = 80
 _TRUSTED: Final = RANK["named_field"]
+_MAKES: Final = ("create", "update", "draft")
 _FEW: Final = 7
 """A payload of so few characters says nothing."""
 
@@ -42,7 +51,9 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
     what = trade(tool, session.lexicon)
     found = leaves(args)
     tier = _tier(tool, what, args, session)
-    sorted_leaves = tuple(_leaf(name, value, tool, session) for name, value in found[:MAX_LEAVES])
+    sorted_leaves = tuple(
+        leaf for name, value in found[:MAX_LEAVES] for leaf in _sorted(name, value, tool, session)
+    )
     call = _Call(session, tool, what, tier, sorted_leaves)
     speech = session.speech
     said = {kind: kind in speech.phrases for kind in session.lexicon.says}
@@ -76,9 +87,16 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         truncated=len(found) > MAX_LEAVES or session.heard.left_out,
         sink_trust=max((sink.trust for sink in sinks), key=_TRUST.index, default="none"),
         sink_foreign=any(_foreign(sink, hard, said) for sink in sinks) or len(found) > MAX_LEAVES,
-        url_known=tier != "egress" or all(_url_known(call, leaf) for leaf in call.leaves if leaf.kind == "sink"),
-        object_foreign=any(one.origin in ("text", "model") or (one.origin == "listed" and not (said["selector"] or said["described"])) for one in objects),
-        link_foreign=any(one.origin == "text" or (one.origin == "named_text" and not said["links"]) for one in links),
+        url_known=tier != "egress"
+        or all(_url_known(call, leaf) for leaf in call.leaves if leaf.kind == "sink"),
+        object_foreign=any(
+            one.origin in ("text", "model")
+            or (one.origin == "listed" and not (said["selector"] or said["described"]))
+            for one in objects
+        ),
+        link_foreign=any(
+            one.origin == "text" or (one.origin == "named_text" and not said["links"]) for one in links
+        ),
         payload_foreign=any(one.origin in ("text", "named_text") for one in payload),
         over_quota=hard and not said["plural"] and nth >= max(1, mentions),
     )
@@ -97,7 +115,9 @@ def _foreign(sink: ValueFact, hard: bool, said: Mapping[str, bool]) -> bool:
 def _tier(tool: ToolInfo, what: Trade, args: Object, session: Memory) -> Tier:
     if tool.tier == "egress":
         return "egress"
-    if not what.reads or (tool.tier is None and what.verb in session.lexicon.hands_out and _hands_out(args, session)):
+    if not what.reads or (
+        tool.tier is None and what.verb in session.lexicon.hands_out and _hands_out(args, session)
+    ):
         return "write"
     return "egress" if goes_out(tool, args, session.lexicon) else "read"
 
@@ -108,33 +128,59 @@ def _hands_out(args: Object, session: Memory) -> bool:
     return any(word in outlets for name in args for word in name_words(name))
 
 
+def _sorted(name: str, value: Any, tool: ToolInfo, session: Memory) -> list[Leaf]:
+    """A value as leaves: by its name and its shape, each address in it apart."""
+    leaf = _leaf(name, value, tool, session)
+    if leaf.kind in ("choice", "text") or (leaf.value and leaf.value.single) or len(leaf.text) > MAX_VALUE:
+        return [leaf]
+    plain = joined_accounts(folded(leaf.text))
+    inner = [
+        Leaf(name, leaf.words, atom.key, "sink", Wanted(atom.key, atom.parts, True, atom.shape))
+        for atom in atoms(plain, session.lexicon.month_of)
+        if atom.shape in SINK_SHAPES
+    ]
+    if not inner:
+        return [leaf]
+    return inner if leaf.kind == "sink" else [leaf, *inner]
+
+
 def _leaf(name: str, value: Any, tool: ToolInfo, session: Memory) -> Leaf:
-    """Sorts a value by its name and its shape."""
     names, text = session.lexicon.names, _text(value)
     words = name_words(name)
-    joined, every = "_".join(words), frozenset(words)
-    short = len(text) <= _SHOWN and "\n" not in text and text.count(" ") <= 6
     one = wanted(text, session.lexicon.month_of) if len(text) <= MAX_VALUE else None
     shape = one.shape if one else "word"
     if closed_set(tool, name) or (words and words[0] in names["quote"] and len(words) > 1):
         kind = "choice"
     elif shape in SINK_SHAPES:
         kind = "sink"
-    elif words and (words[-1] in names["id"] or joined in names["id"]) and not every & (names["by_id"] | names["secret"]):
-        kind = "object"
-    elif not short or joined in names["text"] or (words and words[-1] in names["text"]):
-        kind = "text"
-    elif every & names["sink"] and not every & names["path"]:
-        kind = "sink"
-    elif every & names["path"]:
-        kind = "path"
     else:
-        kind = "payload"
-    return Leaf(name, every, text, kind, one)
+        number = isinstance(value, int | float) and "id" not in words and len(text) < 5
+        kind = _kind(words, text, session) if not number else _kind_of_number(words, session)
+    return Leaf(name, frozenset(words), text, kind, one)
+
+
+def _kind(words: list[str], text: str, session: Memory) -> str:
+    names, every = session.lexicon.names, frozenset(words)
+    last, joined = words[-1] if words else "", "_".join(words)
+    if (last in names["id"] or joined in names["id"]) and not every & (names["by_id"] | names["secret"]):
+        return "object" if len(text) <= _SHOWN else "text"
+    if joined in names["text"] or last in names["text"]:
+        return "text"
+    if every & names["path"]:
+        return "path"
+    if every & names["sink"] and last not in names["neutral"]:
+        return "sink"
+    short = len(text) <= _SHOWN and "\n" not in text and text.count(" ") <= 6
+    return "payload" if short else "text"
+
+
+def _kind_of_number(words: list[str], session: Memory) -> str:
+    """A count of guests is no guest."""
+    return "object" if words and words[-1] in session.lexicon.names["id"] else "payload"
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, float) and value == int(value) and abs(value) < 1e15:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
 
@@ -144,7 +190,9 @@ def _where(found: Found) -> str:
         return "nowhere in what the session was told"
     record = found.place.record
     if record.how == "said":
-        return {"user": "the user's text", "system": "the system text"}.get(record.tool, "the user's own addresses")
+        return {"user": "the user's text", "system": "the system text"}.get(
+            record.tool, "the user's own addresses"
+        )
     field = f"`{found.place.path}` of " if found.place.path else ""
     return f"{field}result {record.item} of {record.tool}"
 
@@ -163,14 +211,26 @@ def _sinks(call: _Call, said: Mapping[str, bool]) -> tuple[ValueFact, ...]:
         at = call.session.origin(leaf.value, sink=True)
         if leaf.kind == "path" and at.origin == "model" and _harmless_path(leaf.text):
             continue
-        found.append(_fact(leaf, at.origin, _where(at), external=_external(call, leaf), trust=_trust(call, leaf, at, said)))
+        found.append(
+            _fact(
+                leaf,
+                at.origin,
+                _where(at),
+                external=_external(call, leaf),
+                trust=_trust(call, leaf, at, said),
+            )
+        )
     return tuple(found)
 
 
 def _harmless_path(path: str) -> bool:
     """A name the model made up for something new, inside of where it works."""
     pieces = path.replace("\\", "/").split("/")
-    return not path.startswith(("/", "~")) and ":" not in path and not any(piece.startswith(".") for piece in pieces)
+    return (
+        not path.startswith(("/", "~"))
+        and ":" not in path
+        and not any(piece.startswith(".") for piece in pieces)
+    )
 
 
 def _external(call: _Call, leaf: Leaf) -> bool:
@@ -192,6 +252,15 @@ def _trust(call: _Call, leaf: Leaf, at: Found, said: Mapping[str, bool]) -> Trus
         alone = len(at.place.record.shapes.get(leaf.value.shape, ())) == 1
         if alone and (said["granted"] or _conamed(call, leaf.value)):
             return "sole"
+        # A person by name, in a task that the user has made from a document: no address, nothing leaves.
+        by_name = leaf.value.shape == "word" and not any(char.isdigit() for char in leaf.value.key)
+        if (
+            by_name
+            and leaf.kind == "sink"
+            and call.what.name in _MAKES
+            and (said["sourced"] or said["delegated"])
+        ):
+            return "sole"
     return "foreign"
 
 
@@ -208,7 +277,9 @@ def _url_known(call: _Call, leaf: Leaf) -> bool:
     at = call.session.origin(leaf.value)
     if at.origin in ("user", "system", "own", "directory"):
         return True
-    closed = at.place is not None and any(place.record.how != "open" for place, _ in call.session.heard.places(leaf.value))
+    closed = at.place is not None and any(
+        place.record.how != "open" for place, _ in call.session.heard.places(leaf.value)
+    )
     if not closed:
         return call.session.host_seen(host_of(leaf.value.key)) and "?" not in leaf.text
     return True
@@ -216,14 +287,16 @@ def _url_known(call: _Call, leaf: Leaf) -> bool:
 
 def _links(call: _Call) -> tuple[ValueFact, ...]:
     """Addresses inside of contents."""
-    found = []
+    found: list[ValueFact] = []
     for leaf in call.leaves:
         if leaf.kind not in ("text", "payload"):
             continue
         plain = joined_accounts(folded(leaf.text[:200_000]))
         for atom in atoms(plain, call.session.lexicon.month_of):
             if atom.shape in ("url", "host") and len(found) < 64:
-                inner = Leaf(leaf.name, leaf.words, atom.key, "link", Wanted(atom.key, atom.parts, True, atom.shape))
+                inner = Leaf(
+                    leaf.name, leaf.words, atom.key, "link", Wanted(atom.key, atom.parts, True, atom.shape)
+                )
                 at = call.session.origin(inner.value)  # type: ignore[arg-type]
                 found.append(_fact(inner, at.origin, _where(at)))
     return tuple(found)
@@ -232,7 +305,13 @@ def _links(call: _Call) -> tuple[ValueFact, ...]:
 def _payload(call: _Call) -> tuple[ValueFact, ...]:
     found = []
     for leaf in call.leaves:
-        if leaf.kind == "payload" and leaf.value and len(leaf.text) > _FEW and leaf.value.shape not in ("day", "time", "number") and not leaf.value.days:
+        if (
+            leaf.kind == "payload"
+            and leaf.value
+            and len(leaf.text) > _FEW
+            and leaf.value.shape not in ("day", "time", "number")
+            and not leaf.value.days
+        ):
             at = call.session.origin(leaf.value)
             found.append(_fact(leaf, at.origin, _where(at)))
     return tuple(found)
@@ -300,7 +379,12 @@ def _intended(call: _Call, catalogue: Mapping[Id, ToolInfo], delegated: bool) ->
         return True
     for other in catalogue.values():
         rival = trade(other, call.session.lexicon)
-        if other.tool_id != call.tool.tool_id and not rival.reads and rival.mask & what.mask and rival.groups & speech.groups:
+        if (
+            other.tool_id != call.tool.tool_id
+            and not rival.reads
+            and rival.mask & what.mask
+            and rival.groups & speech.groups
+        ):
             return False
     return True
 

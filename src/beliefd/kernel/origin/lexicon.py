@@ -35,6 +35,7 @@ class Arguments(Value, frozen=True):
     path: Words
     quote: Words
     outlet: Words
+    neutral: Words
     by_id: Words
     id: Words
     text: Words

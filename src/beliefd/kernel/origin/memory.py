@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from msgspec import UNSET, Struct
 
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
-from beliefd.kernel.origin.index import HOST, Index, Place, Record, Wanted, wanted
+from beliefd.kernel.origin.index import HOST, Index, Kind, Place, Record, Wanted, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
 from beliefd.kernel.origin.results import fields, parsed, records
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, folded, name_words, shape_of
@@ -22,6 +22,7 @@ MAX_FIELDS: Final = 20_000
 
 _GIVES_NEW: Final = BIT["create"] | BIT["send"] | BIT["reserve"] | BIT["draft"] | BIT["pay"]
 """Writes whose results are new. What others return was there before, whoever wrote it."""
+
 
 class ContextItem(Value, frozen=True):
     """Something the session is told: a text of the system or the user, an address of the user's, a result."""
@@ -91,7 +92,7 @@ class Memory:
 
     def _tell_result(self, item: ContextItem, tool: ToolInfo) -> None:
         what = trade(tool, self.lexicon)
-        self.counts[tool.tool_id] = self.counts.get(tool.tool_id, 0) + 1
+        self.counts[tool.tool_id] = self.counts.get(tool.tool_id, 0) + (not item.error)
         if self.pending.get(tool.tool_id):
             self.pending[tool.tool_id] -= 1
         structured = None if item.structured is UNSET else item.structured
@@ -112,7 +113,9 @@ class Memory:
         record = Record(self.items, tool.tool_id, how, named)
         short = len(item.text) <= 80 and "\n" not in item.text.strip() and how != "open"
         one_word = short and len(item.text.split()) == 1
-        self.heard.add(item.text, record, "", "field" if one_word else "text", echo=self._echoes(item, item.text))
+        self.heard.add(
+            item.text, record, "", "field" if one_word else "text", echo=self._echoes(item, item.text)
+        )
         self._note_orders(record)
 
     def _note_orders(self, record: Record) -> None:
@@ -140,7 +143,12 @@ class Memory:
         held = what.nouns & set(self.lexicon.raw) or bool(set(last) & set(self.lexicon.raw))
         paths = self.lexicon.names["path"]
         by_path = any(word in paths for name in args for word in (name, *name_words(name)))
-        return what.reads and what.verb in self.lexicon.raw_verbs and bool(held) and (by_path or what.verb == "read")
+        return (
+            what.reads
+            and what.verb in self.lexicon.raw_verbs
+            and bool(held)
+            and (by_path or what.verb == "read")
+        )
 
     def _typed(self, value: Any) -> bool:
         one = wanted(str(value), self.lexicon.month_of)
@@ -150,7 +158,9 @@ class Memory:
         """Read by a key that the user typed, or by the id of something the user speaks of."""
         for name, value in leaves(args):
             words = set(name_words(name))
-            if words & self.lexicon.names["query"] and not words & (self.lexicon.names["path"] | self.lexicon.names["id"]):
+            if words & self.lexicon.names["query"] and not words & (
+                self.lexicon.names["path"] | self.lexicon.names["id"]
+            ):
                 continue
             one = wanted(str(value), self.lexicon.month_of)
             if one is None or one.shape in ("day", "time"):
@@ -168,21 +178,27 @@ class Memory:
             only = all("_".join(name_words(name)) in identity for _, name, _ in found)
             how = "directory" if only else "queried"
         record = Record(self.items, tool.tool_id, how, named)
-        kept: list[tuple[str, str, str, Shape]] = []
+        kept: list[tuple[str, str, Kind, Shape]] = []
         for path, name, raw in found:
             text = str(raw)
             kind, shape = self._kind(name, text)
             kept.append((path, text, kind, shape))
-            if kind != "text" and len(record.labels) < MAX_LABELS and (one := wanted(text, self.lexicon.month_of)):
+            if (
+                kind != "text"
+                and len(record.labels) < MAX_LABELS
+                and (one := wanted(text, self.lexicon.month_of))
+            ):
                 names_it = kind == "label" or "id" in name_words(name)
-                record.labels.append(("label" if names_it else kind, one.parts if one.shape != "number" or names_it else ()))
+                record.labels.append(
+                    ("label" if names_it else kind, one.parts if one.shape != "number" or names_it else ())
+                )
         record.named = record.named or self._named(record)
         record.linked = self._linked(record)
         for path, text, kind, shape in kept:
             echo = how == "own" and self._echoes(item, text)
             members = _members(text, shape) if kind != "text" else [text]
             for member in members:
-                self.heard.add(member, record, path, kind, echo=echo)  # type: ignore[arg-type]
+                self.heard.add(member, record, path, kind, echo=echo)
             if shape == "email" and kind == "field":
                 self._remember_name(text)
         self._note_orders(record)
@@ -210,7 +226,9 @@ class Memory:
         """Was the value in the call itself? Then the write gave nothing new."""
         one = wanted(text, self.lexicon.month_of) if len(text) < 500 else None
         given = [wanted(str(value), self.lexicon.month_of) for _, value in leaves(item.args)]
-        return one is None or any(other and (other.key == one.key or f" {one.key} " in f" {other.key} ") for other in given)
+        return one is None or any(
+            other and (other.key == one.key or f" {one.key} " in f" {other.key} ") for other in given
+        )
 
     def _named(self, record: Record) -> bool:
         """Does the user speak of it? By a short field, a quoted phrase or a name in one."""
@@ -229,7 +247,13 @@ class Memory:
             if kind == "label" and known > 1 and known >= len(meant) - 1:
                 return True
             if known == len(meant) and (
-                len(meant) > 1 or kind == "label" or meant[0] not in self.lexicon.groups and meant[0] not in self.lexicon.ordered and not meant[0].isdigit()
+                len(meant) > 1
+                or kind == "label"
+                or (
+                    meant[0] not in self.lexicon.groups
+                    and meant[0] not in self.lexicon.ordered
+                    and not meant[0].isdigit()
+                )
             ):
                 return True
         return False

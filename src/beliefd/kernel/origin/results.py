@@ -86,7 +86,11 @@ def _blocks(text: str) -> Any:
 
 def _table(text: str) -> Any:
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    if len(lines) < 3 or not all(line.startswith("|") for line in lines) or not re.match(r"\|[\s:|-]+$", lines[1]):
+    if (
+        len(lines) < 3
+        or not all(line.startswith("|") for line in lines)
+        or not re.match(r"\|[\s:|-]+$", lines[1])
+    ):
         return None
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return _rows(rows[0], rows[2:])
@@ -151,7 +155,9 @@ def records(value: Any) -> list[Any]:
     if isinstance(value, dict):
         if len(value) > 1 and all(isinstance(item, dict) for item in value.values()):
             return [{"key": key, **item} for key, item in value.items()]
-        lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
+        lists = [
+            item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)
+        ]
         if len(lists) == 1:
             rest = {key: item for key, item in value.items() if item is not lists[0]}
             return [*lists[0], rest]

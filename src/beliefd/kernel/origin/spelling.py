@@ -77,7 +77,11 @@ def atoms(text: str, months: dict[str, int]) -> Iterator[Atom]:
         if atom is None:
             continue
         yield atom
-        if before is not None and (before.key in months or atom.key in months) and (day := _named_day(before, atom, months)):
+        if (
+            before is not None
+            and (before.key in months or atom.key in months)
+            and (day := _named_day(before, atom, months))
+        ):
             yield Atom(day, "day", ())
         before = atom
 
@@ -218,6 +222,9 @@ def joined_accounts(text: str) -> str:
 
 
 def name_words(name: str) -> list[str]:
-    """`chat.postMessage`, `create-issue`, `HTTPGet` as words."""
+    """`chat.postMessage`, `create-issue`, `HTTPGet` as words. Invisible characters part no words."""
+    if not name.isascii():
+        shown = "".join(char for char in name if unicodedata.category(char) not in ("Cf", "Cc", "Cs", "Mn"))
+        name = unicodedata.normalize("NFKC", shown[:1_024])
     spaced = re.sub(r"([a-z0-9])([A-Z])|([A-Z]+)([A-Z][a-z])", r"\1\3 \2\4", name)
     return [word.casefold() for word in re.split(r"[^A-Za-z0-9À-ɏ]+", spaced) if word]

@@ -39,7 +39,9 @@ class Trade(Struct, frozen=True):
 
 
 def trade(tool: ToolInfo, lexicon: Lexicon) -> Trade:
-    return _trade(tool.tool_id, tool.description[:400], bool(tool.destructive), tool.tier, id(lexicon), _Held(lexicon))
+    bare = not properties(tool)
+    about = tool.description[:400]
+    return _trade(tool.tool_id, about, bool(tool.destructive), bare, tool.tier, _Held(lexicon))
 
 
 class _Held:
@@ -52,16 +54,20 @@ class _Held:
         return isinstance(other, _Held) and other.lexicon is self.lexicon
 
     def __hash__(self) -> int:
-        return 0
+        return id(self.lexicon)
 
 
 @lru_cache(4_096)
-def _trade(tool_id: str, description: str, destructive: bool, tier: Tier | None, _: int, held: _Held) -> Trade:
+def _trade(
+    tool_id: str, description: str, destructive: bool, bare: bool, tier: Tier | None, held: _Held
+) -> Trade:
     lexicon = held.lexicon
     verb, name = _verb(tool_id, lexicon)
     if name is None:
         verb, name = _described(description, lexicon) if tier is None else ("", None)
     words = name_words(tool_id)
+    if name is None and bare and description and all(word in lexicon.groups for word in words):
+        name = "read"  # a thing without a verb that takes nothing: `playlists`
     verb = verb or _unknown_verb(tool_id, lexicon)
     nouns = [word for word in words if word not in verb.split() and word not in lexicon.stops]
     pairs = [f"{left} {right}" for left, right in zip(words, words[1:], strict=False)]
@@ -87,7 +93,12 @@ def _trade(tool_id: str, description: str, destructive: bool, tier: Tier | None,
 
 def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, str | None]:
     """The verb of a name: of its last part first, a plain verb before one that may be a noun."""
-    parts = [part for piece in tool_id.split("__") for part in piece.replace("/", ".").replace(":", ".").split(".") if part]
+    parts = [
+        part
+        for piece in tool_id.split("__")
+        for part in piece.replace("/", ".").replace(":", ".").split(".")
+        if part
+    ]
     for piece in (*parts[-1:], tool_id):
         words = name_words(piece)
         found = _of(words, lexicon.strong)
@@ -120,7 +131,11 @@ def _of(words: list[str], verbs: Mapping[str, str]) -> tuple[str, str] | None:
 def _second(words: list[str], first: str, lexicon: Lexicon) -> tuple[str, str] | None:
     """`find_and_delete`, `get_or_create`: what is done after the reading counts."""
     for at, word in enumerate(words[:-1]):
-        if word in ("and", "or", "then") and (found := _of(words[at + 1 :], lexicon.strong)) and found[1] != "read":
+        if (
+            word in ("and", "or", "then")
+            and (found := _of(words[at + 1 :], lexicon.strong))
+            and found[1] != "read"
+        ):
             return found
     return None
 
@@ -160,4 +175,7 @@ def goes_out(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
     named = lexicon.names["url"]
     if any(word in named for name in (*properties(tool), *args) for word in name_words(name)):
         return True
-    return any(isinstance(value, str) and value[:8].casefold().startswith(("http://", "https://")) for value in args.values())
+    return any(
+        isinstance(value, str) and value[:8].casefold().startswith(("http://", "https://"))
+        for value in args.values()
+    )

@@ -13,7 +13,13 @@ MAX_HEARD: Final = 50_000
 """Characters of a user's text that are read for what they ask."""
 _QUOTED: Final = re.compile(r"""(?<!\w)['"‘“«`]([^'"’”»`\n]{2,80})['"’”»`](?!\w)""")
 _CAPITAL: Final = re.compile(r"[A-ZÀ-Þ][\w'-]+")
-_SHAPED: Final = {"email": ("mail",), "url": ("web",), "host": ("web",), "iban": ("money",), "path": ("file",)}
+_SHAPED: Final = {
+    "email": ("mail",),
+    "url": ("web",),
+    "host": ("web",),
+    "iban": ("money",),
+    "path": ("file",),
+}
 
 
 class Said(Struct, frozen=True):
@@ -73,7 +79,12 @@ def _names(text: str, lexicon: Lexicon) -> set[str]:
     found = set()
     for word in _CAPITAL.findall(text):
         plain = folded(word).removesuffix("'s")
-        known = plain in lexicon.stops or plain in lexicon.ordered or plain in lexicon.month_of or plain in lexicon.groups
+        known = (
+            plain in lexicon.stops
+            or plain in lexicon.ordered
+            or plain in lexicon.month_of
+            or plain in lexicon.groups
+        )
         if len(plain) > 2 and not known:
             found.add(plain)
     return found
