@@ -26,9 +26,20 @@ FOLDER: Final = "BELIEFD_DOJO"
 PEER: Final = "scan of all texts"
 RESULTS: Final = 1_000
 BYTES: Final = 10_000
-WORDS: Final = (
-    ["report", "invoice", "meeting", "budget", "deadline", "vendor", "review", "contract", "update", "account", "order", "window"]
-)
+WORDS: Final = [
+    "report",
+    "invoice",
+    "meeting",
+    "budget",
+    "deadline",
+    "vendor",
+    "review",
+    "contract",
+    "update",
+    "account",
+    "order",
+    "window",
+]
 
 Succeeds = Callable[[dict[str, Any], list[tuple[str, Any]], list[bool], str], bool]
 

@@ -166,7 +166,7 @@ def _kind(words: list[str], text: str, session: Memory) -> str:
         return "object" if len(text) <= _SHOWN else "text"
     if joined in names["text"] or last in names["text"]:
         return "text"
-    if every & names["path"]:
+    if every & names["path"] and not every & names["url"]:
         return "path"
     if every & names["sink"] and last not in names["neutral"]:
         return "sink"
@@ -209,7 +209,11 @@ def _sinks(call: _Call, said: Mapping[str, bool]) -> tuple[ValueFact, ...]:
         if leaf.kind not in ("sink", "path") or leaf.value is None or (call.tier == "read"):
             continue
         at = call.session.origin(leaf.value, sink=True)
-        if leaf.kind == "path" and at.origin == "model" and _harmless_path(leaf.text):
+        if (
+            leaf.kind == "path"
+            and call.what.name not in call.session.lexicon.hard
+            and _harmless_path(leaf.text)
+        ):
             continue
         found.append(
             _fact(
@@ -224,7 +228,7 @@ def _sinks(call: _Call, said: Mapping[str, bool]) -> tuple[ValueFact, ...]:
 
 
 def _harmless_path(path: str) -> bool:
-    """A name the model made up for something new, inside of where it works."""
+    """A name inside of where the tool works, and nothing hidden there. Orders to write to it are found apart."""
     pieces = path.replace("\\", "/").split("/")
     return (
         not path.startswith(("/", "~"))

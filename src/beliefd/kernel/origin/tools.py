@@ -101,8 +101,8 @@ def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, str | None]:
     ]
     for piece in (*parts[-1:], tool_id):
         words = name_words(piece)
-        found = _of(words, lexicon.strong)
-        if found and found[1] == "read" and (other := _second(words, found[0], lexicon)):
+        found = _strong(words, lexicon)
+        if found and found[1] == "read" and (other := _second(words, lexicon)):
             return other
         faint = _of(words, lexicon.faint)
         if not found and words and words[-1] in lexicon.endings:
@@ -110,6 +110,18 @@ def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, str | None]:
         if found or faint:
             return found or faint or ("", None)
     return "", None
+
+
+def _strong(words: list[str], lexicon: Lexicon) -> tuple[str, str] | None:
+    """The first plain verb. One that is a thing too, as in `smart_lock_get_status`, gives way to a verb besides it."""
+    first = _of(words, lexicon.strong)
+    if first is None or first[0] not in lexicon.groups:
+        return first
+    rest = words[words.index(first[0]) + 1 :]
+    if (other := _strong(rest, lexicon)) is not None:
+        return other
+    reading = next((word for word in words if word in lexicon.endings), None)
+    return (reading, "read") if reading and not _second(words, lexicon) else first
 
 
 def _unknown_verb(tool_id: str, lexicon: Lexicon) -> str:
@@ -128,7 +140,7 @@ def _of(words: list[str], verbs: Mapping[str, str]) -> tuple[str, str] | None:
     return None
 
 
-def _second(words: list[str], first: str, lexicon: Lexicon) -> tuple[str, str] | None:
+def _second(words: list[str], lexicon: Lexicon) -> tuple[str, str] | None:
     """`find_and_delete`, `get_or_create`: what is done after the reading counts."""
     for at, word in enumerate(words[:-1]):
         if (
