@@ -67,7 +67,12 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         tier=tier,
         action=what.name,  # type: ignore[arg-type]
         hard=hard,
-        intended=_intended(call, catalogue, said["delegated"] and bool(session.named_orders & what.mask)),
+        intended=_intended(
+            call,
+            catalogue,
+            delegated=said["delegated"] and bool(session.named_orders & what.mask),
+            addressed=any(sink.origin == "user" for sink in sinks),
+        ),
         sinks=sinks,
         links=links,
         payload=payload,
@@ -340,7 +345,9 @@ def _commanded(call: _Call) -> tuple[tuple[ValueFact, ...], Commanded]:
         if leaf.kind == "object" and call.session.object(leaf.value) in ("user", "own", "named"):
             continue
         for value in _looked_for(leaf, call.session):
-            how, at = _ordered(call, value)
+            # Who has a text summed up gets sentences of it, whatever the next one orders.
+            quoting = leaf.kind == "text" and "sourced" in call.session.speech.phrases
+            how, at = _ordered(call, value, around=0 if quoting else 1)
             if how != "none":
                 found.append(_fact(leaf, at.origin, _where(at)))
                 worst = how if worst != "other" else worst
@@ -357,11 +364,11 @@ def _looked_for(leaf: Leaf, session: Memory) -> list[Wanted]:
     return [] if session.said.has(value) or session.told.has(value) else [value]
 
 
-def _ordered(call: _Call, value: Wanted) -> tuple[Commanded, Found]:
+def _ordered(call: _Call, value: Wanted, around: int) -> tuple[Commanded, Found]:
     worst: Commanded = "none"
     at = Found("model")
     for place, position in call.session.heard.places(value):
-        if place.kind == "text" and place.ordered_at(position) & call.what.mask:
+        if place.kind == "text" and place.ordered_at(position, around) & call.what.mask:
             how: Commanded = "named" if place.record.named else "other"
             if worst != "other":
                 worst, at = how, Found("named_text" if how == "named" else "text", place)
@@ -370,16 +377,17 @@ def _ordered(call: _Call, value: Wanted) -> tuple[Commanded, Found]:
     return worst, at
 
 
-def _intended(call: _Call, catalogue: Mapping[Id, ToolInfo], delegated: bool) -> bool:
+def _intended(
+    call: _Call, catalogue: Mapping[Id, ToolInfo], *, delegated: bool, addressed: bool
+) -> bool:
     """Did the user ask for this kind of thing, with these things rather than those of another tool?"""
     speech, what = call.session.speech, call.what
     if delegated:
         return True
     if not speech.mask & what.mask and what.verb not in speech.verbs:
         return False
-    if not what.groups and what.nouns.isdisjoint(speech.words) is False:
-        return True
-    if what.groups & speech.groups or not what.nouns or not what.nouns.isdisjoint(speech.words):
+    spoken_of = what.groups & speech.groups or not what.nouns.isdisjoint(speech.words)
+    if spoken_of or addressed or not what.nouns:
         return True
     for other in catalogue.values():
         rival = trade(other, call.session.lexicon)

@@ -150,7 +150,7 @@ def _forms(verb: str, past: bool) -> list[str]:
     stem = head[:-1] if head.endswith("e") else head
     heads = [head, f"{stem}ing", f"{head}{head[-1]}ing"]
     if past:
-        heads += [f"{stem}ed", f"{head}{head[-1]}ed", f"{head[:-1]}ied" if head.endswith("y") else f"{head}s"]
+        heads += [f"{stem}ed", f"{head}{head[-1]}ed", f"{head[:-1]}ied" if head.endswith("y") else head]
     return [f"{form} {rest}" if rest else form for form in heads]
 
 

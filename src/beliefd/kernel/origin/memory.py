@@ -175,7 +175,7 @@ class Memory:
         found = [leaf for at, leaf in enumerate(fields(value)) if at < MAX_FIELDS]
         if how == "maybe_directory":
             identity = self.lexicon.names["identity"]
-            only = all("_".join(name_words(name)) in identity for _, name, _ in found)
+            only = all(not name or "_".join(name_words(name)) in identity for _, name, _ in found)
             how = "directory" if only else "queried"
         record = Record(self.items, tool.tool_id, how, named)
         kept: list[tuple[str, str, Kind, Shape]] = []
@@ -218,7 +218,7 @@ class Memory:
         long = len(text) > 80 or "\n" in text or (text.count(" ") > 6)
         if long or joined in names["text"] or (last in names["text"] and last not in names["label"]):
             return "text", "word"
-        if joined in names["label"] or last in names["label"]:
+        if joined in names["label"] or last in names["label"] or (not words and " " in text):
             return "label", shape_of(text)
         return "field", shape_of(text)
 

@@ -80,8 +80,10 @@ def _blocks(text: str) -> Any:
         found = read_blocks(text.replace("\r\n", "\n"))
     except (NotBlocks, RecursionError):
         return None
-    # A list of bare lines is a text with dashes.
-    return found if isinstance(found, dict) or all(isinstance(item, dict) for item in found) else None
+    if isinstance(found, dict) or all(isinstance(item, dict) for item in found):
+        return found
+    # A list of bare lines is a text with dashes, unless each line is a name.
+    return found if all(isinstance(item, str | int) and len(str(item).split()) <= 3 for item in found) else None
 
 
 def _table(text: str) -> Any:
