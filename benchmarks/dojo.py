@@ -55,11 +55,19 @@ def _cost(run: Run) -> list[Figure]:
     small, large = _seconds(few, rounds), _seconds(many, rounds)
     texts = [_result(number).text for number in range(run.size(RESULTS, 20))]
     scanned = _timed(lambda: [value in text for value in _ARGS.values() for text in texts], run.size(20, 2))
+    figure = partial(Figure, benchmark="dojo", unit="ms")
+    after = "facts of a call after 1,000 results of 10 KB"
+    taking = _timed(lambda: few.tell(_result(7)), run.size(50, 2))
     return [
-        Figure(benchmark="dojo", what="facts of a call after 1,000 results of 10 KB", unit="ms", ours=large * 1e3, peer=scanned * 1e3, peer_is=PEER, ratio=scanned / large, ratio_is=TIMES_FASTER),
-        Figure(benchmark="dojo", what="facts of a call after 1,000 results: its time", unit="ms", ours=large * 1e3, target=Target(at_most=0.5)),
-        Figure(benchmark="dojo", what="facts of a call: after 1,000 against after 10 results", unit="ms", ours=large * 1e3, peer=small * 1e3, peer_is="10 results", ratio=large / small, ratio_is="1,000 : 10", target=Target(at_most=1.5)),
-        Figure(benchmark="dojo", what="taking in a result of 10 KB", unit="ms", ours=_timed(lambda: few.tell(_result(7)), run.size(50, 2)) * 1e3),
+        figure(
+            what=after, ours=large * 1e3, peer=scanned * 1e3, peer_is=PEER, ratio=scanned / large, ratio_is=TIMES_FASTER
+        ),
+        figure(what=f"{after}: its time", ours=large * 1e3, target=Target(at_most=0.5)),
+        figure(
+            what=f"{after}: beside after 10", ours=large * 1e3, peer=small * 1e3, peer_is="after 10 results",
+            ratio=large / small, ratio_is="1,000 : 10", target=Target(at_most=1.5),
+        ),
+        figure(what="taking in a result of 10 KB", ours=taking * 1e3),
     ]  # fmt: skip
 
 

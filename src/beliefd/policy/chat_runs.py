@@ -192,9 +192,9 @@ def replay(run: ChatRun, judge: Judge, lexicon: Lexicon) -> list[Judged]:
     refused: set[str] = set()
     for step in run.steps:
         if isinstance(step, ContextItem):
-            if step.call_id in refused:  # it did not happen: what the record says of it is a text
-                step = msgspec.structs.replace(step, error=True)
-            session.tell(step, run.tools.get(step.tool_id or ""))
+            # What was refused did not happen: what the record says of it is a text.
+            told = msgspec.structs.replace(step, error=True) if step.call_id in refused else step
+            session.tell(told, run.tools.get(step.tool_id or ""))
             continue
         tool = run.tools.get(step.tool_id) or ToolInfo(tool_id=step.tool_id)
         facts = session.facts(tool, step.args, run.tools)

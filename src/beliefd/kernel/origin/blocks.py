@@ -1,4 +1,4 @@
-"""Block YAML as programs print it, read without a library: what it cannot read is plain text, never half read."""
+"""Block YAML as programs print it, read without a library: all of it, or it is a plain text."""
 
 import re
 from typing import Any, Final
@@ -9,7 +9,9 @@ MAX_DEPTH: Final = 16
 _KEY: Final = re.compile(
     r"""(?P<key>'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|[^\s\-?:,\[\]{}#&*!|>'"%@`][^:#]*?|-?[\d.]+|[\w.+-]+@[\w.-]+):(?:\s+|$)"""
 )
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "\\": "\\", "/": "/", "e": "\x1b", " ": " ", "_": "\xa0", "N": "\x85", "a": "\a", "b": "\b"}  # fmt: skip
+_ESCAPES: Final = {
+    "n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b", "_": "\xa0", "N": "\x85", "a": "\a", "b": "\b",
+}  # fmt: skip
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.S)
 
 

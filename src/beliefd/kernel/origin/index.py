@@ -36,7 +36,7 @@ Kind = Literal["text", "label", "field"]
 
 
 class Record(Struct, eq=False):
-    """One record of a result. `named`: the user speaks of it; `linked`: a document does that he told to follow."""
+    """One record of a result. `named`: the user speaks of it; `linked`: a document he follows does."""
 
     item: int
     tool: str

@@ -23,9 +23,9 @@ Words = tuple[str, ...]
 class Becomes(Value, frozen=True):
     """A class that is another one together with a noun: to send money is to pay."""
 
-    of: Words
+    of: tuple[Class, ...]
     group: str
-    to: str
+    to: Class
 
 
 class Arguments(Value, frozen=True):
@@ -52,7 +52,7 @@ class Phrases(Value, frozen=True):
     sourced: Words
     delegated: Words
     granted: Words
-    links: Words
+    links_wanted: Words
     selector: Words
     described: Words
     plural: Words
@@ -62,9 +62,9 @@ class Lexicon(Value, frozen=True, dict=True):
     """One language. Read from a file by `policy.lexicons`, and compiled when it is first asked."""
 
     language: str
-    verbs: dict[str, Words]
-    weak: dict[str, Words]
-    words: dict[str, Words]
+    verbs: dict[Class, Words]
+    weak: dict[Class, Words]
+    words: dict[Class, Words]
     nouns: dict[str, Words]
     becomes: tuple[Becomes, ...]
     hard: Words
@@ -101,12 +101,12 @@ class Lexicon(Value, frozen=True, dict=True):
         return found
 
     @cached_property
-    def strong(self) -> dict[str, str]:
+    def strong(self) -> dict[str, Class]:
         """Verbs in names of tools."""
         return {verb: name for name, verbs in self.verbs.items() for verb in verbs}
 
     @cached_property
-    def faint(self) -> dict[str, str]:
+    def faint(self) -> dict[str, Class]:
         """Verbs in names of tools that may be nouns."""
         return {verb: name for name, verbs in self.weak.items() for verb in verbs}
 

@@ -1,4 +1,4 @@
-"""What a session was told, indexed: texts of the system and the user, and results of tools with their records."""
+"""What a session was told, indexed: texts of the system and the user, results of tools with their records."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -52,6 +52,7 @@ class Memory:
         self.told = Index(lexicon)
         self.heard = Index(lexicon)
         self.items = 0
+        self.results = 0
         self.asked: list[Said] = []
         self.speech = together([read_said("", lexicon)])
         self.counts: dict[str, int] = {}
@@ -92,6 +93,7 @@ class Memory:
 
     def _tell_result(self, item: ContextItem, tool: ToolInfo) -> None:
         what = trade(tool, self.lexicon)
+        self.results += 1
         self.counts[tool.tool_id] = self.counts.get(tool.tool_id, 0) + (not item.error)
         if self.pending.get(tool.tool_id):
             self.pending[tool.tool_id] -= 1
@@ -110,7 +112,7 @@ class Memory:
             self._add_record(value, item, tool, how, key_typed)
 
     def _add_plain(self, item: ContextItem, tool: ToolInfo, how: Any, named: bool) -> None:
-        record = Record(self.items, tool.tool_id, how, named)
+        record = Record(self.results, tool.tool_id, how, named)
         short = len(item.text) <= 80 and "\n" not in item.text.strip() and how != "open"
         one_word = short and len(item.text.split()) == 1
         self.heard.add(
@@ -177,7 +179,7 @@ class Memory:
             identity = self.lexicon.names["identity"]
             only = all(not name or "_".join(name_words(name)) in identity for _, name, _ in found)
             how = "directory" if only else "queried"
-        record = Record(self.items, tool.tool_id, how, named)
+        record = Record(self.results, tool.tool_id, how, named)
         kept: list[tuple[str, str, Kind, Shape]] = []
         for path, name, raw in found:
             text = str(raw)
@@ -236,7 +238,7 @@ class Memory:
         for kind, parts in record.labels:
             if not parts:
                 continue
-            meant = [part for part in parts if part not in self.lexicon.stops and len(part) > 1 and part not in ("re", "fwd", "docx", "xlsx", "pdf", "txt", "com")]  # fmt: skip
+            meant = [part for part in parts if part not in self.lexicon.stops and len(part) > 1]
             if not meant:
                 continue
             if any(part in speech.names for part in meant):
@@ -259,7 +261,7 @@ class Memory:
         return False
 
     def _linked(self, record: Record) -> bool:
-        """The user says to follow a document, and that speaks of this record: its id is meant, its text is not."""
+        """The user says to follow a document, which speaks of this record: its id is meant, its text is not."""
         if "delegated" not in self.speech.phrases:
             return False
         for kind, parts in record.labels:

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from beliefd.kernel.origin.lexicon import BIT, Lexicon
+from beliefd.kernel.origin.lexicon import BIT, Class, Lexicon
 from beliefd.kernel.origin.spelling import name_words
 from beliefd.kernel.values import Id, Object, Value
 
@@ -30,7 +31,7 @@ class Trade(Struct, frozen=True):
     """What a tool does, in words: its verb, classes as bits, the groups of things it is about."""
 
     verb: str
-    name: str
+    name: Class
     mask: int
     reads: bool
     words: frozenset[str]
@@ -70,7 +71,7 @@ def _trade(
         name = "read"  # a thing without a verb that takes nothing: `playlists`
     verb = verb or _unknown_verb(tool_id, lexicon)
     nouns = [word for word in words if word not in verb.split() and word not in lexicon.stops]
-    pairs = [f"{left} {right}" for left, right in zip(words, words[1:], strict=False)]
+    pairs = [f"{left} {right}" for left, right in pairwise(words)]
     groups = frozenset[str]().union(*(lexicon.groups.get(noun, frozenset()) for noun in [*nouns, *pairs]))
     if not groups:
         groups = frozenset().union(*(lexicon.groups.get(word, frozenset()) for word in words))
@@ -91,7 +92,7 @@ def _trade(
     return Trade(verb, name or "other", mask, reads, frozenset(words), frozenset(nouns), groups)
 
 
-def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, str | None]:
+def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, Class | None]:
     """The verb of a name: of its last part first, a plain verb before one that may be a noun."""
     parts = [
         part
@@ -112,8 +113,8 @@ def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, str | None]:
     return "", None
 
 
-def _strong(words: list[str], lexicon: Lexicon) -> tuple[str, str] | None:
-    """The first plain verb. One that is a thing too, as in `smart_lock_get_status`, gives way to a verb besides it."""
+def _strong(words: list[str], lexicon: Lexicon) -> tuple[str, Class] | None:
+    """The first plain verb. One that is a thing too (`smart_lock_get_status`) gives way to another."""
     first = _of(words, lexicon.strong)
     if first is None or first[0] not in lexicon.groups:
         return first
@@ -130,7 +131,7 @@ def _unknown_verb(tool_id: str, lexicon: Lexicon) -> str:
     return next((word for word in words if word not in lexicon.groups), words[0] if words else "")
 
 
-def _of(words: list[str], verbs: Mapping[str, str]) -> tuple[str, str] | None:
+def _of(words: list[str], verbs: Mapping[str, Class]) -> tuple[str, Class] | None:
     for at, word in enumerate(words):
         pair = f"{word} {words[at + 1]}" if at + 1 < len(words) else ""
         if pair in verbs:
@@ -140,7 +141,7 @@ def _of(words: list[str], verbs: Mapping[str, str]) -> tuple[str, str] | None:
     return None
 
 
-def _second(words: list[str], lexicon: Lexicon) -> tuple[str, str] | None:
+def _second(words: list[str], lexicon: Lexicon) -> tuple[str, Class] | None:
     """`find_and_delete`, `get_or_create`: what is done after the reading counts."""
     for at, word in enumerate(words[:-1]):
         if (
@@ -152,7 +153,7 @@ def _second(words: list[str], lexicon: Lexicon) -> tuple[str, str] | None:
     return None
 
 
-def _described(description: str, lexicon: Lexicon) -> tuple[str, str | None]:
+def _described(description: str, lexicon: Lexicon) -> tuple[str, Class | None]:
     """The verb its description begins with, for names without one."""
     words = name_words(description[:80])[:2]
     for word in words:
@@ -172,7 +173,9 @@ def closed_set(tool: ToolInfo, name: str) -> bool:
     spec = properties(tool).get(name)
     if not isinstance(spec, dict):
         return False
-    options = [spec, *(item for key in ("anyOf", "oneOf", "allOf") for item in spec.get(key, ()) if isinstance(item, dict))]  # fmt: skip
+    nested = [spec.get(key) for key in ("anyOf", "oneOf", "allOf")]
+    lists = [some for some in nested if isinstance(some, list)]
+    options = [spec, *(item for some in lists for item in some if isinstance(item, dict))]
     shared = tool.schema.get("$defs")
     for item in options:
         target = str(item.get("$ref", "")).rpartition("/")[2]
