@@ -15,7 +15,7 @@ const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "shapers", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
-  "insufficient", "costs", "issued", "asked",
+  "insufficient", "costs", "issued", "asked", "pins", "offered",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated", "tokens", "spaces", "imported", "keys",
 ];
@@ -214,6 +214,8 @@ export const stateHash = (session) => {
     costs: session.costs,
     issued: session.issued,
     asked: session.asked,
+    pins: session.pins,
+    offered: session.offered,
     memory: session.memory,
     observations: session.observations,
     measurements: session.measurements,
@@ -275,6 +277,8 @@ const begin = (id, payload) => ({
   costs: new Map(),
   issued: new Map(),
   asked: new Map(),
+  pins: new Map(),
+  offered: new Map(),
   memory: new Map(),
   observations: new Map(),
   measurements: new Map(),
@@ -375,6 +379,10 @@ const unsaid = (approval, by) => {
   const left = new Map(approval).set("proposers", proposers.includes(by) ? proposers : [...proposers, by]);
   left.delete("overridden");
   return left.set("approvals", []).set("earlier", []).set("approved_gates", []);
+};
+const keepPin = (session, pin) => {
+  session.pins.set(pin.get("tool").get("name"), pin);
+  session.offered.delete(pin.get("tool").get("name"));
 };
 const keepGrant = (session, delta) => session.grants.set(delta.get("grant").get("grant_id"), delta.get("grant"));
 
@@ -532,6 +540,7 @@ const FOLDS = {
       for (const words of approval.get("words") ?? []) session.rejectedWords.set(words, approval.get("approval_id"));
     }
     keepIntents(session, delta.get("intents") ?? [], delta.get("propositions") ?? []);
+    if (delta.has("pinned")) keepPin(session, delta.get("pinned"));
     if (delta.get("result")) return keepResults(session, [delta.get("result")], delta);
     if (replaced) {
       const id = approval.get("subject").get("bundle_id");
@@ -563,6 +572,15 @@ const FOLDS = {
     if (call.has("reserved")) settle(session, call, delta);
     else use(session, call.get("capability_id"), amounts(delta));
     session.calls.set(call.get("call_id"), call);
+  },
+  tools_pinned(session, delta) {
+    for (const pin of delta.get("pinned")) keepPin(session, pin);
+    for (const name of delta.get("restored")) session.offered.delete(name);
+    for (const offer of delta.get("offers")) {
+      const approval = offer.get("approval");
+      session.offered.set(offer.get("name"), record({ hash: offer.get("hash"), approval_id: approval.get("approval_id") }));
+      keepApproval(session, approval);
+    }
   },
   capability_issued: keepCapability,
   capability_revoked: keepCapability,

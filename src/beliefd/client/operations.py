@@ -2,6 +2,7 @@
 
 from beliefd.client.approvals import ApprovalCalls
 from beliefd.client.beliefs import BeliefCalls
+from beliefd.client.catalogues import CatalogueCalls
 from beliefd.client.claims import ClaimCalls
 from beliefd.client.content import ContentCalls
 from beliefd.client.experiments import ExperimentCalls
@@ -26,6 +27,7 @@ class Operations(
     PolicyCalls,
     SpaceCalls,
     SubstrateCalls,
+    CatalogueCalls,
     SpeculationCalls,
     ObservationCalls,
     MeasurementCalls,

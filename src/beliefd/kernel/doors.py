@@ -19,6 +19,7 @@ from beliefd.kernel.beliefs.commands import (
     Merge,
     RequestTermination,
 )
+from beliefd.kernel.catalogues.commands import PinTools
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import Code
@@ -91,6 +92,8 @@ JUDGED: Final[dict[type, Part]] = {
     **dict.fromkeys(speculation.RULES, _nothing),
     # What the server itself writes about what was let through before.
     **dict.fromkeys((RecordRun, StartCall, RecordOutcome, RecordAttempt, Merge, ReceiveLedger), _nothing),
+    # What a stranger wrote about his tools: it is shown, and nobody here states it.
+    PinTools: _nothing,
     # Names of tokens, keys and files: no belief can rest on them.
     **dict.fromkeys(SystemCommand.__args__, _nothing),
     DeclareSession: _declaration,

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided, GrantGiven, GrantRevoked
@@ -18,6 +19,8 @@ def approval_decided(session: Session, event: ApprovalDecided) -> Session:
     approvals = approvals.with_rejected(event.approval)
     intents = session.intents.changed_by(event.intents, event.propositions)
     session = replace(session, approvals=approvals, intents=intents)
+    if event.pinned is not UNSET:
+        session = replace(session, catalogue=session.catalogue.with_pin(event.pinned))
     if event.result is not None:
         judged = with_result(session, event.result)
         return with_mode(with_snapshot(judged, session.substrate.state_version, event.event_id), event.mode)
