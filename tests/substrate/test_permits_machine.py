@@ -215,7 +215,7 @@ def test_permits_hold_in_every_story() -> None:
     run_state_machine_as_test(
         Permits,
         settings=settings(
-            max_examples=4,
+            max_examples=10,
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),
