@@ -38,7 +38,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember, StartCall
 from beliefd.kernel.substrate.permits import approved_call
-from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.state import ToolCall
 from beliefd.kernel.substrate.tools import MemoryFindings, StartFindings
 from beliefd.kernel.values import Principal
@@ -55,7 +55,14 @@ from beliefd.steward.facts.authority import (
     only,
     used_by_claims,
 )
-from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings, start_findings
+from beliefd.steward.facts.call_facts import (
+    Proof,
+    Tools,
+    confirmed_finding,
+    proposal_findings,
+    start_findings,
+)
+from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.steward.facts.citing import citation_findings, cites_calls
 from beliefd.steward.facts.examining import Examiner
 from beliefd.steward.facts.measuring import Meter
@@ -166,9 +173,11 @@ class FactFinder(Examiner):
         meter: Meter,
         directory: Directory,
         spaces: Spaces,
-        detector: Detector | Mapping[str, Detector] | None = None,
+        detector: Detector | Mapping[str, Detector] | None,
+        catalogues: Catalogues,
     ) -> None:
         super().__init__(store, registry, spaces, detector)
+        self._catalogues = catalogues
         self.meter = meter
         self._authorities = Authorities(directory, spaces)
         self._shares = Shares(store)
@@ -207,9 +216,8 @@ class FactFinder(Examiner):
         if isinstance(command, Propose | StageIntent):
             await self._refuse_full_inbox(principal.id, policy, unwritten)
         if isinstance(command, Propose):
-            found_calls = proposal_findings(
-                session, command.candidates, attachments.proofs, policy, self._registry
-            )
+            tools = await self._tools(session, command.candidates, policy)
+            found_calls = proposal_findings(session, command.candidates, attachments.proofs, policy, tools)
             begun = _approved_calls(session, command, principal.id)
             through = [None if call is None else call.capability_id for call in begun]
             found_calls = await self._authorities.with_givers(session, found_calls, approved=through)
@@ -228,7 +236,8 @@ class FactFinder(Examiner):
         if isinstance(command, Remember):
             return await self._confirmation(session, command)
         if isinstance(command, Eliminate):
-            return await citation_findings(self._store, session, command)
+            within = await self._spaces.only(session.session_id)
+            return await citation_findings(self._store, session, command, within)
         if isinstance(command, Observe):
             within = await self._spaces.only(session.session_id)
             return await observation_findings(self._store, session, command, within)
@@ -238,6 +247,10 @@ class FactFinder(Examiner):
             return await self._experiment(session, command, principal.id, policy, unwritten)
         return await self._for_decision(session, command, policy, unwritten)
 
+    async def _tools(self, session: Session, candidates: Sequence[Candidate], policy: Policy) -> Tools:
+        offered = await self._catalogues.offered_to(session, candidates, policy)
+        return Tools(self._registry, offered)
+
     async def _start(
         self, session: Session, command: StartCall, policy: Policy, unwritten: Sequence[Sealed]
     ) -> StartFindings | None:
@@ -246,7 +259,9 @@ class FactFinder(Examiner):
             return None
         through = givers_of(session, call.capability_id)
         standings = await self._authorities.of(session, {**through, call.agent_id: PROPOSES})
-        found = start_findings(call, standings, policy, self._registry)
+        named = CallCandidate(tool_id=call.tool_id, upstream=call.upstream)
+        tools = await self._tools(session, (named,), policy)
+        found = start_findings(call, standings, policy, tools)
         finding = replace(found.call, givers=only(standings, through))
         return replace(found, call=await self._origins.of_call(session, policy, call, finding, unwritten))
 
@@ -327,7 +342,8 @@ class FactFinder(Examiner):
         subject = approval.subject
         authority = await self._authorities.of(session, concerned(approval))
         if isinstance(subject, CallSubject) and subject.candidate is not None:
-            confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
+            tools = await self._tools(session, (subject.candidate,), policy)
+            confirmed = confirmed_finding(session, subject.candidate, policy, tools)
             confirmed = await self._authorities.with_givers(session, confirmed)
             confirmed = await self._origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, unwritten, approval.content_hash
@@ -349,7 +365,8 @@ class FactFinder(Examiner):
         authority = await self._authorities.of(session, concerned(approval), fresh=fresh)
         subject = approval.subject
         if isinstance(subject, CallSubject) and subject.candidate is not None:
-            confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
+            tools = await self._tools(session, (subject.candidate,), policy)
+            confirmed = confirmed_finding(session, subject.candidate, policy, tools)
             confirmed = await self._authorities.with_givers(session, confirmed, fresh=fresh)
             confirmed = await self._origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, answered=approval.content_hash
@@ -357,8 +374,8 @@ class FactFinder(Examiner):
             return replace(confirmed, authority=authority, by_rights=True)
         if isinstance(subject, BundleSubject) and subject.bundle is not None:
             unread = Threat(detector=NOBODY)
-            tools = self._tool_tiers(subject.bundle)
-            return ClaimFindings(threat=unread, tools=tools, authority=authority, by_rights=True)
+            tiers = self._tool_tiers(subject.bundle)
+            return ClaimFindings(threat=unread, tools=tiers, authority=authority, by_rights=True)
         return AuthorityFindings(authority=authority, by_rights=True)
 
     def count(self, command: object, principal: Principal, policy: Policy) -> int:
