@@ -116,6 +116,7 @@ SPEAKERS = {
     "store_calibration": Role.ADMIN,
     "append_calibration": Role.ADMIN,
     "issue_capability": Role.ADMIN,
+    "pin_tools": Role.ADMIN,
 }
 
 
@@ -149,6 +150,7 @@ STORY = [
     "propose",
     "begin_call",
     "report_outcome",
+    "pin_tools",
     "remember",
     "speculate",
     "observe",
