@@ -15,7 +15,7 @@ const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "shapers", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
-  "insufficient", "costs", "issued", "asked", "context", "begun", "refusedSinks", "pins", "offered",
+  "insufficient", "costs", "issued", "asked", "pins", "offered", "context", "begun", "refusedSinks",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated", "tokens", "spaces", "imported", "keys",
 ];

@@ -56,10 +56,22 @@ class Catalogues:
         self._spaces = spaces
         self._policy: Policy | None = None
         self._known: dict[str, CallerTool] = {}
+        self._held: dict[tuple[str, str], Catalogue] = {}
 
     async def held(self, upstream: str, space: str) -> Catalogue | None:
         position = await self._fresh(catalogue_session(upstream, space))
-        return None if position is None else position.session.catalogue
+        if position is None:
+            return None
+        if len(self._held) >= MOST_KEPT:
+            self._held.clear()
+        self._held[upstream, space] = position.session.catalogue
+        return position.session.catalogue
+
+    async def seen_by(self, session: Session, upstream: str) -> Catalogue | None:
+        """The catalogue that calls of a session are judged on; from what was found last, if it was."""
+        space = await self._spaces.of(session.session_id) or DEFAULT_SPACE
+        found = self._held.get((upstream, space))
+        return await self.held(upstream, space) if found is None else found
 
     async def offered_to(self, session: Session, candidates: Iterable[Candidate], policy: Policy) -> Offered:
         """What candidates name that are calls of tools in catalogues of their session's space."""
