@@ -1,4 +1,4 @@
-"""What a tool does is read from its name where nothing is declared: wide vocabulary, each style, unknown = write."""
+"""What a tool does is read from its name where nothing is declared; unknown = write."""
 
 import pytest
 
