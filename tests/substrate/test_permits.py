@@ -357,6 +357,11 @@ def test_a_star_stands_for_tools_that_callers_run_and_for_no_others(house: ToolW
     assert codes(ask(house.agent, session, wants("note.read", token))) == ["WRONG_EXECUTOR"]
 
 
+def test_tools_that_callers_run_are_listed_with_the_others(house: ToolWorld) -> None:
+    listed = {one.tool_id: one.definition.executor for one in house.agent.list_tools().tools}
+    assert (listed["Bash"], listed["mail"], listed["note.read"]) == ("caller", "caller", msgspec.UNSET)
+
+
 def test_arguments_that_do_not_fit_the_declared_schema_get_no_permit(house: ToolWorld) -> None:
     session = house.session()
     answer = ask(house.agent, session, wants("mail", house.token(session), "use-1", subject="x"))

@@ -10,8 +10,8 @@ from tests.substrate.test_catalogues import GATEWAY, READ
 from tests.substrate.test_permits import TOOLS, approve, ask, wants
 from tests.substrate.test_second_language import verifies_elsewhere
 
-BASHES = {**TOOLS["Bash"], "uses": {"tokens": 3}}
-RULES = with_tools(rules(all=ALLOW_ALL, ask=deny("mail", on_fail="ask")), **{**TOOLS, "Bash": BASHES})
+COSTING = {name: {**tool, "uses": {"tokens": 3}} for name, tool in TOOLS.items()}
+RULES = with_tools(rules(all=ALLOW_ALL, ask=deny("mail", on_fail="ask")), **COSTING)
 
 
 @pytest.mark.slow
@@ -27,7 +27,7 @@ def test_node_recomputes_permits_that_begin_wait_stop_and_end(tmp_path: Path) ->
             elif number == 1:
                 assert ask(house.agent, session, {**call, "join_key": "another"}).permit is not None
                 house.agent.report_outcome(session, call_id, "error", error="no such box", tokens=2)
-        forbids = with_tools(rules(all=ALLOW_ALL, no=deny("mail")), **TOOLS)
+        forbids = with_tools(rules(all=ALLOW_ALL, no=deny("mail")), **COSTING)
         house.steward.in_force.adopt(forbids)
         assert ask(house.agent, session, wants("mail", token, "m-2", to="2")).status == "stopped"
         house.steward.in_force.adopt(RULES)
