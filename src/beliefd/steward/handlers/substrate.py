@@ -57,6 +57,7 @@ from beliefd.steward.call import Call
 from beliefd.steward.effects.tools import CallEnd, ToolCalls, call_id_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, presented
+from beliefd.steward.facts.caller_tools import declared_tool
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, filling, page, read_as, view_of
 from beliefd.steward.policies import PolicyInForce
@@ -132,10 +133,14 @@ class ProposalHandlers(Struct, frozen=True):
 
     async def list_tools(self, _: Call) -> ToolList:
         policy = self.tools.in_force.policy
+        declared = (declared_tool(name, policy, self.registry) for name in sorted(policy.tools))
+        elsewhere = [
+            tool for tool in declared if tool is not None and self.registry.get(tool.tool_id) is None
+        ]
         return ToolList(
             tools=[
                 view_of(ToolView, tool, tier=policy.tool_tier(tool.tool_id, tool.definition.tier))
-                for tool in self.registry.all()
+                for tool in (*self.registry.all(), *elsewhere)
             ]
         )
 

@@ -10,6 +10,7 @@ from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.approvals.opening import opened_by, results_of
 from beliefd.kernel.approvals.state import OPEN, Approval
 from beliefd.kernel.beliefs.events import TerminationRuled
+from beliefd.kernel.catalogues.events import ToolsPinned
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.events import Event
 from beliefd.kernel.experiments.events import RunRecorded, RunStarted
@@ -34,6 +35,7 @@ TOUCHING: Final = frozenset(
         RunStarted,
         RunRecorded,
         IntentStaged,
+        ToolsPinned,
     }
 )
 RUNNING: Final = "running"
@@ -51,8 +53,10 @@ def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
         rows.append(_run_row(session, event.run))
     if isinstance(event, CallStarted | CallStopped | OutcomeRecorded):
         rows.append(_call_row(session, event.call))
-    calls = (result.call for result in results_of(event))
-    return rows + [_call_row(session, call) for call in calls if call is not None]
+    touched_calls = (
+        call for result in results_of(event) for call in (result.call, result.started, result.stopped)
+    )
+    return rows + [_call_row(session, call) for call in touched_calls if call]
 
 
 def all_rows(session: Session) -> list[InboxRow]:
