@@ -23,6 +23,7 @@ PACKAGES: Final = FOLDER / "npm" / "node_modules"
 PYTHON: Final = FOLDER / "python" / "bin"
 TRIES: Final = 2
 MINUTE: Final = 60
+FRAMEWORKS: Final = tuple(sorted(pins.stem for pins in (PINS / "frameworks").glob("*.txt")))
 OLDEST_NODE: Final = 22
 """Claude Code and the conformance suite ask for it."""
 
@@ -34,6 +35,8 @@ def main() -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         once("npm", PINS / "package.json", _npm_packages)
         once("python", PINS / "requirements.txt", _python_packages)
+        for name in FRAMEWORKS:
+            once(f"framework-{name}", PINS / "frameworks" / f"{name}.txt", _framework)
 
 
 def once(name: str, pins: Path, install: Callable[[Path, Path], None]) -> None:
@@ -75,6 +78,18 @@ def _python_packages(folder: Path, pins: Path) -> None:
     _run([sys.executable, "-m", "venv", str(folder)])
     pip = [str(PYTHON / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     _run([*pip, "--requirement", str(pins)])
+
+
+def _framework(folder: Path, pins: Path) -> None:
+    """This checkout with the extra of a framework, at the pinned versions: the extra's bounds must allow them."""
+    _run([sys.executable, "-m", "venv", str(folder)])
+    extra = f"{PINS.parent}[{pins.stem.replace('_', '-')}]"
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    _run([*pip, "--editable", extra, "--requirement", str(pins)])
+
+
+def framework_python(name: str) -> Path:
+    return FOLDER / f"framework-{name}" / "bin" / "python"
 
 
 def _run(command: list[str]) -> None:

@@ -37,7 +37,7 @@ def submit_answer(  # noqa: PLR0913 - one argument per member of a claim
     """INVARIANT: an answer goes out if the gates say so. Whatever fails keeps it back."""
     said = {"method": METHOD, "value": uncertainty}
     whole = {
-        "statement": text,
+        "statement": str(text),  # frameworks have kinds of text of their own
         "claim_type": claim_type,
         "uncertainty": said,
         "risk_tier": risk_tier,

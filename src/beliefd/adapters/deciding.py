@@ -170,7 +170,7 @@ class Conversation:
             if name in self._told or not self._is_teller:
                 return
             try:
-                self.client.add_context(session_id, kind, text, idempotency_key=_short(f"told:{name}"))
+                self.client.add_context(session_id, kind, str(text), idempotency_key=_short(f"told:{name}"))
             except BeliefdError as error:
                 # INVARIANT: whose word does not count is on record once, not with every message.
                 if error.code is not Code.FORBIDDEN:

@@ -1,0 +1,180 @@
+"""A beliefd server for the adapters of frameworks, and their examples, each in an environment of its own."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from tests.support.server import ServerProcess
+
+from clients.harness.install import FRAMEWORKS, PINS, framework_python
+from clients.harness.process import Ended, Place, run
+
+EXAMPLES: Final = PINS.parent / "examples" / "adapters"
+ADAPTER: Final = "adapter://ci"
+ANN: Final = "human://ann"
+ALLOWED: Final = "bob"
+REFUSED: Final = "refused"
+ASKED: Final = "asked"
+BROKEN: Final = "broken"
+"""Recipients by which the policy of these tests decides, and one at whom the tool raises."""
+REASON: Final = "the rules of this test say so"
+PAGE: Final = 500
+PAUSE: Final = 0.1
+
+
+def policy() -> dict[str, Any]:
+    """Everything passes but what goes to one of these recipients."""
+    return {
+        "context": {},
+        "tools": {"*": {"executor": "caller", "tier": "WRITE_LIMITED", "mutates": True}},
+        "constraints": {
+            "constraint.pass": {"v": 1, "effect": "allow"},
+            "constraint.refuse": _denies(REFUSED, "block"),
+            "constraint.ask": _denies(ASKED, "ask"),
+        },
+        "capabilities": [{"name": "programs", "roles": ["tool"], "scope": {"tools": ["*"]}}],
+    }
+
+
+def _denies(recipient: str, on_fail: str) -> dict[str, Any]:
+    when = {"op": "eq", "args": ["call.args.to", recipient]}
+    return {"v": 1, "effect": "deny", "when": when, "on_fail": on_fail, "reason": REASON}
+
+
+@dataclass
+class Played:
+    """What an example printed: what its model was told, what waited, and its answer."""
+
+    ended: Ended
+    told: list[str] = field(default_factory=list)
+    waits: list[str] = field(default_factory=list)
+    answer: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, ended: Ended) -> "Played":
+        found = cls(ended)
+        for line in ended.output.splitlines():
+            what, _, text = line.partition(": ")
+            if what in ("told", "waits", "answer"):
+                getattr(found, what).append(text)
+        return found
+
+
+@dataclass(frozen=True)
+class World:
+    """A running server, tokens for an adapter and a person, and a file that says what happened."""
+
+    server: ServerProcess
+    place: Place
+    adapter: str
+    person: str
+
+    def play(self, name: str, *turns: dict[str, Any], **more: str) -> Played:
+        """Run the example of a framework with these turns of the model."""
+        story = {"user": f"Send an email to {ALLOWED}", "turns": [*turns, {"say": "done"}]}
+        environment = {
+            **self.place.environment(),
+            "BELIEFD_URL": self.server.url,
+            "BELIEFD_TOKEN": self.adapter,
+            "SCRIPT": json.dumps(story),
+            "EFFECTS": str(self._effects),
+            "KILL": str(self.server.pid),
+            "PYTHONSAFEPATH": "",
+            **QUIET,
+            **more,
+        }
+        command = [str(framework_python(name)), str(EXAMPLES / f"{name}_agent.py")]
+        return Played.of(run(command, environment, self.place.work))
+
+    @property
+    def _effects(self) -> Path:
+        return self.place.root / "effects.txt"
+
+    def effects(self) -> list[str]:
+        return self._effects.read_text().splitlines() if self._effects.exists() else []
+
+    def ledger(self) -> list[str]:
+        """Verdicts and outcomes in the order of the ledgers, each of which is verified; no repetitions."""
+        told: list[str] = []
+        with self.server.client(self.person) as client:
+            for session in client.list_sessions(limit=PAGE).sessions:
+                assert client.verify(session.session_id).ok
+                for entry in client.audit_trace(session.session_id, limit=PAGE).events:
+                    told += _said(entry["delta"])
+        return told
+
+    def context(self) -> list[str]:
+        with self.server.client(self.person) as client:
+            (session,) = client.list_sessions(limit=PAGE).sessions
+            return [one.kind for one in client.list_context(session.session_id).items]
+
+    @contextmanager
+    def somebody_decides(self, decision: str) -> Iterator[list[str]]:
+        """A person who decides about the first item that comes into the inbox."""
+        decided: list[str] = []
+        over = threading.Event()
+        thread = threading.Thread(target=self._decide, args=(decision, decided, over))
+        thread.start()
+        try:
+            yield decided
+        finally:
+            over.set()
+            thread.join()
+
+    def _decide(self, decision: str, decided: list[str], over: threading.Event) -> None:
+        with self.server.client(self.person) as client:
+            while not (found := client.list_approvals().approvals):
+                if over.wait(PAUSE):
+                    return
+            card = client.show_approval(found[0].approval_id)
+            client.decide_approval(
+                card.approval_id, decision, content_hash=card.content_hash, reason="seen by ann"
+            )
+            decided.append(card.approval_id)
+
+
+QUIET: Final = {
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "CREWAI_TRACING_ENABLED": "false",
+    "OTEL_SDK_DISABLED": "true",
+    "OPENAI_AGENTS_DISABLE_TRACING": "1",
+}
+"""No framework tells anybody what happens here."""
+
+
+def _said(delta: dict[str, Any]) -> list[str]:
+    if delta["kind"] == "arbitrated":
+        return [one["verdict"] for one in delta["results"] if one["reason_code"] != "REPEATED"]
+    return [delta["call"]["status"]] if delta["kind"] == "outcome_recorded" else []
+
+
+@contextmanager
+def world(folder: Path) -> Iterator[World]:
+    place = Place(folder)
+    data, rules = folder / "data", folder / "policy.json"
+    rules.write_bytes(msgspec.json.encode(policy()))
+    tokens = [_token(data, name, role) for name, role in ((ADAPTER, "tool"), (ANN, "approver"))]
+    server = ServerProcess(data, options=("--policy", str(rules)))
+    try:
+        yield World(server, place, *tokens)
+    finally:
+        server.stop()
+        server.forget()
+
+
+def _token(data: Path, name: str, role: str) -> str:
+    made = [sys.executable, "-m", "beliefd", "token", "create", "--name", name, "--role", role]
+    done = subprocess.run(
+        [*made, "--owner", name, "--data", str(data)], capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout.splitlines()[-1]
+
+
+__all__ = ["ALLOWED", "ASKED", "BROKEN", "FRAMEWORKS", "REASON", "REFUSED", "Played", "World", "world"]

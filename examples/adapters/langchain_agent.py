@@ -1,0 +1,55 @@
+"""A LangChain agent behind beliefd; a call that waits for a person interrupts its graph."""
+
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from scripted import Script, decided, fetch_page, send_email, show
+
+from beliefd.adapters.langchain import BeliefdMiddleware
+
+
+class Scripted(BaseChatModel):
+    """The model."""
+
+    script: Any
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Any, **options: Any) -> "Scripted":
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        turn = self.script.turn([one.text for one in messages if isinstance(one, ToolMessage)])
+        call = {"name": turn.get("tool"), "args": turn.get("args"), "id": f"call-{self.script.number}"}
+        message = AIMessage(turn.get("say", ""), tool_calls=[call] if "tool" in turn else [])
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def main() -> None:
+    script = Script()
+    # The ten lines.
+    beliefd = BeliefdMiddleware()
+    agent = create_agent(
+        Scripted(script=script),
+        [fetch_page, send_email],
+        middleware=[beliefd],
+        checkpointer=InMemorySaver(),
+    )
+    thread: Any = {"configurable": {"thread_id": "minutes"}}
+    result = agent.invoke({"messages": [("user", script.user)]}, thread)
+    while waiting := result.get("__interrupt__"):
+        decided(waiting[0].value)
+        result = agent.invoke(Command(resume=True), thread)
+    answer = beliefd.guard.conversation("minutes").gate_answer(result["messages"][-1].text, uncertainty=0.05)
+    show("answer", answer.text)
+
+
+if __name__ == "__main__":
+    main()
