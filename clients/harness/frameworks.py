@@ -1,11 +1,13 @@
 """A beliefd server for the adapters of frameworks, and their examples, each in an environment of its own."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -13,8 +15,8 @@ from typing import Any, Final
 import msgspec
 from tests.support.server import ServerProcess
 
-from clients.harness.install import FRAMEWORKS, PINS, framework_python
-from clients.harness.process import Ended, Place, run
+from clients.harness.install import PINS, framework_python
+from clients.harness.process import LIMIT_SECONDS, Place
 
 EXAMPLES: Final = PINS.parent / "examples" / "adapters"
 ADAPTER: Final = "adapter://ci"
@@ -50,21 +52,59 @@ def _denies(recipient: str, on_fail: str) -> dict[str, Any]:
 
 @dataclass
 class Played:
-    """What an example printed: what its model was told, what waited, and its answer."""
+    """What an example printed: what its model was told, what waited, its answer, and how it ended."""
 
-    ended: Ended
     told: list[str] = field(default_factory=list)
     waits: list[str] = field(default_factory=list)
     answer: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, ended: Ended) -> "Played":
-        found = cls(ended)
-        for line in ended.output.splitlines():
-            what, _, text = line.partition(": ")
-            if what in ("told", "waits", "answer"):
-                getattr(found, what).append(text)
-        return found
+    def take(self, line: str) -> bool:
+        """Is there more to come?"""
+        what, _, text = line.strip().partition(": ")
+        if what in ("told", "waits", "answer", "ended"):
+            getattr(self, what).append(text)
+        return bool(line) and what != "ended"
+
+
+class Player:
+    """The example of a framework as a process, which plays one story after the other: frameworks start slowly."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self._errors = folder / f"{name}.log"
+        environment = {**Place(folder).environment(), **QUIET, "STORIES": "yes"}
+        with self._errors.open("wb") as errors:
+            self._process = subprocess.Popen(
+                [str(framework_python(name)), str(EXAMPLES / f"{name}_agent.py")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=environment,
+                cwd=Place(folder).work,
+                start_new_session=True,
+            )
+
+    def play(self, difference: dict[str, str]) -> Played:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        watch = threading.Timer(LIMIT_SECONDS, self.close)
+        watch.start()
+        try:
+            print(json.dumps(difference), file=self._process.stdin, flush=True)
+            played = Played()
+            while played.take(self._process.stdout.readline()):
+                pass
+        finally:
+            watch.cancel()
+        assert played.ended, self._errors.read_text(errors="replace")[-4000:]
+        return played
+
+    def close(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
 
 @dataclass(frozen=True)
@@ -72,30 +112,27 @@ class World:
     """A running server, tokens for an adapter and a person, and a file that says what happened."""
 
     server: ServerProcess
-    place: Place
+    folder: Path
     adapter: str
     person: str
 
-    def play(self, name: str, *turns: dict[str, Any], **more: str) -> Played:
-        """Run the example of a framework with these turns of the model."""
+    def play(self, player: Player, *turns: dict[str, Any], impatient: int = 0) -> Played:
+        """Have an example play these turns of the model against this server."""
         story = {"user": f"Send an email to {ALLOWED}", "turns": [*turns, {"say": "done"}]}
-        environment = {
-            **self.place.environment(),
-            "BELIEFD_URL": self.server.url,
-            "BELIEFD_TOKEN": self.adapter,
-            "SCRIPT": json.dumps(story),
-            "EFFECTS": str(self._effects),
-            "KILL": str(self.server.pid),
-            "PYTHONSAFEPATH": "",
-            **QUIET,
-            **more,
-        }
-        command = [str(framework_python(name)), str(EXAMPLES / f"{name}_agent.py")]
-        return Played.of(run(command, environment, self.place.work))
+        return player.play(
+            {
+                "BELIEFD_URL": self.server.url,
+                "BELIEFD_TOKEN": self.adapter,
+                "SCRIPT": json.dumps(story),
+                "EFFECTS": str(self._effects),
+                "KILL": str(self.server.pid),
+                "IMPATIENT": str(impatient),
+            }
+        )
 
     @property
     def _effects(self) -> Path:
-        return self.place.root / "effects.txt"
+        return self.folder / "effects.txt"
 
     def effects(self) -> list[str]:
         return self._effects.read_text().splitlines() if self._effects.exists() else []
@@ -116,11 +153,11 @@ class World:
             return [one.kind for one in client.list_context(session.session_id).items]
 
     @contextmanager
-    def somebody_decides(self, decision: str) -> Iterator[list[str]]:
-        """A person who decides about the first item that comes into the inbox."""
+    def somebody_decides(self, decision: str, after: float = 0) -> Iterator[list[str]]:
+        """A person who decides about the first item that comes into the inbox, so many seconds later."""
         decided: list[str] = []
         over = threading.Event()
-        thread = threading.Thread(target=self._decide, args=(decision, decided, over))
+        thread = threading.Thread(target=self._decide, args=(decision, after, decided, over))
         thread.start()
         try:
             yield decided
@@ -128,11 +165,12 @@ class World:
             over.set()
             thread.join()
 
-    def _decide(self, decision: str, decided: list[str], over: threading.Event) -> None:
+    def _decide(self, decision: str, after: float, decided: list[str], over: threading.Event) -> None:
         with self.server.client(self.person) as client:
             while not (found := client.list_approvals().approvals):
                 if over.wait(PAUSE):
                     return
+            over.wait(after)
             card = client.show_approval(found[0].approval_id)
             client.decide_approval(
                 card.approval_id, decision, content_hash=card.content_hash, reason="seen by ann"
@@ -157,13 +195,12 @@ def _said(delta: dict[str, Any]) -> list[str]:
 
 @contextmanager
 def world(folder: Path) -> Iterator[World]:
-    place = Place(folder)
     data, rules = folder / "data", folder / "policy.json"
     rules.write_bytes(msgspec.json.encode(policy()))
     tokens = [_token(data, name, role) for name, role in ((ADAPTER, "tool"), (ANN, "approver"))]
     server = ServerProcess(data, options=("--policy", str(rules)))
     try:
-        yield World(server, place, *tokens)
+        yield World(server, folder, *tokens)
     finally:
         server.stop()
         server.forget()
@@ -175,6 +212,3 @@ def _token(data: Path, name: str, role: str) -> str:
         [*made, "--owner", name, "--data", str(data)], capture_output=True, text=True, check=True, timeout=60
     )
     return done.stdout.splitlines()[-1]
-
-
-__all__ = ["ALLOWED", "ASKED", "BROKEN", "FRAMEWORKS", "REASON", "REFUSED", "Played", "World", "world"]

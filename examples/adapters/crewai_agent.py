@@ -5,7 +5,7 @@ from typing import Any
 
 from crewai import Agent, BaseLLM, Crew, Task
 from crewai.tools import tool
-from scripted import Script, fetch_page, send_email, show
+from scripted import Script, fetch_page, play, send_email, show
 
 from beliefd.adapters.crewai import BeliefdTools
 
@@ -40,4 +40,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    play(main)

@@ -1,6 +1,5 @@
 """An agent of Google's ADK behind beliefd; a call that waits for a person asks for ADK's confirmation."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -8,7 +7,7 @@ from google.adk.agents import LlmAgent
 from google.adk.models import BaseLlm, LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.genai import types
-from scripted import Script, decided, fetch_page, send_email, show
+from scripted import Script, decided, fetch_page, play, send_email, show
 
 from beliefd.adapters.google_adk import BeliefdPlugin
 
@@ -59,4 +58,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    play(main)

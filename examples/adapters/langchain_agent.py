@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from scripted import Script, decided, fetch_page, send_email, show
+from scripted import Script, decided, fetch_page, play, send_email, show
 
 from beliefd.adapters.langchain import BeliefdMiddleware
 
@@ -52,4 +52,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    play(main)

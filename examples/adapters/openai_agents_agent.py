@@ -1,12 +1,11 @@
 """An agent of the OpenAI Agents SDK behind beliefd; a call that waits is one of its interruptions."""
 
-import asyncio
 import json
 from typing import Any
 
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage, function_tool
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
-from scripted import Script, decided, fetch_page, send_email, show
+from scripted import Script, decided, fetch_page, play, send_email, show
 
 from beliefd.adapters.openai_agents import BeliefdTools
 
@@ -17,8 +16,9 @@ class Scripted(Model):
     def __init__(self, script: Script) -> None:
         self._script = script
 
-    async def get_response(self, _: Any, asked: Any, *__: Any, **___: Any) -> ModelResponse:
-        heard = [item["output"] for item in asked if isinstance(item, dict) and "output" in item]
+    async def get_response(self, *_: Any, **asked: Any) -> ModelResponse:
+        items = asked["input"] if isinstance(asked["input"], list) else []
+        heard = [item["output"] for item in items if "output" in item]
         turn = self._script.turn(heard)
         if "tool" in turn:
             made: Any = ResponseFunctionToolCall(
@@ -57,4 +57,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    play(main)

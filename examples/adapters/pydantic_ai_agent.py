@@ -5,7 +5,7 @@ from typing import Any
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, FunctionToolset
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
-from scripted import Script, decided, fetch_page, send_email, show
+from scripted import Script, decided, fetch_page, play, send_email, show
 
 from beliefd.adapters.pydantic_ai import BeliefdToolset
 
@@ -35,11 +35,13 @@ def main() -> None:
     while isinstance(result.output, DeferredToolRequests):
         for call in result.output.approvals:
             decided(result.output.metadata[call.tool_call_id])
-        approvals = DeferredToolResults(approvals={call.tool_call_id: True for call in result.output.approvals})
+        approvals = DeferredToolResults(
+            approvals={call.tool_call_id: True for call in result.output.approvals}
+        )
         result = agent.run_sync(message_history=result.all_messages(), deferred_tool_results=approvals)
     answer = beliefd.guard.conversation("minutes").gate_answer(result.output, uncertainty=0.05)
     show("answer", answer.text)
 
 
 if __name__ == "__main__":
-    main()
+    play(main)

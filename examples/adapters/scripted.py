@@ -4,11 +4,15 @@ The story: a user wants the minutes sent to Anna. The page with the minutes says
 model does as it says. With `SCRIPT` (JSON: the user's words and the model's turns), another story is played.
 """
 
+import asyncio
+import inspect
 import json
 import os
 import re
 import signal
 import sys
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +60,27 @@ class Script:
             found = re.search("apr-[-0-9a-f]+", str(results[-1]))
             decided({"approval_id": found[0] if found else ""})
         return turn
+
+
+def play(main: Callable[[], Any]) -> None:
+    """Run an example. With `STORIES`, run it once per line of standard input, which says what is different."""
+    if "STORIES" not in os.environ:
+        return _played(main)
+    for line in sys.stdin:
+        os.environ.update(json.loads(line))
+        try:
+            _played(main)
+            show("ended", "well")
+        except Exception as error:
+            traceback.print_exc()
+            show("ended", f"raised {error!r}")
+    return None
+
+
+def _played(main: Callable[[], Any]) -> None:
+    done = main()
+    if inspect.iscoroutine(done):
+        asyncio.run(done)
 
 
 def fetch_page(name: str) -> str:

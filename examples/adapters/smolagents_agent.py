@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from scripted import Script, fetch_page, send_email, show
+from scripted import Script, fetch_page, play, send_email, show
 from smolagents import ChatMessage, MessageRole, Model, tool
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
 
@@ -58,4 +58,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    play(main)

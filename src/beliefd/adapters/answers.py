@@ -1,7 +1,7 @@
 """Final answers as claims: what is not published does not go out."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 

@@ -13,12 +13,13 @@ from beliefd.adapters.needing import needing
 from beliefd.client.synchronous import Calls
 
 with needing("langchain"):
+    from typing import NotRequired
+
     from langchain.agents.middleware import AgentMiddleware, AgentState
     from langchain.agents.middleware.types import PrivateStateAttr, ToolCallRequest
     from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
     from langgraph.config import get_config
     from langgraph.types import Command, interrupt
-    from typing_extensions import NotRequired
 
 from typing import Annotated
 
