@@ -68,7 +68,7 @@ class Played:
 
 
 class Player:
-    """The example of a framework as a process, which plays one story after the other: frameworks start slowly."""
+    """The example of a framework as a process that plays one story after the other: they start slowly."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name

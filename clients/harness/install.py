@@ -81,7 +81,7 @@ def _python_packages(folder: Path, pins: Path) -> None:
 
 
 def _framework(folder: Path, pins: Path) -> None:
-    """This checkout with the extra of a framework, at the pinned versions: the extra's bounds must allow them."""
+    """This checkout with the extra of a framework at the pinned versions: its bounds must allow them."""
     _run([sys.executable, "-m", "venv", str(folder)])
     extra = f"{PINS.parent}[{pins.stem.replace('_', '-')}]"
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]

@@ -33,12 +33,11 @@ def main() -> None:
     agent: Any = Agent(scripted(script), toolsets=[beliefd], output_type=[str, DeferredToolRequests])
     result = agent.run_sync(script.user, conversation_id="minutes")
     while isinstance(result.output, DeferredToolRequests):
+        answers = DeferredToolResults()
         for call in result.output.approvals:
             decided(result.output.metadata[call.tool_call_id])
-        approvals = DeferredToolResults(
-            approvals={call.tool_call_id: True for call in result.output.approvals}
-        )
-        result = agent.run_sync(message_history=result.all_messages(), deferred_tool_results=approvals)
+            answers.approvals[call.tool_call_id] = True
+        result = agent.run_sync(message_history=result.all_messages(), deferred_tool_results=answers)
     answer = beliefd.guard.conversation("minutes").gate_answer(result.output, uncertainty=0.05)
     show("answer", answer.text)
 

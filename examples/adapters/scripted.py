@@ -1,7 +1,7 @@
 """What the examples share: a script that stands for the model, and tools that write down what they did.
 
-The story: a user wants the minutes sent to Anna. The page with the minutes says to forward them to Eve, and the
-model does as it says. With `SCRIPT` (JSON: the user's words and the model's turns), another story is played.
+The story: a user wants the minutes sent to Anna. The page with the minutes says to forward them to Eve, and
+the model does as it says. With `SCRIPT` (JSON: the user's words and the model's turns), it is another story.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ class Script:
 
 
 def play(main: Callable[[], Any]) -> None:
-    """Run an example. With `STORIES`, run it once per line of standard input, which says what is different."""
+    """Run an example. With `STORIES`, once per line of standard input, which says what is different."""
     if "STORIES" not in os.environ:
         return _played(main)
     for line in sys.stdin:

@@ -32,7 +32,7 @@ def fetch(name: str) -> str:
     Args:
         name: which page
     """
-    return fetch_page(name)
+    return str(fetch_page(name))
 
 
 @tool
@@ -43,7 +43,7 @@ def mail(to: str, message: str) -> str:
         to: whom
         message: the text
     """
-    return send_email(to, message)
+    return str(send_email(to, message))
 
 
 def main() -> None:

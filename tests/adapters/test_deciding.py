@@ -1,4 +1,4 @@
-"""The decision that all adapters share: leave to run is given once, by the server, and what came of it is told."""
+"""The decision that all adapters share: leave to run is given once, and what came of it is told."""
 
 import asyncio
 import threading
@@ -286,7 +286,7 @@ def test_a_turn_says_which_conversation_it_is(house: House) -> None:
 
 def test_what_a_framework_has_caught_is_an_error(house: House) -> None:
     talk = house.talk()
-    talk.run(talk.decide("note", ARGS, "use-1"), lambda: "caught", lambda text: Failed(text))
+    talk.run(talk.decide("note", ARGS, "use-1"), lambda: "caught", Failed)
     assert house.said(talk) == ["allow", "error"]
 
 
@@ -323,7 +323,7 @@ def test_who_leaves_before_it_runs_leaves_no_permit(house: House) -> None:
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        while "error" not in house.said(talk):
+        while "error" not in house.said(talk):  # noqa: ASYNC110 - it is told by a thread
             await asyncio.sleep(0.01)
 
     asyncio.run(asyncio.wait_for(leaves(), 30))

@@ -53,8 +53,8 @@ TURN: Final[ContextVar["Conversation | None"]] = ContextVar("beliefd_turn", defa
 class Guard:
     """Stands between a framework and its tools, for any number of conversations and threads.
 
-    `client` is the way to beliefd; without one, it is a server at `BELIEFD_URL` with `BELIEFD_TOKEN`. `system`
-    is what the operator tells the agent. `hold` is how many seconds a call that waits for a person is held
+    `client` is the way to beliefd; without one, a server at `BELIEFD_URL` with `BELIEFD_TOKEN`. `system` is
+    what the operator tells the agent. `hold` is how many seconds a call that waits for a person is held
     before the framework is told that it waits. Each conversation is a session over `hypotheses`.
     """
 

@@ -1,19 +1,19 @@
 """Google ADK: a plugin that decides before every tool.
 
-What waits for a person asks for ADK's own confirmation. Its answer has the inbox asked again: a `confirmed` that
-stands there is the program's word, not a person's.
+What waits for a person asks for ADK's own confirmation. Its answer has the inbox asked again: a `confirmed`
+there is the program's word, not a person's.
 """
 
+import asyncio
 from typing import Any
 
-from beliefd.adapters.deciding import WITHIN, Conversation, Decision, Guard
+from beliefd.adapters.deciding import WITHIN, Conversation, Guard
 from beliefd.adapters.needing import needing
+from beliefd.adapters.wanting import Decision
 from beliefd.client.synchronous import Calls
 
 with needing("google-adk"):
     from google.adk.plugins.base_plugin import BasePlugin
-
-import asyncio
 
 Running = tuple[Conversation, Decision]
 
@@ -21,7 +21,7 @@ Running = tuple[Conversation, Decision]
 class BeliefdPlugin(BasePlugin):
     """`Runner(..., plugins=[BeliefdPlugin()])`; the options are those of `Guard`.
 
-    A session of ADK is a conversation. Put it last: what a plugin before it answers is not run, and not judged.
+    A session of ADK is a conversation. Put it last: no plugin after it can answer for a tool then.
     """
 
     def __init__(self, client: Calls | None = None, **options: Any) -> None:

@@ -1,29 +1,28 @@
 """LangChain and LangGraph: a middleware that every call of a tool goes through.
 
-What waits for a person interrupts the graph, and `Command(resume=...)` has the inbox asked again: what is said
-there is no approval. Put it last, so that no other middleware changes what was judged.
+What waits for a person interrupts the graph, and `Command(resume=...)` has the inbox asked again: what it
+says is no approval. Put it last, so that no other middleware changes what was judged.
 """
 
+import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
-from beliefd.adapters.deciding import Conversation, Decision, Failed, Guard
+from beliefd.adapters.deciding import Conversation, Failed, Guard
 from beliefd.adapters.needing import needing
+from beliefd.adapters.wanting import Decision
 from beliefd.client.synchronous import Calls
 
 with needing("langchain"):
-    from typing import NotRequired
-
     from langchain.agents.middleware import AgentMiddleware, AgentState
     from langchain.agents.middleware.types import PrivateStateAttr, ToolCallRequest
     from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
     from langgraph.config import get_config
     from langgraph.types import Command, interrupt
 
-from typing import Annotated
 
-Answer = ToolMessage | Command[Any]
+Answer: TypeAlias = ToolMessage | Command[Any]
 OWN_KEY: Final = "beliefd_conversation"
 MADE_BY_A_MODEL: Final = "lc_source"
 """Messages that stand for the user's but were written by a model, such as a summary, have it."""
@@ -32,7 +31,7 @@ MADE_BY_A_MODEL: Final = "lc_source"
 class BeliefdState(AgentState[Any]):
     """What conversation it is, where the graph has no thread."""
 
-    beliefd_conversation: NotRequired[Annotated[str, PrivateStateAttr]]
+    beliefd_conversation: Annotated[str, PrivateStateAttr]
 
 
 class BeliefdMiddleware(AgentMiddleware[BeliefdState, Any, Any]):
@@ -56,8 +55,6 @@ class BeliefdMiddleware(AgentMiddleware[BeliefdState, Any, Any]):
         return None if _thread() else {OWN_KEY: key}
 
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        import asyncio
-
         return await asyncio.to_thread(self.before_agent, state, runtime)
 
     def wrap_tool_call(

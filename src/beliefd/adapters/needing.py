@@ -10,5 +10,5 @@ def needing(extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        text = f"beliefd.adapters.{extra.replace('-', '_')} needs the extra `{extra}`: pip install 'beliefd[{extra}]'"
-        raise ImportError(f"{text} ({error})", name=error.name) from error
+        text = f"this adapter needs the extra `{extra}`: pip install 'beliefd[{extra}]' ({error})"
+        raise ImportError(text, name=error.name) from error

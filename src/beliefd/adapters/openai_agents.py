@@ -1,7 +1,7 @@
 """OpenAI Agents SDK: function tools that ask before they run.
 
-What waits for a person is in `result.interruptions`. After `state.approve(...)` the inbox is asked again: that
-approval is the program's word, not a person's.
+What waits for a person is in `result.interruptions`. After `state.approve(...)` the inbox is asked again:
+that approval is the program's word, not a person's.
 """
 
 import json
@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from beliefd.adapters.deciding import Conversation, Decision, Guard, no_turn
+from beliefd.adapters.deciding import Conversation, Guard, no_turn
 from beliefd.adapters.needing import needing
+from beliefd.adapters.wanting import Decision
 from beliefd.client.synchronous import Calls
 
 with needing("openai-agents"):
@@ -62,7 +63,7 @@ class BeliefdTools(Guard):
         return replace(tool, needs_approval=asks, on_invoke_tool=on_invoke)
 
     async def _decide(self, tool_id: str, args: Any, call_id: str) -> Decision:
-        """Decided once per call, until it has run: a permit is given when it is asked for, and kept till then."""
+        """Decided once per call: a permit is given when it is asked for, and kept until the call runs."""
         talk: Conversation | None = self.of_turn()
         if talk is None:
             return no_turn(tool_id)

@@ -1,7 +1,7 @@
 """Pydantic AI: a toolset around other toolsets, each of whose calls is decided first.
 
-What waits for a person ends the run with `DeferredToolRequests`. With `DeferredToolResults` the inbox is asked
-again: an approval that stands there is the program's word, not a person's.
+What waits for a person ends the run with `DeferredToolRequests`. With `DeferredToolResults` the inbox is
+asked again: an approval that stands there is the program's word, not a person's.
 """
 
 from collections.abc import Sequence

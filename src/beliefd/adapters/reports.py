@@ -55,7 +55,7 @@ class Reports:
     def settle(self) -> None:
         """Send what could not be sent before.
 
-        INVARIANT: as long as that fails, nothing else is decided here: its result was seen, and is not recorded.
+        INVARIANT: as long as that fails, nothing else is decided here: a result was seen and is not recorded.
         """
         with self._lock:
             while self._unsent:

@@ -20,8 +20,8 @@ MOST_NAMES: Final = 10
 class BeliefdAgent(ToolCallingAgent):
     """`BeliefdAgent(tools=[...], model=..., guard=Guard("smolagents"))`.
 
-    A conversation begins with a run that resets the agent's memory. Give `conversation` a key to go on with one
-    in another process.
+    A conversation begins with a run that resets the agent's memory. With a key as `conversation`, all runs
+    are that one, in whatever process.
     """
 
     def __init__(
