@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from clients.harness.frameworks import ALLOWED, ASKED, BROKEN, REASON, REFUSED, Player, World, world
+from clients.harness.frameworks import ALLOWED, ASKED, BROKEN, REASON, REFUSED, Player, Seed, World
 from clients.harness.install import FRAMEWORKS
 
 CANNOT_WAIT = ("crewai", "smolagents")
 RAISES_ON = ("google_adk", "langchain", "pydantic_ai")
 """Frameworks in which what a tool raises ends the run; the others tell their model of it."""
-TRIES = {"crewai": 3}
+TRIES = {"crewai": 6}
 """How often a framework tries a tool that raises; each is a call of its own."""
 
 
@@ -26,9 +26,14 @@ def player(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     player.close()
 
 
+@pytest.fixture(scope="session")
+def seed(tmp_path_factory: pytest.TempPathFactory) -> Seed:
+    return Seed.in_folder(tmp_path_factory.mktemp("seed"))
+
+
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as opened:
+def house(seed: Seed, tmp_path: Path) -> Iterator[World]:
+    with seed.world(tmp_path) as opened:
         yield opened
 
 
@@ -41,8 +46,16 @@ def effects(*recipients: str) -> list[str]:
 
 
 def turns(framework: str) -> list[dict[str, Any]]:
-    """A call that a person is asked about; where the framework cannot wait, the model makes it again."""
-    return [mail(ASKED), mail(ASKED, waits=True)] if framework in CANNOT_WAIT else [mail(ASKED)]
+    """A call that a person is asked about. Where the framework cannot wait, the model makes it again; CrewAI
+    lets no model make the same call twice in a row, so there is another one between."""
+    if framework in CANNOT_WAIT:
+        return [mail(ASKED), mail(ALLOWED), mail(ASKED, waits=True)]
+    return [mail(ASKED)]
+
+
+def between(framework: str) -> list[str]:
+    """What the ledger has of that other call."""
+    return ["allow", "ok"] if framework in CANNOT_WAIT else []
 
 
 def test_what_is_allowed_runs_once_and_is_recorded(player: Player, house: World) -> None:
@@ -66,18 +79,18 @@ def test_what_waits_runs_exactly_once_after_it_is_approved(player: Player, house
     with house.somebody_decides("APPROVED") as decided:
         played = house.play(player, *turns(player.name))
     assert decided == played.waits, played
-    assert house.effects() == effects(ASKED)
+    assert house.effects().count(*effects(ASKED)) == 1
     assert f"sent to {ASKED}" in played.told[-1]
-    assert house.ledger() == ["defer", "allow", "ok"]
+    assert house.ledger() == ["defer", *between(player.name), "allow", "ok"]
 
 
 def test_what_waits_does_not_run_after_it_is_rejected(player: Player, house: World) -> None:
     with house.somebody_decides("REJECTED") as decided:
         played = house.play(player, *turns(player.name))
     assert decided == played.waits, played
-    assert house.effects() == []
+    assert effects(ASKED)[0] not in house.effects()
     if player.name in CANNOT_WAIT:  # the model has made another call, which waits by itself
-        assert house.ledger() == ["defer", "defer"]
+        assert house.ledger() == ["defer", *between(player.name), "defer"]
     else:
         assert "rejected" in played.told[-1]
         assert "seen by ann" in played.told[-1]
@@ -89,15 +102,17 @@ def test_going_on_is_no_approval(player: Player, house: World) -> None:
     """The program goes on twice before anybody has decided; then somebody says no."""
     with house.somebody_decides("REJECTED", after=3):
         played = house.play(player, *turns(player.name), impatient=2)
-    assert house.effects() == [], played
-    assert {"allow", "ok"}.isdisjoint(house.ledger())
+    assert effects(ASKED)[0] not in house.effects(), played
+    assert house.ledger().count("allow") == len(between(player.name)) / 2
 
 
-def test_nothing_runs_after_the_server_is_killed(player: Player, house: World) -> None:
+def test_nothing_runs_after_the_server_is_killed(player: Player, house: World, seed: Seed) -> None:
     played = house.play(player, mail(ALLOWED), mail("carol", kill=True))
     assert house.effects() == effects(ALLOWED), played
     assert "beliefd refused this call" in played.told[-1]
     assert "held back" in played.answer[0]
+    with seed.revived(house) as again:
+        assert again.ledger() == ["allow", "ok"]
 
 
 def test_what_a_tool_raises_is_recorded_and_raised_on(player: Player, house: World) -> None:

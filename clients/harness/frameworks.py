@@ -2,13 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -193,17 +194,39 @@ def _said(delta: dict[str, Any]) -> list[str]:
     return [delta["call"]["status"]] if delta["kind"] == "outcome_recorded" else []
 
 
-@contextmanager
-def world(folder: Path) -> Iterator[World]:
-    data, rules = folder / "data", folder / "policy.json"
-    rules.write_bytes(msgspec.json.encode(policy()))
-    tokens = [_token(data, name, role) for name, role in ((ADAPTER, "tool"), (ANN, "approver"))]
-    server = ServerProcess(data, options=("--policy", str(rules)))
-    try:
-        yield World(server, folder, *tokens)
-    finally:
-        server.stop()
-        server.forget()
+@dataclass(frozen=True)
+class Seed:
+    """A store with tokens in it and a policy beside it, which every test begins with a copy of."""
+
+    folder: Path
+    tokens: list[str]
+
+    @classmethod
+    def in_folder(cls, folder: Path) -> "Seed":
+        (folder / "policy.json").write_bytes(msgspec.json.encode(policy()))
+        names = ((ADAPTER, "tool"), (ANN, "approver"))
+        return cls(folder, [_token(folder / "data", name, role) for name, role in names])
+
+    @contextmanager
+    def world(self, folder: Path) -> Iterator[World]:
+        shutil.copytree(self.folder / "data", folder / "data")
+        with self.server(folder) as server:
+            yield World(server, folder, *self.tokens)
+
+    @contextmanager
+    def server(self, folder: Path) -> Iterator[ServerProcess]:
+        server = ServerProcess(folder / "data", options=("--policy", str(self.folder / "policy.json")))
+        try:
+            yield server
+        finally:
+            server.stop()
+            server.forget()
+
+    @contextmanager
+    def revived(self, dead: World) -> Iterator[World]:
+        """Another server on the same store."""
+        with self.server(dead.folder) as server:
+            yield replace(dead, server=server)
 
 
 def _token(data: Path, name: str, role: str) -> str:

@@ -16,8 +16,8 @@ class Scripted(BaseLLM):
     script: Any = None
 
     def call(self, messages: Any, *_: Any, **__: Any) -> str:
-        said = [one["content"] for one in messages if "Observation: " in one["content"]]
-        turn = self.script.turn([text.rpartition("Observation: ")[2] for text in said])
+        said = [one["content"] for one in messages if one["role"] == "assistant"]
+        turn = self.script.turn([text.partition("Observation: ")[2] for text in said])
         if "tool" in turn:
             return f"Thought: go on\nAction: {turn['tool']}\nAction Input: {json.dumps(turn['args'])}"
         return f"Thought: I now know the final answer\nFinal Answer: {turn['say']}"

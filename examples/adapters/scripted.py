@@ -57,8 +57,7 @@ class Script:
         if turn.get("kill"):
             os.kill(int(os.environ["KILL"]), signal.SIGKILL)
         if turn.get("waits"):
-            found = re.search("apr-[-0-9a-f]+", str(results[-1]))
-            decided({"approval_id": found[0] if found else ""})
+            decided({"approval_id": re.findall("apr-[-0-9a-f]+", str(results))[-1]})
         return turn
 
 

@@ -32,6 +32,11 @@ class Block(NamedTuple):
     def place(self) -> str:
         return f"{name_of(self.page)}:{self.line}"
 
+    @property
+    def is_kept(self) -> bool:
+        """Is it a file that later blocks use, or an excerpt of an example?"""
+        return self.option("file") is not None or self.option("from") is not None
+
     def option(self, name: str) -> str | None:
         """The value of `name=value` in the info string."""
         found = (flag.partition("=")[2] for flag in self.flags if flag.startswith(f"{name}="))

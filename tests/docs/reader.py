@@ -64,6 +64,8 @@ class Reader:
             _end(server)
 
     def follow(self, block: Block) -> None:
+        if block.option("from") is not None:
+            return  # an excerpt of an example, which is run as a whole
         text = self._localised(block.text)
         if (name := block.option("file")) is not None:
             (self._here / name).write_text(text, encoding="utf-8")

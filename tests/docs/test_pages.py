@@ -27,7 +27,9 @@ PAGES: Final = [pytest.param(page, id=name_of(page)) for page in pages()]
 STORIES: Final = [
     pytest.param(page, id=name_of(page))
     for page in pages()
-    if any(block.language in RUN and block.option("file") is None for block in blocks(page))
+    if any(
+        block.language in RUN and not (block.option("file") or block.option("from")) for block in blocks(page)
+    )
 ]
 
 
@@ -56,6 +58,20 @@ def check_output(block: Block, real: str) -> None:
 def test_every_block_says_what_it_is(page: Path) -> None:
     for block in blocks(page):
         assert block.language in (*RUN, *PARSED, *SHOWN), f"{block.place}: `{block.language}`"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_excerpts_stand_in_the_example_that_they_are_from(page: Path) -> None:
+    """Such blocks need what is not installed here; `make clients` runs the examples."""
+    for block in blocks(page):
+        if (name := block.option("from")) is not None:
+            source = _unindented((ROOT / "examples" / "adapters" / name).read_text())
+            for part in block.text.split("\n\n"):
+                assert _unindented(part) in source, f"{block.place}: not in {name}:\n{part}"
+
+
+def _unindented(text: str) -> str:
+    return "\n".join(line.strip() for line in text.strip().splitlines())
 
 
 @pytest.mark.parametrize("page", PAGES)
