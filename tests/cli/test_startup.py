@@ -28,8 +28,10 @@ EXPECTED = {
     },
     "claim": {"submit", "check", "show", "detectors", "retract"},
     "content": {"put", "get", "show", "collect"},
-    "context": {"add", "show"},
-    "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "wait", "watch"},
+    "context": {"add", "erase", "show"},
+    "inbox": {
+        "list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "wait", "watch",
+    },
     "call": {"show", "begin", "report"},
     "policy": {"adopt", "backtest", "check", "explain", "init", "show", "test"},
     "state": {"show", "propose"},
