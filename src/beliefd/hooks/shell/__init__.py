@@ -16,7 +16,7 @@ __all__ = ["ShellFacts", "examine"]
 
 
 def examine(command: str, cwd: str | None = None, roots: tuple[str, ...] = ()) -> ShellFacts:
-    """The facts about a command that is to run in `cwd`; changes are wanted inside `roots` only. Never fails."""
+    """The facts about a command that is to run in `cwd`. `roots` are the project's folders. Never fails."""
     effects = Effects(tuple(normal(root) for root in roots if root.startswith("/")))
     place = normal(cwd) if cwd and cwd.startswith("/") else UNKNOWN_PATH
     try:

@@ -65,7 +65,7 @@ class Effects:
             if path == UNKNOWN_PATH
             or not inside(path, self.roots)
             or len(path) >= SHOWN
-            or steers(path, self.roots, TABLE.steering)
+            or steers(path, self.roots, TABLE.steering, by_glob=path in self._writes)
             or (path in self._deletes and is_whole(path, self.roots))
         )
 

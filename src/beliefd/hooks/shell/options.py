@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct
 
+from beliefd.hooks.shell.effects import Effects
+from beliefd.hooks.shell.paths import Places
 from beliefd.hooks.shell.table import TABLE, Known
 from beliefd.hooks.shell.words import Word
 
@@ -14,6 +16,26 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 class Doubt(Exception):
     """Why a command may do more than read."""
+
+
+Words = Sequence[Word]
+
+
+class Reading(Protocol):
+    """Where a command stands, and how a command inside it is read."""
+
+    effects: Effects
+
+    def command(self, words: Words, places: Places) -> None: ...
+
+    def script(self, text: str, places: Places, *, posix: bool) -> Places: ...
+
+
+def plain(words: Words, what: str) -> list[str]:
+    """The words as written, if nothing can change them."""
+    if any(not word.literal or word.loose for word in words):
+        raise Doubt(f"what `{what}` is called with cannot be told")
+    return [word.text for word in words]
 
 
 class Arguments(Struct, frozen=True):
@@ -68,6 +90,9 @@ def _read_short(name: str, word: Word, known: Known, rest: list[Word], values: d
 def check_reading(name: str, words: Sequence[Word], known: Known) -> None:
     """Does it only read, called like this? Otherwise it says why not."""
     operands = read_options(name, words, known).operands
+    first = words[0].text if words else ""
+    if known.needs and not (first.startswith("-") and set(known.needs) & set(first)):
+        raise Doubt(f"`{name}` does more than read without an option that says so")
     if known.operands is not None and (
         len(operands) > known.operands or any(word.loose for word in operands)
     ):

@@ -35,11 +35,11 @@ def inside(path: str, roots: tuple[str, ...]) -> bool:
     return any(path == root or path.startswith(f"{root.rstrip('/')}/") for root in roots)
 
 
-def steers(path: str, roots: tuple[str, ...], steering: frozenset[str]) -> bool:
-    """Is it, inside the project, something that programs obey later? Letters count as on any file system."""
+def steers(path: str, roots: tuple[str, ...], steering: frozenset[str], *, by_glob: bool) -> bool:
+    """Is it something inside the project that programs obey later, on any file system?"""
     below = max((root for root in roots if inside(path, (root,))), key=len, default="")
     parts = [part.casefold() for part in path[len(below) :].split("/") if part]
-    globs = [part for part in parts if set("*?[") & set(part)]
+    globs = [part for part in parts if by_glob and set("*?[") & set(part)]
     return any(part in steering for part in parts) or any(
         fnmatchcase(name, part) for part in globs for name in steering if not name.startswith(".")
     )

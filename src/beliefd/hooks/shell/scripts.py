@@ -86,7 +86,7 @@ _AWK_REFUSED: Final = re.compile(r"system|getline|close|ARGV|fflush|@|\\\n|/inet
 
 
 def awk_only_prints(script: str) -> bool:
-    """Does it run nothing and redirect nothing? A `>` next to `print` may be a file: then it does not count."""
+    """Does it run nothing and redirect nothing? A `>` where there is a `print` may be a file."""
     if _AWK_REFUSED.search(script) or "|||" in script:
         return False
     return ">" not in script or "print" not in script

@@ -2,34 +2,15 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final
 
-from beliefd.hooks.shell.effects import Effects
-from beliefd.hooks.shell.options import Doubt, may_assign, read_options
-from beliefd.hooks.shell.paths import Places, inside, resolved
+from beliefd.hooks.shell.git import git
+from beliefd.hooks.shell.options import Doubt, Reading, Words, plain, read_options
+from beliefd.hooks.shell.paths import Places
 from beliefd.hooks.shell.scripts import awk_only_prints, sed_only_prints
 from beliefd.hooks.shell.table import TABLE, Known
 from beliefd.hooks.shell.words import UNKNOWN, Word
 from beliefd.kernel.substrate.shell import UNKNOWN_PATH
-
-Words = Sequence[Word]
-
-
-class Reading(Protocol):
-    """Where a command stands, and how a command inside it is read."""
-
-    effects: Effects
-
-    def command(self, words: Words, places: Places) -> None: ...
-
-    def script(self, text: str, places: Places, *, posix: bool) -> Places: ...
-
-
-def plain(words: Words, what: str) -> list[str]:
-    """The words as written, if nothing can change them."""
-    if any(not word.literal or word.loose for word in words):
-        raise Doubt(f"what `{what}` is called with cannot be told")
-    return [word.text for word in words]
 
 
 def find(reading: Reading, words: Words, places: Places) -> None:
@@ -72,9 +53,9 @@ def _find_exec(reading: Reading, words: Words, at: int, places: Places) -> int:
 def xargs(reading: Reading, words: Words, places: Places) -> None:
     at = _leading(words, "xargs", flags="0rtx", takes="adEILnPs")
     marks = [
-        one.text[2:] or following.text
-        for one, following in zip(words[:at], [*words[1:at], Word("")], strict=True)
-        if one.text.startswith("-I")
+        words[place].text[2:] or words[place + 1].text
+        for place in range(at)
+        if words[place].text.startswith("-I")
     ]
     inner = [UNKNOWN if any(mark in one.text for mark in marks) else one for one in words[at:]]
     reading.command([*(inner or [Word("echo")]), UNKNOWN], places)
@@ -260,14 +241,14 @@ _HOST: Final = re.compile(
 
 def network(name: str) -> Callable[[Reading, Words, Places], None]:
     def read(reading: Reading, words: Words, places: Places) -> None:
-        hosts = [found[1] for word in words if word.literal and (found := _HOST.match(word.text))]
+        hosts = [host[1] for word in words if word.literal and (host := _HOST.match(word.text))]
         unseen = any(not word.literal or word.loose for word in words)
         reading.effects.reaches([*hosts, UNKNOWN_PATH] if unseen or not hosts else hosts, name)
         if name != "curl":
             reading.effects.runs(name)
             return
         found = read_options(name, words, TABLE.network.curl)
-        # Bodies, files and settings go by other options; an operand that is no address is a host that was missed.
+        # Bodies, files and settings go by other options; an operand that is no address was missed.
         if len(hosts) != len(found.operands) or any(
             text not in ("GET", "HEAD") for text in plain(found.values.get("X", ()), name)
         ):
@@ -276,75 +257,6 @@ def network(name: str) -> Callable[[Reading, Words, Places], None]:
             reading.effects.runs(name, "`curl` may do more than fetch")
 
     return read
-
-
-def declare(words: Words) -> None:
-    for word in words:
-        if not may_assign(Word(word.text.partition("=")[0], word.literal, word.loose)):
-            raise Doubt("sets a variable that something may rest on")
-
-
-def git(reading: Reading, words: Words, places: Places) -> None:
-    at, places = _git_globals(words, places)
-    if at >= len(words):
-        return
-    (verb,) = plain(words[at : at + 1], "git")
-    rest, rules, effects = words[at + 1 :], TABLE.git, reading.effects
-    if not all(inside(one, effects.roots) for one in places):
-        raise Doubt("`git` obeys the settings of the folder it is in, which is not the project")
-    listing = rules.listings.get(verb)
-    texts = [word.text if word.literal and not word.loose else "?" for word in rest]
-    if verb in rules.looks:
-        _git_looks(verb, rest)
-    elif (
-        listing
-        and set(texts) <= listing.words
-        and (not listing.first or texts[:1] and texts[0] in listing.first)
-    ):
-        return
-    elif verb == "config" and len(texts) == 2 and texts[0] == "--get":
-        return
-    elif verb in rules.network:
-        effects.reaches([UNKNOWN_PATH], "git")
-        effects.runs("git", f"what `git {verb}` does is not known")
-    elif verb in rules.writes or verb in rules.deletes:
-        note = effects.writes if verb in rules.writes else _deletes_within(effects)
-        for place in places:
-            note(Word(place), places)
-    else:
-        raise Doubt(f"what `git {verb[:40]}` does is not known")
-
-
-def _deletes_within(effects: Effects) -> Callable[[Word, Places], None]:
-    """What git undoes it has a copy of, apart from what was never committed: told of, and not all that is."""
-    return lambda word, places: effects.deletes(Word(f"{word.text}/(uncommitted)"), places)
-
-
-def _git_globals(words: Words, places: Places) -> tuple[int, Places]:
-    at = 0
-    while at < len(words) and words[at].text.startswith("-"):
-        (text,) = plain(words[at : at + 1], "git")
-        at += 1
-        if text == "-C" and at < len(words):
-            places = frozenset(resolved(words[at], places))
-            at += 1
-        elif text not in ("--no-pager", "-P", "--no-optional-locks", "--version", "--literal-pathspecs"):
-            raise Doubt(f"option `{text[:40]}` of `git` is not known to be harmless")
-    return at, places
-
-
-def _git_looks(verb: str, rest: Words) -> None:
-    for word in rest:
-        if word.literal and word.text == "--" and not word.loose:
-            return
-        if word.may_be_option:
-            raise Doubt("a word of `git` may become an option")
-        if word.text.startswith("--"):
-            option = word.text[2:].partition("=")[0]
-            if any(one.startswith(option) for one in TABLE.git.refused):
-                raise Doubt(f"option `--{option[:40]}` of `git` may do more than look")
-        elif word.text.startswith("-") and set(TABLE.git.refused_short.get(verb, "")) & set(word.text):
-            raise Doubt(f"option `{word.text[:40]}` of `git` may do more than look")
 
 
 SPECIAL: Final[dict[str, Callable[[Reading, Words, Places], None]]] = {

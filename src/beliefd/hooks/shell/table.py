@@ -11,7 +11,10 @@ Names = frozenset[str]
 
 
 class Known(Struct, frozen=True, forbid_unknown_fields=True):
-    """Options and operands with which a command only reads. `names`: its operands become variables."""
+    """Options and operands with which a command only reads. `names`: its operands become variables.
+
+    With `needs`, the first word must be a cluster of options with one of these letters.
+    """
 
     flags: str = ""
     takes: str = ""
@@ -19,6 +22,7 @@ class Known(Struct, frozen=True, forbid_unknown_fields=True):
     operands: int | None = None
     operand: str | None = None
     names: bool = False
+    needs: str = ""
 
 
 class Find(Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,66 +4,26 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
 from beliefd.hooks.shell.effects import Effects
 from beliefd.hooks.shell.options import Doubt, check_reading, may_assign
+from beliefd.hooks.shell.parsing import parsed
 from beliefd.hooks.shell.paths import Places, resolved
 from beliefd.hooks.shell.special import SPECIAL, check_test
 from beliefd.hooks.shell.table import TABLE
 from beliefd.hooks.shell.words import Unparsed, Word, read_word, substitutions_in, text_of
 from beliefd.kernel.substrate.shell import UNKNOWN_PATH
 
-LANGUAGE: Final = Language(tree_sitter_bash.language())
-MAX_DEPTH: Final = 60
-MAX_NODES: Final = 8_000
 MAX_PLACES: Final = 8
 MAX_SCRIPTS: Final = 4
 MAX_STEPS: Final = 10_000
 """How many commands are looked at, those in loops several times."""
 ANYWHERE: Final[Places] = frozenset({UNKNOWN_PATH})
-OPEN_NODES: Final = frozenset({"string", "heredoc_body", "raw_string", "ansi_c_string", "heredoc_redirect"})
-"""Where text may stand between the children of a node."""
-NOT_POSIX: Final = frozenset(
-    {"ansi_c_string", "translated_string", "herestring_redirect", "process_substitution", "brace_expression"}
-)
-NOT_POSIX_SIGNS: Final = frozenset({"[[", "&>", "&>>", "|&", ">&"})
-_COMMENT_AFTER: Final = b" \t\n;&|()"
-_DELIMITER: Final = re.compile(rb"['\"\\]?([A-Za-z_][A-Za-z0-9_]*)['\"]?")
+_DELIMITER: Final = re.compile(rb"(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\1")
 
 Ends = tuple[Places, Places]
 """The folders after a command that went well, and after one that failed."""
-
-
-def check_tree(root: Node, source: bytes, *, posix: bool) -> None:
-    """INVARIANT: what the parser skipped, guessed or took for a comment too early is not read at all."""
-    seen, waiting = 0, [(root, 0)]
-    while waiting:
-        node, depth = waiting.pop()
-        seen += 1
-        if seen > MAX_NODES or depth > MAX_DEPTH:
-            raise Unparsed("it is too long or too deep to read")
-        if node.is_error or node.is_missing:
-            raise Unparsed("its grammar is not understood")
-        if node.type == "comment" and node.start_byte and source[node.start_byte - 1] not in _COMMENT_AFTER:
-            raise Unparsed("it is not clear whether `#` begins a comment")
-        if posix and (node.type in NOT_POSIX or node.type in NOT_POSIX_SIGNS):
-            raise Unparsed("shells differ in how they read it")
-        _check_gaps(node, source)
-        waiting += [(child, depth + 1) for child in node.children]
-
-
-def _check_gaps(node: Node, source: bytes) -> None:
-    if not node.children or node.type in OPEN_NODES:
-        return
-    at = node.start_byte
-    for child in node.children:
-        if source[at : child.start_byte].strip(b" \t\n"):
-            raise Unparsed("something stands between its parts")
-        at = max(at, child.end_byte)
-    if source[at : node.end_byte].strip(b" \t\n"):
-        raise Unparsed("something stands behind its parts")
 
 
 class Walker:
@@ -77,9 +37,7 @@ class Walker:
         """Read a whole script, and tell where it may end up."""
         if self.depth >= MAX_SCRIPTS:
             raise Unparsed("there are too many scripts in scripts")
-        source = prepared(text)
-        root = Parser(LANGUAGE).parse(source).root_node
-        check_tree(root, source, posix=posix)
+        root = parsed(text, posix=posix)
         return Walker(self.effects, self.depth + 1)._sequence(root.children, places)
 
     def command(self, words: Sequence[Word], places: Places) -> None:
@@ -90,6 +48,8 @@ class Walker:
 
     def _sequence(self, nodes: Sequence[Node], places: Places) -> Places:
         for at, node in enumerate(nodes):
+            if node.type == ";;" and (node.parent is None or node.parent.type != "case_item"):
+                raise Unparsed("its grammar is not understood")
             if not node.is_named or node.type in ("comment", "variable_name"):
                 continue
             after = _either(self._statement(node, places))
@@ -185,6 +145,10 @@ class Walker:
                 self._redirect(child, places)
         return self._statement(body[0], places) if body else _same(places)
 
+    def _bare_redirect(self, node: Node, places: Places) -> Ends:
+        self._redirect(node, places)
+        return places, places
+
     def _redirect(self, node: Node, places: Places) -> None:
         if node.type == "heredoc_redirect":
             return self._heredoc(node, places)
@@ -203,7 +167,7 @@ class Walker:
         return None
 
     def _heredoc(self, node: Node, places: Places) -> None:
-        """INVARIANT: a text ends where its word first stands alone; parsers that say otherwise are not heard."""
+        """INVARIANT: a text ends where its word first stands alone, whatever the parser says."""
         parts = {child.type: child for child in node.children}
         start, body, end = (parts.get(f"heredoc_{name}") for name in ("start", "body", "end"))
         if "<<" not in parts or not (start and body and end):
@@ -211,14 +175,14 @@ class Walker:
         mark = _DELIMITER.fullmatch(start.text or b"")
         lines = (body.text or b"").split(b"\n")
         begins = (body.start_point[0] - start.start_point[0], body.start_point[1], end.start_point[1])
-        if mark is None or mark[1] != (end.text or b"") or mark[1] in lines or begins != (1, 0, 0):
+        if mark is None or mark[2] != (end.text or b"") or mark[2] in lines or begins != (1, 0, 0):
             raise Unparsed("a text inside the command is not understood")
         for child in node.children:  # what stands behind it on its line
             if child.type.endswith("_redirect"):
                 self._redirect(child, places)
             elif child.is_named and not child.type.startswith("heredoc_"):
                 self._sequence([child], places)
-        if (start.text or b"") == mark[1]:
+        if (start.text or b"") == mark[2]:
             if b"\\" in (body.text or b""):
                 raise Unparsed("a text inside the command has escapes")
             for child in body.children:
@@ -371,44 +335,9 @@ _STATEMENTS: Final[dict[str, Callable[[Walker, Node, Places], Ends]]] = {
     "while_statement": Walker._loop,
     "case_statement": Walker._case,
     "redirected_statement": Walker._redirected,
-    "file_redirect": lambda walker, node, places: (walker._redirect(node, places), (places, places))[1],
+    "file_redirect": Walker._bare_redirect,
     "variable_assignment": Walker._assignment,
     "variable_assignments": Walker._assignments,
     "declaration_command": Walker._declaration,
     "test_command": Walker._test,
 }
-
-MAX_BYTES: Final = 20_000
-_CONTROL: Final = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ud800-\udfff]"
-)
-
-
-def prepared(text: str) -> bytes:
-    """A script as bytes, with lines joined as the shell joins them."""
-    if _CONTROL.search(text):
-        raise Unparsed("it holds characters that do not show")
-    if len(text) > MAX_BYTES:
-        raise Unparsed("it is too long to read")
-    if "\\\n" in text:
-        text = _joined_lines(text)
-    return text.encode()
-
-
-def _joined_lines(text: str) -> str:
-    """INVARIANT: lines are joined only where quotes alone decide whether they are."""
-    if any(sign in text for sign in ("#", "<<", "$'", "`")):
-        raise Unparsed("whether its lines belong together is not clear")
-    parts, quote, at = [], "", 0
-    while at < len(text):
-        letter = text[at]
-        if letter == "\\" and quote != "'":
-            pair = text[at : at + 2]
-            parts.append("" if pair == "\\\n" else pair)
-            at += 2
-            continue
-        if letter in "'\"" and quote in ("", letter):
-            quote = "" if quote else letter
-        parts.append(letter)
-        at += 1
-    return "".join(parts)

@@ -32,7 +32,7 @@ UNKNOWN: Final = Word("?", literal=False, loose=True)
 SUBSTITUTIONS: Final = frozenset({"command_substitution", "process_substitution"})
 _ESCAPED: Final = re.compile(r"\\(.)", re.S)
 _IN_QUOTES: Final = re.compile(r'\\([$`"\\])')
-_LOOSE: Final = re.compile(r"(?<!\\)(?:\\\\)*[*?\[\]{}]")
+_LOOSE: Final = re.compile(r"(?<!\\)(?:\\\\)*(?:[*?\[\]]|\{(?!\})|(?<!\{)\})")
 # What these put in is text and no more. Others run commands in it (`@P`, subscripts, offsets), go through
 # another variable (`!`) or set one (`=`).
 _PLAIN_EXPANSION: Final = re.compile(r"\$\{#?\w+\}|\$\{\w+(?::?[-+]|##?|%%?)[^$`{}\\\"'\[\]()<>]*\}", re.A)
@@ -135,7 +135,13 @@ def _joined(node: Node) -> Word:
         end = child.end_byte
         words.append(read_word(child))
     text = "".join(word.text for word in words)
+    # `{}` alone stays as it is, in all shells.
     braces = any(child.type == "word" and set("{}") & set(text_of(child)) for child in node.children)
+    if braces and text_of(node).count("{") == text_of(node).count("{}") == text_of(node).count("}"):
+        words, braces = (
+            [Word(word.text, word.literal) if word.text in "{}" else word for word in words],
+            False,
+        )
     return Word(
         text, literal=all(word.literal for word in words), loose=braces or any(word.loose for word in words)
     )
