@@ -56,7 +56,7 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         tier=tier,
         action=what.name,  # type: ignore[arg-type]
         hard=hard,
-        intended=_intended(call, catalogue, said["delegated"] and commanded == "named"),
+        intended=_intended(call, catalogue, said["delegated"] and bool(session.named_orders & what.mask)),
         sinks=sinks,
         links=links,
         payload=payload,
@@ -67,6 +67,7 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         delegated=said["delegated"],
         granted=said["granted"],
         selector=said["selector"],
+        described=said["described"],
         plural=said["plural"],
         links_wanted=said["links"],
         secret=_secret(call),
@@ -76,7 +77,7 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         sink_trust=max((sink.trust for sink in sinks), key=_TRUST.index, default="none"),
         sink_foreign=any(_foreign(sink, hard, said) for sink in sinks) or len(found) > MAX_LEAVES,
         url_known=tier != "egress" or all(_url_known(call, leaf) for leaf in call.leaves if leaf.kind == "sink"),
-        object_foreign=any(one.origin in ("text", "model") or (one.origin == "listed" and not said["selector"]) for one in objects),
+        object_foreign=any(one.origin in ("text", "model") or (one.origin == "listed" and not (said["selector"] or said["described"])) for one in objects),
         link_foreign=any(one.origin == "text" or (one.origin == "named_text" and not said["links"]) for one in links),
         payload_foreign=any(one.origin in ("text", "named_text") for one in payload),
         over_quota=hard and not said["plural"] and nth >= max(1, mentions),
@@ -246,6 +247,8 @@ def _commanded(call: _Call) -> tuple[tuple[ValueFact, ...], Commanded]:
     worst: Commanded = "none"
     for leaf in call.leaves:
         if leaf.kind == "choice" or leaf.value is None or len(leaf.text) > MAX_VALUE:
+            continue
+        if leaf.kind == "object" and call.session.object(leaf.value) in ("user", "own", "named"):
             continue
         for value in _looked_for(leaf, call.session):
             how, at = _ordered(call, value)

@@ -47,6 +47,7 @@ class CallFacts(Value, frozen=True):
     delegated: bool = False
     granted: bool = False
     selector: bool = False
+    described: bool = False
     plural: bool = False
     links_wanted: bool = False
     secret: bool = False

@@ -36,12 +36,14 @@ Kind = Literal["text", "label", "field"]
 
 
 class Record(Struct, eq=False):
-    """One record of a result. `named`: the user speaks of it."""
+    """One record of a result. `named`: the user speaks of it; `linked`: a document does that he told to follow."""
 
     item: int
     tool: str
     how: Literal["own", "directory", "queried", "listed", "open", "said"]
     named: bool = False
+    linked: bool = False
+    orders: int = 0
     labels: list[tuple[str, tuple[str, ...]]] = []
     shapes: dict[Shape, set[str]] = {}
 
@@ -116,7 +118,9 @@ class Index:
             place.tokens += atom.parts
             self._shape(atom, place.record)
         place.starts.append(first)
-        place.orders.append(orders(place.tokens[first:], self._lexicon.ordered) if place.kind == "text" else 0)
+        ordered = orders(place.tokens[first:], self._lexicon.ordered) if place.kind == "text" else 0
+        place.orders.append(ordered)
+        place.record.orders |= ordered
         self.tokens += len(place.tokens) - first
         return seen
 

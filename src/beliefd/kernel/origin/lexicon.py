@@ -51,6 +51,7 @@ class Phrases(Value, frozen=True):
     granted: Words
     links: Words
     selector: Words
+    described: Words
     plural: Words
 
 

@@ -57,6 +57,7 @@ class Memory:
         self.pending: dict[str, int] = {}
         self.refused_sinks: set[str] = set()
         self.own_hosts: set[str] = set()
+        self.named_orders = 0
         self.named_by: dict[str, set[str]] = {}
 
     def tell(self, item: ContextItem, tool: ToolInfo | None = None) -> None:
@@ -86,6 +87,7 @@ class Memory:
             for place, _ in self.heard.found.get(word, ()):
                 if not place.record.named and place.record.how != "open":
                     place.record.named = self._named(place.record)
+                    self._note_orders(place.record)
 
     def _tell_result(self, item: ContextItem, tool: ToolInfo) -> None:
         what = trade(tool, self.lexicon)
@@ -111,6 +113,12 @@ class Memory:
         short = len(item.text) <= 80 and "\n" not in item.text.strip() and how != "open"
         one_word = short and len(item.text.split()) == 1
         self.heard.add(item.text, record, "", "field" if one_word else "text", echo=self._echoes(item, item.text))
+        self._note_orders(record)
+
+    def _note_orders(self, record: Record) -> None:
+        """What documents that the user speaks of ask for: it counts where the user says to do it."""
+        if record.named and record.how != "open":
+            self.named_orders |= record.orders
 
     def _how_read(self, item: ContextItem, tool: ToolInfo) -> str:
         what = trade(tool, self.lexicon)
@@ -169,6 +177,7 @@ class Memory:
                 names_it = kind == "label" or "id" in name_words(name)
                 record.labels.append(("label" if names_it else kind, one.parts if one.shape != "number" or names_it else ()))
         record.named = record.named or self._named(record)
+        record.linked = self._linked(record)
         for path, text, kind, shape in kept:
             echo = how == "own" and self._echoes(item, text)
             members = _members(text, shape) if kind != "text" else [text]
@@ -176,6 +185,7 @@ class Memory:
                 self.heard.add(member, record, path, kind, echo=echo)  # type: ignore[arg-type]
             if shape == "email" and kind == "field":
                 self._remember_name(text)
+        self._note_orders(record)
 
     def _remember_name(self, address: str) -> None:
         one = wanted(address, self.lexicon.month_of)
@@ -221,6 +231,18 @@ class Memory:
                 return True
         return False
 
+    def _linked(self, record: Record) -> bool:
+        """The user says to follow a document, and that speaks of this record: its id is meant, its text is not."""
+        if "delegated" not in self.speech.phrases:
+            return False
+        for kind, parts in record.labels:
+            if kind != "label" or not any(len(part) > 3 and part not in self.lexicon.stops for part in parts):
+                continue
+            one = Wanted(" ".join(parts), parts, len(parts) == 1, "word")
+            if any(place.record.named and place.kind == "text" for place, _ in self.heard.places(one)):
+                return True
+        return False
+
     def origin(self, value: Wanted, *, sink: bool = False) -> Found:
         """The best place a value stands in. `sink`: an address in a title is a text like any other."""
         if place := next(self.said.places(value), None):
@@ -250,7 +272,7 @@ class Memory:
             how: ObjectOrigin = "listed"
             if place.record.how == "own" and not place.echo:
                 how = "own"
-            elif place.record.named or place.record.how == "directory":
+            elif place.record.named or place.record.linked or place.record.how == "directory":
                 how = "named"
             elif place.record.how == "queried":
                 how = "queried"

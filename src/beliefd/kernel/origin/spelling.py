@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Final, Literal
 from urllib.parse import unquote
 
@@ -76,7 +77,7 @@ def atoms(text: str, months: dict[str, int]) -> Iterator[Atom]:
         if atom is None:
             continue
         yield atom
-        if before is not None and (day := _named_day(before, atom, months)):
+        if before is not None and (before.key in months or atom.key in months) and (day := _named_day(before, atom, months)):
             yield Atom(day, "day", ())
         before = atom
 
@@ -89,6 +90,7 @@ def _named_day(before: Atom, atom: Atom, months: dict[str, int]) -> str | None:
     return None
 
 
+@lru_cache(65_536)
 def _atom(kind: str, raw: str) -> Atom | None:
     if kind == "number":
         return Atom(number(raw), "number", (number(raw),))
