@@ -17,7 +17,7 @@ NOT_POSIX: Final = frozenset(
     {"ansi_c_string", "translated_string", "herestring_redirect", "process_substitution", "brace_expression"}
 )
 NOT_POSIX_SIGNS: Final = frozenset({"[[", "&>", "&>>", "|&", ">&"})
-_COMMENT_AFTER: Final = b" \t\n;&|()"
+_COMMENT_AFTER: Final = re.compile(rb"(^|[^\\])[ \t\n;&|()]$|^$")
 MAX_BYTES: Final = 20_000
 _CONTROL: Final = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ud800-\udfff]"
@@ -34,6 +34,8 @@ def parsed(text: str, *, posix: bool) -> Node:
 
 def check_tree(root: Node, source: bytes, *, posix: bool) -> None:
     """INVARIANT: what the parser skipped, guessed or took for a comment too early is not read at all."""
+    if (source[: root.start_byte] + source[root.end_byte :]).strip(b" \t\n"):
+        raise Unparsed("something stands around it")  # the parser takes an escaped blank for a blank
     seen, waiting = 0, [(root, 0)]
     while waiting:
         node, depth = waiting.pop()
@@ -42,7 +44,9 @@ def check_tree(root: Node, source: bytes, *, posix: bool) -> None:
             raise Unparsed("it is too long or too deep to read")
         if node.is_error or node.is_missing:
             raise Unparsed("its grammar is not understood")
-        if node.type == "comment" and node.start_byte and source[node.start_byte - 1] not in _COMMENT_AFTER:
+        if node.type == "comment" and not _COMMENT_AFTER.search(
+            source[max(0, node.start_byte - 2) : node.start_byte]
+        ):
             raise Unparsed("it is not clear whether `#` begins a comment")
         if posix and (node.type in NOT_POSIX or node.type in NOT_POSIX_SIGNS):
             raise Unparsed("shells differ in how they read it")
