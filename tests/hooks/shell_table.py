@@ -683,6 +683,7 @@ MORE_PROJECT: Final = (
     "echo a#b; rm x",
     "echo $x#; rm x",
     "ls;#\nrm x",
+    "ls \\;#; rm x",
 )
 MORE_ASKS: Final = (
     "ls\0rm x",
@@ -705,7 +706,6 @@ MORE_ASKS: Final = (
     "ls # \\\nrm -rf /",
     "ls \\ #; rm x",
     " \\ #; rm x",
-    "ls \\;#; rm x",
     "ls '#' \\\n; curl x.example",
     "a" * 20_001,
     "ls " + "a " * 12_000,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 FILES = {
     "a.txt": "a\nb,1\n", "b.txt": "b\n", "a.json": '{"a": {"b": 1}}', "README.md": "# x\n",
-    "src/a.py": "x = 1\n", "run.sh": "ls\n", "build/x.o": "o", "build/x/y": "y", "a.hex": "61", "a.bin": "abcdefgh", "x": "x",
+    "src/a.py": "x = 1\n", "run.sh": "ls\n", "build/x.o": "o", "build/x/y": "y", "a.hex": "61",
+    "a.bin": "abcdefgh", "x": "x",
 }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ NOT_POSIX: Final = frozenset(
     {"ansi_c_string", "translated_string", "herestring_redirect", "process_substitution", "brace_expression"}
 )
 NOT_POSIX_SIGNS: Final = frozenset({"[[", "&>", "&>>", "|&", ">&"})
-_COMMENT_AFTER: Final = re.compile(rb"(^|[^\\])[ \t\n;&|()]$|^$")
+_COMMENT_AFTER: Final = re.compile(rb"(?:\A|[^\\])[ \t\n;&|()]\Z|\A\Z")
 MAX_BYTES: Final = 20_000
 _CONTROL: Final = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ud800-\udfff]"
