@@ -63,6 +63,7 @@ from beliefd.steward.facts.observing import observation_findings
 from beliefd.steward.facts.origin import Origins, context_findings
 from beliefd.steward.facts.published import published
 from beliefd.steward.facts.shares import Shares
+from beliefd.steward.facts.shells import started_shell, unknown_principal, with_shell
 from beliefd.steward.facts.threats import (
     NOBODY,
     Detector,
@@ -211,6 +212,7 @@ class FactFinder(Examiner):
             begun = _approved_calls(session, command, principal.id)
             through = [None if call is None else call.capability_id for call in begun]
             found_calls = await self._authorities.with_givers(session, found_calls, approved=through)
+            found_calls = with_shell(found_calls, command.candidates, command.provenance, principal, policy)
             found_calls = await self._origins.of_proposal(
                 session, policy, command.candidates, found_calls, unwritten, begun=begun
             )
@@ -246,6 +248,8 @@ class FactFinder(Examiner):
         standings = await self._authorities.of(session, {**through, call.agent_id: PROPOSES})
         found = start_findings(call, standings, policy, self._registry)
         finding = replace(found.call, givers=only(standings, through))
+        caller = found.caller or unknown_principal(call.agent_id)
+        finding = started_shell(finding, call.args, call.provenance, caller, policy)
         return replace(found, call=await self._origins.of_call(session, policy, call, finding, unwritten))
 
     async def _experiment(
@@ -327,6 +331,9 @@ class FactFinder(Examiner):
         if isinstance(subject, CallSubject) and subject.candidate is not None:
             confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
             confirmed = await self._authorities.with_givers(session, confirmed)
+            confirmed = with_shell(
+                confirmed, (subject.candidate,), subject.provenance, approval.proposer, policy
+            )
             confirmed = await self._origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, unwritten, approval.content_hash
             )
@@ -349,6 +356,9 @@ class FactFinder(Examiner):
         if isinstance(subject, CallSubject) and subject.candidate is not None:
             confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
             confirmed = await self._authorities.with_givers(session, confirmed, fresh=fresh)
+            confirmed = with_shell(
+                confirmed, (subject.candidate,), subject.provenance, approval.proposer, policy
+            )
             confirmed = await self._origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, answered=approval.content_hash
             )

@@ -101,7 +101,11 @@ class Known(Struct):
         else:
             under_way = asked.nth - index.counts.get(name, 0)
         index.pending = {name: under_way}
-        return index.facts(self.tool(name, catalogue), asked.args, catalogue)
+        tool, shell = self.tool(name, catalogue), asked.finding.shell
+        if shell is not UNSET:
+            # A shell is as dangerous as what it is told to do.
+            tool = replace(tool, tier="read" if shell.read_only else "write")
+        return index.facts(tool, asked.args, catalogue)
 
     def tool(self, tool_id: str, catalogue: Mapping[str, ToolInfo]) -> ToolInfo:
         """What is known of a tool; of one that nobody has declared, what the operator says of such names."""
