@@ -28,7 +28,7 @@ class ToolDefinition(Value, frozen=True):
     `uses` is what is reserved for a call before it begins. Calls of a `concurrent` tool that changes nothing
     may run beside others of their proposal. A tool whose `executor` is its `caller` is run by whoever is let
     through with it, somewhere else, and the outcome is reported here. `shell_args` are arguments that a shell
-    reads as commands.
+    reads as commands there, `workspace_args` files that it writes there.
     """
 
     schema: dict[str, Any] = {}
@@ -45,6 +45,7 @@ class ToolDefinition(Value, frozen=True):
     concurrent: bool | msgspec.UnsetType = msgspec.UNSET
     executor: Executor | msgspec.UnsetType = msgspec.UNSET
     shell_args: tuple[Id, ...] | msgspec.UnsetType = msgspec.UNSET
+    workspace_args: tuple[Id, ...] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def is_run_by_caller(self) -> bool:

@@ -96,7 +96,8 @@ class Known(Struct):
         tool, shell = self.tool(name, catalogue), asked.finding.shell
         if shell is not UNSET:
             # A shell is as dangerous as what it is told to do.
-            tool = replace(tool, tier="read" if shell.read_only else "write")
+            harmless = ("reads", "project") if self.policy.project == "free" else ("reads",)
+            tool = replace(tool, tier="read" if shell.reach in harmless else "write")
         return index.facts(tool, asked.args, catalogue)
 
     def tool(self, tool_id: str, catalogue: Mapping[str, ToolInfo]) -> ToolInfo:

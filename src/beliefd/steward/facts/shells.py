@@ -69,7 +69,9 @@ def _shell_facts(
         given = [args[name] for name in definition.shell_args if name in args]
         # A list of words, or anything else that is no text, is not read: somebody is asked.
         return examine(given[0] if len(given) == 1 and isinstance(given[0], str) else "\0", cwd, roots)
-    paths = [args[name] for name in definition.fs_write_args if name in args]
+    named = definition.workspace_args or ()
+    paths = [args[name] for name in named if name in args]
+    # A tool of that name that takes other arguments, or runs elsewhere, is another tool.
     if workspace is None or not paths:
         return None
     return examine_paths([one if isinstance(one, str) else "\0" for one in paths], cwd, roots)
