@@ -1,8 +1,8 @@
 """The hook that clients start before each tool: one request to the server, and its answer word for word.
 
 It runs once per call of a tool, so it imports the standard library only, and little of that. It can be
-started as `python -S -E entry.py CLIENT`. INVARIANT: whatever goes wrong, it exits with 2 and says why: clients run
-the tool when a hook fails in any other way.
+started as `python -S -E entry.py CLIENT`. INVARIANT: whatever goes wrong, it exits with 2 and says why:
+clients run the tool when a hook fails in any other way.
 """
 
 from __future__ import annotations
