@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
@@ -132,9 +133,13 @@ class HookHandlers(Struct, frozen=True):
             await self._ask(call, "add_context", {"session_id": session_id}, told)
 
     async def _judge(self, call: Call, session_id: str, event: HookEvent) -> Said:
-        candidate: dict[str, Any] = {"kind": "tool_call", "tool_id": event.tool_id, "args": event.args}
-        if event.join_key is not None:
-            candidate["join_key"] = event.join_key
+        candidate = {
+            "kind": "tool_call",
+            "tool_id": event.tool_id,
+            "args": event.args,
+            # Some clients have no id for a use of a tool: then every event is one of its own.
+            "join_key": event.join_key or f"use-{secrets.token_hex(16)}",
+        }
         body = {
             "provenance": {"source": "agent", **_workspace(call, event)},
             "candidates": [candidate],
