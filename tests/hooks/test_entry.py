@@ -1,5 +1,6 @@
 """The hook process: whatever goes wrong, it ends with 2 and says why."""
 
+import json
 import os
 import socket
 import subprocess
@@ -175,25 +176,22 @@ def test_a_server_that_is_killed_lets_nothing_run(tmp_path: Path) -> None:
 
 
 def test_it_imports_the_standard_library_only_and_little_of_that() -> None:
-    script = (
-        "import sys; sys.argv = ['entry', 'x']; import os; os._exit = lambda code: (_ for _ in ()).throw(SystemExit)\n"
-        f"import runpy\ntry: runpy.run_path({ENTRY[-1]!r}, run_name='__main__')\nexcept SystemExit: pass\n"
-        "print(sorted({name.partition('.')[0] for name in sys.modules}))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-S", "-E", "-c", script], input=b"", capture_output=True, check=False
-    )
-    modules = set(eval(done.stdout))
-    assert not modules & {"beliefd", "msgspec", "click", "httpx", "typing", "asyncio", "http", "email"}
-    assert modules - {"__main__", "__mp_main__"} <= set(sys.stdlib_module_names)
+    with answering(http(GOOD)) as url:
+        names = {"PATH": os.environ["PATH"], "BELIEFD_URL": url}
+        command = [ENTRY[0], "-X", "importtime", *ENTRY[1:], "claude-code"]
+        done = subprocess.run(command, input=EVENT, env=names, capture_output=True, check=False)
+    assert done.returncode == 0
+    lines = [line for line in done.stderr.decode().splitlines() if line.startswith("import time:")]
+    modules = {line.rpartition("|")[2].strip().partition(".")[0] for line in lines[1:]}
+    assert "json" in modules
+    assert modules - {"zipimport"} <= set(sys.stdlib_module_names) | {"sitecustomize"}
+    assert not modules & {"typing", "asyncio", "http", "email", "ssl", "logging", "subprocess", "dataclasses"}
 
 
 def test_the_command_of_the_package_starts_it_too(house: Guarded) -> None:
     told = event("claude-code", "before", conversation="package", command="rm -rf /", use="package")
     names = {**os.environ, "BELIEFD_URL": house.server.url, "BELIEFD_TOKEN": house.hook}
     command = [sys.executable, "-m", "beliefd", "hook", "claude-code"]
-    import json
-
     done = subprocess.run(
         command, input=json.dumps(told).encode(), env=names, capture_output=True, check=False
     )
