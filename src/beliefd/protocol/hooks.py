@@ -1,10 +1,16 @@
 """Hooks: events of agents that people already use, answered as their hook process is to answer."""
 
-from typing import Any, Literal
+from typing import Literal
+
+from msgspec import Struct
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id
 from beliefd.protocol.operation import ON_WRITING, SPACE, Answer, Operation, Parameter, Vocabulary
+
+
+class ClientEvent(Struct, frozen=True):
+    """An event as the client gave it to its hook: what stands in it is the client's to say."""
 
 
 class HookAnswer(Answer, frozen=True):
@@ -21,7 +27,7 @@ class HookRows(Vocabulary):
     hook_event = Operation(
         method="POST",
         path="/v1/hooks/{client}",
-        body=dict[str, Any],
+        body=ClientEvent,
         answer=HookAnswer,
         summary="Judge an event of an agent's client, and say what its hook is to answer",
         query=(

@@ -50,8 +50,13 @@ class Cursor:
 
     def answer(self, event: HookEvent, said: Said) -> Replay:
         if said.verdict != "pass":
-            told = {"permission": "deny", "user_message": said.reason, "agent_message": said.reason}
-            told |= {"continue": False} if event.kind == "prompt" else {}
+            told: dict[str, Any] = {
+                "permission": "deny",
+                "user_message": said.reason,
+                "agent_message": said.reason,
+            }
+            if event.kind == "prompt":
+                told["continue"] = False
             return blocked(said.reason, json.dumps(told) + "\n")
         if event.kind == "before":
             return Replay(stdout='{"permission": "allow"}\n')
