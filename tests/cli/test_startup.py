@@ -29,6 +29,7 @@ EXPECTED = {
     "claim": {"submit", "check", "show", "detectors", "retract"},
     "content": {"put", "get", "show", "collect"},
     "context": {"add", "show"},
+    "hook": {"doctor", "install", "uninstall"},
     "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "watch"},
     "policy": {"adopt", "backtest", "check", "explain", "init", "show", "test"},
     "state": {"show", "propose"},

@@ -4,6 +4,7 @@ from typing import Final
 
 from beliefd.protocol.approvals import ApprovalRows
 from beliefd.protocol.beliefs import BeliefRows
+from beliefd.protocol.catalogues import CatalogueRows
 from beliefd.protocol.claims import ClaimRows
 from beliefd.protocol.content import ContentRows
 from beliefd.protocol.context import ContextRows
@@ -36,6 +37,7 @@ VOCABULARIES: Final[tuple[type[Vocabulary], ...]] = (
     SubstrateRows,
     ContextRows,
     HookRows,
+    CatalogueRows,
     SpeculationRows,
     ObservationRows,
     MeasurementRows,

@@ -9,6 +9,7 @@ from click import argument, option
 from beliefd.cli.ledgers import counting
 from beliefd.cli.output import DECISION_EXITS, Reply, passed, replies
 from beliefd.cli.target import Question, asks
+from beliefd.policy.presets import PRESETS
 
 PATH = click.Path(path_type=Path)
 FILE = argument("path", metavar="FILE", type=PATH)
@@ -82,7 +83,7 @@ def test(path: Path, policy_file: Path) -> Reply:
 
 @replies(
     policy,
-    option("--preset", type=click.Choice(["guard"]), required=True, help="Which policy to begin with."),
+    option("--preset", type=click.Choice(PRESETS), required=True, help="Which policy to begin with."),
     option("-o", "--output", "place", type=PATH, default="policy.yaml", show_default=True, help="Where to."),
 )
 def init(preset: str, place: Path) -> Reply:
@@ -93,7 +94,7 @@ def init(preset: str, place: Path) -> Reply:
 
     if place.exists():
         raise invalid(f"`{place}` is there already; give another place with `-o`", "--output")
-    data = preset_text(preset)  # type: ignore[arg-type] - click has checked it
+    data = preset_text(preset)
     write_bytes(place, data)
     answer = {"preset": preset, "output": str(place), "size": len(data)}
     return Reply(answer, f"wrote {place}; read it, then `beliefd policy adopt {place}`")

@@ -1,19 +1,23 @@
 """Policies to begin with, as files that operators edit."""
 
 from importlib.resources import files
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final
 
-from beliefd.kernel.policy import Policy
-from beliefd.policy.files import parse_policy
+if TYPE_CHECKING:
+    from beliefd.kernel.policy import Policy
 
-Preset = Literal["guard"]
-PRESETS: Final[tuple[str, ...]] = get_args(Preset)
+_ENDING: Final = ".yaml"
+PRESETS: Final = tuple(
+    sorted(one.name.removesuffix(_ENDING) for one in files(__name__).iterdir() if one.name.endswith(_ENDING))
+)
 
 
-def preset_text(name: Preset) -> bytes:
+def preset_text(name: str) -> bytes:
     """The file as it ships, with its comments."""
-    return (files(__name__) / f"{name}.yaml").read_bytes()
+    return (files(__name__) / f"{name}{_ENDING}").read_bytes()
 
 
-def preset(name: Preset) -> Policy:
+def preset(name: str) -> "Policy":
+    from beliefd.policy.files import parse_policy
+
     return parse_policy(preset_text(name), name)

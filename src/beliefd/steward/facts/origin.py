@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -15,14 +16,15 @@ from beliefd.kernel.context.findings import ContextFindings
 from beliefd.kernel.context.policy import ContextPolicy
 from beliefd.kernel.context.state import Context, ContextRecord
 from beliefd.kernel.context.told import Told, read, result_as_told
-from beliefd.kernel.context.tools import UNDECLARED, info_of
-from beliefd.kernel.names import ALL
+from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
 from beliefd.kernel.origin import Session as Index
 from beliefd.kernel.origin.index import wanted
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.commands import Propose
 from beliefd.kernel.substrate.events import OutcomeRecorded
+from beliefd.kernel.substrate.permits import approved_call
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.state import ToolCall
 from beliefd.kernel.substrate.tools import CallFinding, ContextBasis, ProposalFindings
@@ -30,16 +32,18 @@ from beliefd.kernel.values import Object
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.envelope import read as read_entry
 from beliefd.policy.lexicons import shipped_lexicon
+from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.steward.facts.hashing import sha256_of
+from beliefd.steward.facts.tool_infos import KnownTools, ToolInfos
 from beliefd.steward.offload import offload
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import StorageUnavailable, Store, Within
 from beliefd.tools.registry import Registry
 
 MAX_SESSIONS: Final = 1_000
-MAX_BYTES: Final = 256 * 1024 * 1024
+MAX_BYTES: Final = 32 * 1024 * 1024
 """Of the texts that the indices which are kept were built from."""
 LOADED_AT_ONCE: Final = 64
-HEAVY_BYTES: Final = 64 * 1024
+HEAVY_BYTES: Final = 4 * 1024
 """More text than this is taken in beside the event loop."""
 LOOKS: Final = 100
 LOOK_SECONDS: Final = 0.02
@@ -55,6 +59,7 @@ class Asked(Struct, frozen=True):
     tool_id: str
     args: Object
     finding: CallFinding
+    upstream: str | UnsetType = UNSET
     before: int = 0
     nth: int | UnsetType = UNSET
 
@@ -63,7 +68,8 @@ class Known(Struct):
     """The index of one session: what it holds, up to which item, and how much of that was lost.
 
     `last` is the event of the item up to which it goes: it tells ledgers apart that have come to differ.
-    `ended` is how many calls of each tool have told their results.
+    `ended` is how many calls of each tool have told their results, `upstreams` are the catalogues of tools
+    that were called.
     """
 
     index: Index
@@ -73,6 +79,7 @@ class Known(Struct):
     lost: int = 0
     size: int = 0
     ended: Counter[str] = msgspec.field(default_factory=Counter)
+    upstreams: set[str] = msgspec.field(default_factory=set)
     refused: Any = None
     lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
@@ -85,7 +92,7 @@ class Known(Struct):
         self.index.refused_sinks = {found.key for one in sinks if (found := wanted(one, months)) is not None}
         self.refused = context.refused_sinks if answered is None else None
 
-    def facts(self, context: Context, asked: Asked, catalogue: Mapping[str, ToolInfo]) -> CallFacts:
+    def facts(self, context: Context, asked: Asked, tools: KnownTools) -> CallFacts:
         """How often a tool was called is the ledger's to say, too."""
         name, index = asked.tool_id, self.index
         if asked.nth is UNSET:
@@ -93,17 +100,12 @@ class Known(Struct):
         else:
             under_way = asked.nth - index.counts.get(name, 0)
         index.pending = {name: under_way}
-        tool, shell = self.tool(name, catalogue), asked.finding.shell
+        tool, shell = tools.get(name, asked.upstream), asked.finding.shell
         if shell is not UNSET:
             # A shell is as dangerous as what it is told to do.
             harmless = ("reads", "project") if self.policy.project == "free" else ("reads",)
             tool = replace(tool, tier="read" if shell.reach in harmless else "write")
-        return index.facts(tool, asked.args, catalogue)
-
-    def tool(self, tool_id: str, catalogue: Mapping[str, ToolInfo]) -> ToolInfo:
-        """What is known of a tool; of one that nobody has declared, what the operator says of such names."""
-        found = catalogue.get(tool_id)
-        return found or info_of(tool_id, UNDECLARED, self.policy)
+        return index.facts(tool, asked.args, tools.by_name)
 
     def goes_on_to(self, context: Context, policy: ContextPolicy) -> bool:
         """Is what it holds the beginning of this context?"""
@@ -119,13 +121,11 @@ class Known(Struct):
 class Origins:
     """Finds out where the values of calls came from. Only a cache: ledger and content are the truth."""
 
-    def __init__(self, store: Store, registry: Registry) -> None:
+    def __init__(self, store: Store, registry: Registry, catalogues: Catalogues) -> None:
         self._store = store
-        self._registry = registry
+        self._tools = ToolInfos(registry, catalogues)
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._bytes = 0
-        self._made: dict[str, ToolInfo] = {}
-        self._made_of: tuple[Policy, int] | None = None
 
     async def of_proposal(
         self,
@@ -154,6 +154,7 @@ class Origins:
                 candidate.tool_id,
                 candidate.args,
                 finding,
+                candidate.upstream,
                 before[candidate.tool_id],
                 UNSET if call is None or call.basis is UNSET else call.basis.nth,
             )
@@ -174,7 +175,7 @@ class Origins:
         if policy.context is UNSET or finding.definition is None:
             return finding
         nth = UNSET if call.basis is UNSET else call.basis.nth
-        asked = Asked(call.tool_id, call.args, finding, nth=nth)
+        asked = Asked(call.tool_id, call.args, finding, call.upstream, nth=nth)
         (found,) = await self._traced(session, policy, [asked], unwritten)
         return found
 
@@ -188,29 +189,39 @@ class Origins:
     ) -> list[CallFinding]:
         if not asked:
             return []
-        known, catalogue = self._of(session, policy.context or ContextPolicy()), self._catalogue(policy)
+        known = self._of(session, policy.context or ContextPolicy())
         async with known.lock:
-            while known.told < len(session.context.items):
-                await self._take_in(session, known, catalogue, unwritten)
+            known.upstreams.update(one.upstream for one in asked if one.upstream)
+            await self._catch_up(session, known, policy, unwritten)
+            tools = await self._tools.known_in(session, known.upstreams, policy)
             known.refuse(session.context, answered)
             basis = ContextBasis(told=known.told, lost=known.lost)
             found = [
-                replace(one.finding, origin=known.facts(session.context, one, catalogue), context=basis)
+                replace(one.finding, origin=known.facts(session.context, one, tools), context=basis)
                 for one in asked
             ]
         self._forget_the_oldest()
         return found
 
-    def _catalogue(self, policy: Policy) -> Mapping[str, ToolInfo]:
-        """What is declared about tools; worked out again when there is another policy or another tool."""
-        tools = self._registry.all()
-        if self._made_of is None or self._made_of[0] is not policy or self._made_of[1] != len(tools):
-            told = policy.context or ContextPolicy()
-            named = {name: UNDECLARED for name in told.tools if ALL not in name}
-            known = {**named, **policy.tools, **{tool.tool_id: tool.definition for tool in tools}}
-            self._made = {name: info_of(name, one, told) for name, one in known.items() if name != ALL}
-            self._made_of = (policy, len(tools))
-        return self._made
+    async def prepare(self, session: Session, policy: Policy) -> None:
+        """Take in what a session was told before a call asks for it: the call does not wait for that."""
+        name, told = session.session_id, len(session.context.items)
+        known = self._known.get(name)
+        # What is ahead already was told by who decides: an older state must not take it back.
+        if policy.context is UNSET or told == 0 or (known is not None and known.told >= told):
+            return
+        known = self._of(session, policy.context)
+        # Whoever asks tries again and is told what is wrong.
+        with suppress(BeliefdError, StorageUnavailable):
+            async with known.lock:
+                await self._catch_up(session, known, policy, ())
+        self._forget_the_oldest()
+
+    async def _catch_up(
+        self, session: Session, known: Known, policy: Policy, unwritten: Sequence[Sealed]
+    ) -> None:
+        while known.told < len(session.context.items):
+            await self._take_in(session, known, policy, unwritten)
 
     def _of(self, session: Session, policy: ContextPolicy) -> Known:
         name = session.session_id
@@ -228,11 +239,7 @@ class Origins:
         return known
 
     async def _take_in(
-        self,
-        session: Session,
-        known: Known,
-        catalogue: Mapping[str, ToolInfo],
-        unwritten: Sequence[Sealed],
+        self, session: Session, known: Known, policy: Policy, unwritten: Sequence[Sealed]
     ) -> None:
         """The next items; all of them are read before any is told, so that none is told twice."""
         items = session.context.items
@@ -241,8 +248,14 @@ class Origins:
         read_ = [await self._read(session, record, unwritten) for record in records]
         told = [_as_item(session, record, one) for record, one in zip(records, read_, strict=True)]
         size = sum(len(item.text) for item in told) + sum(record.size for record in records)
-        tools = [known.tool(one.tool_id, catalogue) if one.tool_id else None for one in told]
-        await offload(size > HEAVY_BYTES, _tell, known.index, told, tools, kind="decide")
+        calls = [session.substrate.calls.get(one.call_id or "") for one in records]
+        through = [UNSET if call is None else call.upstream for call in calls]
+        known.upstreams.update(upstream for upstream in through if upstream)
+        tools = await self._tools.known_in(session, known.upstreams, policy)
+        infos = [
+            tools.get(one.tool_id, by) if one.tool_id else None for one, by in zip(told, through, strict=True)
+        ]
+        await offload(size > HEAVY_BYTES, _tell, known.index, told, infos, kind="decide")
         known.told, known.last = upto, records[-1].event_id
         known.ended.update(one.tool_id for one in records if one.call_id and one.tool_id)
         if lost := read_.count(None):
@@ -293,14 +306,22 @@ async def context_findings(store: Store, command: AddContext, within: Within) ->
     return ContextFindings(kept=command.content in await store.kept_content({command.content}, within))
 
 
+def approved_calls(session: Session, command: Propose, who: str) -> list[ToolCall | None]:
+    """By candidate, the call that a person said yes to and that begins in its place."""
+    if command.execute is UNSET:
+        return []
+    return [
+        approved_call(session, one, who) if isinstance(one, CallCandidate) else None
+        for one in command.candidates
+    ]
+
+
 def _as_item(session: Session, record: ContextRecord, told: Told | None) -> ContextItem:
     call = None if record.call_id is None else session.substrate.calls.get(record.call_id)
     told = told or Told()
-    if not record.vouched and told.structured is not UNSET:
-        told = Told(text=f"{told.text}\n{canonical(told.structured).decode()}", args=told.args)
     return ContextItem(
-        kind=record.kind,  # type: ignore[arg-type] - announcements are not kept
-        text=told.text,
+        kind=record.kind,  # type: ignore[arg-type]  # announcements are not kept
+        text=_whole_text(told),
         structured=told.structured,
         tool_id=record.tool_id,
         args=told.args or ({} if call is None else call.args),
@@ -308,6 +329,14 @@ def _as_item(session: Session, record: ContextRecord, told: Told | None) -> Cont
         # What nobody vouches for is taken for what an error is: a text from anywhere.
         error=record.error or not record.vouched,
     )
+
+
+def _whole_text(told: Told) -> str:
+    """All that was said, as text: what strangers write is not read as the structure that it came in."""
+    if told.structured is UNSET:
+        return told.text
+    written = canonical(told.structured).decode()
+    return written if told.text in ("", written) else f"{told.text}\n{written}"
 
 
 def _outcome(sealed: Sealed) -> Told | None:

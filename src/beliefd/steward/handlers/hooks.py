@@ -69,7 +69,7 @@ class HookHandlers(Struct, frozen=True):
     async def hook_event(self, call: Call) -> HookAnswer:
         client = CLIENTS.get(call.path["client"])
         if client is None:
-            raise not_found(Code.NOT_FOUND, "client with hooks", call.path["client"])
+            raise not_found(Code.NOT_FOUND, "client", call.path["client"])
         if isinstance(nonce := call.body.get(CANARY), str):
             return HookAnswer(exit_code=0, stdout=self._canary(call, nonce), stderr="")
         try:
