@@ -152,6 +152,7 @@ STORY = [
     "propose",
     "begin_call",
     "report_outcome",
+    "add_context",
     "pin_tools",
     "remember",
     "speculate",
@@ -194,7 +195,8 @@ def approved_call(http: httpx.Client, session_id: str, tokens: dict[Role, str]) 
     asks = {"v": 1, "effect": "allow", "subject": {"tool_id": "mail"}, "when": fact, "on_fail": "ask"}
     rules = [{"name": "all", "scope": {"tools": ["*"]}, "roles": ["agent"]}]
     policy = {"tools": {"mail": {"executor": "caller"}}, "constraints": {"constraint.mail": asks}}
-    told(Role.ADMIN, "PUT", "/v1/policy", {**policy, "capabilities": rules})
+    tells = {"tellers": ["agent://test-agent"]}
+    told(Role.ADMIN, "PUT", "/v1/policy", {**policy, "capabilities": rules, "context": tells})
     call = {"kind": "tool_call", "tool_id": "mail"}
     asked = {"provenance": {"source": "agent"}, "candidates": [call], "execute": "caller"}
     waits = told(Role.AGENT, "POST", f"/v1/sessions/{session_id}/proposals", asked)["results"][0]

@@ -27,19 +27,20 @@ class Finding(Struct, frozen=True):
 
 def examine(client: str | None, project: Path) -> Iterator[Finding]:
     """Every place where hooks are; without a client, every client that has some."""
-    anything = False
+    seen: set[Path] = set()
+    broken = False
     for name in INSTALLATIONS if client is None else (client,):
         for place in (None, project):
             try:
                 found = INSTALLATIONS[name].found(place)
             except NotInstalled as error:
                 yield Finding(name, "wrong", str(error))
-                anything = True
+                broken = True
                 continue
-            if found is not None:
-                anything = True
+            if found is not None and found.path.resolve() not in seen:
+                seen.add(found.path.resolve())  # a home may be the project
                 yield from _examined(name, found)
-    if not anything:
+    if not (seen or broken):
         yield Finding(client or "hooks", "wrong", "no hook is installed; use `beliefd hook install`")
 
 
