@@ -67,7 +67,11 @@ BAD_ANSWERS = {
     "a refusal without a reason": http(b'{"exit_code": 2, "stdout": "", "stderr": " "}'),
     "less than it says": http(GOOD, length=len(GOOD) + 5),
     "more than it says": http(GOOD, length=5),
-    "no length": b"HTTP/1.1 200 OK\r\n\r\n" + GOOD,
+    "no length, and half of it": b"HTTP/1.1 200 OK\r\n\r\n" + GOOD[:-1],
+    "half of its pieces": b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2c\r\n" + GOOD,
+    "pieces of no size": b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nx\r\n"
+    + GOOD
+    + b"\r\n0\r\n\r\n",
     "a redirection": http(GOOD, b"302 Found"),
     "not found": http(b'{"error": {"code": "NOT_FOUND", "message": "no such client"}}', b"404 Not Found"),
     "an error": http(GOOD, b"500 Internal Server Error"),
@@ -89,6 +93,21 @@ def test_a_good_answer_is_repeated_word_for_word() -> None:
     with answering(http(said.encode())) as url:
         ended = run_hook("claude-code", EVENT, BELIEFD_URL=url)
     assert (ended.code, ended.stdout, ended.stderr) == (0, "out é\n", "err")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\n\r\n" + GOOD,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n%s\r\n2A\r\n%s\r\n0\r\n\r\n"
+        % (GOOD[:2], GOOD[2:]),
+    ],
+    ids=["until the end of the connection", "in pieces"],
+)
+def test_what_a_proxy_makes_of_an_answer_is_understood(answer: bytes) -> None:
+    assert len(GOOD) == 0x2C
+    with answering(answer) as url:
+        assert run_hook("claude-code", EVENT, BELIEFD_URL=url).code == 0
 
 
 def test_a_server_that_never_answers_blocks_before_the_client_gives_up() -> None:

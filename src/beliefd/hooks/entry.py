@@ -169,10 +169,29 @@ def _taken_apart(answer: bytes) -> tuple[int, bytes]:
     headers = {
         name.strip().lower(): value.strip() for name, _, value in (line.partition(b":") for line in rest)
     }
-    length = headers.get(b"content-length", b"")
+    if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
+        return int(words[1]), _joined(body)
+    # Without a length it ends with the connection; half an object is none, so it is whole if it is one.
+    length = headers.get(b"content-length", b"%d" % len(body))
     if not length.isdigit() or int(length) != len(body):
         raise Failed("the answer is not whole")
     return int(words[1]), body
+
+
+def _joined(body: bytes) -> bytes:
+    parts = []
+    while True:
+        size, mark, body = body.partition(b"\r\n")
+        try:
+            length = int(size.partition(b";")[0], 16)
+        except ValueError:
+            raise Failed("the answer is not whole") from None
+        if not mark or length < 0 or body[length : length + 2] != b"\r\n":
+            raise Failed("the answer is not whole")
+        if length == 0:
+            return b"".join(parts)
+        parts.append(body[:length])
+        body = body[length + 2 :]
 
 
 def _answer(told: tuple[int, bytes]) -> tuple[int, str, str]:
