@@ -94,7 +94,7 @@ def test_bounds_in_the_document_are_the_bounds_of_the_server(
     def asked(value: Any) -> httpx.Response:
         body = operation.example
         content = json.dumps(body) if isinstance(body, dict) else body
-        given = {"params": {parameter.name: value}, "headers": media, "content": content}
+        given: dict[str, Any] = {"params": {parameter.name: value}, "headers": media, "content": content}
         return http.request(operation.method, url(operation, session_id), **given)
 
     # A live feed has no end to wait for.
