@@ -29,6 +29,7 @@ EXPECTED = {
     "claim": {"submit", "check", "show", "detectors", "retract"},
     "content": {"put", "get", "show", "collect"},
     "context": {"add", "erase", "show"},
+    "hook": {"doctor", "install", "uninstall"},
     "inbox": {
         "list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "wait", "watch",
     },

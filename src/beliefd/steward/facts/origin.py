@@ -100,7 +100,12 @@ class Known(Struct):
         else:
             under_way = asked.nth - index.counts.get(name, 0)
         index.pending = {name: under_way}
-        return index.facts(tools.get(name, asked.upstream), asked.args, tools.by_name)
+        tool, shell = tools.get(name, asked.upstream), asked.finding.shell
+        if shell is not UNSET:
+            # A shell is as dangerous as what it is told to do.
+            harmless = ("reads", "project") if self.policy.project == "free" else ("reads",)
+            tool = replace(tool, tier="read" if shell.reach in harmless else "write")
+        return index.facts(tool, asked.args, tools.by_name)
 
     def goes_on_to(self, context: Context, policy: ContextPolicy) -> bool:
         """Is what it holds the beginning of this context?"""
