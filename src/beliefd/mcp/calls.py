@@ -1,0 +1,231 @@
+"""One call of a tool: judged, run at most once, reported, answered."""
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import anyio
+import anyio.lowlevel
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.mcp.answers import fitted, not_run, outcome_of, refused, tool_waits, uncertain
+from beliefd.mcp.conversation import Conversation
+from beliefd.mcp.judging import SETTLED, Judgement, Outcome, Proposed, Waiting
+from beliefd.mcp.process import TOO_LARGE
+from beliefd.mcp.routes import Route
+from beliefd.mcp.upstream import Gone, words
+
+log = logging.getLogger("beliefd.mcp")
+Context = ServerRequestContext[Any, Any]
+Result = types.CallToolResult
+JOIN_KEYS: Final = ("beliefd/joinKey", "claudecode/toolUseId", "callId")
+"""Where clients say which call of their model this is; hooks know it by the same key."""
+KEY_LENGTH: Final = 200
+WAIT_SECONDS: Final = 30
+REPORT_PAUSES: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
+DECIDE_SECONDS: Final = 30
+MAY_PASS: Final = (Code.STORAGE_UNAVAILABLE, Code.TOO_BUSY, Code.RATE_LIMITED)
+NOT_KNOWN: Final = frozenset(
+    {types.REQUEST_TIMEOUT, types.CONNECTION_CLOSED, types.INTERNAL_ERROR, TOO_LARGE}
+)
+"""Errors after which nobody can say whether the tool has run. All others are the tool's own answer."""
+
+
+async def call_tool(talk: Conversation, ctx: Context, params: types.CallToolRequestParams) -> Result:
+    """INVARIANT: whatever fails before the verdict ends in a refusal, and nothing is sent upstream."""
+    if talk.busy >= talk.config.limits.concurrent_calls:
+        return refused(
+            "beliefd: too many calls at once; try again when others have ended", decision="refused"
+        )
+    talk.busy += 1
+    try:
+        return await _judged(talk, ctx, params)
+    finally:
+        talk.busy -= 1
+        talk.used_at = time.monotonic()
+
+
+async def _judged(talk: Conversation, ctx: Context, params: types.CallToolRequestParams) -> Result:
+    try:
+        route = await talk.route(params.name)
+        if route is None:
+            return refused(
+                f"beliefd: there is no tool `{params.name}` here", decision="refused", code="UNKNOWN_TOOL"
+            )
+        if isinstance(route, Waiting):
+            return tool_waits(route)
+        proposed = await _proposed(talk, ctx, route, params.arguments or {})
+        judgement = await _decided(talk, proposed, _held(talk, ctx, proposed))
+    except BeliefdError as error:
+        return refused(
+            f"beliefd refused this call: {error.message}", decision="refused", code=error.code.value
+        )
+    except (Gone, TimeoutError, OSError, MCPError) as error:
+        return refused(f"beliefd refused this call: {words(error)}", decision="refused")
+    if judgement.seconds is None:
+        return not_run(judgement)
+    return await _run(talk, ctx, route, proposed, judgement)
+
+
+async def _proposed(talk: Conversation, ctx: Context, route: Route, arguments: dict[str, Any]) -> Proposed:
+    key = announced_key(ctx.meta)
+    session_id = None if key is None else await talk.judge.session_of(key)
+    if key is None:
+        number = ctx.request_id if talk.numbered else None
+        key = f"{talk.key}:{uuid.uuid4().hex if number is None else f'{type(number).__name__}:{number}'}"
+    if session_id is None:
+        session_id = await talk.session_id()
+    return Proposed(session_id, route.upstream, route.tool.name, arguments, key[:KEY_LENGTH])
+
+
+def announced_key(meta: Mapping[str, Any] | None) -> str | None:
+    """The key that the client gave this call, if it is one: it says which call this is, not who makes it."""
+    for name in JOIN_KEYS:
+        value = (meta or {}).get(name)
+        if (
+            isinstance(value, str)
+            and 0 < len(value) <= KEY_LENGTH
+            and value.isprintable()
+            and value.isascii()
+        ):
+            return value
+    return None
+
+
+async def _decided(talk: Conversation, proposed: Proposed, holding: Any) -> Judgement:
+    """The verdict. A client that leaves while it is made leaves no permit behind that nobody has used."""
+    with anyio.fail_after(DECIDE_SECONDS, shield=True):
+        judgement = await talk.judge.propose(proposed)
+    if judgement.seconds is None and judgement.approval_id and talk.config.hold_seconds:
+        judgement = await holding(judgement)
+    try:
+        await anyio.lowlevel.checkpoint_if_cancelled()
+    except asyncio.CancelledError:
+        if judgement.seconds is not None:
+            await noted(talk, judgement, "error", "cancelled before it was sent")
+        raise
+    return judgement
+
+
+def _held(talk: Conversation, ctx: Context, proposed: Proposed) -> Any:
+    async def held(judgement: Judgement) -> Judgement:
+        """Wait for a person, for as long as it is configured, and begin the call if it is approved."""
+        assert judgement.approval_id is not None  # noqa: S101 - held only then
+        until = time.monotonic() + talk.config.hold_seconds
+        pointing = asyncio.create_task(_point_at_inbox(talk, ctx, judgement))
+        try:
+            while (left := until - time.monotonic()) > 0:
+                await ctx.session.report_progress(
+                    talk.config.hold_seconds - left, talk.config.hold_seconds, "waits"
+                )
+                status, call_id = await talk.judge.wait(judgement.approval_id, min(left, WAIT_SECONDS))
+                if status in SETTLED:
+                    return await _after(talk, proposed, judgement, status, call_id)
+        finally:
+            pointing.cancel()
+        return judgement
+
+    return held
+
+
+async def _after(
+    talk: Conversation, proposed: Proposed, judgement: Judgement, status: str, call_id: str | None
+) -> Judgement:
+    """INVARIANT: only the inbox's own word begins a call, and it is judged again as it begins."""
+    if status != "approved":
+        reasons = (f"a person was asked: {status}",)
+        return Judgement(session_id=judgement.session_id, code=status.upper(), reasons=reasons)
+    with anyio.fail_after(DECIDE_SECONDS, shield=True):
+        if call_id is None:
+            return await talk.judge.propose(proposed)
+        return await talk.judge.begin(proposed, call_id)
+
+
+async def _point_at_inbox(talk: Conversation, ctx: Context, judgement: Judgement) -> None:
+    """Show people where to decide, where the client can. What they answer here decides nothing."""
+    asks = ctx.session.client_capabilities and ctx.session.client_capabilities.elicitation
+    url = judgement.approval_url or ""
+    if not (talk.config.point_at_inbox and asks and asks.url and ctx.session.can_send_request):
+        return
+    if url.startswith(("http://", "https://")):
+        message = f"A call waits for a person (approval {judgement.approval_id}). Decide in the inbox."
+        try:
+            await ctx.session.elicit_url(message, url, str(judgement.approval_id), ctx.request_id)
+        except Exception as error:
+            log.info("the client was not shown the inbox: %s", words(error))
+
+
+async def _run(
+    talk: Conversation, ctx: Context, route: Route, proposed: Proposed, judgement: Judgement
+) -> Result:
+    """INVARIANT: one permit, one message upstream, one report; what is not known is reported as unknown."""
+    seconds = min(judgement.seconds or 0, talk.config.limits.call_seconds)
+    try:
+        session = talk.upstream(proposed.upstream)
+        result = await session.call(proposed.tool, proposed.arguments, seconds, ctx.session.report_progress)
+    except asyncio.CancelledError:
+        await noted(talk, judgement, "unknown", "cancelled by the client while it ran")
+        raise
+    except Gone as error:
+        await noted(talk, judgement, "error", f"it was not sent: {words(error)}")
+        return refused(f"beliefd: the call was not sent: {words(error)}", call_id=judgement.call_id)
+    except MCPError as error:
+        return await _failed(talk, judgement, error)
+    except Exception as error:  # whatever it is, the message may have arrived
+        why = "its answer is no result" if isinstance(error, ValidationError) else words(error)
+        await noted(talk, judgement, "unknown", why)
+        return uncertain(judgement, why)
+    if isinstance(result, types.InputRequiredResult):
+        await noted(talk, judgement, "error", "the tool asks for input; it gets none")
+        return refused("beliefd: the tool asks for input, which is not passed on", call_id=judgement.call_id)
+    return await _answered(talk, route, judgement, result)
+
+
+async def _failed(talk: Conversation, judgement: Judgement, error: MCPError) -> Result:
+    if error.code in NOT_KNOWN:
+        await noted(talk, judgement, "unknown", words(error))
+        return uncertain(judgement, words(error))
+    await noted(talk, judgement, "error", words(error))
+    return refused(f"the tool failed: {words(error)}", call_id=judgement.call_id)
+
+
+async def _answered(talk: Conversation, route: Route, judgement: Judgement, result: Result) -> Result:
+    """INVARIANT: what could not be recorded is not shown: nobody could say later where it came from."""
+    try:
+        kept = await reported(talk, judgement, outcome_of(result))
+    except Unrecorded as error:
+        return uncertain(judgement, f"it ran, but its result could not be recorded: {error}")
+    return fitted(result, talk.config.limits.result_bytes, kept, route.tool.output_schema is not None)
+
+
+class Unrecorded(Exception):
+    """What came of a call could not be reported."""
+
+
+async def reported(talk: Conversation, judgement: Judgement, outcome: Outcome) -> str | None:
+    """Report, again and again for a while if beliefd cannot be reached: the same report counts once."""
+    call_id = judgement.call_id or ""
+    with anyio.CancelScope(shield=True):
+        for pause in (*REPORT_PAUSES, None):
+            try:
+                return await talk.judge.report(judgement.session_id, call_id, outcome)
+            except BeliefdError as error:
+                if pause is None or error.code not in MAY_PASS:
+                    log.error("call %s was not reported: %s", call_id, error.message)
+                    raise Unrecorded(error.message) from None
+            await asyncio.sleep(pause)
+    raise AssertionError("the last try returns or raises")
+
+
+async def noted(talk: Conversation, judgement: Judgement, status: str, error: str) -> None:
+    """Report what has no result. If that cannot be done, the permit's end makes it `unknown`."""
+    with suppress(Unrecorded):
+        await reported(talk, judgement, Outcome(status=status, error=error))
