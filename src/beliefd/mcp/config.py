@@ -28,8 +28,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Limits(Settings, frozen=True):
     """Bounds on what an upstream can do to the gateway and to the agent behind it.
 
-    A message larger than `message_bytes` is dropped as it arrives, and the call that it answers is unknown. Of
-    a result larger than `result_bytes` the client gets a head; the whole is kept as content. More than
+    A message larger than `message_bytes` is dropped as it arrives, and the call that it answers is unknown.
+    Of a result larger than `result_bytes` the client gets a head; the whole is kept as content. More than
     `notifications_per_second` are dropped. `call_seconds` holds where policy gives a call more.
     """
 

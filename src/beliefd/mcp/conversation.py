@@ -91,7 +91,7 @@ class Conversation:
         return session
 
     async def begin(self) -> None:
-        """Start every upstream and look at their tools. What cannot be routed without doubt ends the gateway."""
+        """Start every upstream and look at their tools: names that can be taken for others are an error."""
         table = table_of(await self._listed(), self.config)
         if table.problems:
             raise invalid("; ".join(table.problems))

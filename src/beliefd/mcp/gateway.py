@@ -22,8 +22,9 @@ SESSION_HEADER: Final = "mcp-session-id"
 IDLE_SECONDS: Final = 30 * 60
 """A client session over HTTP that has been silent for so long is over, and its upstreams end with it."""
 INSTRUCTIONS: Final = (
-    "Every call of a tool here is judged by beliefd before it runs. A refused call has not run: its answer says "
-    "why. A call that waits names an approval: tell the user, and make the same call again once it is approved."
+    "Every call of a tool here is judged by beliefd before it runs. A refused call has not run: its answer "
+    "says why. A call that waits names an approval: tell the user, and make the same call again once it is "
+    "approved."
 )
 
 

@@ -1,4 +1,4 @@
-"""Resources and prompts of the upstreams: closed unless configured, and told to beliefd where they are read."""
+"""Resources and prompts of the upstreams: closed unless configured; what is read is told to beliefd."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -34,7 +34,7 @@ def closed(kind: str, name: str) -> MCPError:
 async def _each(
     talk: Conversation, ask: Callable[[ClientSession, Any], Awaitable[tuple[list[T], str | None]]]
 ) -> list[tuple[str, T]]:
-    """What the upstreams list, all pages, with the name of the upstream; one that lists nothing is left out."""
+    """What the upstreams list, all pages, with their names; one that lists nothing is left out."""
     found: list[tuple[str, T]] = []
     for name in talk.config.upstreams:
         params: types.PaginatedRequestParams | None = None

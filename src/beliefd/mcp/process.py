@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import anyio
@@ -203,7 +203,7 @@ async def _end(process: asyncio.subprocess.Process, left: "asyncio.Task[None]") 
 
 
 async def _leave_together(process: asyncio.subprocess.Process) -> None:
-    """INVARIANT: when the leader has left, what it started goes too: at once, while the group is still its own."""
+    """INVARIANT: when the leader has left, what it started goes at once: the group is still its own."""
     await process.wait()
     await _end_group(process.pid)
 
@@ -213,7 +213,7 @@ async def _end_group(group: int) -> None:
         if not _signal_group(group, number):
             return
         until = time.monotonic() + GRACE_SECONDS
-        while _signal_group(group, 0) and time.monotonic() < until:
+        while _signal_group(group, 0) and time.monotonic() < until:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(POLL_SECONDS)
 
 

@@ -12,8 +12,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from beliefd.mcp.streams import standard_streams
 
 log = logging.getLogger("beliefd.mcp")
 PATH: Final = "/mcp"
@@ -22,7 +23,7 @@ Ended = Callable[[str], Awaitable[None]]
 
 async def over_streams(server: Server[Any]) -> None:
     """Serve one client until it closes our input, or until we are told to stop."""
-    async with stdio_server() as (read, write):
+    async with standard_streams() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 

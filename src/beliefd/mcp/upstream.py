@@ -220,11 +220,10 @@ async def connected(upstream: Upstream, config: GatewayConfig) -> AsyncGenerator
         headers[header] = os.environ[variable]
     timeout = httpx2.Timeout(config.limits.start_seconds, read=config.limits.call_seconds)
     most = config.limits.message_bytes
-    async with httpx2.AsyncClient(headers=headers, timeout=timeout, transport=_Bounded(most)) as http:
-        async with streamable_http_client(
-            upstream.url or "", http_client=http, max_sse_event_size=most
-        ) as streams:
-            yield streams  # type: ignore[misc]  # the SDK's streams, which take and give the same messages
+    http = httpx2.AsyncClient(headers=headers, timeout=timeout, transport=_Bounded(most))
+    transport = streamable_http_client(upstream.url or "", http_client=http, max_sse_event_size=most)
+    async with http, transport as streams:
+        yield streams  # type: ignore[misc]  # the SDK's streams, which take and give the same messages
 
 
 def words(error: BaseException) -> str:
