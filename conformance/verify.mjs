@@ -15,7 +15,7 @@ const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "shapers", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
-  "insufficient", "costs", "issued",
+  "insufficient", "costs", "issued", "asked",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated", "tokens", "spaces", "imported", "keys",
 ];
@@ -213,6 +213,7 @@ export const stateHash = (session) => {
     capabilities: session.capabilities,
     costs: session.costs,
     issued: session.issued,
+    asked: session.asked,
     memory: session.memory,
     observations: session.observations,
     measurements: session.measurements,
@@ -273,6 +274,7 @@ const begin = (id, payload) => ({
   capabilities: new Map(),
   costs: new Map(),
   issued: new Map(),
+  asked: new Map(),
   memory: new Map(),
   observations: new Map(),
   measurements: new Map(),
@@ -415,14 +417,30 @@ const keepCapability = (session, delta) => {
   keepIssued(session, delta.get("issued"));
   session.capabilities.set(delta.get("capability").get("capability_id"), delta.get("capability"));
 };
+const keepKey = (session, call, key) => session.callKeys.set(`${call.get("tool_id")}\n${key}`, call.get("call_id"));
+const startCall = (session, call) => {
+  use(session, call.get("capability_id"), amounts(call.get("reserved")), "reserved");
+  session.calls.set(call.get("call_id"), call);
+  if (call.has("join_key")) keepKey(session, call, call.get("join_key"));
+};
+const stopCall = (session, call) => {
+  const key = call.get("idempotency_key"); // it never ran: its key is free again, and so is what it counted as
+  if (key !== null) session.callKeys.delete(`${call.get("tool_id")}\n${key}`);
+  use(session, call.get("capability_id"), { calls: -1 });
+  session.calls.set(call.get("call_id"), call);
+};
 const keepResult = (session, result) => {
   const [approval, call, patch] = [result.get("approval"), result.get("call"), result.get("patch")];
+  if (result.has("stopped")) stopCall(session, result.get("stopped"));
+  if (result.has("started")) startCall(session, result.get("started"));
+  if (result.has("asks") && approval) session.asked.set(result.get("asks"), approval.get("approval_id"));
   if (approval) keepApproval(session, approval);
   if (call) {
     session.calls.set(call.get("call_id"), call);
     const key = call.get("idempotency_key");
-    if (key !== null) session.callKeys.set(`${call.get("tool_id")}\n${key}`, call.get("call_id"));
+    if (key !== null) keepKey(session, call, key);
     use(session, call.get("capability_id"), { calls: 1 });
+    if (call.has("reserved")) use(session, call.get("capability_id"), amounts(call.get("reserved")), "reserved");
   }
   if (!patch) return;
   session.stateVersion++;
@@ -535,17 +553,9 @@ const FOLDS = {
     keepIssued(session, delta.get("issued"));
     keepResults(session, delta.get("results"), delta);
   },
-  call_started(session, delta) {
-    const call = delta.get("call");
-    use(session, call.get("capability_id"), amounts(call.get("reserved")), "reserved");
-    session.calls.set(call.get("call_id"), call);
-  },
+  call_started: (session, delta) => startCall(session, delta.get("call")),
   call_stopped(session, delta) {
-    const call = delta.get("call");
-    const key = call.get("idempotency_key"); // it never ran: its key is free again, and so is what it counted as
-    if (key !== null) session.callKeys.delete(`${call.get("tool_id")}\n${key}`);
-    use(session, call.get("capability_id"), { calls: -1 });
-    session.calls.set(call.get("call_id"), call);
+    stopCall(session, delta.get("call"));
     keepMode(session, delta.get("mode"));
   },
   outcome_recorded(session, delta) {

@@ -1,23 +1,42 @@
 """Calls about state, proposals, tools, capabilities and memory."""
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Any, TypedDict, Unpack
 
 from beliefd.client.method import Method
 from beliefd.client.requests import Conditions, Request, command, given, page_of, query
 from beliefd.kernel.values import Object
 from beliefd.protocol.substrate import (
+    CallView,
+    CandidateAnswer,
     CapabilityPage,
     CapabilityView,
     IssuedCapability,
     MemoryAnswer,
     MemoryPage,
     ProposalAnswer,
+    ReportedOutcome,
     RevokedCapability,
     StateAnswer,
     SubstrateRows,
     ToolList,
 )
+
+
+class OutcomeTold(TypedDict, total=False):
+    """What came of a call: its result or error, and what it used."""
+
+    result: Any
+    error: str
+    structured: Any
+    content_type: str
+    tokens: int
+    cpu_ms: int
+    disk_bytes: int
+
+
+def _call(session_id: str, call_id: str) -> dict[str, str]:
+    return {"session_id": session_id, "call_id": call_id}
 
 
 class SubstrateCalls:
@@ -37,15 +56,48 @@ class SubstrateCalls:
         source: str = "agent",
         inputs: Sequence[str] = (),
         state_snapshot_id: str | None = None,
+        execute: str | None = None,
         **conditions: Unpack[Conditions],
     ) -> Request[ProposalAnswer]:
-        """Have state changes and tool calls arbitrated; what is allowed happens."""
+        """Have state changes and tool calls arbitrated; what is allowed happens.
+
+        With `execute="caller"`, tools are run by who proposes: what is allowed has a `permit`.
+        """
         body = {
             "provenance": {"source": source, "inputs": list(inputs)},
             "candidates": list(candidates),
-            **given(state_snapshot_id=state_snapshot_id),
+            **given(state_snapshot_id=state_snapshot_id, execute=execute),
         }
         return command(SubstrateRows.propose, {"session_id": session_id}, body, **conditions)
+
+    @Method
+    def show_call(self, session_id: str, call_id: str) -> Request[CallView]:
+        """A call that was let through: what its permit binds, and what came of it."""
+        return Request(SubstrateRows.show_call, _call(session_id, call_id))
+
+    @Method
+    def begin_call(
+        self, session_id: str, call_id: str, **conditions: Unpack[Conditions]
+    ) -> Request[CandidateAnswer]:
+        """Begin a call that was approved and that one runs oneself; its `permit` is given once."""
+        return command(SubstrateRows.begin_call, _call(session_id, call_id), {}, **conditions)
+
+    @Method
+    def report_outcome(
+        self,
+        session_id: str,
+        call_id: str,
+        status: str,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        notes: str | None = None,
+        **told: Unpack[OutcomeTold],
+    ) -> Request[ReportedOutcome]:
+        """Report what came of a call that one has run oneself: `ok`, `error` or `unknown`."""
+        body = {"status": status, **given(**told)}
+        conditions = Conditions(if_match=if_match, idempotency_key=idempotency_key, notes=notes)
+        return command(SubstrateRows.report_outcome, _call(session_id, call_id), body, **conditions)
 
     @Method
     def list_tools(self) -> Request[ToolList]:

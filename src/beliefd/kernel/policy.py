@@ -11,7 +11,7 @@ from beliefd.kernel.labels import ATTESTED, Label
 from beliefd.kernel.limits import DEFAULT_LIMITS, LimitsPolicy
 from beliefd.kernel.names import ALL, covers, refuse_loose
 from beliefd.kernel.scan.whole_words import whole_words
-from beliefd.kernel.substrate.capability_policy import CallsPolicy, CapabilityRule
+from beliefd.kernel.substrate.capability_policy import BEGIN_WITHIN_SECONDS, CallsPolicy, CapabilityRule
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import PEOPLE, ClaimType, Id, JudgeName, Method, Role, Tier, TierName, Unit, Value
 
@@ -347,10 +347,16 @@ class Policy(Value, frozen=True):
         named = [rule.name for rule in self.capabilities or ()]
         if twice := [name for name in named if named.count(name) > 1]:
             raise ValueError(f"`capabilities` has two rules named `{twice[0]}`")
+        if (any_tool := self.tools.get(ALL)) is not None and not any_tool.is_run_by_caller:
+            raise ValueError("`*` in `tools` stands for tools that their callers run: `executor: caller`")
 
     @property
     def max_timeout_ms(self) -> int:
         return (self.calls or CallsPolicy()).max_timeout_ms
+
+    @property
+    def begin_within_seconds(self) -> int:
+        return (self.calls or CallsPolicy()).begin_within_seconds or BEGIN_WITHIN_SECONDS
 
     @property
     def bounds(self) -> LimitsPolicy:

@@ -6,15 +6,16 @@ from msgspec import Meta
 
 from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
+from beliefd.kernel.labels import Label
 from beliefd.kernel.substrate.capabilities import Amounts, Budgets, Scope, Used
-from beliefd.kernel.substrate.commands import IssueCapability, RevokeCapability
+from beliefd.kernel.substrate.commands import IssueCapability, RevokeCapability, StartCall
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
-from beliefd.kernel.substrate.proposals import DeltaCandidate, Provenance
+from beliefd.kernel.substrate.proposals import DeltaCandidate, Provenance, Rationale
 from beliefd.kernel.substrate.state import Confirmation
-from beliefd.kernel.substrate.tools import ToolDefinition, Witness
-from beliefd.kernel.values import Id, Object, TierName, Value
+from beliefd.kernel.substrate.tools import Amount, ToolDefinition, Witness
+from beliefd.kernel.values import Id, Note, Object, TierName, Value
 from beliefd.protocol.operation import (
     ON_WRITING,
     PAGE,
@@ -28,24 +29,37 @@ from beliefd.protocol.operation import (
 )
 
 TOKEN_LENGTH: Final = 4096
+CALL: Final = f"{SESSION}/calls/{{call_id}}"
 ON_CAPABILITIES: Final = (Code.NOT_FOUND, Code.SESSION_NOT_FOUND, *ON_WRITING)
 
 
 class CallRequest(Value, frozen=True, tag_field="kind", tag="tool_call"):
-    """A tool call as asked for, with the token that proves its capability."""
+    """A tool call as asked for, with the token that proves its capability.
+
+    `join_key` is what other programs know the call by, such as the id that a client gives to a use of a tool;
+    it serves as `idempotency_key` where none is given. `upstream` is the catalogue that its tool is pinned
+    in. `rationale` is why the agent wants it: a person who decides about it reads that.
+    """
 
     tool_id: Id
     args: Object = {}
     capability_token: Annotated[str, Meta(max_length=TOKEN_LENGTH)] | None = None
     idempotency_key: Id | None = None
+    join_key: Id | None = None
+    upstream: Id | None = None
+    rationale: Rationale | None = None
 
 
 class ProposalRequest(Value, frozen=True):
-    """Candidates for arbitration, made on a snapshot; without one, on the newest."""
+    """Candidates for arbitration, made on a snapshot; without one, on the newest.
+
+    With `execute: caller`, who proposes runs the tools: what is allowed is answered with a permit.
+    """
 
     provenance: Provenance
     candidates: Annotated[tuple[DeltaCandidate | CallRequest, ...], Meta(min_length=1, max_length=100)]
     state_snapshot_id: Id | None = None
+    execute: Literal["server", "caller"] = "server"
 
 
 class CapabilityRequest(Value, frozen=True):
@@ -74,10 +88,24 @@ class StateAnswer(Answer, frozen=True):
     policy_hash: str
 
 
+class Permit(Answer, frozen=True):
+    """Leave to run one call, once, until `expires_at`: these arguments, this tool, under this policy.
+
+    It is given once. Its holder reports what came of it; otherwise the call becomes `unknown`.
+    """
+
+    call_id: str
+    args_hash: str
+    definition_hash: str
+    policy_hash: str
+    expires_at: str
+
+
 class CandidateAnswer(Answer, frozen=True):
     """The verdict on one candidate. `result` is what an allowed call returned.
 
-    A claim cites it as `call://<call_id>` with `result_hash`.
+    A claim cites it as `call://<call_id>` with `result_hash`. `permit` is there if the caller is to run it
+    now, and never a second time. What waits for a person waits at `approval_url`.
     """
 
     verdict: Verdict
@@ -91,6 +119,67 @@ class CandidateAnswer(Answer, frozen=True):
     result_hash: str | None = None
     approval_id: str | None = None
     content_hash: str | None = None
+    permit: Permit | None = None
+    approval_url: str | None = None
+
+
+class OutcomeRequest(Value, frozen=True):
+    """What came of a call that its caller ran. `unknown`: the caller does not know whether it ran.
+
+    `structured` is the machine-readable form of a `result` that is a text, `content_type` says what that text
+    is. The amounts are what the call used.
+    """
+
+    status: Literal["ok", "error", "unknown"]
+    result: Any = None
+    error: Note = ""
+    structured: Any = None
+    content_type: Annotated[str, Meta(max_length=200)] | None = None
+    tokens: Amount = 0
+    cpu_ms: Amount = 0
+    disk_bytes: Amount = 0
+
+
+class ReportedOutcome(Answer, frozen=True):
+    """`content` is what was reported, kept as content under its SHA-256; null if it is not kept.
+
+    `label` is `witnessed` if the reporter is a program that results go through, else `attested`.
+    """
+
+    call_id: str
+    status: str
+    result_hash: str | None
+    content: str | None
+    label: Label | None
+    audit_event_id: str
+
+
+class CallView(Answer, frozen=True):
+    """A call that was let through, with all that its permit binds. `outcome` is the event that ended it."""
+
+    call_id: str
+    session_id: str
+    tool_id: str
+    args: dict[str, Any]
+    args_hash: str
+    definition_hash: str
+    policy_hash: str
+    agent_id: str
+    executor: Literal["server", "caller"]
+    status: str
+    scheduled_at: str
+    deadline: str
+    permit: Permit | None
+    provenance: Provenance | None
+    join_key: str | None
+    upstream: str | None
+    capability_id: str | None
+    idempotency_key: str | None
+    result_hash: str | None
+    content: str | None
+    size: int | None
+    label: Label | None
+    outcome: str | None
 
 
 class ProposalAnswer(Answer, frozen=True):
@@ -224,6 +313,23 @@ class SubstrateRows(Vocabulary):
                 },
             ],
         },
+    )
+    show_call = reads(CALL, CallView, "A call that was let through", errors=(Code.NOT_FOUND,))
+    begin_call = writes(
+        f"{CALL}/begin",
+        StartCall,
+        CandidateAnswer,
+        "Begin a call that was approved and that its caller runs; answered with its permit, once",
+        errors=(Code.NOT_FOUND,),
+        example={},
+    )
+    report_outcome = writes(
+        f"{CALL}/outcome",
+        OutcomeRequest,
+        ReportedOutcome,
+        "Report what came of a call that its caller ran",
+        errors=(Code.NOT_FOUND,),
+        example={"status": "ok", "result": "the pool was restarted", "cpu_ms": 12},
     )
     list_tools = reads("/v1/tools", ToolList, "Tools and their schemas")
     issue_capability = Operation(

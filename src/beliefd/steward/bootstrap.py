@@ -27,6 +27,7 @@ from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
 from beliefd.steward.handlers.batch import BatchHandlers
 from beliefd.steward.handlers.beliefs import BeliefHandlers, verb_handlers
+from beliefd.steward.handlers.calls import CallHandlers
 from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
 from beliefd.steward.handlers.content import ContentHandlers
 from beliefd.steward.handlers.counterfactual import CounterfactualHandlers
@@ -137,6 +138,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         TokenHandlers(ledgers, system, directory),
         StateHandlers(ledgers, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
+        CallHandlers(ledgers, positions, submit, in_force, environment, spaces),
         CapabilityHandlers(positions, submit, signer, in_force, environment),
         MemoryHandlers(positions, submit, environment),
         SpeculationHandlers(positions, submit),

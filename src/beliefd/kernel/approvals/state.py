@@ -13,7 +13,7 @@ from beliefd.kernel.claims.tiers import Raised
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.policy import ApproverRule
-from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
+from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate, Provenance
 from beliefd.kernel.values import Principal, TierName, Value
 
 ApprovalStatus = Literal[
@@ -48,12 +48,13 @@ class InformationSubject(Value, frozen=True, tag_field="kind", tag="information"
 class CallSubject(Value, frozen=True, tag_field="kind", tag="call"):
     """A tool call that waits because of the constraints in `asked`, each with its hash.
 
-    `definition_hash` is the tool as it was shown.
+    `definition_hash` is the tool as it was shown, `provenance` where a call came from that its caller runs.
     """
 
     candidate: CallCandidate | None = None
     definition_hash: str = ""
     asked: dict[str, str] = {}
+    provenance: Provenance | msgspec.UnsetType = msgspec.UNSET
 
 
 class DeltaSubject(Value, frozen=True, tag_field="kind", tag="delta"):

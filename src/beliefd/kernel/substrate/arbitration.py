@@ -20,9 +20,11 @@ from beliefd.kernel.substrate.events import Arbitrated, CandidateResult, ModeCha
 from beliefd.kernel.substrate.folds import with_result
 from beliefd.kernel.substrate.issuing import fresh, rules_for, with_issued
 from beliefd.kernel.substrate.modes import lower, mode_at
+from beliefd.kernel.substrate.permits import approved_call
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
 from beliefd.kernel.substrate.situation import Situation, denied
 from beliefd.kernel.substrate.snapshots import changed_since
+from beliefd.kernel.substrate.starting import start_approved
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
 
 
@@ -31,7 +33,7 @@ def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
     stale = changed_since(session, command.state_snapshot_id)
     mode = mode_at(session, facts.policy, facts.now)
     issued = _issued(session, command, facts)
-    situation = Situation(with_issued(session, issued), facts, mode, stale or frozenset())
+    situation = _proposed(with_issued(session, issued), command, facts, mode, stale or frozenset())
     results: list[CandidateResult] = []
     for index, candidate in enumerate(command.candidates):
         finding = found[index] if index < len(found) else CallFinding()
@@ -49,6 +51,15 @@ def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
         mode=changed_mode(session, facts, results),
         issued=issued or UNSET,
     )
+
+
+def _proposed(
+    session: Session, command: Propose, facts: Facts, mode: str, stale: frozenset[str]
+) -> Situation:
+    """What is run by its caller is told where it came from: its envelope says so."""
+    if command.execute is UNSET:
+        return Situation(session, facts, mode, stale, execute="server")
+    return Situation(session, facts, mode, stale, execute="caller", provenance=command.provenance)
 
 
 def _issued(session: Session, command: Propose, facts: Facts) -> tuple[Capability, ...]:
@@ -84,12 +95,20 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
         stale = (changed_since(session, subject.judged_on) or frozenset()) & touched
     proposer = replace(facts, principal=approval.proposer)
     mode = mode_at(session, facts.policy, facts.now)
-    return judge(Situation(session, proposer, mode, stale, subject.asked), candidate, finding, 0)
+    told = subject.provenance if isinstance(subject, CallSubject) else UNSET
+    return judge(
+        Situation(session, proposer, mode, stale, subject.asked, provenance=told), candidate, finding, 0
+    )
 
 
 def judge(situation: Situation, candidate: Candidate, finding: CallFinding, index: int) -> CandidateResult:
     if isinstance(candidate, DeltaCandidate):
         return judge_delta(situation, candidate, index)
+    if situation.execute == "caller":
+        facts = situation.facts
+        call = approved_call(situation.session, candidate, facts.principal.id)
+        if call is not None:
+            return start_approved(situation.session, call, candidate, finding, facts, index)
     return judge_call(situation, candidate, finding, index)
 
 
@@ -111,6 +130,6 @@ def changed_mode(session: Session, facts: Facts, results: list[CandidateResult])
 def _after(situation: Situation, result: CandidateResult, finding: CallFinding) -> Situation:
     """INVARIANT: what one candidate uses up or changes is gone for the next."""
     waiting = situation.waiting_ms
-    if result.call is not None and finding.definition is not None:
+    if situation.execute == "server" and result.call is not None and finding.definition is not None:
         waiting += finding.definition.timeout_ms
     return replace(situation, session=with_result(situation.session, result), waiting_ms=waiting)

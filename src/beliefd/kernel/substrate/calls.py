@@ -1,10 +1,11 @@
 """Tool calls: capability, arguments, repeats, then constraints; what passes gets its audited envelope."""
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.substrate.capabilities import (
+    Amounts,
     Capability,
     Part,
     ancestors,
@@ -14,13 +15,14 @@ from beliefd.kernel.substrate.capabilities import (
     forsaken,
     out_of_scope,
 )
-from beliefd.kernel.substrate.constraints import Action, Reason
+from beliefd.kernel.substrate.constraints import Action, Judgement, Reason
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.issuing import held_by_rule, rules_for, withdrawn
 from beliefd.kernel.substrate.modes import share, turned_off
+from beliefd.kernel.substrate.permits import asked_as, waiting_as, wrong_executor
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.questions import question, with_consent
-from beliefd.kernel.substrate.reserving import as_spent, need_of
+from beliefd.kernel.substrate.reserving import as_declared, as_spent, need_of, set_aside
 from beliefd.kernel.substrate.situation import Situation, allowed, denied, failed, stale
 from beliefd.kernel.substrate.state import Basis, ToolCall
 from beliefd.kernel.substrate.tiers import beneath, tool_tier, with_person
@@ -37,7 +39,8 @@ def judge_call(
     definition = finding.definition
     if definition is None:
         return denied([Reason(code="UNKNOWN_TOOL", text=f"no tool `{candidate.tool_id}` is registered")])
-    capability = _proven(situation, candidate, finding)
+    misplaced = wrong_executor(situation, candidate.tool_id, definition)
+    capability = misplaced or _proven(situation, candidate, finding)
     if isinstance(capability, Reason):
         return denied([capability])
     reasons = _unfit(situation, candidate, finding, definition, capability)
@@ -61,9 +64,27 @@ def judge_call(
     if (result := failed(judgement, action.known(state), rules)) is None:
         return allowed(call=envelope(situation, candidate, finding, definition, capability, index))
     if result.on_fail == "ask":
-        asked = question(situation, candidate, finding, result, judgement.failures, index)
-        return replace(result, approval=asked)
+        return _asked(situation, candidate, finding, result, judgement, index)
     return result
+
+
+def _asked(
+    situation: Situation,
+    candidate: CallCandidate,
+    finding: CallFinding,
+    result: CandidateResult,
+    judgement: Judgement,
+    index: int,
+) -> CandidateResult:
+    """The verdict with its question to a person. What its caller runs and has asked about waits already."""
+    definition, who = finding.definition, situation.facts.principal.id
+    asks: str | UnsetType = UNSET
+    if definition is not None and definition.is_run_by_caller:
+        if (waits := waiting_as(situation.session, candidate, who)) is not UNSET:
+            return replace(result, waits=waits)
+        asks = asked_as(candidate, who)
+    approval = question(situation, candidate, finding, result, judgement.failures, index)
+    return replace(result, approval=approval, asks=asks)
 
 
 def envelope(
@@ -75,9 +96,7 @@ def envelope(
     index: int,
 ) -> ToolCall:
     facts = situation.facts
-    # Calls of one proposal run one after the other: what may come before it is part of its time.
-    patience = situation.waiting_ms + definition.timeout_ms + GRACE_MS
-    return ToolCall(
+    call = ToolCall(
         call_id=f"call-{facts.event_id}-{index}",
         tool_id=candidate.tool_id,
         args=candidate.args,
@@ -87,12 +106,42 @@ def envelope(
         state_snapshot_id=situation.session.substrate.state_snapshot_id,
         policy_hash=facts.policy_hash,
         scheduled_at=facts.now,
-        deadline=later(facts.now, patience / 1000),
+        deadline=later(facts.now, _patience(situation, definition)),
         files=finding.files,
         capability_id=capability.capability_id,
         idempotency_key=candidate.idempotency_key,
         basis=basis_of(situation, candidate) if finding.begins else UNSET,
+        executor=definition.executor,
+        join_key=candidate.join_key,
+        upstream=candidate.upstream,
+        provenance=situation.provenance if definition.is_run_by_caller else UNSET,
     )
+    if situation.execute != "caller":
+        return call
+    # INVARIANT: what its caller runs begins with the event that lets it through. That event is the permit.
+    aside = reservation(situation, call, finding, takes_rest=True)
+    return replace(call, status="running", reserved=aside)
+
+
+def _patience(situation: Situation, definition: ToolDefinition) -> float:
+    """For how many seconds an outcome is waited for; for how many a caller is, who is to begin it."""
+    if definition.is_run_by_caller and situation.execute is None and not situation.starting:
+        return situation.facts.policy.begin_within_seconds
+    # Calls of one proposal run one after the other: what may come before it is part of its time.
+    return (situation.waiting_ms + definition.timeout_ms + GRACE_MS) / 1000
+
+
+def reservation(situation: Situation, call: ToolCall, finding: CallFinding, *, takes_rest: bool) -> Amounts:
+    """What is set aside for a call that begins."""
+    held, definition = situation.session.substrate, finding.definition
+    if call.capability_id is None or definition is None:
+        return Amounts()
+    capability = held.capabilities[call.capability_id]
+    lineage = (capability, *ancestors(held.capabilities, capability))
+    need = need_of(held, call.tool_id, definition)
+    if takes_rest:
+        need = as_declared(need, definition)
+    return set_aside(lineage, need, part_of(situation))
 
 
 def basis_of(situation: Situation, candidate: CallCandidate) -> Basis:
@@ -172,7 +221,7 @@ def _spent(situation: Situation, tool_id: str, finding: CallFinding, capability:
     held, definition = situation.session.substrate, finding.definition
     need = need_of(held, tool_id, definition) if finding.begins and definition is not None else {}
     lineage = (capability, *ancestors(held.capabilities, capability))
-    if situation.starting:
+    if situation.starting or situation.execute == "caller":
         lineage = tuple(as_spent(one) for one in lineage)
     return [
         Reason(code="BUDGET_EXHAUSTED", text=problem)

@@ -9,6 +9,7 @@ from beliefd.kernel.substrate.capabilities import ANY, Scope
 from beliefd.kernel.values import Id, Principal, Role, Value, shown
 
 MAX_TIMEOUT_MS: Final = 10 * 60 * 1000
+BEGIN_WITHIN_SECONDS: Final = 3600
 
 
 class CapabilityRule(Value, frozen=True):
@@ -37,6 +38,14 @@ class CapabilityRule(Value, frozen=True):
 
 
 class CallsPolicy(Value, frozen=True):
-    """How long any call may take, whatever its tool says."""
+    """How long any call may take, whatever its tool says.
+
+    A call that a person has approved and that its caller runs must begin within `begin_within_seconds`, 3600
+    unless given.
+    """
 
     max_timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=3_600_000)] = MAX_TIMEOUT_MS
+    # Not in the hash while it is not given: what was adopted before there was any keeps its hash.
+    begin_within_seconds: Annotated[int, msgspec.Meta(ge=1, le=30 * 24 * 3600)] | msgspec.UnsetType = (
+        msgspec.UNSET
+    )

@@ -3,20 +3,26 @@
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.substrate.capabilities import Scope
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import Candidate, Provenance
-from beliefd.kernel.substrate.tools import Amount
+from beliefd.kernel.substrate.state import Reported
+from beliefd.kernel.substrate.tools import Amount, Executor
 from beliefd.kernel.values import Id, Note, Value
 
 
 class Propose(Value, frozen=True, tag_field="verb", tag="PROPOSE"):
-    """Candidate actions and state changes, judged one after the other."""
+    """Candidate actions and state changes, judged one after the other.
+
+    With `execute`, its calls are of tools that their caller runs: what is allowed begins at once.
+    """
 
     provenance: Provenance
     candidates: Annotated[tuple[Candidate, ...], msgspec.Meta(min_length=1, max_length=100)]
     state_snapshot_id: Id | None = None
+    execute: Executor | UnsetType = UNSET
 
 
 class StartCall(Value, frozen=True, tag_field="verb", tag="START_CALL"):
@@ -26,7 +32,10 @@ class StartCall(Value, frozen=True, tag_field="verb", tag="START_CALL"):
 
 
 class RecordOutcome(Value, frozen=True, tag_field="verb", tag="RECORD_OUTCOME"):
-    """What became of a call that was let through. Unknown means: nobody knows whether it ran."""
+    """What became of a call that was let through. Unknown means: nobody knows whether it ran.
+
+    Of a call that its caller ran, the result is `reported`: it is kept beside the ledger.
+    """
 
     call_id: Id
     status: Literal["ok", "error", "unknown"]
@@ -35,6 +44,7 @@ class RecordOutcome(Value, frozen=True, tag_field="verb", tag="RECORD_OUTCOME"):
     tokens: Amount = 0
     cpu_ms: Amount = 0
     disk_bytes: Amount = 0
+    reported: Reported | UnsetType = UNSET
 
 
 class IssueCapability(Value, frozen=True, tag_field="verb", tag="ISSUE_CAPABILITY"):

@@ -18,7 +18,12 @@ Verdict = Literal["allow", "deny", "defer"]
 
 
 class CandidateResult(Value, frozen=True):
-    """The verdict on one candidate, with every reason. `call` and `patch` are what it lets happen."""
+    """The verdict on one candidate, with every reason. `call` and `patch` are what it lets happen.
+
+    A call that a person has said yes to is `started` by its caller proposing it again, or `stopped` if it may
+    not begin any more. `asks` is the digest of what the `approval` is about, if its caller will run it, and
+    `waits` the item of the inbox in which the same was asked before.
+    """
 
     verdict: Verdict
     reason_code: str
@@ -28,6 +33,10 @@ class CandidateResult(Value, frozen=True):
     patch: Patch | None = None
     repeats: str | None = None
     approval: Approval | None = None
+    started: ToolCall | UnsetType = UNSET
+    stopped: ToolCall | UnsetType = UNSET
+    asks: str | UnsetType = UNSET
+    waits: str | UnsetType = UNSET
 
 
 class ModeChange(Value, frozen=True):

@@ -55,6 +55,12 @@ def with_mode(session: Session, change: ModeChange | None) -> Session:
 def with_result(session: Session, result: CandidateResult) -> Session:
     """INVARIANT: only what an allowing result carries changes anything."""
     held = session.substrate
+    if result.stopped is not UNSET:
+        held = _stopped(held, result.stopped)
+    if result.started is not UNSET:
+        held = _started(held, result.started)
+    if result.asks is not UNSET and result.approval is not None:
+        held = replace(held, asked=held.asked.insert(result.asks, result.approval.approval_id))
     if result.call is not None:
         held = _with_call(held, result.call)
     if result.patch is not None:
@@ -80,16 +86,24 @@ def outcome_recorded(session: Session, event: OutcomeRecorded) -> Session:
 
 
 def call_started(session: Session, event: CallStarted) -> Session:
-    held = reserved(session.substrate, event.call)
-    calls = held.calls.insert(event.call.call_id, event.call)
-    return replace(session, substrate=replace(held, calls=calls))
+    return replace(session, substrate=_started(session.substrate, event.call))
 
 
 def call_stopped(session: Session, event: CallStopped) -> Session:
+    return with_mode(replace(session, substrate=_stopped(session.substrate, event.call)), event.mode)
+
+
+def _started(held: Substrate, call: ToolCall) -> Substrate:
+    held = reserved(held, call)
+    held = replace(held, calls=held.calls.insert(call.call_id, call))
+    # Its caller may have come back under another key: that one is used up, too.
+    return held if call.join_key is UNSET else _with_key(held, call, call.join_key)
+
+
+def _stopped(held: Substrate, call: ToolCall) -> Substrate:
     """It never ran: its key is free again, and so is what it would have counted as."""
-    held = released(session.substrate, event.call)
-    held = replace(held, calls=held.calls.insert(event.call.call_id, event.call))
-    return with_mode(replace(session, substrate=held), event.mode)
+    held = released(held, call)
+    return replace(held, calls=held.calls.insert(call.call_id, call))
 
 
 def capability_changed(session: Session, event: CapabilityIssued | CapabilityRevoked) -> Session:
@@ -112,9 +126,14 @@ def remembered(session: Session, event: Remembered) -> Session:
 def _with_call(held: Substrate, call: ToolCall) -> Substrate:
     held = replace(held, calls=held.calls.insert(call.call_id, call))
     if call.idempotency_key is not None:
-        key = f"{call.tool_id}\n{call.idempotency_key}"
-        held = replace(held, call_keys=held.call_keys.insert(key, call.call_id))
-    return _use(held, call.capability_id, 1, 0, 0, 0)
+        held = _with_key(held, call, call.idempotency_key)
+    held = _use(held, call.capability_id, 1, 0, 0, 0)
+    # One that begins with the event that lets it through has something set aside already.
+    return held if call.reserved is UNSET else reserved(held, call)
+
+
+def _with_key(held: Substrate, call: ToolCall, key: str) -> Substrate:
+    return replace(held, call_keys=held.call_keys.insert(f"{call.tool_id}\n{key}", call.call_id))
 
 
 def _use(

@@ -1,9 +1,14 @@
 """What a proposal is made of: provenance, and candidates that change state or call a tool."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.substrate.capabilities import Narrowing
 from beliefd.kernel.values import Id, Object, Timestamp, Value, refuse_impossible
+
+Rationale = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 
 
 class Provenance(Value, frozen=True):
@@ -39,7 +44,9 @@ class DeltaCandidate(Value, frozen=True, tag_field="kind", tag="delta"):
 class CallCandidate(Value, frozen=True, tag_field="kind", tag="tool_call"):
     """`capability_id` stands for the token: the token itself is a secret and stays out of the ledger.
 
-    `narrowed` is what the holders of a signed token have narrowed it down to, one after the other.
+    `narrowed` is what the holders of a signed token have narrowed it down to, one after the other. `join_key`
+    is what other programs know the call by, `upstream` the catalogue that its tool is pinned in, `rationale`
+    why its agent wants it.
     """
 
     tool_id: Id
@@ -47,6 +54,9 @@ class CallCandidate(Value, frozen=True, tag_field="kind", tag="tool_call"):
     capability_id: Id | None = None
     idempotency_key: Id | None = None
     narrowed: tuple[Narrowing, ...] = ()
+    join_key: Id | UnsetType = UNSET
+    upstream: Id | UnsetType = UNSET
+    rationale: Rationale | UnsetType = UNSET
 
 
 Candidate = DeltaCandidate | CallCandidate

@@ -60,7 +60,12 @@ def _subject(
     asked = {**(situation.consent or {}), **{one.key: hash_of(one) for one in asking}}
     if isinstance(candidate, DeltaCandidate):
         return DeltaSubject(candidate=candidate, asked=asked, judged_on=_snapshot(situation))
-    return CallSubject(candidate=candidate, definition_hash=finding.definition_hash, asked=asked)
+    return CallSubject(
+        candidate=candidate,
+        definition_hash=finding.definition_hash,
+        asked=asked,
+        provenance=situation.provenance,
+    )
 
 
 def _snapshot(situation: Situation) -> str:

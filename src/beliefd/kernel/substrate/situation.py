@@ -1,15 +1,16 @@
 """What a candidate is judged on, and the verdicts that judging it can end in (symbolic-substrate 5)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.constraint_index import ConstraintIndex
 from beliefd.kernel.substrate.constraints import Judgement, OnFail, Reason
 from beliefd.kernel.substrate.events import CandidateResult
+from beliefd.kernel.substrate.proposals import Provenance
 from beliefd.kernel.substrate.reasons import NO_ALLOW, explain, in_order
 from beliefd.kernel.substrate.rulebook import rulebook
 from beliefd.kernel.values import Object
@@ -20,6 +21,8 @@ class Situation(Struct, frozen=True):
 
     `consent` are the constraints that a person was asked about and said yes to, each with its hash.
     `waiting_ms` is how long the calls before this one may take. `starting`: it is judged to begin right now.
+    `execute` is who is to run what is proposed, None if that was asked before; `provenance` is where it comes
+    from, if its caller runs it.
     """
 
     session: Session
@@ -29,6 +32,8 @@ class Situation(Struct, frozen=True):
     consent: dict[str, str] | None = None
     waiting_ms: int = 0
     starting: bool = False
+    execute: Literal["server", "caller"] | None = None
+    provenance: Provenance | UnsetType = UNSET
 
     @property
     def rules(self) -> ConstraintIndex:

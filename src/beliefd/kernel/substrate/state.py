@@ -5,12 +5,14 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from beliefd.kernel.labels import Label
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.substrate.capabilities import Amounts, Capability, Narrowing
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
+from beliefd.kernel.substrate.proposals import Provenance
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
-from beliefd.kernel.substrate.tools import FileUse, Witness
-from beliefd.kernel.values import Principal, Value
+from beliefd.kernel.substrate.tools import Executor, FileUse, Witness
+from beliefd.kernel.values import Count, Digest, Principal, Value
 
 CallStatus = Literal["scheduled", "running", "stopped", "ok", "error", "unknown"]
 Confirmation = Literal["witness", "sources"]
@@ -30,12 +32,23 @@ class Basis(Value, frozen=True):
     consent: dict[str, str] | None = None
 
 
+class Reported(Value, frozen=True):
+    """A result that a caller reported: its digest and size, and whether it is `kept` as content."""
+
+    content: Digest
+    size: Count
+    kept: bool = True
+
+
 class ToolCall(Value, frozen=True):
     """A tool call that was let through: the audited envelope around its execution.
 
     `files` is where its paths led when it was judged, `outcome` the event that told how it ended.
     `reserved` is what was set aside for it when it began. Calls without a `basis` are older than the rule
     that every call is judged again when it begins.
+
+    A call with an `executor` is run by who proposed it: while it is running it is their permit, which ends at
+    its `deadline`. What they then `reported` has the `label` that their word has.
     """
 
     call_id: str
@@ -56,6 +69,16 @@ class ToolCall(Value, frozen=True):
     outcome: str | None = None
     basis: Basis | UnsetType = UNSET
     reserved: Amounts | UnsetType = UNSET
+    executor: Executor | UnsetType = UNSET
+    join_key: str | UnsetType = UNSET
+    upstream: str | UnsetType = UNSET
+    provenance: Provenance | UnsetType = UNSET
+    reported: Reported | UnsetType = UNSET
+    label: Label | UnsetType = UNSET
+
+    @property
+    def is_run_by_caller(self) -> bool:
+        return self.executor is not UNSET
 
     @property
     def is_under_way(self) -> bool:
@@ -81,7 +104,8 @@ class Substrate(Part, frozen=True):
     `snapshots` are the versions of the symbolic state by the event that made each, `written` the version in
     which a key was last written, `call_keys` the calls by tool and idempotency key. `insufficient` is, by the
     hash of a value that was remembered as provisional, the evidence that was named for it then. `costs` is
-    the most that a call of each tool has used, `issued` what policy has issued, by rule and holder.
+    the most that a call of each tool has used, `issued` what policy has issued, by rule and holder. `asked`
+    is, by the digest of a call that its caller runs, the item of the inbox in which it was asked about last.
     """
 
     symbolic_state: SymbolicState = msgspec.field(default=SymbolicState(), name="sparse")
@@ -98,6 +122,7 @@ class Substrate(Part, frozen=True):
     insufficient: Growing[tuple[str, ...]] = EMPTY
     costs: Growing[Amounts] = EMPTY
     issued: Growing[str] = EMPTY
+    asked: Growing[str] = EMPTY
 
     @property
     def state_snapshot_id(self) -> str:

@@ -8,6 +8,8 @@ from beliefd.kernel.approvals.findings import Authority, ByRights
 from beliefd.kernel.values import Id, Principal, TierName, Value
 
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+Executor = Literal["caller"]
+"""Who runs a tool that the server does not run."""
 
 
 class Uses(Value, frozen=True):
@@ -22,7 +24,8 @@ class ToolDefinition(Value, frozen=True):
     """A tool as declared. The `*_args` name the arguments that hold paths and addresses.
 
     `uses` is what is reserved for a call before it begins. Calls of a `concurrent` tool that changes nothing
-    may run beside others of their proposal.
+    may run beside others of their proposal. A tool whose `executor` is its `caller` is run by whoever is let
+    through with it, somewhere else, and the outcome is reported here.
     """
 
     schema: dict[str, Any] = {}
@@ -37,6 +40,11 @@ class ToolDefinition(Value, frozen=True):
     # Not in the hash while they are not given: tools that were registered before keep theirs.
     uses: Uses | msgspec.UnsetType = msgspec.UNSET
     concurrent: bool | msgspec.UnsetType = msgspec.UNSET
+    executor: Executor | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def is_run_by_caller(self) -> bool:
+        return self.executor is not msgspec.UNSET
 
 
 class FileUse(Value, frozen=True):

@@ -73,7 +73,12 @@ class ToolCalls(Struct, frozen=True):
         INVARIANT: only who had a call decided runs it. An answer given again runs nothing again.
         """
         session_id = outcome.session.session_id
-        calls = [result.call for result in results if result.call is not None and not outcome.repeated]
+        results = tuple(results)
+        calls = [
+            result.call
+            for result in results
+            if result.call is not None and not result.call.is_run_by_caller and not outcome.repeated
+        ]
         ran = await self._run_in_order(session_id, calls)
         recorded: list[CallEnd | None] = []
         for result in results:
@@ -185,8 +190,9 @@ class ToolCalls(Struct, frozen=True):
 
 
 def call_id_of(result: CandidateResult) -> str | None:
-    """The call that a result stands for: its own, or the earlier one that it repeats."""
-    return result.repeats if result.call is None else result.call.call_id
+    """The call that a result stands for: its own, or the earlier one that it starts, stops or repeats."""
+    own = result.call or result.started or result.stopped
+    return own.call_id if own else result.repeats
 
 
 async def _execute(tool: Tool, call: ToolCall) -> RecordOutcome:

@@ -1,6 +1,7 @@
 """On whose authority a decision rests: their standing is looked up before it is made."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from beliefd.protocol.rights import Right
 from beliefd.steward.directory import Directory
 from beliefd.steward.spaces import Spaces
 
-Asked = Mapping[str, frozenset[Right]]
+Asked = dict[str, frozenset[Right]]
 """Whose standing is asked for, each with the rights of which one is enough."""
 WHOEVER: Final = frozenset[Right]()
 """It is only asked who they are."""
@@ -55,10 +56,21 @@ class Authorities(Struct, frozen=True):
         return await self.directory.standings(asked, space, fresh=fresh)
 
     async def with_givers(
-        self, session: Session, found: ProposalFindings, *, fresh: bool = True
+        self,
+        session: Session,
+        found: ProposalFindings,
+        *,
+        fresh: bool = True,
+        approved: Sequence[str | None] = (),
     ) -> ProposalFindings:
-        """With how those stand through whom the capabilities came that the calls name."""
-        names = [givers_of(session, None if call is None else call.capability_id) for call in found.calls]
+        """With how those stand through whom the capabilities came that the calls name.
+
+        `approved` are the capabilities of calls that may begin in their place.
+        """
+        names = [
+            givers_of(session, None if call is None else call.capability_id) | givers_of(session, other)
+            for call, other in zip_longest(found.calls, approved)
+        ]
         pairs = (pair for one in names for pair in one.items())
         asked = dict(sorted(pairs, key=lambda pair: pair[1] == ISSUES))  # of two rights, the higher one
         standing = await self.of(session, asked, fresh=fresh)

@@ -28,6 +28,7 @@ from beliefd.kernel.substrate.tools import (
     Uses,
 )
 from beliefd.kernel.values import Principal, Tier
+from beliefd.steward.facts.caller_tools import declared_tool
 from beliefd.tools.biscuit import PREFIX, BadToken, Signer
 from beliefd.tools.registry import Registry
 
@@ -96,12 +97,12 @@ def call_finding(
 
 def _known_tool(candidate: CallCandidate, policy: Policy, registry: Registry) -> CallFinding:
     """What is found out about a call beside its token."""
-    tool = registry.get(candidate.tool_id)
+    tool = registry.get(candidate.tool_id) or declared_tool(candidate.tool_id, policy, registry)
     if tool is None:
         return CallFinding()
     definition, errors = tool.definition, tool.argument_errors(candidate.args)
     named = policy.tools.get(candidate.tool_id)
-    if named is not None:
+    if named is not None and not definition.is_run_by_caller:
         definition = tightened(definition, named)
         errors += _policy_errors(named, candidate.args)
     return CallFinding(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeGuard
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval, ExpireApproval, GiveGrant
@@ -35,6 +35,8 @@ from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember, StartCall
+from beliefd.kernel.substrate.permits import approved_call
+from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.tools import MemoryFindings, StartFindings
 from beliefd.kernel.values import Principal
 from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
@@ -197,7 +199,8 @@ class FactFinder(Examiner):
             found_calls = proposal_findings(
                 session, command.candidates, attachments.proofs, policy, self._registry
             )
-            found_calls = await self._authorities.with_givers(session, found_calls)
+            begins = _approved_capabilities(session, command, principal.id)
+            found_calls = await self._authorities.with_givers(session, found_calls, approved=begins)
             return replace(found_calls, authority={}, by_rights=True)
         if isinstance(command, StartCall):
             return await self._start(session, command, policy)
@@ -353,6 +356,17 @@ def _installed(name: str) -> ExperimentFindings | None:
     if name not in PARAMS:
         return None
     return ExperimentFindings(template=template(name).id, code_hash=code_hash(name))
+
+
+def _approved_capabilities(session: Session, command: Propose, who: str) -> list[str | None]:
+    """By candidate, the capability of the call that a person said yes to and that begins in its place."""
+    if command.execute is UNSET:
+        return []
+    found = [
+        approved_call(session, one, who) if isinstance(one, CallCandidate) else None
+        for one in command.candidates
+    ]
+    return [None if call is None else call.capability_id for call in found]
 
 
 def _raise_if_over(name: str, counted: int, limit: int) -> None:

@@ -5,7 +5,8 @@ import secrets
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.approvals.resting import doubt_about
 from beliefd.kernel.errors import Code, invalid
@@ -27,7 +28,7 @@ from beliefd.kernel.substrate.memory import unconfirmed_here
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.reserving import left_of
-from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState
+from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState, ToolCall
 from beliefd.kernel.transfers.folds import as_it_counts
 from beliefd.kernel.values import Principal, seconds
 from beliefd.ledger.envelope import LedgerBroken, read
@@ -43,6 +44,7 @@ from beliefd.protocol.substrate import (
     MemoryAnswer,
     MemoryPage,
     MemoryView,
+    Permit,
     ProposalAnswer,
     ProposalRequest,
     RevokedCapability,
@@ -147,15 +149,21 @@ def read_proposal(body: Any, signer: Signer | None) -> tuple[Propose, tuple[Proo
                     tool_id=candidate.tool_id,
                     args=candidate.args,
                     capability_id=capability_id,
-                    idempotency_key=candidate.idempotency_key,
+                    idempotency_key=candidate.idempotency_key or candidate.join_key,
                     narrowed=narrowed,
+                    join_key=candidate.join_key or UNSET,
+                    upstream=candidate.upstream or UNSET,
+                    rationale=candidate.rationale or UNSET,
                 )
             )
         else:
             proofs.append(None)
             candidates.append(candidate)
     command = Propose(
-        provenance=asked.provenance, candidates=tuple(candidates), state_snapshot_id=asked.state_snapshot_id
+        provenance=asked.provenance,
+        candidates=tuple(candidates),
+        state_snapshot_id=asked.state_snapshot_id,
+        execute="caller" if asked.execute == "caller" else UNSET,
     )
     return command, tuple(proofs)
 
@@ -166,32 +174,53 @@ async def answer_proposal(outcome: Outcome, event: Arbitrated, tools: ToolCalls)
     return view_of(
         ProposalAnswer,
         outcome.session.substrate,
-        results=list(map(candidate_answer, event.results, recorded)),
+        results=[candidate_answer(*told, outcome) for told in zip(event.results, recorded, strict=True)],
         audit_event_id=outcome.head.event_id,
     )
 
 
-def candidate_answer(result: CandidateResult, ended: CallEnd | None) -> CandidateAnswer:
+def candidate_answer(result: CandidateResult, ended: CallEnd | None, outcome: Outcome) -> CandidateAnswer:
     """A verdict in the words of the protocol, with what is recorded of its call.
 
     For a call that was stopped before it began, that is the verdict.
     """
-    call_id = call_id_of(result)
+    call_id, begun = call_id_of(result), result.call or result.started
     if isinstance(ended, CallStopped):
         result = ended.result
+    elif begun and begun.status == "running" and outcome.repeated:
+        # INVARIANT: a permit is given once. Who asks again under the same key hears that it was.
+        result = replace(result, reason_code="REPEATED")
     recorded = ended if isinstance(ended, OutcomeRecorded) else None
+    session = outcome.session
+    waits = result.waits or (None if result.approval is None else result.approval.approval_id)
     return view_of(
         CandidateAnswer,
         result,
         reasons=list(result.reasons),
         result=None if recorded is None else recorded.result,
-        status=None if call_id is None else ("scheduled" if ended is None else ended.call.status),
+        status=None if call_id is None else _status(session, call_id, ended),
         error="" if recorded is None else recorded.error,
         call_id=call_id,
         result_hash=None if recorded is None else recorded.call.result_hash,
-        approval_id=None if result.approval is None else result.approval.approval_id,
-        content_hash=None if result.approval is None else result.approval.content_hash,
+        approval_id=waits,
+        content_hash=None if waits is None else session.approvals.by_id[waits].content_hash,
+        permit=permit_of(begun) if begun and not outcome.repeated else None,
+        approval_url=None if waits is None else f"/v1/approvals/{waits}",
     )
+
+
+def _status(session: Session, call_id: str, ended: CallEnd | None) -> str:
+    if ended is not None:
+        return ended.call.status
+    call = session.substrate.calls[call_id]
+    return call.status if call.is_run_by_caller else "scheduled"
+
+
+def permit_of(call: ToolCall) -> Permit | None:
+    """The permit that a call is while it is running; None if nobody is to run it elsewhere."""
+    if not call.is_run_by_caller or call.status != "running":
+        return None
+    return view_of(Permit, call, expires_at=call.deadline)
 
 
 class CapabilityHandlers(Struct, frozen=True):
