@@ -58,7 +58,7 @@ class FakeJudge:
         self._log(proposed=call.tool, args=call.arguments, join=call.join_key, session=call.session_id)
         if verdict == "deny":
             return Judgement(session_id=call.session_id, code="DENIED", reasons=("rule R7 says no",))
-        if verdict == "ask":
+        if verdict == "ask" and verdicts.get("approval") != "approved":
             return Judgement(
                 session_id=call.session_id,
                 code="ASKED",
@@ -74,18 +74,14 @@ class FakeJudge:
         self._log(begun=call_id, tool=call.tool)
         return Judgement(session_id=call.session_id, seconds=verdicts.get("seconds", 20), call_id=call_id)
 
-    async def begin(self, call: Proposed, call_id: str) -> Judgement:
-        self._log(begun=call_id, tool=call.tool)
-        return Judgement(session_id=call.session_id, seconds=20, call_id=call_id)
-
-    async def wait(self, approval_id: str, seconds: float) -> tuple[str, str | None]:
+    async def wait(self, approval_id: str, seconds: float) -> tuple[str, str]:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             status = self._verdicts().get("approval")
             if status:
-                return status, "call-approved"
+                return status, approval_id
             await asyncio.sleep(0.02)
-        return "pending", None
+        return "pending", approval_id
 
     async def report(self, session_id: str, call_id: str, outcome: Outcome) -> str | None:
         self._verdicts()

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.mcp.answers import fitted, not_run, outcome_of, refused, tool_waits, uncertain
 from beliefd.mcp.conversation import Conversation
-from beliefd.mcp.judging import SETTLED, Judgement, Outcome, Proposed, Waiting
+from beliefd.mcp.judging import OPEN, Judgement, Outcome, Proposed, Waiting
 from beliefd.mcp.process import TOO_LARGE
 from beliefd.mcp.routes import Route
 from beliefd.mcp.upstream import Gone, words
@@ -63,7 +63,7 @@ async def _judged(talk: Conversation, ctx: Context, params: types.CallToolReques
         if isinstance(route, Waiting):
             return tool_waits(route)
         proposed = await _proposed(talk, ctx, route, params.arguments or {})
-        judgement = await _decided(talk, proposed, _held(talk, ctx, proposed))
+        judgement = await _decided(talk, ctx, proposed)
     except BeliefdError as error:
         return refused(
             f"beliefd refused this call: {error.message}", decision="refused", code=error.code.value
@@ -100,12 +100,11 @@ def announced_key(meta: Mapping[str, Any] | None) -> str | None:
     return None
 
 
-async def _decided(talk: Conversation, proposed: Proposed, holding: Any) -> Judgement:
+async def _decided(talk: Conversation, ctx: Context, proposed: Proposed) -> Judgement:
     """The verdict. A client that leaves while it is made leaves no permit behind that nobody has used."""
-    with anyio.fail_after(DECIDE_SECONDS, shield=True):
-        judgement = await talk.judge.propose(proposed)
+    judgement = await _asked(talk, proposed)
     if judgement.seconds is None and judgement.approval_id and talk.config.hold_seconds:
-        judgement = await holding(judgement)
+        judgement = await _held(talk, ctx, proposed, judgement)
     try:
         await anyio.lowlevel.checkpoint_if_cancelled()
     except asyncio.CancelledError:
@@ -115,38 +114,31 @@ async def _decided(talk: Conversation, proposed: Proposed, holding: Any) -> Judg
     return judgement
 
 
-def _held(talk: Conversation, ctx: Context, proposed: Proposed) -> Any:
-    async def held(judgement: Judgement) -> Judgement:
-        """Wait for a person, for as long as it is configured, and begin the call if it is approved."""
-        assert judgement.approval_id is not None  # noqa: S101 - held only then
-        until = time.monotonic() + talk.config.hold_seconds
-        pointing = asyncio.create_task(_point_at_inbox(talk, ctx, judgement))
-        try:
-            while (left := until - time.monotonic()) > 0:
-                await ctx.session.report_progress(
-                    talk.config.hold_seconds - left, talk.config.hold_seconds, "waits"
-                )
-                status, call_id = await talk.judge.wait(judgement.approval_id, min(left, WAIT_SECONDS))
-                if status in SETTLED:
-                    return await _after(talk, proposed, judgement, status, call_id)
-        finally:
-            pointing.cancel()
-        return judgement
+async def _held(talk: Conversation, ctx: Context, proposed: Proposed, judgement: Judgement) -> Judgement:
+    """Wait for a person for as long as is configured; what is approved is judged again, and may begin.
 
-    return held
+    INVARIANT: only the inbox's own word counts, whatever the client says.
+    """
+    hold, approval = talk.config.hold_seconds, judgement.approval_id or ""
+    until = time.monotonic() + hold
+    pointing = asyncio.create_task(_point_at_inbox(talk, ctx, judgement))
+    try:
+        while (left := until - time.monotonic()) > 0:
+            await ctx.session.report_progress(hold - left, hold, "waits for a person")
+            status, approval = await talk.judge.wait(approval, min(left, WAIT_SECONDS))
+            if status == "approved":
+                return await _asked(talk, proposed)
+            if status not in OPEN:
+                told = (f"a person was asked: {status}",)
+                return Judgement(session_id=judgement.session_id, code=status.upper(), reasons=told)
+    finally:
+        pointing.cancel()
+    return judgement
 
 
-async def _after(
-    talk: Conversation, proposed: Proposed, judgement: Judgement, status: str, call_id: str | None
-) -> Judgement:
-    """INVARIANT: only the inbox's own word begins a call, and it is judged again as it begins."""
-    if status != "approved":
-        reasons = (f"a person was asked: {status}",)
-        return Judgement(session_id=judgement.session_id, code=status.upper(), reasons=reasons)
+async def _asked(talk: Conversation, proposed: Proposed) -> Judgement:
     with anyio.fail_after(DECIDE_SECONDS, shield=True):
-        if call_id is None:
-            return await talk.judge.propose(proposed)
-        return await talk.judge.begin(proposed, call_id)
+        return await talk.judge.propose(proposed)
 
 
 async def _point_at_inbox(talk: Conversation, ctx: Context, judgement: Judgement) -> None:

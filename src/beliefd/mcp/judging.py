@@ -4,7 +4,8 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
-SETTLED: Final = frozenset({"approved", "rejected", "expired", "withdrawn"})
+OPEN: Final = frozenset({"pending", "deferred", "superseded"})
+"""An approval that may still be given: here, or in the one that follows it."""
 
 
 class Proposed(Struct, frozen=True):
@@ -70,13 +71,13 @@ class Judge(Protocol):
         """Hand in the definitions as they are now."""
 
     async def propose(self, call: Proposed) -> Judgement:
-        """Have a call judged. With a permit, it has begun: run it once, and report."""
+        """Have a call judged. With a permit, it has begun: run it once, and report.
 
-    async def begin(self, call: Proposed, call_id: str) -> Judgement:
-        """Begin a call that a person has approved."""
+        What a person has approved gets its permit when it is proposed again.
+        """
 
-    async def wait(self, approval_id: str, seconds: float) -> tuple[str, str | None]:
-        """The status of an approval once it is decided, or when the time is over; and its call."""
+    async def wait(self, approval_id: str, seconds: float) -> tuple[str, str]:
+        """The status of an approval once it is decided, or when the time is over; and who follows it."""
 
     async def report(self, session_id: str, call_id: str, outcome: Outcome) -> str | None:
         """Say what came of a call; answers with the name under which its result is kept."""
