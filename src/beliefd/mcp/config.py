@@ -79,12 +79,15 @@ def read_config(path: Path) -> GatewayConfig:
     return checked(convert(read_document(path), GatewayConfig))
 
 
-def of_command(command: tuple[str, ...], name: str | None = None, **given: Any) -> GatewayConfig:
+def of_command(
+    command: tuple[str, ...], name: str | None = None, environment: tuple[str, ...] = ()
+) -> GatewayConfig:
     """One upstream on the command line: a command, or an address alone."""
     is_address = len(command) == 1 and command[0].startswith(("http://", "https://"))
     upstream: dict[str, Any] = {"url": command[0]} if is_address else {"command": list(command)}
     chosen = name or "gateway"
-    return checked(convert({"name": chosen, "upstreams": {chosen: upstream}, **given}, GatewayConfig))
+    value = {"name": chosen, "upstreams": {chosen: {**upstream, "environment": list(environment)}}}
+    return checked(convert(value, GatewayConfig))
 
 
 def checked(config: GatewayConfig) -> GatewayConfig:

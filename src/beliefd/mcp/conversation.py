@@ -92,11 +92,12 @@ class Conversation:
 
     async def begin(self) -> None:
         """Start every upstream and look at their tools: names that can be taken for others are an error."""
-        table = table_of(await self._listed(), self.config)
+        table = table_of(await self.listed(), self.config)
         if table.problems:
             raise invalid("; ".join(table.problems))
 
-    async def _listed(self) -> dict[str, list[types.Tool]]:
+    async def listed(self) -> dict[str, list[types.Tool]]:
+        """What the upstreams list, as they list it."""
         sessions = {name: self.upstream(name) for name in self.config.upstreams}
         found = await asyncio.gather(*(session.tools() for session in sessions.values()))
         return dict(zip(sessions, found, strict=True))
@@ -109,7 +110,7 @@ class Conversation:
 
     async def _look(self) -> None:
         """INVARIANT: no definition gets into the table that has not been handed in and pinned."""
-        listed = await self._listed()
+        listed = await self.listed()
         table = table_of(listed, self.config)
         for problem in table.problems:
             log.warning("not shown: %s", problem)

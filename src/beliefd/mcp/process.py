@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import anyio
@@ -25,6 +26,7 @@ Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[Sess
 CHUNK: Final = 64 * 1024
 GRACE_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.02
+LEADER_SECONDS: Final = 0.1
 KEPT_ENDS: Final = 256
 """Of a message that is too large, its first and last bytes are kept: its id is in one of them."""
 _ID_FIRST: Final = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,')
@@ -204,17 +206,20 @@ async def _end(process: asyncio.subprocess.Process, left: "asyncio.Task[None]") 
 
 async def _leave_together(process: asyncio.subprocess.Process) -> None:
     """INVARIANT: when the leader has left, what it started goes at once: the group is still its own."""
-    await process.wait()
+    # `wait` would wait for its pipes too, which whoever it has started may hold.
+    while process.returncode is None:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(LEADER_SECONDS)
     await _end_group(process.pid)
 
 
 async def _end_group(group: int) -> None:
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if not _signal_group(group, number):
-            return
-        until = time.monotonic() + GRACE_SECONDS
-        while _signal_group(group, 0) and time.monotonic() < until:  # noqa: ASYNC110 - it tells nobody
-            await asyncio.sleep(POLL_SECONDS)
+    """Ask them to leave, then make them."""
+    if not _signal_group(group, signal.SIGTERM):
+        return
+    until = time.monotonic() + GRACE_SECONDS
+    while _is_alive(group) and time.monotonic() < until:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(POLL_SECONDS)
+    _signal_group(group, signal.SIGKILL)
 
 
 def _signal_group(group: int, number: int) -> bool:
@@ -226,3 +231,21 @@ def _signal_group(group: int, number: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def _is_alive(group: int) -> bool:
+    """Does one of the group still run? Where nobody collects orphans, the dead stay in it."""
+    if not _signal_group(group, 0):
+        return False
+    processes = Path("/proc")
+    if not (processes / "self" / "stat").exists():
+        return True
+    return any(_runs_in(group, stat) for stat in processes.glob("[0-9]*/stat"))
+
+
+def _runs_in(group: int, stat: Path) -> bool:
+    try:
+        state, _, member_of, *_ = stat.read_text(errors="replace").rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return False
+    return int(member_of) == group and state not in ("Z", "X")

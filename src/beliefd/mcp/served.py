@@ -6,7 +6,7 @@ from urllib.parse import urljoin
 
 from beliefd.client.asynchronous import AsyncCalls
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.values import OntologyBundle, seconds_of
+from beliefd.kernel.values import OntologyBundle, seconds
 from beliefd.mcp.judging import Judgement, Outcome, Pins, Proposed, Waiting
 from beliefd.protocol.substrate import CandidateAnswer
 
@@ -66,7 +66,7 @@ class ServedJudge:
         permit, link = answer.permit, answer.approval_url
         return Judgement(
             session_id=session_id,
-            seconds=None if permit is None else max(0.0, seconds_of(permit.expires_at) - time.time()),
+            seconds=None if permit is None else max(0.0, seconds(permit.expires_at) - time.time()),
             call_id=answer.call_id,
             code=answer.reason_code,
             reasons=tuple(reason.text for reason in answer.reasons),

@@ -117,6 +117,8 @@ async def ends_on_signal() -> AsyncIterator[None]:
 
 def log_to_stderr() -> None:
     """Standard output belongs to the protocol."""
+    if log.handlers:
+        return
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("beliefd: %(message)s"))
     log.addHandler(handler)

@@ -1,0 +1,85 @@
+"""Gateways as processes with a judge of the test's own, and the SDK's client in front of them."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+MODES = ("legacy", "auto")
+ENV = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+
+
+class Place:
+    """A folder with what a gateway is told, what was asked and what has happened."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.effects_file = folder / "effects"
+
+    @property
+    def upstream(self) -> list[str]:
+        return [sys.executable, str(HERE / "upstream.py"), str(self.effects_file)]
+
+    def config(self, **more: Any) -> Path:
+        path = self.folder / "gateway.json"
+        told = {"name": "test", "upstreams": {"bad": {"command": self.upstream}}, **more}
+        path.write_text(json.dumps(told))
+        return path
+
+    def decide(self, **verdicts: Any) -> None:
+        """By name of tool; `*` for all others. `unreachable` takes the server away."""
+        fresh = self.folder / "verdicts.new"
+        fresh.write_text(json.dumps(verdicts))
+        fresh.replace(self.folder / "verdicts.json")
+
+    def ledger(self, kind: str) -> list[dict[str, Any]]:
+        path = self.folder / "ledger.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [entry for entry in map(json.loads, lines) if kind in entry]
+
+    def statuses(self) -> list[str]:
+        return [entry["status"] for entry in self.ledger("reported")]
+
+    def effects(self) -> list[Any]:
+        if not self.effects_file.exists():
+            return []
+        return [json.loads(line) for line in self.effects_file.read_text().splitlines()]
+
+    def command(self, **more: Any) -> list[str]:
+        return [sys.executable, str(HERE / "fake.py"), str(self.folder), str(self.config(**more))]
+
+    @asynccontextmanager
+    async def client(self, mode: str = "legacy", *, config: Any = None, **more: Any) -> AsyncIterator[Client]:
+        """A client on the other side of a gateway of its own."""
+        command = self.command(**(config or {}))
+        parameters = StdioServerParameters(command=command[0], args=command[1:], env=ENV)
+        with (self.folder / "stderr").open("a") as errors:
+            async with Client(stdio_client(parameters, errlog=errors), mode=mode, **more) as client:
+                yield client
+
+
+def text_of(result: types.CallToolResult) -> str:
+    return "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
+
+
+def run(scenario: Callable[[], Awaitable[None]], seconds: float = 90) -> None:
+    async def bounded() -> None:
+        async with asyncio.timeout(seconds):
+            await scenario()
+
+    asyncio.run(bounded())
+
+
+async def until(true: Callable[[], bool], seconds: float = 10) -> None:
+    async with asyncio.timeout(seconds):
+        while not true():  # noqa: ASYNC110 - it is in another process
+            await asyncio.sleep(0.02)
