@@ -15,7 +15,7 @@ const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "shapers", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
-  "insufficient", "costs", "issued", "asked",
+  "insufficient", "costs", "issued", "asked", "context", "begun", "refusedSinks",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated", "tokens", "spaces", "imported", "keys",
 ];
@@ -215,6 +215,9 @@ export const stateHash = (session) => {
     issued: session.issued,
     asked: session.asked,
     memory: session.memory,
+    context: session.context,
+    begun: session.begun,
+    refused_sinks: session.refusedSinks,
     observations: session.observations,
     measurements: session.measurements,
     measured_words: session.measuredWords,
@@ -276,6 +279,9 @@ const begin = (id, payload) => ({
   issued: new Map(),
   asked: new Map(),
   memory: new Map(),
+  context: new Map(),
+  begun: new Map(),
+  refusedSinks: new Map(),
   observations: new Map(),
   measurements: new Map(),
   measuredWords: new Map(),
@@ -376,6 +382,15 @@ const unsaid = (approval, by) => {
   left.delete("overridden");
   return left.set("approvals", []).set("earlier", []).set("approved_gates", []);
 };
+const countBegun = (session, id, more) => session.begun.set(id, Math.max(0, (session.begun.get(id) ?? 0) + more));
+const uncount = (session, call) => session.begun.has(call.get("tool_id")) && countBegun(session, call.get("tool_id"), -1);
+const keepTraced = (session, result) => {
+  if (!result.has("refused_sinks")) return;
+  if (result.get("call")) countBegun(session, result.get("call").get("tool_id"), 1);
+  const asked = result.get("approval")?.get("content_hash") ?? "";
+  for (const sink of result.get("refused_sinks")) session.refusedSinks.set(sink, asked);
+};
+const keepContext = (session, item) => session.context.set(String(session.context.size + 1), item);
 const keepGrant = (session, delta) => session.grants.set(delta.get("grant").get("grant_id"), delta.get("grant"));
 
 // Uses count against a capability and against all that it came out of.
@@ -428,6 +443,7 @@ const stopCall = (session, call) => {
   if (key !== null) session.callKeys.delete(`${call.get("tool_id")}\n${key}`);
   use(session, call.get("capability_id"), { calls: -1 });
   session.calls.set(call.get("call_id"), call);
+  uncount(session, call);
 };
 const keepResult = (session, result) => {
   const [approval, call, patch] = [result.get("approval"), result.get("call"), result.get("patch")];
@@ -456,7 +472,10 @@ const keepMode = (session, mode) => {
 };
 const keepResults = (session, results, delta) => {
   const before = session.stateVersion;
-  for (const result of results) keepResult(session, result);
+  for (const result of results) {
+    keepResult(session, result);
+    keepTraced(session, result);
+  }
   if (session.stateVersion > before) {
     session.committed = delta.get("event_id");
     session.snapshots.set(session.committed, session.stateVersion);
@@ -528,6 +547,11 @@ const FOLDS = {
     const [approval, replaced] = [delta.get("approval"), delta.get("replaced")];
     keepApproval(session, approval);
     if (delta.get("opened")) keepApproval(session, delta.get("opened"));
+    if (approval.get("status") === "approved") {
+      for (const [sink, asked] of session.refusedSinks) {
+        if (asked === approval.get("content_hash")) session.refusedSinks.delete(sink);
+      }
+    }
     if (approval.get("status") === "rejected") {
       for (const words of approval.get("words") ?? []) session.rejectedWords.set(words, approval.get("approval_id"));
     }
@@ -563,6 +587,10 @@ const FOLDS = {
     if (call.has("reserved")) settle(session, call, delta);
     else use(session, call.get("capability_id"), amounts(delta));
     session.calls.set(call.get("call_id"), call);
+    if (delta.has("context")) keepContext(session, delta.get("context"));
+  },
+  context_added(session, delta) {
+    if (delta.get("item").get("kind") !== "announcement") keepContext(session, delta.get("item"));
   },
   capability_issued: keepCapability,
   capability_revoked: keepCapability,
@@ -585,6 +613,7 @@ const FOLDS = {
     session.foreign = delta.get("foreign");
     ended(session.grants, delta.get("at"));
     ended(session.capabilities, delta.get("at"));
+    for (const name of ["context", "begun", "refusedSinks"]) session[name] = new Map();
     session.witnessed = 0;
     for (const [name, members] of Object.entries(UNSEEN)) unseen(session[name], members);
     for (const [id, one] of session.measurements) {

@@ -28,6 +28,7 @@ EXPECTED = {
     },
     "claim": {"submit", "check", "show", "detectors", "retract"},
     "content": {"put", "get", "show", "collect"},
+    "context": {"add", "show"},
     "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "watch"},
     "policy": {"adopt", "check", "explain", "show", "test"},
     "state": {"show", "propose"},

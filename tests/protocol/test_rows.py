@@ -18,6 +18,7 @@ WITHOUT_COMMAND = {
     "give_grant": "consent in advance is given by the program that would otherwise ask",
     "list_grants": "see `give_grant`",
     "revoke_grant": "see `give_grant`",
+    "show_join": "a gateway asks for it, by a key that a hook has told it",
     "remember": "memory belongs to agents",
     "list_memory": "memory belongs to agents",
     "list_tokens": "`beliefd token` opens the store: the first token is made before anybody may ask",

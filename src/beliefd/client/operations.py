@@ -4,6 +4,7 @@ from beliefd.client.approvals import ApprovalCalls
 from beliefd.client.beliefs import BeliefCalls
 from beliefd.client.claims import ClaimCalls
 from beliefd.client.content import ContentCalls
+from beliefd.client.context import ContextCalls
 from beliefd.client.experiments import ExperimentCalls
 from beliefd.client.intents import IntentCalls
 from beliefd.client.knowledge import KnowledgeCalls
@@ -26,6 +27,7 @@ class Operations(
     PolicyCalls,
     SpaceCalls,
     SubstrateCalls,
+    ContextCalls,
     SpeculationCalls,
     ObservationCalls,
     MeasurementCalls,

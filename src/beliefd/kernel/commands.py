@@ -6,6 +6,7 @@ from beliefd.kernel.approvals.commands import ApprovalCommand
 from beliefd.kernel.attempts.commands import AttemptCommand
 from beliefd.kernel.beliefs.commands import BeliefCommand
 from beliefd.kernel.claims.commands import ClaimCommand
+from beliefd.kernel.context.commands import ContextCommand
 from beliefd.kernel.experiments.commands import ExperimentCommand
 from beliefd.kernel.intents.commands import IntentCommand
 from beliefd.kernel.measurements.commands import MeasurementCommand
@@ -20,6 +21,7 @@ Command = (
     | ClaimCommand
     | ApprovalCommand
     | SubstrateCommand
+    | ContextCommand
     | ObservationCommand
     | MeasurementCommand
     | ExperimentCommand

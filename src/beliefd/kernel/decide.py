@@ -13,6 +13,7 @@ from beliefd.kernel.beliefs.events import Declared
 from beliefd.kernel.claims import rules as claims
 from beliefd.kernel.claims.commands import RetractClaims
 from beliefd.kernel.commands import Command, verb_of
+from beliefd.kernel.context import rules as context
 from beliefd.kernel.doors import speculation_in
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
@@ -40,6 +41,7 @@ RULES: Final[Rules] = {
     **claims.RULES,
     **approvals.RULES,
     **substrate.RULES,
+    **context.RULES,
     **observations.RULES,
     **measurements.RULES,
     **experiments.RULES,

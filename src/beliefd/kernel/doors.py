@@ -21,6 +21,7 @@ from beliefd.kernel.beliefs.commands import (
 )
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.commands import Command
+from beliefd.kernel.context.commands import AddContext
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused, refused_by
 from beliefd.kernel.experiments.commands import DesignExperiment, RecordRun
@@ -91,6 +92,8 @@ JUDGED: Final[dict[type, Part]] = {
     **dict.fromkeys(speculation.RULES, _nothing),
     # What the server itself writes about what was let through before.
     **dict.fromkeys((RecordRun, StartCall, RecordOutcome, RecordAttempt, Merge, ReceiveLedger), _nothing),
+    # Names of tools and digests of what was told: no belief can rest on them.
+    AddContext: _nothing,
     # Names of tokens, keys and files: no belief can rest on them.
     **dict.fromkeys(SystemCommand.__args__, _nothing),
     DeclareSession: _declaration,

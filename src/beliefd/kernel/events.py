@@ -5,6 +5,7 @@ from typing import Final
 from beliefd.kernel.approvals.events import ApprovalEvent
 from beliefd.kernel.beliefs.events import BeliefEvent
 from beliefd.kernel.claims.events import ClaimEvent
+from beliefd.kernel.context.events import ContextEvent
 from beliefd.kernel.event import Refused
 from beliefd.kernel.experiments.events import ExperimentEvent
 from beliefd.kernel.intents.events import IntentEvent
@@ -21,6 +22,7 @@ Event = (
     | ClaimEvent
     | ApprovalEvent
     | SubstrateEvent
+    | ContextEvent
     | ObservationEvent
     | MeasurementEvent
     | ExperimentEvent

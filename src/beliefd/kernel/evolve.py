@@ -13,6 +13,7 @@ from beliefd.kernel.beliefs.events import Eliminated, Merged
 from beliefd.kernel.beliefs.state import Beliefs
 from beliefd.kernel.beliefs.survivors import Survivors, Universe
 from beliefd.kernel.claims import folds as claims
+from beliefd.kernel.context import folds as context
 from beliefd.kernel.events import Event
 from beliefd.kernel.experiments import folds as experiments
 from beliefd.kernel.intents import folds as intents
@@ -30,6 +31,7 @@ FOLDS: Final[Folds] = {
     **claims.FOLDS,
     **approvals.FOLDS,
     **substrate.FOLDS,
+    **context.FOLDS,
     **observations.FOLDS,
     **measurements.FOLDS,
     **experiments.FOLDS,

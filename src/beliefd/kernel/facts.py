@@ -6,6 +6,7 @@ from beliefd.kernel.approvals.findings import AuthorityFindings
 from beliefd.kernel.beliefs.findings import CitationFindings
 from beliefd.kernel.claims.endings import RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.context.findings import ContextFindings
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.measurements.findings import MeasurementFindings
 from beliefd.kernel.observations.findings import ObservationFindings
@@ -19,6 +20,7 @@ Findings = (
     | ProposalFindings
     | StartFindings
     | MemoryFindings
+    | ContextFindings
     | ObservationFindings
     | MeasurementFindings
     | ExperimentFindings

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER, canonical
+from beliefd.kernel.context.policy import ContextPolicy
 from beliefd.kernel.intents.state import IntentType
 from beliefd.kernel.labels import ATTESTED, Label
 from beliefd.kernel.limits import DEFAULT_LIMITS, LimitsPolicy
@@ -339,6 +340,7 @@ class Policy(Value, frozen=True):
     limits: LimitsPolicy | UnsetType = UNSET
     capabilities: Annotated[tuple[CapabilityRule, ...], msgspec.Meta(max_length=1000)] | UnsetType = UNSET
     calls: CallsPolicy | UnsetType = UNSET
+    context: ContextPolicy | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.

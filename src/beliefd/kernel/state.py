@@ -9,6 +9,7 @@ from beliefd.kernel.approvals.state import Approvals
 from beliefd.kernel.beliefs.commands import SessionOptions
 from beliefd.kernel.beliefs.state import Beliefs
 from beliefd.kernel.claims.state import Claims
+from beliefd.kernel.context.state import Context
 from beliefd.kernel.experiments.state import Experiments
 from beliefd.kernel.intents.state import Intents
 from beliefd.kernel.measurements.state import Measurements
@@ -33,6 +34,7 @@ class Session(Struct, frozen=True):
     claims: Claims = Claims()
     approvals: Approvals = Approvals()
     substrate: Substrate = Substrate()
+    context: Context = Context()
     observations: Observations = Observations()
     measurements: Measurements = Measurements()
     experiments: Experiments = Experiments()

@@ -6,6 +6,7 @@ from beliefd.protocol.approvals import ApprovalRows
 from beliefd.protocol.beliefs import BeliefRows
 from beliefd.protocol.claims import ClaimRows
 from beliefd.protocol.content import ContentRows
+from beliefd.protocol.context import ContextRows
 from beliefd.protocol.experiments import ExperimentRows
 from beliefd.protocol.intents import IntentRows
 from beliefd.protocol.knowledge import KnowledgeRows
@@ -32,6 +33,7 @@ VOCABULARIES: Final[tuple[type[Vocabulary], ...]] = (
     SpaceRows,
     TokenRows,
     SubstrateRows,
+    ContextRows,
     SpeculationRows,
     ObservationRows,
     MeasurementRows,

@@ -17,7 +17,10 @@ def approval_decided(session: Session, event: ApprovalDecided) -> Session:
     approvals = session.approvals.with_approval(event.approval).with_approval(event.opened)
     approvals = approvals.with_rejected(event.approval)
     intents = session.intents.changed_by(event.intents, event.propositions)
-    session = replace(session, approvals=approvals, intents=intents)
+    context = session.context
+    if event.approval.status == "approved":
+        context = context.with_answered(event.approval.content_hash)
+    session = replace(session, approvals=approvals, intents=intents, context=context)
     if event.result is not None:
         judged = with_result(session, event.result)
         return with_mode(with_snapshot(judged, session.substrate.state_version, event.event_id), event.mode)

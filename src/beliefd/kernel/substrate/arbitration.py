@@ -109,7 +109,19 @@ def judge(situation: Situation, candidate: Candidate, finding: CallFinding, inde
         call = approved_call(situation.session, candidate, facts.principal.id)
         if call is not None:
             return start_approved(situation.session, call, candidate, finding, facts, index)
-    return judge_call(situation, candidate, finding, index)
+    return traced(judge_call(situation, candidate, finding, index), finding)
+
+
+def traced(result: CandidateResult, finding: CallFinding) -> CandidateResult:
+    """The verdict with whom the call does not reach because of it, if it is known where its values came from.
+
+    INVARIANT: who was not to be reached is remembered by the ledger, for all processes and for good.
+    """
+    if finding.origin is UNSET or result.repeats is not None:
+        return result
+    ruled = result.verdict != "allow" and any(reason.constraint is not None for reason in result.reasons)
+    sinks = finding.origin.sinks if ruled and result.waits is UNSET else ()
+    return replace(result, refused_sinks=tuple(one.value for one in sinks if one.trust != "trusted"))
 
 
 def findings_of(facts: Facts) -> tuple[CallFinding, ...]:

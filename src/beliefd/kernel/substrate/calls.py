@@ -54,8 +54,7 @@ def judge_call(
     rules, state = situation.rules, situation.session.substrate.symbolic_state
     policy = situation.facts.policy
     tier = tool_tier(policy, candidate.tool_id, finding)
-    context = situation.context(tier=tier, mutates=definition.mutates)
-    action = Action(candidate.tool_id, definition.capabilities, candidate.args, context)
+    action = action_of(situation, candidate, finding, definition)
     if situation.stale and (overlap := situation.stale & rules.reads(action)):
         return stale(overlap)
     judgement = state.truths(rules).judge(state, action)
@@ -66,6 +65,16 @@ def judge_call(
     if result.on_fail == "ask":
         return _asked(situation, candidate, finding, result, judgement, index)
     return result
+
+
+def action_of(
+    situation: Situation, candidate: CallCandidate, finding: CallFinding, definition: ToolDefinition
+) -> Action:
+    """The call as constraints read it."""
+    tier = tool_tier(situation.facts.policy, candidate.tool_id, finding)
+    context = situation.context(tier=tier, mutates=definition.mutates)
+    facts = situation.call_facts(finding)
+    return Action(candidate.tool_id, definition.capabilities, candidate.args, context, facts)
 
 
 def _asked(
@@ -110,7 +119,7 @@ def envelope(
         files=finding.files,
         capability_id=capability.capability_id,
         idempotency_key=candidate.idempotency_key,
-        basis=basis_of(situation, candidate) if finding.begins else UNSET,
+        basis=basis_of(situation, candidate, finding) if finding.begins else UNSET,
         executor=definition.executor,
         join_key=candidate.join_key,
         upstream=candidate.upstream,
@@ -144,8 +153,13 @@ def reservation(situation: Situation, call: ToolCall, finding: CallFinding, *, t
     return set_aside(lineage, need, part_of(situation))
 
 
-def basis_of(situation: Situation, candidate: CallCandidate) -> Basis:
-    return Basis(proposer=situation.facts.principal, narrowed=candidate.narrowed, consent=situation.consent)
+def basis_of(situation: Situation, candidate: CallCandidate, finding: CallFinding) -> Basis:
+    return Basis(
+        proposer=situation.facts.principal,
+        narrowed=candidate.narrowed,
+        consent=situation.consent,
+        nth=UNSET if finding.origin is UNSET else finding.origin.nth,
+    )
 
 
 def _proven(situation: Situation, candidate: CallCandidate, finding: CallFinding) -> Capability | Reason:

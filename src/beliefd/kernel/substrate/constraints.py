@@ -7,10 +7,11 @@ from collections.abc import Container, Iterable, Mapping
 from enum import IntEnum
 from typing import Any, Final, Literal, get_args
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from beliefd.kernel.substrate.predicates import (
     CALL,
+    CALL_FACTS,
     Malformed,
     Misfit,
     Predicate,
@@ -74,37 +75,58 @@ class Constraint(Struct, frozen=True):
 
 
 class Action(Struct, frozen=True):
-    """What is to be done: a tool call, or (without a tool) a write. `capabilities` is what it takes."""
+    """What is to be done: a tool call, or (without a tool) a write. `capabilities` is what it takes.
+
+    `facts` is where its values came from; None where policy does not ask for that.
+    """
 
     tool_id: str | None
     capabilities: tuple[str, ...] = ()
     args: Any = None
     context: dict[str, Any] = {}
+    facts: dict[str, Any] | None = None
 
     def known(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
         """The state with the call itself written into it."""
-        return _Overlay(state, {"v": 1, **self.context, "tool_id": self.tool_id, "args": self.args})
+        call = {"v": 1, **self.context, "tool_id": self.tool_id, "args": self.args}
+        return _Overlay(state, call, self.facts)
 
 
 class _Overlay(dict[str, Any]):
-    """A state that also answers for `call`; nothing is copied."""
+    """A state that also answers for `call` and `fact.call`; nothing is copied."""
 
-    def __init__(self, state: Mapping[str, Any], call: dict[str, Any]) -> None:
-        super().__init__({CALL: call})
+    def __init__(
+        self, state: Mapping[str, Any], call: dict[str, Any], facts: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__({CALL: call} if facts is None else {CALL: call, CALL_FACTS: facts})
         self._state = state
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self[CALL] if key == CALL else self._state.get(key, default)
+        if key in self:
+            return self[key]
+        # INVARIANT: what a tool wrote into the state under such a key is no fact about a call.
+        if key.startswith(f"{CALL_FACTS}.") and CALL_FACTS in self:
+            return default
+        return self._state.get(key, default)
 
 
 class Reason(Value, frozen=True):
-    """Why something did not pass: which constraint, what it read, and what would make it pass."""
+    """Why something did not pass: which constraint, what it read, and what would make it pass.
+
+    `origin` says which values of a call it is about, and where they came from.
+    """
 
     code: str
     text: str
     constraint: str | None = None
     keys: tuple[str, ...] = ()
     remedy: str = ""
+    origin: tuple[str, ...] | UnsetType = UNSET
+
+    @property
+    def words(self) -> str:
+        """The text, with where the values came from that it is about."""
+        return f"{self.text} ({'; '.join(self.origin)})" if self.origin else self.text
 
 
 class Failure(Struct, frozen=True):

@@ -25,9 +25,8 @@ def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> 
     touched = {*patch.set, *patch.remove}
     if reasons := _not_writable(situation, patch, touched):
         return denied(reasons)
-    action = Action(
-        None, tuple(sorted({write_capability(key) for key in touched})), None, situation.context()
-    )
+    needed = tuple(sorted({write_capability(key) for key in touched}))
+    action = Action(None, needed, None, situation.context(), situation.call_facts())
     if situation.stale and (overlap := situation.stale & {*touched, *rules.reads(action)}):
         return stale(overlap)
     judgement = with_consent(state.truths(rules).judge(state, action), situation.consent)

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.approvals.state import Approval
+from beliefd.kernel.context.state import ContextRecord
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
@@ -22,7 +23,8 @@ class CandidateResult(Value, frozen=True):
 
     A call that a person has said yes to is `started` by its caller proposing it again, or `stopped` if it may
     not begin any more. `asks` is the digest of what the `approval` is about, if its caller will run it, and
-    `waits` the item of the inbox in which the same was asked before.
+    `waits` the item of the inbox in which the same was asked before. Where it was found out where the values
+    of a call came from, `refused_sinks` are the addresses that it does not reach.
     """
 
     verdict: Verdict
@@ -37,6 +39,7 @@ class CandidateResult(Value, frozen=True):
     stopped: ToolCall | UnsetType = UNSET
     asks: str | UnsetType = UNSET
     waits: str | UnsetType = UNSET
+    refused_sinks: tuple[str, ...] | UnsetType = UNSET
 
 
 class ModeChange(Value, frozen=True):
@@ -72,12 +75,15 @@ class CallStopped(EventBase, frozen=True, tag="call_stopped"):
 
 
 class OutcomeRecorded(EventBase, frozen=True, tag="outcome_recorded"):
+    """`context` is its result as something that the agent was told, where policy asks for that."""
+
     call: ToolCall
     result: Any = None
     error: str = ""
     tokens: int = 0
     cpu_ms: int = 0
     disk_bytes: int = 0
+    context: ContextRecord | UnsetType = UNSET
 
 
 class CapabilityIssued(EventBase, frozen=True, tag="capability_issued"):

@@ -3,23 +3,24 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 from rpds import HashTrieMap
 
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.origin import CallFacts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.arbitration import judge
+from beliefd.kernel.substrate.calls import action_of
 from beliefd.kernel.substrate.capabilities import ANY, Capability, Scope
-from beliefd.kernel.substrate.constraints import Action, Reason
+from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.state import NORMAL_MODE, Substrate
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
-from beliefd.kernel.substrate.tiers import tool_tier
 from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
 from beliefd.kernel.values import OntologyBundle, Principal, Role, TierName, Value
 
@@ -39,11 +40,12 @@ NOWHERE: Final = begin(
 
 
 class Question(Value, frozen=True):
-    """A call that somebody of some tier might make."""
+    """A call that somebody of some tier might make; `facts` is where its values came from, if it is known."""
 
     tool_id: str
     args: dict[str, Any] = {}
     tier: TierName = "PRIVILEGE"
+    facts: CallFacts | UnsetType = UNSET
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
@@ -95,11 +97,10 @@ def explain_call(
         argument_errors=argument_errors,
         capability_id=held.capability_id,
         tier=definition.tier,
+        origin=question.facts,
     )
     result = judge(situation, candidate, finding, 0)
-    known_tier = tool_tier(policy, question.tool_id, finding)
-    context = situation.context(tier=known_tier, mutates=definition.mutates)
-    action = Action(question.tool_id, definition.capabilities, question.args, context)
+    action = action_of(situation, candidate, finding, definition)
     return Explanation(
         verdict=result.verdict,
         reason_code=result.reason_code,

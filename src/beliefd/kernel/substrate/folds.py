@@ -6,6 +6,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
+from beliefd.kernel.context.state import Context
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import Amounts, ancestors
 from beliefd.kernel.substrate.events import (
@@ -65,7 +66,28 @@ def with_result(session: Session, result: CandidateResult) -> Session:
         held = _with_call(held, result.call)
     if result.patch is not None:
         held = _patched(held, result.patch)
-    return replace(session, substrate=held, approvals=session.approvals.with_approval(result.approval))
+    approvals = session.approvals.with_approval(result.approval)
+    return replace(session, substrate=held, approvals=approvals, context=_traced(session.context, result))
+
+
+def _traced(context: Context, result: CandidateResult) -> Context:
+    """What facts about later calls rest on: how often a tool was called, and who was not to be reached."""
+    if result.stopped is not UNSET:
+        context = without_call(context, result.stopped)
+    if result.refused_sinks is UNSET:
+        return context
+    if result.call is not None:
+        context = context.with_begun(result.call.tool_id)
+    if not result.refused_sinks:
+        return context
+    return context.with_refused(
+        result.refused_sinks, "" if result.approval is None else result.approval.content_hash
+    )
+
+
+def without_call(context: Context, call: ToolCall) -> Context:
+    """It never ran."""
+    return context.with_begun(call.tool_id, -1) if call.tool_id in context.begun else context
 
 
 def _patched(held: Substrate, patch: Patch) -> Substrate:
@@ -82,7 +104,9 @@ def outcome_recorded(session: Session, event: OutcomeRecorded) -> Session:
         held = _use(held, call.capability_id, 0, event.tokens, event.cpu_ms, event.disk_bytes)
     else:
         held = settled(held, call, Amounts(**{name: getattr(event, name) for name in AMOUNTS}))
-    return replace(session, substrate=replace(held, calls=held.calls.insert(call.call_id, call)))
+    context = session.context if event.context is UNSET else session.context.with_item(event.context)
+    held = replace(held, calls=held.calls.insert(call.call_id, call))
+    return replace(session, substrate=held, context=context)
 
 
 def call_started(session: Session, event: CallStarted) -> Session:
@@ -90,7 +114,8 @@ def call_started(session: Session, event: CallStarted) -> Session:
 
 
 def call_stopped(session: Session, event: CallStopped) -> Session:
-    return with_mode(replace(session, substrate=_stopped(session.substrate, event.call)), event.mode)
+    held, context = _stopped(session.substrate, event.call), without_call(session.context, event.call)
+    return with_mode(replace(session, substrate=held, context=context), event.mode)
 
 
 def _started(held: Substrate, call: ToolCall) -> Substrate:

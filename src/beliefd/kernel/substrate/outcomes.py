@@ -1,26 +1,22 @@
 """Recording what calls came to."""
 
-from typing import Final
-
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import digest
+from beliefd.kernel.context.policy import ContextPolicy
+from beliefd.kernel.context.state import ContextRecord
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.labels import ATTESTED, WITNESSED, Label
-from beliefd.kernel.names import covers
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import RecordOutcome
 from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.substrate.starting import is_overdue
 from beliefd.kernel.substrate.state import ToolCall
-from beliefd.kernel.values import Principal, Role
-
-WITNESSES: Final = ("gateway://*",)
-"""Programs that see a result themselves, because it goes through them."""
+from beliefd.kernel.values import Principal
 
 
 def record_outcome(session: Session, command: RecordOutcome, facts: Facts) -> OutcomeRecorded | Refused:
@@ -41,6 +37,29 @@ def record_outcome(session: Session, command: RecordOutcome, facts: Facts) -> Ou
         tokens=command.tokens,
         cpu_ms=command.cpu_ms,
         disk_bytes=command.disk_bytes,
+        context=_as_context(done, facts),
+    )
+
+
+def _as_context(call: ToolCall, facts: Facts) -> ContextRecord | UnsetType:
+    """What a call came to is something that the agent was told, where policy asks what it was told."""
+    if facts.policy.context is UNSET or call.status == "unknown":
+        return UNSET
+    reported, who = call.reported, facts.principal
+    return ContextRecord(
+        context_id=f"ctx-{facts.event_id}",
+        event_id=facts.event_id,
+        kind="result",
+        label=call.label or WITNESSED,
+        told_by=who.id,
+        content=None if reported is UNSET else reported.content,
+        size=0 if reported is UNSET else reported.size,
+        tool_id=call.tool_id,
+        call_id=call.call_id,
+        join_key=call.join_key or None,
+        error=call.status == "error",
+        # INVARIANT: what an agent itself says that a tool gave back is a text like any other.
+        vouched=not call.is_run_by_caller or facts.policy.context.may_tell(who),
     )
 
 
@@ -70,5 +89,4 @@ def _result_hash(command: RecordOutcome) -> str | None:
 
 def label_of(who: Principal, policy: Policy) -> Label:
     """What a reported result is worth: only programs that it goes through have seen it themselves."""
-    seen = who.role is Role.TOOL and any(covers(pattern, who.id) for pattern in WITNESSES)
-    return WITNESSED if seen else ATTESTED
+    return WITNESSED if (policy.context or ContextPolicy()).is_witness(who) else ATTESTED

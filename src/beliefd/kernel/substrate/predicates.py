@@ -16,6 +16,8 @@ MAX_NODES: Final = 1_000
 MAX_PATH: Final = 1_024
 CALL: Final = "call"
 """The key under which the kernel writes down the call itself before rules run."""
+CALL_FACTS: Final = "fact.call"
+"""The key under which it writes down where the values of the call came from."""
 
 SchemaCheck = Callable[[str, Any], bool]
 """(name of a schema that is known, value) -> does it fit?"""
@@ -149,4 +151,8 @@ def schemas_named(predicate: Predicate) -> frozenset[str]:
 
 def reads_call(predicate: Predicate) -> bool:
     """Does it depend on the call as well as on the state?"""
-    return any(path == CALL or path.startswith(f"{CALL}.") for path in paths_read(predicate))
+    return any(is_of_call(path) for path in paths_read(predicate))
+
+
+def is_of_call(path: str) -> bool:
+    return any(path == key or path.startswith(f"{key}.") for key in (CALL, CALL_FACTS))

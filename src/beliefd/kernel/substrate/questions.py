@@ -37,7 +37,7 @@ def question(
         proposer=facts.principal,
         gate="constraints",
         tier=tier,
-        reason="; ".join(reason.text for reason in result.reasons),
+        reason="; ".join(reason.words for reason in result.reasons),
         rule=policy.rule_for(tier),
         opened_at=facts.now,
         expires_at=later(facts.now, policy.expires_seconds),

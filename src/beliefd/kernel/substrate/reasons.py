@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from beliefd.kernel.canonical import NotCanonical, canonical
+from beliefd.kernel.context.words import origin_of
 from beliefd.kernel.substrate.constraints import Failure, Reason, Strictness
 from beliefd.kernel.substrate.paths import ABSENT, look_up
-from beliefd.kernel.substrate.predicates import Predicate, SchemaCheck, holds, paths_read
+from beliefd.kernel.substrate.predicates import CALL_FACTS, Predicate, SchemaCheck, holds, paths_read
 from beliefd.kernel.substrate.schemas import Schema
 
 SHOWN: Final = 80
@@ -35,7 +38,20 @@ def explain(failure: Failure, state: Mapping[str, Any], fits: SchemaCheck) -> Re
         keys = tuple(sorted(paths_read(constraint.when)))
         text = constraint.reason or f"its condition must {'hold' if wanted else 'not hold'}"
         remedy = needed(constraint.when, wanted, state, fits)[:MAX_WORDS]
-    return Reason(code=failure.code, text=text, constraint=constraint.key, keys=keys, remedy=remedy)
+    return Reason(
+        code=failure.code,
+        text=text,
+        constraint=constraint.key,
+        keys=keys,
+        remedy=remedy,
+        origin=_origin(keys, state) or UNSET,
+    )
+
+
+def _origin(keys: tuple[str, ...], state: Mapping[str, Any]) -> tuple[str, ...]:
+    names = [key.removeprefix(f"{CALL_FACTS}.") for key in keys if key.startswith(f"{CALL_FACTS}.")]
+    facts = look_up(state, CALL_FACTS) if names else None
+    return origin_of(facts, names) if isinstance(facts, dict) else ()
 
 
 def needed(predicate: Predicate, wanted: bool, state: Mapping[str, Any], fits: SchemaCheck) -> str:

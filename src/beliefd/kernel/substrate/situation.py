@@ -13,6 +13,7 @@ from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.proposals import Provenance
 from beliefd.kernel.substrate.reasons import NO_ALLOW, explain, in_order
 from beliefd.kernel.substrate.rulebook import rulebook
+from beliefd.kernel.substrate.tools import CallFinding
 from beliefd.kernel.values import Object
 
 
@@ -50,6 +51,13 @@ class Situation(Struct, frozen=True):
             "mode": self.mode,
             "confirmed": self.consent is not None,
         }
+
+    def call_facts(self, finding: CallFinding | None = None) -> Object | None:
+        """INVARIANT: where policy asks for facts, `fact.call` holds them or nothing, and never what somebody
+        wrote there."""
+        if self.facts.policy.context is UNSET:
+            return None
+        return {} if finding is None else finding.call_facts
 
 
 def allowed(**effect: Any) -> CandidateResult:

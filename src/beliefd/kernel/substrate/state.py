@@ -24,12 +24,14 @@ GENESIS_SNAPSHOT: Final = "genesis"
 class Basis(Value, frozen=True):
     """What a call was let through on and is judged on again when it begins.
 
-    `consent` are the constraints that a person said yes to, each with its hash.
+    `consent` are the constraints that a person said yes to, each with its hash. `nth` is how many calls of
+    the tool there were before it, where that was found out: those after it do not count against it.
     """
 
     proposer: Principal
     narrowed: tuple[Narrowing, ...] = ()
     consent: dict[str, str] | None = None
+    nth: int | UnsetType = UNSET
 
 
 class Reported(Value, frozen=True):

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from beliefd.kernel.approvals.findings import Authority, ByRights
+from beliefd.kernel.origin import CallFacts
 from beliefd.kernel.values import Id, Principal, TierName, Value
 
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
@@ -54,6 +55,13 @@ class FileUse(Value, frozen=True):
     writes: bool
 
 
+class ContextBasis(Value, frozen=True):
+    """How much of what the session was told facts rest on; what is `lost` was erased or cannot be read."""
+
+    told: int
+    lost: int = 0
+
+
 class CallFinding(Value, frozen=True):
     """What was found out about one candidate call: its tool, its arguments, and the token it came with.
 
@@ -61,6 +69,8 @@ class CallFinding(Value, frozen=True):
     and are judged without them. Where `begins` is set, the call is judged again when it begins; entries
     without it are older than that. `givers` is how those stand now through whom the capability came, as far
     as they have tokens; entries without it are older than the rule that a capability ends with them.
+    `origin` is where the values of the call came from, and `context` what that rests on: they are found out
+    where policy has `context`.
     """
 
     definition: ToolDefinition | None = None
@@ -73,6 +83,17 @@ class CallFinding(Value, frozen=True):
     tier: TierName | msgspec.UnsetType = msgspec.UNSET
     begins: bool | msgspec.UnsetType = msgspec.UNSET
     givers: Authority | msgspec.UnsetType = msgspec.UNSET
+    origin: CallFacts | msgspec.UnsetType = msgspec.UNSET
+    context: ContextBasis | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def call_facts(self) -> dict[str, Any]:
+        """What constraints read at `fact.call`; nothing, where nothing was found out."""
+        if self.origin is msgspec.UNSET:
+            return {}
+        found: dict[str, Any] = msgspec.to_builtins(self.origin)
+        basis = {} if self.context is msgspec.UNSET else {"context": msgspec.to_builtins(self.context)}
+        return found | basis
 
 
 class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):

@@ -11,7 +11,7 @@ from beliefd.kernel.experiments.state import Evidence, Experiment
 from beliefd.kernel.labels import ATTESTED
 from beliefd.kernel.measurements.state import Measurement
 from beliefd.kernel.observations.state import Observation
-from beliefd.kernel.parts import Growing, V
+from beliefd.kernel.parts import EMPTY, Growing, V
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.state import MemoryState, Substrate
 from beliefd.kernel.tables import Folds
@@ -29,6 +29,8 @@ def ledger_received(session: Session, event: LedgerReceived) -> Session:
         transfers=replace(session.transfers, foreign=event.foreign),
         approvals=_approvals(session.approvals, event),
         substrate=_substrate(session.substrate, event.at),
+        # What the user is said to have said there is nobody's word here.
+        context=replace(session.context, items=EMPTY, begun=EMPTY, refused_sinks=EMPTY),
         beliefs=replace(session.beliefs, witnessed=0),
         observations=replace(session.observations, by_id=_each(session.observations.by_id, _unwitnessed)),
         measurements=replace(session.measurements, by_id=_each(session.measurements.by_id, _unseen)),

@@ -18,6 +18,8 @@ from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.claims.endings import RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.context.commands import AddContext
+from beliefd.kernel.context.findings import ContextFindings
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
 from beliefd.kernel.experiments.designing import bodies_of
@@ -37,6 +39,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember, StartCall
 from beliefd.kernel.substrate.permits import approved_call
 from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.state import ToolCall
 from beliefd.kernel.substrate.tools import MemoryFindings, StartFindings
 from beliefd.kernel.values import Principal
 from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
@@ -57,6 +60,7 @@ from beliefd.steward.facts.citing import citation_findings, cites_calls
 from beliefd.steward.facts.examining import Examiner
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
+from beliefd.steward.facts.origin import Origins, context_findings
 from beliefd.steward.facts.published import published
 from beliefd.steward.facts.shares import Shares
 from beliefd.steward.facts.threats import (
@@ -84,6 +88,7 @@ EXAMINED = (
     DesignExperiment,
     StartRun,
     StageIntent,
+    AddContext,
 )
 Examined = (
     SubmitClaims
@@ -99,6 +104,7 @@ Examined = (
     | DesignExperiment
     | StartRun
     | StageIntent
+    | AddContext
     | Eliminate
 )
 MOST_TRIES: Final = 10_000
@@ -109,6 +115,8 @@ def content_looked_at(command: object, found: Findings | None) -> tuple[str, ...
     """The hashes of content that these findings tell of."""
     if isinstance(found, ClaimFindings):
         return tuple(found.content)
+    if isinstance(command, AddContext) and isinstance(found, ContextFindings) and found.kept:
+        return () if command.content is None else (command.content,)
     if isinstance(command, Observe) and command.content is not None and not _is_problem(found):
         return (command.content,)
     return ()
@@ -162,6 +170,7 @@ class FactFinder(Examiner):
         self.meter = meter
         self._authorities = Authorities(directory, spaces)
         self._shares = Shares(store)
+        self._origins = Origins(store, registry)
         self._spoken: dict[str, deque[float]] = {}
 
     async def findings(  # noqa: PLR0911 - one way out per kind of command
@@ -199,11 +208,18 @@ class FactFinder(Examiner):
             found_calls = proposal_findings(
                 session, command.candidates, attachments.proofs, policy, self._registry
             )
-            begins = _approved_capabilities(session, command, principal.id)
-            found_calls = await self._authorities.with_givers(session, found_calls, approved=begins)
+            begun = _approved_calls(session, command, principal.id)
+            through = [None if call is None else call.capability_id for call in begun]
+            found_calls = await self._authorities.with_givers(session, found_calls, approved=through)
+            found_calls = await self._origins.of_proposal(
+                session, policy, command.candidates, found_calls, unwritten, begun=begun
+            )
             return replace(found_calls, authority={}, by_rights=True)
         if isinstance(command, StartCall):
-            return await self._start(session, command, policy)
+            return await self._start(session, command, policy, unwritten)
+        if isinstance(command, AddContext):
+            within = await self._spaces.only(session.session_id)
+            return await context_findings(self._store, command, within)
         if isinstance(command, GiveGrant | StageIntent | ExpireApproval):
             asked = {command.principal: WHOEVER} if isinstance(command, GiveGrant) else {}
             return AuthorityFindings(authority=await self._authorities.of(session, asked), by_rights=True)
@@ -220,14 +236,17 @@ class FactFinder(Examiner):
             return await self._experiment(session, command, principal.id, policy, unwritten)
         return await self._for_decision(session, command, policy, unwritten)
 
-    async def _start(self, session: Session, command: StartCall, policy: Policy) -> StartFindings | None:
+    async def _start(
+        self, session: Session, command: StartCall, policy: Policy, unwritten: Sequence[Sealed]
+    ) -> StartFindings | None:
         call = session.substrate.calls.get(command.call_id)
         if call is None:
             return None
         through = givers_of(session, call.capability_id)
         standings = await self._authorities.of(session, {**through, call.agent_id: PROPOSES})
         found = start_findings(call, standings, policy, self._registry)
-        return replace(found, call=replace(found.call, givers=only(standings, through)))
+        finding = replace(found.call, givers=only(standings, through))
+        return replace(found, call=await self._origins.of_call(session, policy, call, finding, unwritten))
 
     async def _experiment(
         self,
@@ -308,6 +327,9 @@ class FactFinder(Examiner):
         if isinstance(subject, CallSubject) and subject.candidate is not None:
             confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
             confirmed = await self._authorities.with_givers(session, confirmed)
+            confirmed = await self._origins.of_proposal(
+                session, policy, (subject.candidate,), confirmed, unwritten, approval.content_hash
+            )
             return replace(confirmed, authority=authority, by_rights=True)
         if not isinstance(subject, BundleSubject) or subject.bundle is None:
             return AuthorityFindings(authority=authority, by_rights=True)
@@ -327,6 +349,9 @@ class FactFinder(Examiner):
         if isinstance(subject, CallSubject) and subject.candidate is not None:
             confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
             confirmed = await self._authorities.with_givers(session, confirmed, fresh=fresh)
+            confirmed = await self._origins.of_proposal(
+                session, policy, (subject.candidate,), confirmed, answered=approval.content_hash
+            )
             return replace(confirmed, authority=authority, by_rights=True)
         if isinstance(subject, BundleSubject) and subject.bundle is not None:
             unread = Threat(detector=NOBODY)
@@ -358,15 +383,14 @@ def _installed(name: str) -> ExperimentFindings | None:
     return ExperimentFindings(template=template(name).id, code_hash=code_hash(name))
 
 
-def _approved_capabilities(session: Session, command: Propose, who: str) -> list[str | None]:
-    """By candidate, the capability of the call that a person said yes to and that begins in its place."""
+def _approved_calls(session: Session, command: Propose, who: str) -> list[ToolCall | None]:
+    """By candidate, the call that a person said yes to and that begins in its place."""
     if command.execute is UNSET:
         return []
-    found = [
+    return [
         approved_call(session, one, who) if isinstance(one, CallCandidate) else None
         for one in command.candidates
     ]
-    return [None if call is None else call.capability_id for call in found]
 
 
 def _raise_if_over(name: str, counted: int, limit: int) -> None:

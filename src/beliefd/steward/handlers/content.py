@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.labels import Bringer
+from beliefd.kernel.policy import ContentPolicy
+from beliefd.kernel.values import Principal
 from beliefd.protocol.content import ContentView, Sha256, StoredContent
 from beliefd.protocol.operation import File
 from beliefd.steward.call import Call, space_of
@@ -38,12 +40,8 @@ class ContentHandlers(Struct, frozen=True):
             told = f"content may hold {limits.max_item_bytes} bytes at most"
             raise BeliefdError(Code.PAYLOAD_TOO_LARGE, told, {"path": "$", "limit": limits.max_item_bytes})
         name = await sha256_of(call.body)
-        bringer = Bringer(id=call.principal.id, role=call.principal.role, at=self.environment.now())
-        quota = Quota(items=limits.max_items_per_principal, bytes=limits.max_bytes_per_principal)
-        try:
-            await self.store.put_content(name, call.body, bringer, quota, space_of(call))
-        except QuotaExceeded as error:
-            raise _too_much(error, call) from None
+        now = self.environment.now()
+        await keep(self.store, limits, now, call.principal, name, call.body, space_of(call))
         return StoredContent(sha256=name, size=len(call.body))
 
     async def read_content(self, call: Call) -> File:
@@ -67,6 +65,18 @@ class ContentHandlers(Struct, frozen=True):
         return view_of(ContentView, about, brought=brought)
 
 
+async def keep(
+    store: Store, limits: ContentPolicy, now: str, who: Principal, name: str, content: bytes, space: str
+) -> None:
+    """Keep what somebody brings under its hash, as far as policy has room for it."""
+    bringer = Bringer(id=who.id, role=who.role, at=now)
+    quota = Quota(items=limits.max_items_per_principal, bytes=limits.max_bytes_per_principal)
+    try:
+        await store.put_content(name, content, bringer, quota, space)
+    except QuotaExceeded as error:
+        raise _too_much(error, who) from None
+
+
 def is_text(content: bytes) -> bool:
     """May it be shown as it is? UTF-8 without control characters does nothing to whoever looks at it."""
     try:
@@ -82,10 +92,10 @@ def _named(call: Call) -> str:
         raise invalid("content is named by its SHA-256, 64 hex digits", "sha256") from None
 
 
-def _too_much(error: QuotaExceeded, call: Call) -> BeliefdError:
+def _too_much(error: QuotaExceeded, who: Principal) -> BeliefdError:
     quota = error.quota
     told = (
-        f"`{call.principal.id}` has brought {error.items} items with {error.size} bytes of content;"
+        f"`{who.id}` has brought {error.items} items with {error.size} bytes of content;"
         f" with this it would be more than {quota.items} items or {quota.bytes} bytes"
     )
     details = {

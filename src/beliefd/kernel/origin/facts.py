@@ -1,0 +1,64 @@
+"""What is known about a call from where its values came: recorded with the decision, read by rules."""
+
+from typing import Final, Literal
+
+from beliefd.kernel.origin.lexicon import Class
+from beliefd.kernel.origin.tools import Tier
+from beliefd.kernel.values import Id, Value
+
+Origin = Literal["user", "system", "own", "directory", "named_field", "field", "named_text", "text", "model"]
+ORIGINS: Final[tuple[Origin, ...]] = (
+    "user", "system", "own", "directory", "named_field", "field", "named_text", "text", "model",
+)  # fmt: skip
+RANK: Final = {origin: at for at, origin in enumerate(ORIGINS)}
+"""Best first."""
+ObjectOrigin = Literal["user", "own", "named", "queried", "listed", "text", "model"]
+Commanded = Literal["none", "named", "other"]
+Trust = Literal["trusted", "field", "sole", "foreign", "refused"]
+
+
+class ValueFact(Value, frozen=True):
+    """One value of a call: the argument's name, the value (shortened), its origin and where that is."""
+
+    argument: str
+    value: str
+    origin: Origin | ObjectOrigin
+    where: str
+    shape: str = "word"
+    external: bool = False
+    trust: Trust = "trusted"
+
+
+class CallFacts(Value, frozen=True):
+    """Facts about one call. The flags at the end are what the default rules read."""
+
+    tool_id: Id
+    tier: Tier
+    action: Class
+    hard: bool
+    intended: bool
+    sinks: tuple[ValueFact, ...] = ()
+    links: tuple[ValueFact, ...] = ()
+    payload: tuple[ValueFact, ...] = ()
+    objects: tuple[ValueFact, ...] = ()
+    orders: tuple[ValueFact, ...] = ()
+    commanded: Commanded = "none"
+    sourced: bool = False
+    delegated: bool = False
+    granted: bool = False
+    selector: bool = False
+    described: bool = False
+    plural: bool = False
+    links_wanted: bool = False
+    secret: bool = False
+    nth: int = 0
+    mentions: int = 0
+    truncated: bool = False
+    sink_trust: Trust | Literal["none"] = "none"
+    sink_foreign: bool = False
+    url_known: bool = True
+    object_foreign: bool = False
+    link_foreign: bool = False
+    payload_foreign: bool = False
+    over_quota: bool = False
+    reasons: tuple[str, ...] = ()

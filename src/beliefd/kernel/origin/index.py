@@ -1,0 +1,210 @@
+"""Where values stand in the texts of a session: a lookup per value, whatever the session's length.
+
+INVARIANT: what is forgotten for want of room makes no call safer. A value that is not found counts as the
+model's own, or as untrusted text once something was left out; a token that stands in more places than are
+kept carries with it what was ordered around the others.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from beliefd.kernel.origin.lexicon import Lexicon
+from beliefd.kernel.origin.spelling import Atom, Shape, atoms, folded, host_of, joined_accounts
+
+MAX_TEXT: Final = 200_000
+"""Characters of one text that are indexed."""
+MAX_TOKENS: Final = 4_000_000
+"""Tokens of a session that are indexed."""
+MAX_PLACES: Final = 64
+"""Places per token that are kept."""
+MAX_VALUE: Final = 2_048
+"""Characters of a value that are looked up; longer values are texts."""
+
+_END: Final = re.compile(r"""[.!?]+["')\]]*(?=\s|$)|\n+""")
+
+FORGOTTEN: Final = 1 << 30
+"""A bit of no class: places of this token are not kept."""
+
+HOST: Final = "//"
+"""Before the host of an address, which is looked up apart from words."""
+
+Kind = Literal["text", "label", "field"]
+
+
+class Record(Struct, eq=False):
+    """One record of a result. `named`: the user speaks of it; `linked`: a document does that he told to follow."""
+
+    item: int
+    tool: str
+    how: Literal["own", "directory", "queried", "listed", "open", "said"]
+    named: bool = False
+    linked: bool = False
+    orders: int = 0
+    labels: list[tuple[str, tuple[str, ...]]] = []
+    shapes: dict[Shape, set[str]] = {}
+
+
+class Place(Struct, eq=False):
+    """A text or field, with its words and what each of its sentences orders."""
+
+    record: Record
+    path: str
+    kind: Kind
+    tokens: list[str]
+    starts: list[int]
+    orders: list[int]
+    echo: bool = False
+
+    def ordered_at(self, position: int) -> int:
+        """Classes of what is ordered in the sentence there and in its neighbours."""
+        at = max(0, bisect_right(self.starts, position) - 1)
+        mask = 0
+        for order in self.orders[max(0, at - 1) : at + 2]:
+            mask |= order
+        return mask
+
+
+class Wanted(Struct, frozen=True):
+    """A value in its one spelling: one atom, or the words of several."""
+
+    key: str
+    parts: tuple[str, ...]
+    single: bool
+    shape: Shape
+    days: tuple[str, ...] = ()
+
+
+class Index:
+    """Tokens of texts and the places they stand in; values of whole fields apart."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self.found: dict[str, list[tuple[Place, int]]] = {}
+        self.beyond: dict[str, int] = {}
+        self.whole: dict[str, list[Place]] = {}
+        self.tokens = 0
+        self.left_out = False
+        self.touched = 0
+        """Places looked at so far, for tests of what a lookup costs."""
+
+    def add(self, text: str, record: Record, path: str, kind: Kind, *, echo: bool = False) -> Place:
+        place = Place(record, path, kind, [], [], [], echo)
+        if len(text) > MAX_TEXT:
+            text, self.left_out = text[:MAX_TEXT], True
+        seen = [self._add_sentence(one, place) for one in sentences(joined_accounts(folded(text)))]
+        for posts in seen:
+            for key, at in posts:
+                self._post(key, place, at)
+        if kind != "text" and (wanted := self.wanted(text)):
+            self._keep(wanted.key, place)
+        return place
+
+    def _add_sentence(self, sentence: str, place: Place) -> list[tuple[str, int]]:
+        if self.tokens > MAX_TOKENS:
+            self.left_out = True
+            return []
+        first = len(place.tokens)
+        seen: list[tuple[str, int]] = []
+        for atom in atoms(sentence, self._lexicon.month_of):
+            at = len(place.tokens)
+            seen.append((atom.key, at))
+            seen += [(part, at + step) for step, part in enumerate(atom.parts) if part != atom.key]
+            if atom.shape in ("url", "host"):
+                seen.append((f"{HOST}{host_of(atom.key)}", at))
+            place.tokens += atom.parts
+            self._shape(atom, place.record)
+        place.starts.append(first)
+        ordered = orders(place.tokens[first:], self._lexicon.ordered) if place.kind == "text" else 0
+        place.orders.append(ordered)
+        place.record.orders |= ordered
+        self.tokens += len(place.tokens) - first
+        return seen
+
+    def _shape(self, atom: Atom, record: Record) -> None:
+        if atom.shape in ("email", "url", "iban", "host"):
+            known = record.shapes.setdefault(atom.shape, set())
+            if len(known) < 16:
+                known.add(atom.key)
+
+    def _post(self, key: str, place: Place, at: int) -> None:
+        places = self.found.setdefault(key, [])
+        if len(places) < MAX_PLACES:
+            places.append((place, at))
+        elif place.kind == "text":
+            self.beyond[key] = self.beyond.get(key, 0) | place.ordered_at(at) | FORGOTTEN
+
+    def _keep(self, key: str, place: Place) -> None:
+        places = self.whole.setdefault(key, [])
+        if len(places) < MAX_PLACES:
+            places.append(place)
+        elif place.record.named or place.record.how != "listed":
+            worse = next((at for at, old in enumerate(places) if not old.record.named), None)
+            if worse is not None:
+                places[worse] = place
+
+    def wanted(self, value: str) -> Wanted | None:
+        if len(value) > MAX_VALUE:
+            return None
+        return wanted(value, self._lexicon.month_of)
+
+    def places(self, value: Wanted) -> Iterator[tuple[Place, int]]:
+        """Where the whole value stands, at token boundaries."""
+        if value.single:
+            found = self.found.get(value.key, [])
+            self.touched += len(found)
+            yield from found
+            return
+        rarest = min(range(len(value.parts)), key=lambda at: len(self.found.get(value.parts[at], ())))
+        wanted = list(value.parts)
+        for place, at in self.found.get(value.parts[rarest], ()):
+            self.touched += 1
+            start = at - rarest
+            if start >= 0 and place.tokens[start : start + len(wanted)] == wanted:
+                yield place, start
+
+    def uncounted(self, value: Wanted) -> int:
+        """What was ordered around places that are not kept; 0 if all are."""
+        if value.single:
+            return self.beyond.get(value.key, 0)
+        mask = -1
+        for part in value.parts:
+            mask &= self.beyond.get(part, 0)
+        return max(mask, 0)
+
+    def has(self, value: Wanted) -> bool:
+        return next(self.places(value), None) is not None
+
+
+def wanted(value: str, months: dict[str, int]) -> Wanted | None:
+    """None for what has no word in it."""
+    found = [atom for atom in atoms(joined_accounts(folded(value)), months) if atom.parts]
+    if not found:
+        return None
+    days = tuple(atom.parts[0] for atom in found if atom.shape == "day")
+    if len(found) == 1:
+        return Wanted(found[0].key, found[0].parts, True, found[0].shape, days)
+    parts = tuple(part for atom in found for part in atom.parts)
+    return Wanted(" ".join(parts), parts, False, "word", days)
+
+
+def sentences(text: str) -> Iterator[str]:
+    start = 0
+    for end in _END.finditer(text):
+        yield text[start : end.end()]
+        start = end.end()
+    if start < len(text):
+        yield text[start:]
+
+
+def orders(tokens: list[str], verbs: dict[str, int]) -> int:
+    """Classes that the words of a sentence ask for."""
+    mask = 0
+    for at, token in enumerate(tokens):
+        mask |= verbs.get(token, 0)
+        if at + 1 < len(tokens):
+            mask |= verbs.get(f"{token} {tokens[at + 1]}", 0)
+    return mask

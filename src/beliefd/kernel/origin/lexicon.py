@@ -1,0 +1,155 @@
+"""The words that facts about calls read, per language: data, which comes from outside the kernel."""
+
+import re
+from functools import cached_property
+from typing import Final, Literal
+
+import msgspec
+
+from beliefd.kernel.values import Value
+
+Class = Literal[
+    "send", "pay", "create", "update", "delete", "share", "reserve", "draft", "control", "other", "read"
+]
+CLASSES: Final[tuple[Class, ...]] = (
+    "send", "pay", "create", "update", "delete", "share", "reserve", "draft", "control", "other", "read",
+)  # fmt: skip
+BIT: Final[dict[str, int]] = {name: 1 << at for at, name in enumerate(CLASSES)}
+"""Classes as bits, for sentences that order several things."""
+
+Words = tuple[str, ...]
+
+
+class Becomes(Value, frozen=True):
+    """A class that is another one together with a noun: to send money is to pay."""
+
+    of: Words
+    group: str
+    to: str
+
+
+class Arguments(Value, frozen=True):
+    """What arguments and fields are called."""
+
+    sink: Words
+    path: Words
+    by_id: Words
+    id: Words
+    text: Words
+    label: Words
+    url: Words
+    query: Words
+    identity: Words
+    secret: Words
+
+
+class Phrases(Value, frozen=True):
+    """Regular expressions for what the user says about where values are to come from."""
+
+    sourced: Words
+    delegated: Words
+    granted: Words
+    links: Words
+    selector: Words
+    described: Words
+    plural: Words
+
+
+class Lexicon(Value, frozen=True, dict=True):
+    """One language. Read from a file by `policy.lexicons`, and compiled when it is first asked."""
+
+    language: str
+    verbs: dict[str, Words]
+    weak: dict[str, Words]
+    words: dict[str, Words]
+    nouns: dict[str, Words]
+    becomes: tuple[Becomes, ...]
+    hard: Words
+    arguments: Arguments
+    self_names: Words = msgspec.field(name="self")
+    directory: Words
+    open_world: Words
+    raw: Words
+    raw_verbs: Words
+    phrases: Phrases
+    secrets: Words
+    stop: Words
+    months: Words
+
+    @cached_property
+    def asked(self) -> dict[str, int]:
+        """Forms of verbs as people ask for things with them, with the classes they ask for."""
+        return self._forms(past=False)
+
+    @cached_property
+    def ordered(self) -> dict[str, int]:
+        """The same, and the forms in which texts say that something is to be done."""
+        return self._forms(past=True)
+
+    def _forms(self, *, past: bool) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for source in (self.verbs, self.weak, self.words):
+            for name, verbs in source.items():
+                for verb in verbs if name != "read" else ():
+                    for form in _forms(verb, past):
+                        found[form] = found.get(form, 0) | BIT[name]
+        return found
+
+    @cached_property
+    def strong(self) -> dict[str, str]:
+        """Verbs in names of tools."""
+        return {verb: name for name, verbs in self.verbs.items() for verb in verbs}
+
+    @cached_property
+    def faint(self) -> dict[str, str]:
+        """Verbs in names of tools that may be nouns."""
+        return {verb: name for name, verbs in self.weak.items() for verb in verbs}
+
+    @cached_property
+    def groups(self) -> dict[str, frozenset[str]]:
+        """Singular and plural of a noun -> the groups it belongs to."""
+        found: dict[str, set[str]] = {}
+        for group, nouns in self.nouns.items():
+            for noun in nouns:
+                for form in (noun, plural(noun)):
+                    found.setdefault(form, set()).add(group)
+        return {noun: frozenset(groups) for noun, groups in found.items()}
+
+    @cached_property
+    def stops(self) -> frozenset[str]:
+        return frozenset(self.stop)
+
+    @cached_property
+    def month_of(self) -> dict[str, int]:
+        return {form: at for at, name in enumerate(self.months, 1) for form in (name, name[:3])}
+
+    @cached_property
+    def names(self) -> dict[str, frozenset[str]]:
+        """The kinds of arguments, each with its names."""
+        kinds = self.arguments.__struct_fields__
+        return {kind: frozenset(getattr(self.arguments, kind)) for kind in kinds}
+
+    @cached_property
+    def says(self) -> dict[str, "re.Pattern[str]"]:
+        kinds = self.phrases.__struct_fields__
+        return {kind: re.compile("|".join(getattr(self.phrases, kind)), re.S) for kind in kinds}
+
+    @cached_property
+    def secret_words(self) -> "re.Pattern[str]":
+        return re.compile(r"\b(?:" + "|".join(map(re.escape, self.secrets)) + r")\b")
+
+
+def _forms(verb: str, past: bool) -> list[str]:
+    """`move on` -> move on, moving on, moved on. Wrong forms that nobody writes do no harm."""
+    head, _, rest = verb.partition(" ")
+    stem = head[:-1] if head.endswith("e") else head
+    heads = [head, f"{stem}ing", f"{head}{head[-1]}ing"]
+    if past:
+        heads += [f"{stem}ed", f"{head}{head[-1]}ed", f"{head[:-1]}ied" if head.endswith("y") else f"{head}s"]
+    return [f"{form} {rest}" if rest else form for form in heads]
+
+
+def plural(noun: str) -> str:
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"

@@ -1,0 +1,330 @@
+"""What a session was told, indexed: texts of the system and the user, and results of tools with their records."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from msgspec import UNSET, Struct
+
+from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
+from beliefd.kernel.origin.index import HOST, Index, Place, Record, Wanted, wanted
+from beliefd.kernel.origin.lexicon import BIT, Lexicon
+from beliefd.kernel.origin.results import fields, parsed, records
+from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, folded, name_words, shape_of
+from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
+from beliefd.kernel.origin.user import Said, read_said, together
+from beliefd.kernel.values import Id, Object, Value
+
+RECENT: Final = 5
+"""So many of the user's last texts say what is asked for. Values are looked up in all of them."""
+MAX_LABELS: Final = 12
+MAX_FIELDS: Final = 20_000
+"""Fields of one result that are indexed apart; what is beyond is text."""
+
+_GIVES_NEW: Final = BIT["create"] | BIT["send"] | BIT["reserve"] | BIT["draft"] | BIT["pay"]
+"""Writes whose results are new. What others return was there before, whoever wrote it."""
+
+class ContextItem(Value, frozen=True):
+    """Something the session is told: a text of the system or the user, an address of the user's, a result."""
+
+    kind: Literal["system", "user", "own_address", "result"]
+    text: str = ""
+    structured: Any = UNSET
+    tool_id: Id | None = None
+    args: Object = {}
+    call_id: Id | None = None
+    error: bool = False
+
+
+class Found(Struct, frozen=True):
+    """The best place a value stands in."""
+
+    origin: Origin
+    place: Place | None = None
+
+
+class Memory:
+    """Grows with what it is told. A lookup takes the same time after ten results as after a thousand."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon = lexicon
+        self.said = Index(lexicon)
+        self.told = Index(lexicon)
+        self.heard = Index(lexicon)
+        self.items = 0
+        self.asked: list[Said] = []
+        self.speech = together([read_said("", lexicon)])
+        self.counts: dict[str, int] = {}
+        self.pending: dict[str, int] = {}
+        self.refused_sinks: set[str] = set()
+        self.own_hosts: set[str] = set()
+        self.named_orders = 0
+        self.named_by: dict[str, set[str]] = {}
+
+    def tell(self, item: ContextItem, tool: ToolInfo | None = None) -> None:
+        """`tool` is what is known of the tool that gave a result; without it its name must do."""
+        self.items += 1
+        if item.kind == "user":
+            self._tell_user(item.text)
+        elif item.kind == "result":
+            self._tell_result(item, tool or ToolInfo(tool_id=item.tool_id or "unknown"))
+        else:
+            record = Record(self.items, item.kind, "said")
+            self.told.add(item.text, record, "", "text")
+            if item.kind == "own_address" and "@" in item.text:
+                self.own_hosts.add(folded(item.text).rpartition("@")[2].strip())
+
+    def _tell_user(self, text: str) -> None:
+        self.said.add(text, Record(self.items, "user", "said"), "", "text")
+        one = read_said(text, self.lexicon)
+        if one not in self.asked:
+            self.asked = [*self.asked, one][-RECENT:]
+            self.speech = together(self.asked)
+            self._name_again(one)
+
+    def _name_again(self, one: Said) -> None:
+        """Records that were read before the user spoke of them."""
+        for word in one.words:
+            for place, _ in self.heard.found.get(word, ()):
+                if not place.record.named and place.record.how != "open":
+                    place.record.named = self._named(place.record)
+                    self._note_orders(place.record)
+
+    def _tell_result(self, item: ContextItem, tool: ToolInfo) -> None:
+        what = trade(tool, self.lexicon)
+        self.counts[tool.tool_id] = self.counts.get(tool.tool_id, 0) + 1
+        if self.pending.get(tool.tool_id):
+            self.pending[tool.tool_id] -= 1
+        structured = None if item.structured is UNSET else item.structured
+        if item.error:
+            how: Any = "open"
+        else:
+            how = self._how_read(item, tool) if what.reads else "own" if what.mask & _GIVES_NEW else "listed"
+        key_typed = how != "open" and self._typed_key(item.args)
+        if structured is None and how != "open" and not self._raw(tool, item.args):
+            structured = parsed(item.text)
+        if structured is None or how == "open":
+            self._add_plain(item, tool, how, key_typed)
+            return
+        for value in records(structured):
+            self._add_record(value, item, tool, how, key_typed)
+
+    def _add_plain(self, item: ContextItem, tool: ToolInfo, how: Any, named: bool) -> None:
+        record = Record(self.items, tool.tool_id, how, named)
+        short = len(item.text) <= 80 and "\n" not in item.text.strip() and how != "open"
+        one_word = short and len(item.text.split()) == 1
+        self.heard.add(item.text, record, "", "field" if one_word else "text", echo=self._echoes(item, item.text))
+        self._note_orders(record)
+
+    def _note_orders(self, record: Record) -> None:
+        """What documents that the user speaks of ask for: it counts where the user says to do it."""
+        if record.named and record.how != "open":
+            self.named_orders |= record.orders
+
+    def _how_read(self, item: ContextItem, tool: ToolInfo) -> str:
+        what = trade(tool, self.lexicon)
+        if tool.open_world or tool.tier == "egress" or goes_out(tool, item.args, self.lexicon):
+            return "open"
+        if tool.open_world is None and not what.words.isdisjoint(self.lexicon.open_world):
+            return "open"
+        mine = not item.args and not what.words.isdisjoint(self.lexicon.self_names)
+        if tool.identity or mine:
+            return "directory"
+        if not what.words.isdisjoint(self.lexicon.directory):
+            return "maybe_directory"
+        return "queried" if any(self._typed(value) for _, value in leaves(item.args)) else "listed"
+
+    def _raw(self, tool: ToolInfo, args: Mapping[str, Any]) -> bool:
+        """Is the result the bare content of something, which may look like anything?"""
+        what = trade(tool, self.lexicon)
+        last = name_words(tool.tool_id)[-1:]
+        held = what.nouns & set(self.lexicon.raw) or bool(set(last) & set(self.lexicon.raw))
+        paths = self.lexicon.names["path"]
+        by_path = any(word in paths for name in args for word in (name, *name_words(name)))
+        return what.reads and what.verb in self.lexicon.raw_verbs and bool(held) and (by_path or what.verb == "read")
+
+    def _typed(self, value: Any) -> bool:
+        one = wanted(str(value), self.lexicon.month_of)
+        return one is not None and len(one.key) > 2 and self.said.has(one)
+
+    def _typed_key(self, args: Mapping[str, Any]) -> bool:
+        """Read by a key that the user typed, or by the id of something the user speaks of."""
+        for name, value in leaves(args):
+            words = set(name_words(name))
+            if words & self.lexicon.names["query"] and not words & (self.lexicon.names["path"] | self.lexicon.names["id"]):
+                continue
+            one = wanted(str(value), self.lexicon.month_of)
+            if one is None or one.shape in ("day", "time"):
+                continue
+            if (len(one.key) > 2 or words & self.lexicon.names["id"]) and self.said.has(one):
+                return True
+            if words & self.lexicon.names["id"] and self.object(one) in ("named", "user"):
+                return True
+        return False
+
+    def _add_record(self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool) -> None:
+        found = [leaf for at, leaf in enumerate(fields(value)) if at < MAX_FIELDS]
+        if how == "maybe_directory":
+            identity = self.lexicon.names["identity"]
+            only = all("_".join(name_words(name)) in identity for _, name, _ in found)
+            how = "directory" if only else "queried"
+        record = Record(self.items, tool.tool_id, how, named)
+        kept: list[tuple[str, str, str, Shape]] = []
+        for path, name, raw in found:
+            text = str(raw)
+            kind, shape = self._kind(name, text)
+            kept.append((path, text, kind, shape))
+            if kind != "text" and len(record.labels) < MAX_LABELS and (one := wanted(text, self.lexicon.month_of)):
+                names_it = kind == "label" or "id" in name_words(name)
+                record.labels.append(("label" if names_it else kind, one.parts if one.shape != "number" or names_it else ()))
+        record.named = record.named or self._named(record)
+        record.linked = self._linked(record)
+        for path, text, kind, shape in kept:
+            echo = how == "own" and self._echoes(item, text)
+            members = _members(text, shape) if kind != "text" else [text]
+            for member in members:
+                self.heard.add(member, record, path, kind, echo=echo)  # type: ignore[arg-type]
+            if shape == "email" and kind == "field":
+                self._remember_name(text)
+        self._note_orders(record)
+
+    def _remember_name(self, address: str) -> None:
+        one = wanted(address, self.lexicon.month_of)
+        for part in one.parts[:4] if one else ():
+            known = self.named_by.setdefault(part, set())
+            if one and len(known) < 8:
+                known.add(one.key)
+
+    def _kind(self, name: str, text: str) -> tuple[Literal["text", "label", "field"], Shape]:
+        words = name_words(name)
+        joined = "_".join(words)
+        names = self.lexicon.names
+        last = words[-1] if words else ""
+        long = len(text) > 80 or "\n" in text or (text.count(" ") > 6)
+        if long or joined in names["text"] or (last in names["text"] and last not in names["label"]):
+            return "text", "word"
+        if joined in names["label"] or last in names["label"]:
+            return "label", shape_of(text)
+        return "field", shape_of(text)
+
+    def _echoes(self, item: ContextItem, text: str) -> bool:
+        """Was the value in the call itself? Then the write gave nothing new."""
+        one = wanted(text, self.lexicon.month_of) if len(text) < 500 else None
+        given = [wanted(str(value), self.lexicon.month_of) for _, value in leaves(item.args)]
+        return one is None or any(other and (other.key == one.key or f" {one.key} " in f" {other.key} ") for other in given)
+
+    def _named(self, record: Record) -> bool:
+        """Does the user speak of it? By a short field, a quoted phrase or a name in one."""
+        words, speech = self.speech.words, self.speech
+        for kind, parts in record.labels:
+            if not parts:
+                continue
+            meant = [part for part in parts if part not in self.lexicon.stops and len(part) > 1 and part not in ("re", "fwd", "docx", "xlsx", "pdf", "txt", "com")]  # fmt: skip
+            if not meant:
+                continue
+            if any(part in speech.names for part in meant):
+                return True
+            if any(_within(quote, parts) for quote in speech.quoted):
+                return True
+            if all(part in words for part in meant) and (
+                len(meant) > 1 or kind == "label" or meant[0] not in self.lexicon.groups and meant[0] not in self.lexicon.ordered and not meant[0].isdigit()
+            ):
+                return True
+        return False
+
+    def _linked(self, record: Record) -> bool:
+        """The user says to follow a document, and that speaks of this record: its id is meant, its text is not."""
+        if "delegated" not in self.speech.phrases:
+            return False
+        for kind, parts in record.labels:
+            if kind != "label" or not any(len(part) > 3 and part not in self.lexicon.stops for part in parts):
+                continue
+            one = Wanted(" ".join(parts), parts, len(parts) == 1, "word")
+            if any(place.record.named and place.kind == "text" for place, _ in self.heard.places(one)):
+                return True
+        return False
+
+    def origin(self, value: Wanted, *, sink: bool = False) -> Found:
+        """The best place a value stands in. `sink`: an address in a title is a text like any other."""
+        if place := next(self.said.places(value), None):
+            return Found("user", place[0])
+        if place := next(self.told.places(value), None):
+            return Found("system", place[0])
+        best = Found("model")
+        for field in self.heard.whole.get(value.key, ()):
+            if sink and field.kind == "label" and value.shape in SINK_SHAPES:
+                continue
+            best = _better(best, Found(_field_origin(field), field))
+        if RANK[best.origin] <= RANK["field"]:
+            return best
+        for text, _ in self.heard.places(value):
+            best = _better(best, Found("named_text" if text.record.named else "text", text))
+        if best.origin == "model" and (self.heard.left_out or self.heard.uncounted(value)):
+            return Found("text")
+        return best
+
+    def object(self, value: Wanted) -> ObjectOrigin:
+        """Where an id is from: the user, an own write, a record that was named, asked for or only listed."""
+        if self.said.has(value):
+            return "user"
+        best: ObjectOrigin = "model"
+        order = ("user", "own", "named", "queried", "listed", "text", "model")
+        for place in self.heard.whole.get(value.key, ()):
+            how: ObjectOrigin = "listed"
+            if place.record.how == "own" and not place.echo:
+                how = "own"
+            elif place.record.named or place.record.linked or place.record.how == "directory":
+                how = "named"
+            elif place.record.how == "queried":
+                how = "queried"
+            best = min(best, how, key=order.index)
+        if best == "model" and (self.heard.has(value) or self.heard.left_out or self.heard.uncounted(value)):
+            return "text"
+        return best
+
+    def host_seen(self, host: str) -> bool:
+        """Outside of results of the open world."""
+        one = Wanted(f"{HOST}{host}", (host,), True, "host")
+        if self.said.has(one) or self.told.has(one):
+            return True
+        return any(place.record.how != "open" for place, _ in self.heard.places(one))
+
+
+def _field_origin(place: Place) -> Origin:
+    how = place.record.how
+    if how == "own":
+        return "text" if place.echo else "own"
+    if how == "directory":
+        return "directory"
+    return "named_field" if place.record.named else "field"
+
+
+def _better(left: Found, right: Found) -> Found:
+    return right if RANK[right.origin] < RANK[left.origin] else left
+
+
+def _members(text: str, shape: Shape) -> list[str]:
+    """`a@x.org, b@x.org` are two values; `Ann <ann@x.org>` holds one."""
+    if shape != "word":
+        return [text]
+    pieces = [piece.strip() for piece in text.replace(";", ",").split(",")]
+    if len(pieces) > 1 and all(shape_of(piece) in SINK_SHAPES for piece in pieces):
+        return pieces
+    if text.endswith(">") and "<" in text and shape_of(inner := text[text.rindex("<") + 1 : -1]) == "email":
+        return [text, inner]
+    return [text]
+
+
+def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
+    size = len(part)
+    return any(whole[at : at + size] == part for at in range(len(whole) - size + 1))
+
+
+def leaves(value: Any, name: str = "", depth: int = 0) -> list[tuple[str, Any]]:
+    """(name of the argument or nested field, value) of each leaf of a call's arguments."""
+    if depth > 64:
+        return [(name, str(value))]
+    if isinstance(value, Mapping):
+        return [leaf for key, item in value.items() for leaf in leaves(item, str(key), depth + 1)]
+    if isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in leaves(item, name, depth + 1)]
+    return [(name, value)] if value is not None and not isinstance(value, bool) and value != "" else []

@@ -1,0 +1,158 @@
+"""What a tool returned, as records of fields: JSON, YAML, Python, tables, lines of `key: value`, or nothing of it."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from beliefd.kernel.origin.blocks import NotBlocks, read_blocks
+
+MAX_PARSED: Final = 256 * 1024
+"""Longer texts are not parsed: they are plain text."""
+_MAX_NESTED: Final = 200
+_HEADER: Final = re.compile(r"([A-Za-z][\w /-]{0,30}):[ \t]+(\S.*)$")
+
+
+def parsed(text: str) -> Any:
+    """A dict or list, or None if the text is just text."""
+    text = text.strip()
+    if not text or len(text) > MAX_PARSED:
+        return None
+    for attempt in (_json, _python, _json_lines, _table, _blocks, _csv, _headers):
+        value = attempt(text)
+        if isinstance(value, dict | list) and value:
+            return value
+    return None
+
+
+def _json(text: str) -> Any:
+    if text[0] not in "{[":
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json_lines(text: str) -> Any:
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) < 2:
+        return None
+    found = [_json(line.strip()) or _python(line.strip()) for line in lines]
+    return found if all(isinstance(item, dict) for item in found) else None
+
+
+def _python(text: str) -> Any:
+    """Literals, and objects as `Name(field='value')`. Nothing is run."""
+    if not re.match(r"[\[({]|[A-Z]\w*\(", text) or sum(map(text.count, "([{")) > 20_000:
+        return None
+    try:
+        return _literal(ast.parse(text, mode="eval").body, 0)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+def _literal(node: ast.AST, depth: int) -> Any:
+    if depth > _MAX_NESTED:
+        raise ValueError
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str | int | float | bool | None) else str(node.value)
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return [_literal(item, depth + 1) for item in node.elts]
+    if isinstance(node, ast.Dict) and all(node.keys):
+        return {str(_literal(key, depth + 1)): _literal(value, depth + 1) for key, value in zip(node.keys, node.values, strict=True) if key}  # fmt: skip
+    if isinstance(node, ast.Call):
+        if node.keywords:
+            return {word.arg or "": _literal(word.value, depth + 1) for word in node.keywords}
+        return " ".join(str(_literal(item, depth + 1)) for item in node.args)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_literal(node.operand, depth + 1)
+    if isinstance(node, ast.Attribute | ast.Name):
+        return ast.unparse(node)
+    raise ValueError
+
+
+def _blocks(text: str) -> Any:
+    if ":" not in text and not text.startswith("- "):
+        return None
+    try:
+        found = read_blocks(text.replace("\r\n", "\n"))
+    except (NotBlocks, RecursionError):
+        return None
+    # A list of bare lines is a text with dashes.
+    return found if isinstance(found, dict) or all(isinstance(item, dict) for item in found) else None
+
+
+def _table(text: str) -> Any:
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    if len(lines) < 3 or not all(line.startswith("|") for line in lines) or not re.match(r"\|[\s:|-]+$", lines[1]):
+        return None
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return _rows(rows[0], rows[2:])
+
+
+def _csv(text: str) -> Any:
+    lines = [line for line in text.split("\n") if line.strip()]
+    for mark in (",", "\t", ";"):
+        rows = [_cells(line, mark) for line in lines]
+        plain = all(re.fullmatch(r"[\w #/()-]{1,40}", cell) for cell in rows[0])
+        if len(rows) > 1 and len(rows[0]) > 1 and plain and len({len(row) for row in rows}) == 1:
+            return _rows(rows[0], rows[1:])
+    return None
+
+
+def _cells(line: str, mark: str) -> list[str]:
+    if '"' not in line:
+        return [cell.strip() for cell in line.split(mark)]
+    found = re.findall(rf'(?:^|{mark})(?:"((?:[^"]|"")*)"|([^{mark}]*))', line)
+    return [(quoted.replace('""', '"') or plain).strip() for quoted, plain in found]
+
+
+def _rows(head: list[str], rows: list[list[str]]) -> Any:
+    if any(len(row) != len(head) for row in rows):
+        return None
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def _headers(text: str) -> Any:
+    """`From: ..` lines up to the first empty one; what follows is the body."""
+    head, _, body = text.partition("\n\n")
+    found: dict[str, Any] = {}
+    for line in head.split("\n"):
+        matched = _HEADER.match(line.strip())
+        if not matched or matched[1] in found:
+            return None
+        found[matched[1]] = matched[2]
+    return {**found, "body": body} if len(found) > 1 else None
+
+
+def fields(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str, Any]]:
+    """(path, own name, value) of each leaf below. A list's members bear its name, a key may be a value too."""
+    if depth > _MAX_NESTED:
+        return
+    if isinstance(value, dict):
+        for key, item in value.items():
+            key = str(key)
+            if "@" in key or "://" in key:  # a mapping by address holds the address
+                yield path, path.rpartition(".")[2], key
+            yield from fields(item, f"{path}.{key}" if path else key, depth + 1)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from fields(item, path, depth + 1)
+    elif value is not None and not isinstance(value, bool):
+        yield path, path.rpartition(".")[2], value
+
+
+def records(value: Any) -> list[Any]:
+    """The records of a result: members of its list, also of a list under its only list-valued key."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict):
+        if len(value) > 1 and all(isinstance(item, dict) for item in value.values()):
+            return [{"key": key, **item} for key, item in value.items()]
+        lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
+        if len(lists) == 1:
+            rest = {key: item for key, item in value.items() if item is not lists[0]}
+            return [*lists[0], rest]
+    return [value]

@@ -1,0 +1,57 @@
+"""The default rules over the facts about a call, in their order. The preset says the same as policy text."""
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+from beliefd.kernel.origin.facts import CallFacts, ValueFact
+from beliefd.kernel.values import quoted
+
+Verdict = Literal["allow", "ask", "deny"]
+Rule = tuple[str, Verdict, Callable[[CallFacts], bool], Callable[[CallFacts], str]]
+
+
+def _of(values: tuple[ValueFact, ...], origins: tuple[str, ...] = ()) -> str:
+    """The values that stand out, each with its origin."""
+    shown = [one for one in values if not origins or one.origin in origins] or list(values)
+    return "; ".join(f"{one.argument} {quoted(one.value)} is from {one.where}" for one in shown[:3])
+
+
+def _worst_sinks(facts: CallFacts) -> str:
+    return _of(tuple(sink for sink in facts.sinks if sink.trust != "trusted") or facts.sinks)
+
+
+def _based(facts: CallFacts) -> bool:
+    return facts.sourced or facts.delegated
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    ("egress", "ask", lambda f: f.tier == "egress" and (not f.url_known or f.commanded == "other"),
+     lambda f: f"it goes to an address the user did not give: {_of(f.sinks)}"),
+    ("foreign", "deny", lambda f: f.tier == "write" and not f.intended and f.sink_foreign,
+     lambda f: f"the user did not ask for it, and {_worst_sinks(f)}"),
+    ("intent", "ask", lambda f: f.tier == "write" and not f.intended,
+     lambda f: f"nothing in the user's words asks to {f.action} with `{f.tool_id}`"),
+    ("sinks", "ask", lambda f: f.tier == "write" and f.sink_foreign, _worst_sinks),
+    ("objects", "ask", lambda f: f.tier == "write" and f.object_foreign,
+     lambda f: _of(f.objects, ("text", "model", "listed"))),
+    ("links", "ask", lambda f: f.tier == "write" and f.link_foreign,
+     lambda f: _of(f.links, ("text", "named_text"))),
+    ("quota", "ask", lambda f: f.tier == "write" and f.over_quota,
+     lambda f: f"the user asked for it {max(1, f.mentions)} time(s), and it was done {f.nth} time(s)"),
+    ("payload", "ask", lambda f: f.tier == "write" and f.payload_foreign and not _based(f),
+     lambda f: _of(f.payload, ("text", "named_text"))),
+    ("secret", "ask", lambda f: f.tier == "write" and f.secret and bool(f.sinks),
+     lambda f: f"it carries a secret to somebody: {_of(f.sinks)}"),
+    ("commanded", "ask", lambda f: f.tier == "write" and (f.commanded == "other" or (f.commanded == "named" and not _based(f))),
+     lambda f: f"a text that was read orders it: {_of(f.orders)}"),
+)  # fmt: skip
+
+
+def judge(facts: CallFacts, off: frozenset[str] = frozenset()) -> tuple[Verdict, str, str]:
+    """(verdict, rule, why). `off` are rules to leave out, for measuring what each is worth."""
+    if facts.tier == "read":
+        return "allow", "read", "it only reads"
+    for name, verdict, applies, why in RULES:
+        if name not in off and applies(facts):
+            return verdict, name, why(facts)
+    return "allow", "default", "asked for, and nothing in it is from an untrusted text"

@@ -1,0 +1,223 @@
+"""One spelling of a value, however it is written: tokens, addresses, numbers, days.
+
+Letters that only look alike stay different: an address that looks like a known one is not known.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Final, Literal
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+Shape = Literal["email", "url", "iban", "phone", "card", "path", "day", "time", "number", "host", "word"]
+SINK_SHAPES: Final = frozenset({"email", "url", "iban", "phone", "card"})
+
+_CHUNK: Final = re.compile(
+    r"""(?P<url>[a-z][a-z0-9+.-]{1,15}://[^\s<>"'`|\\^{}]+)
+    |(?P<email>(?:mailto:)?[^\W_][\w.+%&'*/=!~-]{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8})
+    |(?P<time>\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b)
+    |(?P<day>\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?=t\d|\b)|\b\d{1,2}[./]\d{1,2}[./]\d{4}\b)
+    |(?P<number>(?<![\w.])\d{1,3}(?:[,.']\d{3})+(?:[.,]\d{1,2})?(?![\w-])(?!\.\d)|(?<![\w.-])\d+(?:\.\d+)?(?![\w-])(?!\.\d))
+    |(?P<path>(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[a-z]:\\[\w\\.-]+)
+    |(?P<word>\w+(?:[-.'/+&@:]\w+)*)""",
+    re.X,
+)
+_PART: Final = re.compile(r"[^\W_]+")
+_IBAN: Final = re.compile(r"[a-z]{2}\d{2}[a-z0-9]{11,30}$")
+_HOST: Final = re.compile(r"(?:[\w-]{1,63}\.)+[a-z]{2,24}(?:[/?#:]\S*)?$")
+_FILE_END: Final = re.compile(r"\.(?:txt|docx?|xlsx?|pptx?|pdf|md|csv|json|ya?ml|py|js|ts|html?|png|jpe?g|gif|zip|log|xml|sh|rs|go|java|c|h|cpp|rb|toml|ini|cfg|conf|sql|mp[34]|wav|tex|odt|ods|rtf|ics|eml|tsv|env|lock)$")  # fmt: skip
+_PHONE: Final = re.compile(r"(?:\+|00)\d[\d\s().-]{6,20}\d$|\(?\d{3}\)?[\s.-]\d{3}[\s.-]\d{4}$")
+_CARD: Final = re.compile(r"(?<!\d)(?:\d[ -]?){12,18}\d(?!\d)")
+_ACCOUNT_GROUPS: Final = re.compile(r"\b([a-z]{2}\d{2}(?: [a-z0-9]{4}){2,7}(?: [a-z0-9]{1,4})?)\b")
+_TRAILING: Final = ".,;:!?)]}>'\"*_`"
+
+
+class Atom(Struct, frozen=True):
+    """A stretch of a text that stands for one thing, in its one spelling; `parts` are its words."""
+
+    key: str
+    shape: Shape
+    parts: tuple[str, ...]
+
+
+class _Fold(dict[int, str | None]):
+    """A `str.translate` table, worked out per character: `unicodedata.normalize` is quadratic on marks."""
+
+    def __missing__(self, code: int) -> str | None:
+        char = chr(code)
+        folded: str | None = unicodedata.normalize("NFKC", char).casefold()
+        if unicodedata.category(char) in ("Cf", "Cc", "Cs", "Mn") and char not in "\n\t\r":
+            folded = None
+        if len(self) < 8_192:
+            self[code] = folded
+        return folded
+
+
+_FOLD: Final = _Fold({ord("’"): "'", ord("‘"): "'", ord("“"): '"', ord("”"): '"', ord("–"): "-", 0x2010: "-", 0x2011: "-"})  # fmt: skip
+
+
+def folded(text: str) -> str:
+    """Lower case, compatibility forms resolved, invisible characters gone."""
+    if text.isascii():
+        return text.lower()
+    composed = text if len(text) > 20_000 else unicodedata.normalize("NFC", text[:20_000])
+    return composed.translate(_FOLD)
+
+
+def atoms(text: str, months: dict[str, int]) -> Iterator[Atom]:
+    """The things of a text that is folded already, in order."""
+    before: Atom | None = None
+    for found in _CHUNK.finditer(text):
+        kind = found.lastgroup or "word"
+        atom = _atom(kind, found.group())
+        if atom is None:
+            continue
+        yield atom
+        if before is not None and (before.key in months or atom.key in months) and (day := _named_day(before, atom, months)):
+            yield Atom(day, "day", ())
+        before = atom
+
+
+def _named_day(before: Atom, atom: Atom, months: dict[str, int]) -> str | None:
+    """`may 15`, `15th may` -> the day without its year."""
+    for name, number in ((before.key, atom.key), (atom.key, before.key)):
+        if name in months and (digits := re.match(r"(\d{1,2})(?:st|nd|rd|th)?$", number)):
+            return f"{months[name]:02d}-{int(digits[1]):02d}"
+    return None
+
+
+@lru_cache(65_536)
+def _atom(kind: str, raw: str) -> Atom | None:
+    if kind == "number":
+        return Atom(number(raw), "number", (number(raw),))
+    if kind == "day":
+        return _day(raw)
+    if kind == "time":
+        return Atom(_time(raw), "time", (_time(raw),))
+    raw = raw.rstrip(_TRAILING) if kind != "word" else raw
+    if kind == "url":
+        return Atom(url(raw), "url", tuple(_PART.findall(raw)))
+    if kind == "email":
+        return Atom(email(raw), "email", tuple(_PART.findall(raw)))
+    if kind == "path":
+        return Atom(raw.rstrip("/"), "path", tuple(_PART.findall(raw)))
+    parts = tuple(_PART.findall(raw))
+    if not parts:
+        return None
+    if _IBAN.match(raw):
+        return Atom(raw, "iban", (raw,))
+    if "." in raw and _HOST.match(raw) and not _FILE_END.search(raw):
+        return Atom(url(raw), "host", parts)
+    return Atom(raw.removesuffix("'s"), "word", parts)
+
+
+def _day(raw: str) -> Atom:
+    pieces = [int(piece) for piece in re.split(r"[-/.]", raw)]
+    if pieces[0] > 31:
+        year, month, day = pieces
+    else:
+        day, month, year = pieces
+        if month > 12 or ("/" in raw and day <= 12):
+            day, month = month, day
+    return Atom(f"{year:04d}-{month:02d}-{day:02d}", "day", (f"{month:02d}-{day:02d}",))
+
+
+def _time(raw: str) -> str:
+    late = raw.endswith("pm")
+    digits = raw.rstrip("apm ").split(":")
+    hour = int(digits[0]) % 12 + 12 * late if raw[-1] == "m" else int(digits[0])
+    return f"{hour:02d}:{digits[1] if len(digits) > 1 else '00'}"
+
+
+def number(raw: str) -> str:
+    """1,000.00, 1.000,00 and 1000 are one number."""
+    raw = raw.replace("'", "")
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d{1,2}|\d{1,3}(?:\.\d{3}){2,}", raw):
+        raw = raw.replace(".", "").replace(",", ".")
+    try:
+        value = Decimal(raw.replace(",", ""))
+    except InvalidOperation:
+        return raw
+    whole = value.to_integral_value()
+    return str(whole) if value == whole else format(value.normalize(), "f")
+
+
+def email(raw: str) -> str:
+    """Without `mailto:`; a dot or a tag makes no other mailbox where the provider ignores them."""
+    name, _, host = raw.removeprefix("mailto:").rpartition("@")
+    host = _host(host.rstrip("."))
+    if host in ("gmail.com", "googlemail.com"):
+        name, host = name.partition("+")[0].replace(".", ""), "gmail.com"
+    return f"{name}@{host}"
+
+
+def url(raw: str) -> str:
+    """Without scheme, `www.` and the fragment, percent-encoding resolved."""
+    rest = raw.split("://", 1)[-1].partition("#")[0]
+    host, slash, path = re.match(r"([^/?]*)([/?]?)(.*)", rest, re.S).groups()  # type: ignore[union-attr]
+    host = _host(host.rpartition("@")[2].removeprefix("www.").removesuffix(":443").removesuffix(":80"))
+    return f"{host}{slash}{unquote(path).casefold()}".rstrip("/")
+
+
+def _host(host: str) -> str:
+    if host.isascii():
+        return host.lower()
+    try:
+        return host.encode("idna").decode().lower()
+    except UnicodeError:
+        return host
+
+
+def host_of(key: str) -> str:
+    """The host of an address in its one spelling."""
+    return re.split(r"[/?]", key.rpartition("@")[2] if "/" not in key else key, maxsplit=1)[0]
+
+
+def shape_of(text: str) -> Shape:
+    """What kind of thing a whole value is."""
+    value = folded(text).strip()
+    if len(value) > 2_048:
+        return "word"
+    if _PHONE.match(value):
+        return "phone"
+    if _IBAN.match(value.replace(" ", "")) and any(char.isdigit() for char in value[4:]):
+        return "iban"
+    found = _CHUNK.match(value)
+    if not found or found.end() < len(value.rstrip(_TRAILING)):
+        return "card" if has_card(value) else "word"
+    atom = _atom(found.lastgroup or "word", found.group())
+    return atom.shape if atom else "word"
+
+
+def has_card(text: str) -> bool:
+    """A run of digits that passes the check of card numbers."""
+    for found in _CARD.finditer(text):
+        digits = [int(char) for char in found.group() if char.isdigit()]
+        if len(set(digits)) > 3 and _luhn(digits):
+            return True
+    return False
+
+
+def _luhn(digits: list[int]) -> bool:
+    total = 0
+    for at, digit in enumerate(reversed(digits)):
+        twice = digit * 2 if at % 2 else digit
+        total += twice - 9 if twice > 9 else twice
+    return total % 10 == 0
+
+
+def joined_accounts(text: str) -> str:
+    """`us13 3000 0001` is written with gaps on paper: one token."""
+    if " " not in text or not _ACCOUNT_GROUPS.search(text):
+        return text
+    return _ACCOUNT_GROUPS.sub(lambda found: found.group().replace(" ", ""), text)
+
+
+def name_words(name: str) -> list[str]:
+    """`chat.postMessage`, `create-issue`, `HTTPGet` as words."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])|([A-Z]+)([A-Z][a-z])", r"\1\3 \2\4", name)
+    return [word.casefold() for word in re.split(r"[^A-Za-z0-9À-ɏ]+", spaced) if word]

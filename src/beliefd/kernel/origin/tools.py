@@ -1,0 +1,152 @@
+"""What a tool does, from what is declared about it and, failing that, from its name."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from beliefd.kernel.origin.lexicon import BIT, Lexicon
+from beliefd.kernel.origin.spelling import name_words
+from beliefd.kernel.values import Id, Object, Value
+
+Tier = Literal["read", "egress", "write"]
+
+
+class ToolInfo(Value, frozen=True):
+    """What is pinned or declared about a tool. `tier` None: the verb in the name decides, unknown = write."""
+
+    tool_id: Id
+    description: str = ""
+    schema: Object = {}
+    tier: Tier | None = None
+    open_world: bool | None = None
+    destructive: bool | None = None
+    identity: bool = False
+
+
+class Trade(Struct, frozen=True):
+    """What a tool does, in words: its verb, classes as bits, the groups of things it is about."""
+
+    verb: str
+    name: str
+    mask: int
+    reads: bool
+    words: frozenset[str]
+    nouns: frozenset[str]
+    groups: frozenset[str]
+
+
+def trade(tool: ToolInfo, lexicon: Lexicon) -> Trade:
+    return _trade(tool.tool_id, tool.description[:400], bool(tool.destructive), tool.tier, id(lexicon), _Held(lexicon))
+
+
+class _Held:
+    """A lexicon for a cache that knows it by identity already."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon = lexicon
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and other.lexicon is self.lexicon
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(4_096)
+def _trade(tool_id: str, description: str, destructive: bool, tier: Tier | None, _: int, held: _Held) -> Trade:
+    lexicon = held.lexicon
+    verb, name = _verb(tool_id, lexicon)
+    if name is None and tier is None:
+        verb, name = _described(description, lexicon)
+    words = name_words(tool_id)
+    nouns = [word for word in words if word not in verb.split() and word not in lexicon.stops]
+    pairs = [f"{left} {right}" for left, right in zip(words, words[1:], strict=False)]
+    groups = frozenset[str]().union(*(lexicon.groups.get(noun, frozenset()) for noun in [*nouns, *pairs]))
+    if not groups:
+        groups = frozenset().union(*(lexicon.groups.get(word, frozenset()) for word in words))
+    reads = name == "read" if tier is None else tier != "write"
+    if destructive:
+        name, reads = ("delete" if name in (None, "read", "other") else name), False
+    if name == "read" and not reads:
+        name = "other"
+    mask = BIT[name or "other"]
+    for rule in lexicon.becomes:
+        if not reads and name in rule.of and rule.group in groups:
+            mask |= BIT[rule.to]
+            name = rule.to
+            break
+    return Trade(verb, name or "other", mask, reads, frozenset(words), frozenset(nouns), groups)
+
+
+def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, str | None]:
+    """The verb of a name: of its last part first, a plain verb before one that may be a noun."""
+    parts = [part for piece in tool_id.split("__") for part in piece.replace("/", ".").replace(":", ".").split(".") if part]
+    for piece in (*parts[-1:], tool_id):
+        words = name_words(piece)
+        found = _of(words, lexicon.strong)
+        if found and found[1] == "read" and (other := _second(words, found[0], lexicon)):
+            return other
+        faint = _of(words, lexicon.faint)
+        if found or faint:
+            return found or faint or ("", None)
+    return "", None
+
+
+def _of(words: list[str], verbs: Mapping[str, str]) -> tuple[str, str] | None:
+    for at, word in enumerate(words):
+        pair = f"{word} {words[at + 1]}" if at + 1 < len(words) else ""
+        if pair in verbs:
+            return pair, verbs[pair]
+        if word in verbs:
+            return word, verbs[word]
+    return None
+
+
+def _second(words: list[str], first: str, lexicon: Lexicon) -> tuple[str, str] | None:
+    """`find_and_delete`, `get_or_create`: what is done after the reading counts."""
+    for at, word in enumerate(words[:-1]):
+        if word in ("and", "or", "then") and (found := _of(words[at + 1 :], lexicon.strong)) and found[1] != "read":
+            return found
+    return None
+
+
+def _described(description: str, lexicon: Lexicon) -> tuple[str, str | None]:
+    """The verb its description begins with, for names without one."""
+    words = name_words(description[:80])[:2]
+    for word in words:
+        for base in (word, word.removesuffix("s"), word.removesuffix("es")):
+            if base in lexicon.strong:
+                return base, lexicon.strong[base]
+            if base in lexicon.faint:
+                return base, lexicon.faint[base]
+    return "", None
+
+
+def properties(tool: ToolInfo) -> Mapping[str, Any]:
+    found = tool.schema.get("properties")
+    return found if isinstance(found, dict) else {}
+
+
+def closed_set(tool: ToolInfo, name: str) -> bool:
+    """Is the argument one of values that the tool itself lists?"""
+    spec = properties(tool).get(name)
+    if not isinstance(spec, dict):
+        return False
+    options = [spec, *(item for key in ("anyOf", "oneOf", "allOf") for item in spec.get(key, ()) if isinstance(item, dict))]  # fmt: skip
+    shared = tool.schema.get("$defs")
+    for item in options:
+        target = str(item.get("$ref", "")).rpartition("/")[2]
+        resolved = shared.get(target, item) if isinstance(shared, dict) else item
+        if isinstance(resolved, dict) and ("enum" in resolved or "const" in resolved):
+            return True
+    return spec.get("type") == "boolean"
+
+
+def goes_out(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
+    """Does a read take an address of somewhere else?"""
+    named = lexicon.names["url"]
+    if any(word in named for name in (*properties(tool), *args) for word in name_words(name)):
+        return True
+    return any(isinstance(value, str) and value[:8].casefold().startswith(("http://", "https://")) for value in args.values())

@@ -1,0 +1,100 @@
+"""What the user's words say: what is asked for, about which things, and where its values are to come from."""
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+from beliefd.kernel.origin.index import orders, wanted
+from beliefd.kernel.origin.lexicon import BIT, Lexicon
+from beliefd.kernel.origin.spelling import atoms, folded
+
+MAX_HEARD: Final = 50_000
+"""Characters of a user's text that are read for what they ask."""
+_QUOTED: Final = re.compile(r"""(?<!\w)['"‘“«`]([^'"’”»`\n]{2,80})['"’”»`](?!\w)""")
+_CAPITAL: Final = re.compile(r"[A-ZÀ-Þ][\w'-]+")
+_SHAPED: Final = {"email": ("mail",), "url": ("web",), "host": ("web",), "iban": ("money",), "path": ("file",)}
+
+
+class Said(Struct, frozen=True):
+    """One text of the user, read."""
+
+    mask: int
+    mentions: dict[str, int]
+    verbs: frozenset[str]
+    words: frozenset[str]
+    groups: frozenset[str]
+    phrases: frozenset[str]
+    names: frozenset[str]
+    quoted: tuple[tuple[str, ...], ...]
+    secrets: frozenset[str]
+
+
+def read_said(text: str, lexicon: Lexicon) -> Said:
+    text = text[:MAX_HEARD]
+    plain = folded(text)
+    found = list(atoms(plain, lexicon.month_of))
+    words = [part for atom in found for part in (atom.parts if atom.shape == "word" else (atom.key,))]
+    spoken = frozenset(words)
+    pairs = [f"{left} {right}" for left, right in zip(words, words[1:], strict=False)]
+    groups = {group for word in [*words, *pairs] for group in lexicon.groups.get(word, ())}
+    groups |= {group for atom in found for group in _SHAPED.get(atom.shape, ())}
+    if re.search(r"\w\.(?:txt|docx?|xlsx?|pptx?|pdf|md|csv|json|ya?ml|py|js|png|jpe?g)\b", plain):
+        groups.add("file")
+    if re.search(r"(?<!\w)#[a-z]", plain):
+        groups.add("chat")
+    quoted = [wanted(found[1], lexicon.month_of) for found in _QUOTED.finditer(text)]
+    return Said(
+        mask=orders(words, lexicon.asked),
+        mentions=_mentions(words, lexicon),
+        verbs=spoken,
+        words=spoken,
+        groups=frozenset(groups),
+        phrases=frozenset(kind for kind, pattern in lexicon.says.items() if pattern.search(plain)),
+        names=frozenset(_names(text, lexicon)),
+        quoted=tuple(one.parts for one in quoted if one and any(len(part) > 2 for part in one.parts)),
+        secrets=frozenset(lexicon.secret_words.findall(plain)),
+    )
+
+
+def _mentions(words: list[str], lexicon: Lexicon) -> dict[str, int]:
+    counts = dict.fromkeys(BIT, 0)
+    for at, word in enumerate(words):
+        mask = lexicon.asked.get(word, 0)
+        if at + 1 < len(words):
+            mask |= lexicon.asked.get(f"{word} {words[at + 1]}", 0)
+        for name, bit in BIT.items():
+            counts[name] += bool(mask & bit)
+    return counts
+
+
+def _names(text: str, lexicon: Lexicon) -> set[str]:
+    """Words written like names that are no words of the language the lexicon knows."""
+    found = set()
+    for word in _CAPITAL.findall(text):
+        plain = folded(word).removesuffix("'s")
+        known = plain in lexicon.stops or plain in lexicon.ordered or plain in lexicon.month_of or plain in lexicon.groups
+        if len(plain) > 2 and not known:
+            found.add(plain)
+    return found
+
+
+def together(said: list[Said]) -> Said:
+    """Several texts as one."""
+    if len(said) == 1:
+        return said[0]
+    nothing: frozenset[str] = frozenset()
+    mask = 0
+    for one in said:
+        mask |= one.mask
+    return Said(
+        mask=mask,
+        mentions={name: sum(one.mentions[name] for one in said) for name in BIT},
+        verbs=nothing.union(*(one.verbs for one in said)),
+        words=nothing.union(*(one.words for one in said)),
+        groups=nothing.union(*(one.groups for one in said)),
+        phrases=nothing.union(*(one.phrases for one in said)),
+        names=nothing.union(*(one.names for one in said)),
+        quoted=tuple(quote for one in said for quote in one.quoted),
+        secrets=nothing.union(*(one.secrets for one in said)),
+    )

@@ -1,0 +1,343 @@
+"""Where the values of calls came from: one index per session, built from what it was told."""
+
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from beliefd.kernel.context.commands import AddContext
+from beliefd.kernel.context.findings import ContextFindings
+from beliefd.kernel.context.policy import ContextPolicy
+from beliefd.kernel.context.state import Context, ContextRecord
+from beliefd.kernel.context.told import Told, read, result_as_told
+from beliefd.kernel.names import ALL
+from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
+from beliefd.kernel.origin import Session as Index
+from beliefd.kernel.origin.index import wanted
+from beliefd.kernel.origin.tools import Tier
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.events import OutcomeRecorded
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
+from beliefd.kernel.substrate.state import ToolCall
+from beliefd.kernel.substrate.tools import CallFinding, ContextBasis, ProposalFindings, ToolDefinition
+from beliefd.kernel.values import Object
+from beliefd.ledger.envelope import Sealed
+from beliefd.ledger.envelope import read as read_entry
+from beliefd.policy.lexicons import shipped_lexicon
+from beliefd.steward.facts.hashing import sha256_of
+from beliefd.steward.offload import offload
+from beliefd.stores.base import Store, Within
+from beliefd.tools.registry import Registry
+
+MAX_SESSIONS: Final = 1_000
+MAX_BYTES: Final = 256 * 1024 * 1024
+"""Of the texts that the indices which are kept were built from."""
+LOADED_AT_ONCE: Final = 64
+HEAVY_BYTES: Final = 64 * 1024
+"""More text than this is taken in beside the event loop."""
+LOOKS: Final = 100
+LOOK_SECONDS: Final = 0.02
+
+
+TIER_OF: Final[Mapping[str | None, Tier]] = {
+    "read": "read",
+    "directory": "read",
+    "open": "read",
+    "egress": "egress",
+    "write": "write",
+}
+
+
+class Asked(Struct, frozen=True):
+    """A call of which it is to be found out where its values came from.
+
+    `before` are calls of the same tool in the same proposal. `nth` is how many calls of the tool there were
+    before it, if that was found out already.
+    """
+
+    tool_id: str
+    args: Object
+    finding: CallFinding
+    before: int = 0
+    nth: int | UnsetType = UNSET
+
+
+class Known(Struct):
+    """The index of one session: what it holds, up to which item, and how much of that was lost.
+
+    `last` is the event of the item up to which it goes: it tells ledgers apart that have come to differ.
+    `ended` is how many calls of each tool have told their results.
+    """
+
+    index: Index
+    policy: ContextPolicy
+    told: int = 0
+    last: str = ""
+    lost: int = 0
+    size: int = 0
+    ended: Counter[str] = msgspec.field(default_factory=Counter)
+    refused: Any = None
+    lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+
+    def refuse(self, context: Context, answered: str | None) -> None:
+        """Whom the ledger says that calls were not to reach, but for whom a person says yes to now."""
+        if self.refused is context.refused_sinks and answered is None:
+            return
+        months = self.index.lexicon.month_of
+        sinks = [one for one, asked in context.refused_sinks.items() if answered is None or asked != answered]
+        self.index.refused_sinks = {found.key for one in sinks if (found := wanted(one, months)) is not None}
+        self.refused = context.refused_sinks if answered is None else None
+
+    def facts(self, context: Context, asked: Asked, catalogue: Mapping[str, ToolInfo]) -> CallFacts:
+        """How often a tool was called is the ledger's to say, too."""
+        name, index = asked.tool_id, self.index
+        if asked.nth is UNSET:
+            under_way = context.begun.get(name, 0) - self.ended[name] + asked.before
+        else:
+            under_way = asked.nth - index.counts.get(name, 0)
+        index.pending = {name: under_way}
+        return index.facts(self.tool(name, catalogue), asked.args, catalogue)
+
+    def tool(self, tool_id: str, catalogue: Mapping[str, ToolInfo]) -> ToolInfo:
+        """What is known of a tool; of one that nobody has declared, what the operator says of such names."""
+        found = catalogue.get(tool_id)
+        return found or info_of(tool_id, ToolDefinition(executor="caller"), self.policy)
+
+    def goes_on_to(self, context: Context, policy: ContextPolicy) -> bool:
+        """Is what it holds the beginning of this context?"""
+        told = ("lexicon", "own_addresses", "tools")
+        if any(getattr(self.policy, name) != getattr(policy, name) for name in told):
+            return False
+        if self.told == 0:
+            return True
+        at = context.items.get(str(self.told))
+        return at is not None and at.event_id == self.last
+
+
+class Origins:
+    """Finds out where the values of calls came from. Only a cache: ledger and content are the truth."""
+
+    def __init__(self, store: Store, registry: Registry) -> None:
+        self._store = store
+        self._registry = registry
+        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._bytes = 0
+        self._made: dict[str, ToolInfo] = {}
+        self._made_of: tuple[Policy, int] | None = None
+
+    async def of_proposal(
+        self,
+        session: Session,
+        policy: Policy,
+        candidates: Sequence[Candidate],
+        found: ProposalFindings,
+        unwritten: Sequence[Sealed] = (),
+        answered: str | None = None,
+        begun: Sequence[ToolCall | None] = (),
+    ) -> ProposalFindings:
+        """The findings of a proposal's calls of tools that are known, with where their values came from.
+
+        `answered` is the content that a person is about to say yes to, `begun` are the calls that were let
+        through before and that begin in the place of candidates.
+        """
+        if policy.context is UNSET:
+            return found
+        asked: dict[int, Asked] = {}
+        before: Counter[str] = Counter()
+        for place, (candidate, finding) in enumerate(zip(candidates, found.calls, strict=True)):
+            if not isinstance(candidate, CallCandidate) or finding is None or finding.definition is None:
+                continue
+            call = begun[place] if place < len(begun) else None
+            asked[place] = Asked(
+                candidate.tool_id,
+                candidate.args,
+                finding,
+                before[candidate.tool_id],
+                UNSET if call is None or call.basis is UNSET else call.basis.nth,
+            )
+            before[candidate.tool_id] += 1
+        told = await self._traced(session, policy, list(asked.values()), unwritten, answered)
+        calls = dict(enumerate(found.calls)) | dict(zip(asked, told, strict=True))
+        return replace(found, calls=tuple(calls.values()))
+
+    async def of_call(
+        self,
+        session: Session,
+        policy: Policy,
+        call: ToolCall,
+        finding: CallFinding,
+        unwritten: Sequence[Sealed],
+    ) -> CallFinding:
+        """The finding of a call that is about to begin: the calls after it do not count against it."""
+        if policy.context is UNSET or finding.definition is None:
+            return finding
+        nth = UNSET if call.basis is UNSET else call.basis.nth
+        asked = Asked(call.tool_id, call.args, finding, nth=nth)
+        (found,) = await self._traced(session, policy, [asked], unwritten)
+        return found
+
+    async def _traced(
+        self,
+        session: Session,
+        policy: Policy,
+        asked: Sequence["Asked"],
+        unwritten: Sequence[Sealed],
+        answered: str | None = None,
+    ) -> list[CallFinding]:
+        if not asked:
+            return []
+        known, catalogue = self._of(session, policy.context or ContextPolicy()), self._catalogue(policy)
+        async with known.lock:
+            while known.told < len(session.context.items):
+                await self._take_in(session, known, catalogue, unwritten)
+            known.refuse(session.context, answered)
+            basis = ContextBasis(told=known.told, lost=known.lost)
+            found = [
+                replace(one.finding, origin=known.facts(session.context, one, catalogue), context=basis)
+                for one in asked
+            ]
+        self._forget_the_oldest()
+        return found
+
+    def _catalogue(self, policy: Policy) -> Mapping[str, ToolInfo]:
+        """What is declared about tools; worked out again when there is another policy or another tool."""
+        tools = self._registry.all()
+        if self._made_of is None or self._made_of[0] is not policy or self._made_of[1] != len(tools):
+            told = policy.context or ContextPolicy()
+            named = {name: ToolDefinition(executor="caller") for name in told.tools if ALL not in name}
+            known = {**named, **policy.tools, **{tool.tool_id: tool.definition for tool in tools}}
+            self._made = {name: info_of(name, one, told) for name, one in known.items() if name != ALL}
+            self._made_of = (policy, len(tools))
+        return self._made
+
+    def _of(self, session: Session, policy: ContextPolicy) -> Known:
+        name = session.session_id
+        known = self._known.get(name)
+        if known is None or not known.goes_on_to(session.context, policy):
+            known = self._begun(name, policy)
+        self._known.move_to_end(name)
+        return known
+
+    def _begun(self, name: str, policy: ContextPolicy) -> Known:
+        self._drop(name)
+        known = self._known[name] = Known(Index(shipped_lexicon(policy.lexicon)), policy)
+        for address in policy.own_addresses:
+            known.index.tell(ContextItem(kind="own_address", text=address))
+        return known
+
+    async def _take_in(
+        self,
+        session: Session,
+        known: Known,
+        catalogue: Mapping[str, ToolInfo],
+        unwritten: Sequence[Sealed],
+    ) -> None:
+        """The next items; all of them are read before any is told, so that none is told twice."""
+        items = session.context.items
+        upto = min(known.told + LOADED_AT_ONCE, len(items))
+        records = [items[str(number)] for number in range(known.told + 1, upto + 1)]
+        read_ = [await self._read(session, record, unwritten) for record in records]
+        told = [_as_item(session, record, one) for record, one in zip(records, read_, strict=True)]
+        size = sum(len(item.text) for item in told) + sum(record.size for record in records)
+        tools = [known.tool(one.tool_id, catalogue) if one.tool_id else None for one in told]
+        await offload(size > HEAVY_BYTES, _tell, known.index, told, tools, kind="decide")
+        known.told, known.last = upto, records[-1].event_id
+        known.ended.update(one.tool_id for one in records if one.call_id and one.tool_id)
+        if lost := read_.count(None):
+            known.lost += lost
+            # INVARIANT: a value that may have stood in what is lost counts as one out of an untrusted text.
+            known.index.heard.left_out = True
+        known.size += size
+        self._bytes += size
+
+    async def _read(
+        self, session: Session, record: ContextRecord, unwritten: Sequence[Sealed]
+    ) -> Told | None:
+        """What was told; None if it is gone, or is not what it was."""
+        if record.content is None:
+            return await self._recorded(session.session_id, record, unwritten)
+        document = await self._store.content(record.content)
+        if document is None or await sha256_of(document) != record.content:
+            return None
+        return read(document)
+
+    async def _recorded(
+        self, session_id: str, record: ContextRecord, unwritten: Sequence[Sealed]
+    ) -> Told | None:
+        """The result of a call that the server ran stands in the ledger, or is on its way there."""
+        for sealed in unwritten:
+            if sealed.event_id == record.event_id:
+                return _outcome(sealed)
+        for _ in range(LOOKS):
+            seq = await self._store.seq_of(session_id, record.event_id)
+            if seq is not None:
+                entries = await self._store.entries(session_id, seq - 1, 1)
+                return _outcome(entries[0]) if entries else None
+            await asyncio.sleep(LOOK_SECONDS)
+        return None
+
+    def _forget_the_oldest(self) -> None:
+        while len(self._known) > 1 and (len(self._known) > MAX_SESSIONS or self._bytes > MAX_BYTES):
+            self._drop(next(iter(self._known)))
+
+    def _drop(self, name: str) -> None:
+        if (known := self._known.pop(name, None)) is not None:
+            self._bytes -= known.size
+
+
+async def context_findings(store: Store, command: AddContext, within: Within) -> ContextFindings | None:
+    if command.content is None:
+        return None
+    return ContextFindings(kept=command.content in await store.kept_content({command.content}, within))
+
+
+def info_of(tool_id: str, definition: ToolDefinition, policy: ContextPolicy) -> ToolInfo:
+    """What is declared about a tool, as far as it tells where values may come from and go to.
+
+    INVARIANT: a tool that its caller runs only reads if its name or the operator says so: that nobody said
+    that it writes is no declaration.
+    """
+    writes = definition.tier != "READ_ONLY" or definition.mutates or bool(definition.fs_write_args)
+    unsaid = None if definition.is_run_by_caller else "read"
+    said = policy.kind_of(tool_id)
+    return ToolInfo(
+        tool_id=tool_id,
+        description=definition.description,
+        schema=definition.schema,
+        tier="write" if writes else TIER_OF.get(said, unsaid),
+        open_world=True if said == "open" else None,
+        destructive=True if definition.tier in ("DELETE", "PRIVILEGE") else None,
+        identity=said == "directory",
+    )
+
+
+def _as_item(session: Session, record: ContextRecord, told: Told | None) -> ContextItem:
+    call = None if record.call_id is None else session.substrate.calls.get(record.call_id)
+    told = told or Told()
+    return ContextItem(
+        kind=record.kind,  # type: ignore[arg-type] - announcements are not kept
+        text=told.text,
+        structured=told.structured if record.vouched else UNSET,
+        tool_id=record.tool_id,
+        args=told.args or ({} if call is None else call.args),
+        call_id=record.call_id,
+        # What nobody vouches for is taken for what an error is: a text from anywhere.
+        error=record.error or not record.vouched,
+    )
+
+
+def _outcome(sealed: Sealed) -> Told | None:
+    event = read_entry(sealed.record).delta
+    if not isinstance(event, OutcomeRecorded):
+        return None
+    return result_as_told(event.result, event.error)
+
+
+def _tell(index: Index, items: Iterable[ContextItem], tools: Iterable[ToolInfo | None]) -> None:
+    for item, tool in zip(items, tools, strict=True):
+        index.tell(item, tool)
