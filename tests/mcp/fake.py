@@ -25,10 +25,10 @@ class FakeJudge:
         with (self.folder / "ledger.jsonl").open("a") as file:
             file.write(json.dumps(entry) + "\n")
 
-    def _verdicts(self) -> dict[str, Any]:
+    def _verdicts(self, part: str = "") -> dict[str, Any]:
         path = self.folder / "verdicts.json"
         found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-        if found.get("unreachable"):
+        if found.get("unreachable") in (True, part):
             raise BeliefdError(Code.STORAGE_UNAVAILABLE, "cannot reach the server")
         return found
 
@@ -84,7 +84,7 @@ class FakeJudge:
         return "pending", approval_id
 
     async def report(self, session_id: str, call_id: str, outcome: Outcome) -> str | None:
-        self._verdicts()
+        self._verdicts("reports")
         size = len(json.dumps(outcome.result))
         self._log(reported=call_id, status=outcome.status, error=outcome.error, size=size)
         return "sha256:whole"

@@ -251,17 +251,33 @@ def test_a_client_that_leaves_while_a_call_runs_leaves_it_unknown(place: Place) 
     assert place.statuses() == ["unknown"]
 
 
-def test_a_result_that_cannot_be_recorded_is_not_shown(place: Place) -> None:
+def test_nothing_more_runs_until_what_was_shown_is_recorded(place: Place) -> None:
     async def scenario() -> None:
         async with place.client() as client:
             await client.list_tools()
             call = asyncio.create_task(client.call_tool("slow", {}))
             await until(lambda: len(place.ledger("begun")) == 1)
-            place.decide(unreachable=True)
-            withheld = await call
+            place.decide(unreachable="reports")
+            assert text_of(await call) == "done"
+            refused = await client.call_tool("write", {"text": "too early"})
+            assert "is not recorded yet" in text_of(refused)
+            assert len(place.ledger("proposed")) == 1
+            place.decide()
+            assert text_of(await client.call_tool("write", {"text": "now"})) == "written"
+
+    run(scenario)
+    assert place.statuses() == ["ok", "ok"]
+    assert place.effects() == [{"text": "now"}]
+
+
+def test_of_a_large_result_that_cannot_be_kept_nothing_is_shown(place: Place) -> None:
+    place.decide(unreachable="reports")
+
+    async def scenario() -> None:
+        async with place.client(config={"limits": {"result_bytes": 2000}}) as client:
+            withheld = await client.call_tool("large", {"n": 100_000})
             assert withheld.is_error
             assert "could not be recorded" in text_of(withheld)
-            assert "done" not in text_of(withheld)
 
     run(scenario)
 

@@ -72,19 +72,15 @@ def outcome_of(result: types.CallToolResult) -> Outcome:
     return Outcome(status=status, result=plain, structured=result.structured_content, error=error)
 
 
-def fitted(
-    result: types.CallToolResult, most: int, kept: str | None, has_schema: bool
+def head_of(
+    result: types.CallToolResult, size: int, most: int, kept: str | None, has_schema: bool
 ) -> types.CallToolResult:
-    """The result, or a head of it that has at most so many bytes.
+    """A head of the result that has at most so many bytes.
 
     A tool that promises structured output cannot give a part of it: the client would take that for a defect.
     """
-    size = _size(result)
-    if size <= most:
-        return result
-    note = f"[beliefd: the result has {size} bytes; this is its head" + (
-        f"; the whole is {kept}]" if kept else "]"
-    )
+    whole = f"; the whole is {kept}" if kept else ""
+    note = f"[beliefd: the result has {size} bytes; this is its head{whole}]"
     head: list[Any] = []
     left = most
     for block in result.content:
@@ -105,7 +101,7 @@ def fitted(
     return types.CallToolResult(content=head, is_error=failed, _meta={META: told})
 
 
-def _size(result: types.CallToolResult) -> int:
+def size_of(result: types.CallToolResult) -> int:
     """The bytes of what a model would read of it."""
     size = 0
     for block in result.content:

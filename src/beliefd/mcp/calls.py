@@ -5,7 +5,6 @@ import logging
 import time
 import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Final
 
 import anyio
@@ -15,11 +14,12 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.mcp.answers import fitted, not_run, outcome_of, refused, tool_waits, uncertain
+from beliefd.kernel.errors import BeliefdError
+from beliefd.mcp.answers import head_of, not_run, outcome_of, refused, size_of, tool_waits, uncertain
 from beliefd.mcp.conversation import Conversation
-from beliefd.mcp.judging import OPEN, Judgement, Outcome, Proposed, Waiting
+from beliefd.mcp.judging import OPEN, Judgement, Proposed, Waiting
 from beliefd.mcp.process import TOO_LARGE
+from beliefd.mcp.reports import Unrecorded
 from beliefd.mcp.routes import Route
 from beliefd.mcp.upstream import Gone, words
 
@@ -30,9 +30,7 @@ JOIN_KEYS: Final = ("beliefd/joinKey", "claudecode/toolUseId", "callId")
 """Where clients say which call of their model this is; hooks know it by the same key."""
 KEY_LENGTH: Final = 200
 WAIT_SECONDS: Final = 30
-REPORT_PAUSES: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
 DECIDE_SECONDS: Final = 30
-MAY_PASS: Final = (Code.STORAGE_UNAVAILABLE, Code.TOO_BUSY, Code.RATE_LIMITED)
 NOT_KNOWN: Final = frozenset(
     {types.REQUEST_TIMEOUT, types.CONNECTION_CLOSED, types.INTERNAL_ERROR, TOO_LARGE}
 )
@@ -63,12 +61,13 @@ async def _judged(talk: Conversation, ctx: Context, params: types.CallToolReques
         if isinstance(route, Waiting):
             return tool_waits(route)
         proposed = await _proposed(talk, ctx, route, params.arguments or {})
+        await talk.reports.settled(proposed.session_id)
         judgement = await _decided(talk, ctx, proposed)
     except BeliefdError as error:
         return refused(
             f"beliefd refused this call: {error.message}", decision="refused", code=error.code.value
         )
-    except (Gone, TimeoutError, OSError, MCPError) as error:
+    except (Gone, Unrecorded, TimeoutError, OSError, MCPError) as error:
         return refused(f"beliefd refused this call: {words(error)}", decision="refused")
     if judgement.seconds is None:
         return not_run(judgement)
@@ -109,7 +108,7 @@ async def _decided(talk: Conversation, ctx: Context, proposed: Proposed) -> Judg
         await anyio.lowlevel.checkpoint_if_cancelled()
     except asyncio.CancelledError:
         if judgement.seconds is not None:
-            await noted(talk, judgement, "error", "cancelled before it was sent")
+            await talk.reports.note(judgement, "error", "cancelled before it was sent")
         raise
     return judgement
 
@@ -164,60 +163,40 @@ async def _run(
         session = talk.upstream(proposed.upstream)
         result = await session.call(proposed.tool, proposed.arguments, seconds, ctx.session.report_progress)
     except asyncio.CancelledError:
-        await noted(talk, judgement, "unknown", "cancelled by the client while it ran")
+        await talk.reports.note(judgement, "unknown", "cancelled by the client while it ran")
         raise
     except Gone as error:
-        await noted(talk, judgement, "error", f"it was not sent: {words(error)}")
+        await talk.reports.note(judgement, "error", f"it was not sent: {words(error)}")
         return refused(f"beliefd: the call was not sent: {words(error)}", call_id=judgement.call_id)
     except MCPError as error:
         return await _failed(talk, judgement, error)
     except Exception as error:  # whatever it is, the message may have arrived
         why = "its answer is no result" if isinstance(error, ValidationError) else words(error)
-        await noted(talk, judgement, "unknown", why)
+        await talk.reports.note(judgement, "unknown", why)
         return uncertain(judgement, why)
     if isinstance(result, types.InputRequiredResult):
-        await noted(talk, judgement, "error", "the tool asks for input; it gets none")
+        await talk.reports.note(judgement, "error", "the tool asks for input; it gets none")
         return refused("beliefd: the tool asks for input, which is not passed on", call_id=judgement.call_id)
     return await _answered(talk, route, judgement, result)
 
 
 async def _failed(talk: Conversation, judgement: Judgement, error: MCPError) -> Result:
     if error.code in NOT_KNOWN:
-        await noted(talk, judgement, "unknown", words(error))
+        await talk.reports.note(judgement, "unknown", words(error))
         return uncertain(judgement, words(error))
-    await noted(talk, judgement, "error", words(error))
+    await talk.reports.note(judgement, "error", words(error))
     return refused(f"the tool failed: {words(error)}", call_id=judgement.call_id)
 
 
 async def _answered(talk: Conversation, route: Route, judgement: Judgement, result: Result) -> Result:
-    """INVARIANT: what could not be recorded is not shown: nobody could say later where it came from."""
+    """The result as it came, while it is reported; of a large one a head, once the whole is kept."""
+    outcome, most = outcome_of(result), talk.config.limits.result_bytes
+    size = size_of(result)
+    if size <= most:
+        talk.reports.begin(judgement, outcome)
+        return result
     try:
-        kept = await reported(talk, judgement, outcome_of(result))
+        kept = await talk.reports.make(judgement, outcome)
     except Unrecorded as error:
         return uncertain(judgement, f"it ran, but its result could not be recorded: {error}")
-    return fitted(result, talk.config.limits.result_bytes, kept, route.tool.output_schema is not None)
-
-
-class Unrecorded(Exception):
-    """What came of a call could not be reported."""
-
-
-async def reported(talk: Conversation, judgement: Judgement, outcome: Outcome) -> str | None:
-    """Report, again and again for a while if beliefd cannot be reached: the same report counts once."""
-    call_id = judgement.call_id or ""
-    with anyio.CancelScope(shield=True):
-        for pause in (*REPORT_PAUSES, None):
-            try:
-                return await talk.judge.report(judgement.session_id, call_id, outcome)
-            except BeliefdError as error:
-                if pause is None or error.code not in MAY_PASS:
-                    log.error("call %s was not reported: %s", call_id, error.message)
-                    raise Unrecorded(error.message) from None
-            await asyncio.sleep(pause)
-    raise AssertionError("the last try returns or raises")
-
-
-async def noted(talk: Conversation, judgement: Judgement, status: str, error: str) -> None:
-    """Report what has no result. If that cannot be done, the permit's end makes it `unknown`."""
-    with suppress(Unrecorded):
-        await reported(talk, judgement, Outcome(status=status, error=error))
+    return head_of(result, size, most, kept, route.tool.output_schema is not None)

@@ -22,6 +22,7 @@ from msgspec import Struct
 from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.mcp.config import GatewayConfig
 from beliefd.mcp.judging import Judge, Waiting
+from beliefd.mcp.reports import Reports
 from beliefd.mcp.routes import Route, Table, as_shown, definition_of, table_of
 from beliefd.mcp.upstream import Gone, Listeners, Session, words
 
@@ -55,6 +56,7 @@ class Conversation:
         self.shared = shared
         self.config = shared.config
         self.judge = shared.judge
+        self.reports = Reports(shared.judge)
         self.front: ServerSession | None = None
         self.busy = 0
         self.used_at = time.monotonic()
@@ -183,3 +185,4 @@ class Conversation:
             self._looking.cancel()
         with anyio.CancelScope(shield=True):
             await asyncio.gather(*(session.close() for session in self._upstreams.values()))
+            await self.reports.close()
