@@ -5,6 +5,7 @@ fake.py FOLDER CONFIG    FOLDER/verdicts.json says what is decided, FOLDER/ledge
 
 import asyncio
 import json
+import socket
 import sys
 import time
 from pathlib import Path
@@ -93,13 +94,23 @@ class FakeJudge:
         self._log(told=tool, text=text)
 
 
-async def main(folder: Path, config: Path) -> None:
+async def main(folder: Path, config: Path, token: str | None) -> None:
     from beliefd.mcp.config import read_config
     from beliefd.mcp.gateway import Gateway
-    from beliefd.mcp.running import run_gateway
+    from beliefd.mcp.running import Listening, run_gateway
 
-    await run_gateway(Gateway(read_config(config), FakeJudge(folder)), None)
+    listening = None
+    if token is not None:
+        listener = socket.create_server(("127.0.0.1", 0))
+
+        def started() -> None:
+            address = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+            (folder / "address.new").write_text(address)
+            (folder / "address.new").rename(folder / "address")
+
+        listening = Listening(listener, token, started)
+    await run_gateway(Gateway(read_config(config), FakeJudge(folder)), listening)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] if sys.argv[3:] else None))

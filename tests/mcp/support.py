@@ -2,19 +2,23 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import mcp_types as types
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 MODES = ("legacy", "auto")
+TOKEN = "a-token-of-this-test"
 ENV = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
 
 
@@ -65,6 +69,45 @@ class Place:
         with (self.folder / "stderr").open("a") as errors:
             async with Client(stdio_client(parameters, errlog=errors), mode=mode, **more) as client:
                 yield client
+
+    @asynccontextmanager
+    async def over_http(self, **config: Any) -> AsyncIterator[str]:
+        """The address of a gateway that serves over HTTP."""
+        (self.folder / "address").unlink(missing_ok=True)
+        with (self.folder / "stderr").open("a") as errors:
+            process = await asyncio.create_subprocess_exec(
+                *self.command(**config), TOKEN, stderr=errors, env={**os.environ, **ENV}
+            )
+        try:
+            await until((self.folder / "address").exists, 30)
+            yield (self.folder / "address").read_text()
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()
+
+
+@asynccontextmanager
+async def http_client(
+    address: str, mode: str = "legacy", token: str = TOKEN, **more: Any
+) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+        async with Client(streamable_http_client(address, http_client=http), mode=mode, **more) as client:
+            yield client
+
+
+@asynccontextmanager
+async def http_upstream(folder: Path) -> AsyncIterator[str]:
+    """A tool server of the SDK's own kind, at an address."""
+    command = (sys.executable, str(HERE / "http_upstream.py"), str(folder))
+    process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **ENV})
+    try:
+        await until((folder / "upstream.address").exists, 30)
+        yield (folder / "upstream.address").read_text()
+    finally:
+        process.kill()
+        await process.wait()
 
 
 def text_of(result: types.CallToolResult) -> str:
