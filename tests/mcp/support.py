@@ -88,13 +88,11 @@ class Place:
 
 
 @asynccontextmanager
-async def http_client(
-    address: str, mode: str = "legacy", token: str = TOKEN, **more: Any
-) -> AsyncIterator[Client]:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
-        async with Client(streamable_http_client(address, http_client=http), mode=mode, **more) as client:
-            yield client
+async def http_client(address: str, mode: str = "legacy", **more: Any) -> AsyncIterator[Client]:
+    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30)
+    client = Client(streamable_http_client(address, http_client=http), mode=mode, **more)
+    async with http, client:
+        yield client
 
 
 @asynccontextmanager
