@@ -15,6 +15,7 @@ from benchmarks.append import append
 from benchmarks.arbitration import arbitration
 from benchmarks.canonical import canonical
 from benchmarks.claims import claims
+from benchmarks.dojo import dojo
 from benchmarks.experiments import experiments
 from benchmarks.figures import Benchmark, Figure, Run
 from benchmarks.hostile import hostile
@@ -38,6 +39,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "experiments": experiments,
     "scan": scan,
     "hostile": hostile,
+    "dojo": dojo,
 }
 
 

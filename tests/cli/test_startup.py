@@ -30,7 +30,7 @@ EXPECTED = {
     "content": {"put", "get", "show", "collect"},
     "context": {"add", "show"},
     "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "watch"},
-    "policy": {"adopt", "check", "explain", "show", "test"},
+    "policy": {"adopt", "backtest", "check", "explain", "init", "show", "test"},
     "state": {"show", "propose"},
     "capability": {"issue", "list", "show", "revoke"},
     "tool": {"list"},

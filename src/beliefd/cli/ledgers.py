@@ -41,6 +41,17 @@ def verify_stored(embedded: "Embedded", session_id: str) -> "Verified":
 
 
 @contextmanager
+def counting(what: str) -> Iterator[Progress]:
+    """How many there have been, on stderr, if somebody watches; how many there will be is not known."""
+    shown = console(stderr=True)
+    if not shown.is_terminal:
+        yield lambda _: None
+        return
+    with shown.status(what) as status:
+        yield lambda done: status.update(f"{what}: {done}")
+
+
+@contextmanager
 def progress(what: str, total: int) -> Iterator[Progress]:
     """A bar on stderr for long ledgers, nothing for short ones."""
     if total < LONG_LEDGER:

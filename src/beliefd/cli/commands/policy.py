@@ -6,8 +6,10 @@ from typing import Any
 import click
 from click import argument, option
 
+from beliefd.cli.ledgers import counting
 from beliefd.cli.output import DECISION_EXITS, Reply, passed, replies
 from beliefd.cli.target import Question, asks
+from beliefd.policy.presets import PRESETS
 
 PATH = click.Path(path_type=Path)
 FILE = argument("path", metavar="FILE", type=PATH)
@@ -77,3 +79,48 @@ def test(path: Path, policy_file: Path) -> Reply:
     failed = sum(not case.ok for case in tried)
     answer = {"passed": len(tried) - failed, "failed": failed, "cases": tried}
     return Reply(answer, cases(tried), passed(not failed))
+
+
+@replies(
+    policy,
+    option("--preset", type=click.Choice(PRESETS), required=True, help="Which policy to begin with."),
+    option("-o", "--output", "place", type=PATH, default="policy.yaml", show_default=True, help="Where to."),
+)
+def init(preset: str, place: Path) -> Reply:
+    """Write a policy to begin with, for you to edit. A file that is there stays as it is."""
+    from beliefd.cli.files import write_bytes
+    from beliefd.kernel.errors import invalid
+    from beliefd.policy.presets import preset_text
+
+    if place.exists():
+        raise invalid(f"`{place}` is there already; give another place with `-o`", "--output")
+    data = preset_text(preset)
+    write_bytes(place, data)
+    answer = {"preset": preset, "output": str(place), "size": len(data)}
+    return Reply(answer, f"wrote {place}; read it, then `beliefd policy adopt {place}`")
+
+
+@policy.command()
+@argument("path", metavar="RUNS", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@option("--format", "form", type=click.Choice(["openai-chat"]), default="openai-chat", show_default=True)
+@option("--policy", "policy_file", type=PATH, help="The policy; without it, the preset `guard`.")
+@option("--json", "as_json", is_flag=True, help="Print one line of JSON per call.")
+def backtest(path: Path, form: str, policy_file: Path | None, as_json: bool) -> None:
+    """Say what a policy would have decided about the calls of recorded RUNS (JSON lines, also gzipped)."""
+    from beliefd.cli.output import errors_exit, print_json, show
+    from beliefd.cli.views.policy import backtested
+    from beliefd.policy.backtest import Tally
+    from beliefd.policy.backtest import backtest as judged
+    from beliefd.policy.files import load_policy
+    from beliefd.policy.presets import preset
+
+    with errors_exit(as_json):
+        found = preset("guard") if policy_file is None else load_policy(policy_file)
+        tallies: dict[str, Tally] = {}
+        with counting("judging runs") as report:
+            for run in judged(found, path, report):
+                tallies.setdefault(run.kind, Tally(kind=run.kind)).add(run)
+                for one in run.calls if as_json else ():
+                    print_json(one)
+    if not as_json:
+        show(Reply(tallies, backtested(tallies.values())), as_json)

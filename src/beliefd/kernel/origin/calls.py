@@ -97,9 +97,15 @@ def _foreign(sink: ValueFact, hard: bool, said: Mapping[str, bool]) -> bool:
 def _tier(tool: ToolInfo, what: Trade, args: Object, session: Memory) -> Tier:
     if tool.tier == "egress":
         return "egress"
-    if not what.reads:
+    if not what.reads or (tool.tier is None and what.verb in session.lexicon.hands_out and _hands_out(args, session)):
         return "write"
     return "egress" if goes_out(tool, args, session.lexicon) else "read"
+
+
+def _hands_out(args: Object, session: Memory) -> bool:
+    """`export` to somewhere is no reading."""
+    outlets = session.lexicon.names["outlet"]
+    return any(word in outlets for name in args for word in name_words(name))
 
 
 def _leaf(name: str, value: Any, tool: ToolInfo, session: Memory) -> Leaf:
@@ -110,7 +116,7 @@ def _leaf(name: str, value: Any, tool: ToolInfo, session: Memory) -> Leaf:
     short = len(text) <= _SHOWN and "\n" not in text and text.count(" ") <= 6
     one = wanted(text, session.lexicon.month_of) if len(text) <= MAX_VALUE else None
     shape = one.shape if one else "word"
-    if closed_set(tool, name):
+    if closed_set(tool, name) or (words and words[0] in names["quote"] and len(words) > 1):
         kind = "choice"
     elif shape in SINK_SHAPES:
         kind = "sink"

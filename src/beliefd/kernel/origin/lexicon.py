@@ -33,6 +33,8 @@ class Arguments(Value, frozen=True):
 
     sink: Words
     path: Words
+    quote: Words
+    outlet: Words
     by_id: Words
     id: Words
     text: Words
@@ -66,6 +68,8 @@ class Lexicon(Value, frozen=True, dict=True):
     becomes: tuple[Becomes, ...]
     hard: Words
     arguments: Arguments
+    endings: Words
+    hands_out: Words
     self_names: Words = msgspec.field(name="self")
     directory: Words
     open_world: Words

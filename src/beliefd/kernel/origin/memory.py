@@ -225,7 +225,10 @@ class Memory:
                 return True
             if any(_within(quote, parts) for quote in speech.quoted):
                 return True
-            if all(part in words for part in meant) and (
+            known = sum(part in words for part in meant)
+            if kind == "label" and known > 1 and known >= len(meant) - 1:
+                return True
+            if known == len(meant) and (
                 len(meant) > 1 or kind == "label" or meant[0] not in self.lexicon.groups and meant[0] not in self.lexicon.ordered and not meant[0].isdigit()
             ):
                 return True

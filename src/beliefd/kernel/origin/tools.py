@@ -1,5 +1,6 @@
 """What a tool does, from what is declared about it and, failing that, from its name."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal
@@ -58,9 +59,10 @@ class _Held:
 def _trade(tool_id: str, description: str, destructive: bool, tier: Tier | None, _: int, held: _Held) -> Trade:
     lexicon = held.lexicon
     verb, name = _verb(tool_id, lexicon)
-    if name is None and tier is None:
-        verb, name = _described(description, lexicon)
+    if name is None:
+        verb, name = _described(description, lexicon) if tier is None else ("", None)
     words = name_words(tool_id)
+    verb = verb or _unknown_verb(tool_id, lexicon)
     nouns = [word for word in words if word not in verb.split() and word not in lexicon.stops]
     pairs = [f"{left} {right}" for left, right in zip(words, words[1:], strict=False)]
     groups = frozenset[str]().union(*(lexicon.groups.get(noun, frozenset()) for noun in [*nouns, *pairs]))
@@ -72,6 +74,9 @@ def _trade(tool_id: str, description: str, destructive: bool, tier: Tier | None,
     if name == "read" and not reads:
         name = "other"
     mask = BIT[name or "other"]
+    if not reads and name in ("create", "update", None):  # to add a comment is to comment
+        for noun in nouns:
+            mask |= BIT[lexicon.faint[noun]] if lexicon.faint.get(noun) in ("send", "pay", "reserve") else 0
     for rule in lexicon.becomes:
         if not reads and name in rule.of and rule.group in groups:
             mask |= BIT[rule.to]
@@ -89,9 +94,17 @@ def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, str | None]:
         if found and found[1] == "read" and (other := _second(words, found[0], lexicon)):
             return other
         faint = _of(words, lexicon.faint)
+        if not found and words[-1] in lexicon.endings:
+            return words[-1], "read"
         if found or faint:
             return found or faint or ("", None)
     return "", None
+
+
+def _unknown_verb(tool_id: str, lexicon: Lexicon) -> str:
+    """A verb that no lexicon has is the first word of the last part."""
+    words = name_words(re.split(r"__|[./:]", tool_id)[-1]) or name_words(tool_id)
+    return next((word for word in words if word not in lexicon.groups), words[0] if words else "")
 
 
 def _of(words: list[str], verbs: Mapping[str, str]) -> tuple[str, str] | None:
@@ -119,8 +132,6 @@ def _described(description: str, lexicon: Lexicon) -> tuple[str, str | None]:
         for base in (word, word.removesuffix("s"), word.removesuffix("es")):
             if base in lexicon.strong:
                 return base, lexicon.strong[base]
-            if base in lexicon.faint:
-                return base, lexicon.faint[base]
     return "", None
 
 

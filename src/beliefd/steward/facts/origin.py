@@ -9,22 +9,23 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from beliefd.kernel.canonical import canonical
 from beliefd.kernel.context.commands import AddContext
 from beliefd.kernel.context.findings import ContextFindings
 from beliefd.kernel.context.policy import ContextPolicy
 from beliefd.kernel.context.state import Context, ContextRecord
 from beliefd.kernel.context.told import Told, read, result_as_told
+from beliefd.kernel.context.tools import UNDECLARED, info_of
 from beliefd.kernel.names import ALL
 from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
 from beliefd.kernel.origin import Session as Index
 from beliefd.kernel.origin.index import wanted
-from beliefd.kernel.origin.tools import Tier
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.state import ToolCall
-from beliefd.kernel.substrate.tools import CallFinding, ContextBasis, ProposalFindings, ToolDefinition
+from beliefd.kernel.substrate.tools import CallFinding, ContextBasis, ProposalFindings
 from beliefd.kernel.values import Object
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.envelope import read as read_entry
@@ -42,15 +43,6 @@ HEAVY_BYTES: Final = 64 * 1024
 """More text than this is taken in beside the event loop."""
 LOOKS: Final = 100
 LOOK_SECONDS: Final = 0.02
-
-
-TIER_OF: Final[Mapping[str | None, Tier]] = {
-    "read": "read",
-    "directory": "read",
-    "open": "read",
-    "egress": "egress",
-    "write": "write",
-}
 
 
 class Asked(Struct, frozen=True):
@@ -106,7 +98,7 @@ class Known(Struct):
     def tool(self, tool_id: str, catalogue: Mapping[str, ToolInfo]) -> ToolInfo:
         """What is known of a tool; of one that nobody has declared, what the operator says of such names."""
         found = catalogue.get(tool_id)
-        return found or info_of(tool_id, ToolDefinition(executor="caller"), self.policy)
+        return found or info_of(tool_id, UNDECLARED, self.policy)
 
     def goes_on_to(self, context: Context, policy: ContextPolicy) -> bool:
         """Is what it holds the beginning of this context?"""
@@ -209,7 +201,7 @@ class Origins:
         tools = self._registry.all()
         if self._made_of is None or self._made_of[0] is not policy or self._made_of[1] != len(tools):
             told = policy.context or ContextPolicy()
-            named = {name: ToolDefinition(executor="caller") for name in told.tools if ALL not in name}
+            named = {name: UNDECLARED for name in told.tools if ALL not in name}
             known = {**named, **policy.tools, **{tool.tool_id: tool.definition for tool in tools}}
             self._made = {name: info_of(name, one, told) for name, one in known.items() if name != ALL}
             self._made_of = (policy, len(tools))
@@ -296,33 +288,15 @@ async def context_findings(store: Store, command: AddContext, within: Within) ->
     return ContextFindings(kept=command.content in await store.kept_content({command.content}, within))
 
 
-def info_of(tool_id: str, definition: ToolDefinition, policy: ContextPolicy) -> ToolInfo:
-    """What is declared about a tool, as far as it tells where values may come from and go to.
-
-    INVARIANT: a tool that its caller runs only reads if its name or the operator says so: that nobody said
-    that it writes is no declaration.
-    """
-    writes = definition.tier != "READ_ONLY" or definition.mutates or bool(definition.fs_write_args)
-    unsaid = None if definition.is_run_by_caller else "read"
-    said = policy.kind_of(tool_id)
-    return ToolInfo(
-        tool_id=tool_id,
-        description=definition.description,
-        schema=definition.schema,
-        tier="write" if writes else TIER_OF.get(said, unsaid),
-        open_world=True if said == "open" else None,
-        destructive=True if definition.tier in ("DELETE", "PRIVILEGE") else None,
-        identity=said == "directory",
-    )
-
-
 def _as_item(session: Session, record: ContextRecord, told: Told | None) -> ContextItem:
     call = None if record.call_id is None else session.substrate.calls.get(record.call_id)
     told = told or Told()
+    if not record.vouched and told.structured is not UNSET:
+        told = Told(text=f"{told.text}\n{canonical(told.structured).decode()}", args=told.args)
     return ContextItem(
-        kind=record.kind,  # type: ignore[arg-type] - announcements are not kept
+        kind=record.kind,  # type: ignore[arg-type]  # announcements are not kept
         text=told.text,
-        structured=told.structured if record.vouched else UNSET,
+        structured=told.structured,
         tool_id=record.tool_id,
         args=told.args or ({} if call is None else call.args),
         call_id=record.call_id,

@@ -1,0 +1,43 @@
+"""The guard preset is the default rules as text: whatever the facts are, both say the same."""
+
+from pathlib import Path
+
+from hypothesis import given, settings
+
+from beliefd.kernel.origin import RULES, CallFacts, judge
+from beliefd.policy.backtest import judge_by
+from beliefd.policy.presets import preset, preset_text
+from tests.cli.runner import beliefd
+from tests.kernel.any_value import any_of
+
+GUARD = preset("guard")
+judge_by_guard = judge_by(GUARD)
+
+
+def rule_of(constraint: str) -> str:
+    return constraint.rpartition("_")[2]
+
+
+@settings(max_examples=2_000, deadline=None)
+@given(any_of(CallFacts))
+def test_the_preset_says_what_the_default_rules_say(facts: CallFacts) -> None:
+    verdict, rule, _ = judge(facts)
+    said, constraint, _ = judge_by_guard(facts)
+    assert said == verdict
+    if verdict != "allow":
+        assert rule_of(constraint) == rule
+
+
+def test_every_default_rule_is_a_rule_of_its_own_in_the_preset() -> None:
+    named = [rule_of(key) for key in sorted(GUARD.constraints)]
+    assert named == ["allow", "facts", *(name for name, *_ in RULES)]
+
+
+def test_the_file_is_written_once_and_can_be_adopted(tmp_path: Path) -> None:
+    place = tmp_path / "policy.yaml"
+    assert beliefd("policy", "init", "--preset", "guard", "-o", str(place)).exit_code == 0
+    assert place.read_bytes() == preset_text("guard")
+    assert beliefd("policy", "check", str(place)).exit_code == 0
+    again = beliefd("policy", "init", "--preset", "guard", "-o", str(place))
+    assert again.exit_code == 2
+    assert "is there already" in again.stderr
