@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from beliefd.mcp.running import Listening
 
 HOST = "127.0.0.1"
+GUARD_RULES = "guard.yaml"
 
 
 def need_mcp() -> None:
@@ -62,6 +63,14 @@ def config_of(
 def gateway_principal(name: str) -> Principal:
     """Who a gateway is in a store that it opens itself; a server says so by its token."""
     return Principal(id=f"gateway://{name}", role=Role.TOOL, tier=Tier.PRIVILEGE.name)
+
+
+def decide_at(target: Target) -> str:
+    """How a person sees and decides what waits; `{}` stands for its name."""
+    place = f"--url {target.url}"
+    if target.is_embedded:
+        place = f"--store {target.store}" if target.store else f"--data {target.data}"
+    return f"beliefd inbox approve {{}} {place}"
 
 
 @contextlib.asynccontextmanager
@@ -116,6 +125,28 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
         runner.run(main())
 
 
+def serve_guard(
+    data: Path,
+    policy_file: Path | None,
+    port: int | None,
+    http_token: str | None,
+    **given: Any,
+) -> None:
+    """A gateway with a store of its own, whose rules are a file beside it that its owner edits."""
+    from beliefd.policy.files import load_policy
+    from beliefd.policy.presets import preset_text
+
+    config = config_of(**given)
+    prepare_data(data)
+    rules = policy_file or data / GUARD_RULES
+    if not rules.exists() and policy_file is None:
+        rules.write_bytes(preset_text("guard"))
+    target = Target(url="", token=None, data=data, store=None, as_json=False)
+    click.echo(f"beliefd guards `{config.name}`; its rules are {rules}", err=True)
+    click.echo(f"what waits: beliefd inbox list --data {data}", err=True)
+    serve_gateway(target, config, port, http_token, load_policy(rules))
+
+
 def serve_gateway(
     target: Target,
     config: "GatewayConfig",
@@ -132,7 +163,8 @@ def serve_gateway(
 
     async def work() -> None:
         async with opened(target, gateway_principal(config.name), policy) as calls:
-            judge = ServedJudge(calls, None if target.is_embedded else target.url)
+            link_to = None if target.is_embedded else target.url
+            judge = ServedJudge(calls, decide_at(target), link_to)
             await run_gateway(Gateway(config, judge), where)
 
     run(work)

@@ -33,10 +33,12 @@ def not_run(judgement: Judgement) -> types.CallToolResult:
     }
     reasons = "; ".join(judgement.reasons) or judgement.code or "no reason was given"
     if judgement.approval_id:
-        link = f" ({judgement.approval_url})" if judgement.approval_url else ""
+        places = [place for place in (judgement.approval_url, judgement.decide_at) if place]
+        where = f" ({'; '.join(places)})" if places else ""
         words = (
-            f"beliefd: this call waits for a person; it has not run. Approval {judgement.approval_id}{link}. "
-            f"Why: {reasons}. Once it is approved, make the same call again."
+            "beliefd: this call waits for a person; it has not run. "
+            f"Approval {judgement.approval_id}{where}. Why: {reasons}. "
+            "Once it is approved, make the same call again."
         )
         return refused(words, **told)
     if judgement.code == "REPEATED":

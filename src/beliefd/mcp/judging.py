@@ -21,7 +21,7 @@ class Proposed(Struct, frozen=True):
 class Judgement(Struct, frozen=True, kw_only=True):
     """What was decided. `seconds` is how long the permit lasts; without one, nothing may run.
 
-    `approval_id` is set where a person is asked.
+    `approval_id` is set where a person is asked, who decides at `decide_at`.
     """
 
     session_id: str
@@ -32,6 +32,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
     status: str | None = None
     approval_id: str | None = None
     approval_url: str | None = None
+    decide_at: str = ""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

@@ -25,12 +25,14 @@ SOURCE: Final = "agent"
 class ServedJudge:
     """Asks a server by its address, or a store in this process.
 
-    `where` is the address that people decide at; without one, links are left out.
+    `decide_at` is the command with which a person decides, with `{}` for the approval. `link_to` is the
+    address that links lead to; without one, there are none.
     """
 
-    def __init__(self, calls: AsyncCalls, where: str | None = None) -> None:
+    def __init__(self, calls: AsyncCalls, decide_at: str = "", link_to: str | None = None) -> None:
         self._calls = calls
-        self._where = where
+        self._decide_at = decide_at
+        self._link_to = link_to
 
     async def open_session(self, key: str) -> str:
         opened = await self._calls.declare_session(
@@ -77,7 +79,8 @@ class ServedJudge:
             reasons=tuple(reason.text for reason in answer.reasons),
             status=answer.status,
             approval_id=answer.approval_id,
-            approval_url=urljoin(self._where, link) if self._where and link else None,
+            approval_url=urljoin(self._link_to, link) if self._link_to and link else None,
+            decide_at=self._decide_at.format(answer.approval_id) if answer.approval_id else "",
         )
 
     async def wait(self, approval_id: str, seconds: float) -> tuple[str, str]:

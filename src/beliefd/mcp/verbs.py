@@ -16,6 +16,8 @@ from beliefd.protocol.rights import Right
 
 KEY: Final = "idempotency_key"
 BODY: Final = "body"
+VERB: Final = "verb"
+DEFINITIONS: Final = "$defs"
 
 
 def is_agents(operation: Operation) -> bool:
@@ -68,31 +70,27 @@ def _verb(operation: Operation) -> Verb:
     properties: dict[str, Any] = {name: {"type": "string"} for name in operation.path_names}
     required = list(operation.path_names)
     for parameter in operation.query:
-        schema = _object(msgspec.json.schema(parameter.kind))
-        properties[parameter.name] = {**schema, "description": parameter.summary}
+        properties[parameter.name] = {**_schema_of(parameter.kind), "description": parameter.summary}
     if operation.idempotency_key:
         told = "Sending the same key again changes nothing and gets the first answer"
         properties[KEY] = {"type": "string", "description": told}
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    flat = operation.body is None
-    if operation.body is not None:
-        body = _object(msgspec.json.schema(operation.body))
-        own = body.get("properties", {})
-        flat = body.get("type") == "object" and bool(own) and not own.keys() & properties.keys()
-        if flat:
-            properties.update(own)
-            required += body.get("required", [])
-        else:
-            properties[BODY] = {name: value for name, value in body.items() if name != "$defs"}
-            required.append(BODY)
-        if "$defs" in body:
-            schema["$defs"] = body["$defs"]
-    schema["required"] = required
-    return Verb(operation, _tool(operation, schema), flat)
+    body = {} if operation.body is None else _schema_of(operation.body)
+    own = {name: one for name, one in body.get("properties", {}).items() if name not in (VERB, *required)}
+    flat = not body or (body.get("type") == "object" and not own.keys() & properties.keys())
+    if flat:
+        properties.update(own)
+        required += [name for name in body.get("required", []) if name in own]
+    else:
+        properties[BODY] = {name: value for name, value in body.items() if name != DEFINITIONS}
+        required.append(BODY)
+    if DEFINITIONS in body:
+        schema[DEFINITIONS] = body[DEFINITIONS]
+    return Verb(operation, _tool(operation, {**schema, "required": required}), flat)
 
 
 def _tool(operation: Operation, schema: dict[str, Any]) -> types.Tool:
-    answer = _object(msgspec.json.schema(operation.answer))
+    answer = _schema_of(operation.answer)
     return types.Tool(
         name=operation.name,
         description=f"{operation.summary}.",
@@ -107,11 +105,21 @@ def _tool(operation: Operation, schema: dict[str, Any]) -> types.Tool:
     )
 
 
-def _object(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema itself, where it only refers to one of its definitions."""
+def _schema_of(kind: Any) -> dict[str, Any]:
+    """The schema of a type, without patterns: models cannot read them, and the server checks."""
+    schema = msgspec.json.schema(kind)
     reference = schema.get("$ref")
-    if reference is None:
-        return schema
-    definitions = schema["$defs"]
-    name = reference.rpartition("/")[2]
-    return {**definitions[name], "$defs": definitions}
+    if reference is not None:  # it only refers to one of its definitions
+        definitions = schema[DEFINITIONS]
+        schema = {**definitions[reference.rpartition("/")[2]], DEFINITIONS: definitions}
+    found: dict[str, Any] = _without_patterns(schema)
+    return found
+
+
+def _without_patterns(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_patterns(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    left_out = ("pattern",) if value.get("type") == "string" else ()
+    return {name: _without_patterns(one) for name, one in value.items() if name not in left_out}
