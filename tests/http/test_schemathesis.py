@@ -74,6 +74,8 @@ BEYOND_SCHEMA = {
     r"the constraint is malformed|is not in `constraint\\.\\*`|the schema of ": "rules that do not compile",
     r"^a claim is named twice": "one claim in two places",
     r"^no conclusion was accepted by this event": "a page after what is not there",
+    r"^`\\*` in `tools` stands for tools": "any tool that the server would have to run",
+    r"^`at` is about the past": "waiting for what has been",
     r"^a token's (name|owner) is a short line": "a name that cannot be shown",
 }
 """What no schema of one value can forbid, by what is told about it."""
@@ -166,7 +168,7 @@ def connection() -> Iterator[requests.Session]:
 
 
 # A live feed has no end to wait for; its own tests read it.
-@open_api.exclude(operation_id="events").parametrize()
+@open_api.exclude(operation_id=["events", "follow_inbox"]).parametrize()
 def test_without_tokens_the_document_holds(
     case: Case, server: ServerProcess, target: Target, connection: requests.Session
 ) -> None:
@@ -174,7 +176,7 @@ def test_without_tokens_the_document_holds(
     check(case, server.url, connection)
 
 
-@guarded_api.exclude(operation_id="events").parametrize()
+@guarded_api.exclude(operation_id=["events", "follow_inbox"]).parametrize()
 def test_with_tokens_the_document_holds(
     case: Case, administered: httpx.Client, administered_target: Target, connection: requests.Session
 ) -> None:

@@ -31,9 +31,14 @@ class ApprovalCalls:
         return Request(ApprovalRows.list_approvals, query=asked)
 
     @Method
-    def show_approval(self, approval_id: str, *, at: int | None = None) -> Request[ApprovalCard]:
-        """One item of the inbox, with all that is needed to decide; now, or right after event `at`."""
-        return Request(ApprovalRows.show_approval, {"approval_id": approval_id}, query(at=at))
+    def show_approval(
+        self, approval_id: str, *, at: int | None = None, wait: int | None = None
+    ) -> Request[ApprovalCard]:
+        """One item of the inbox, with all that is needed to decide; now, or right after event `at`.
+
+        With `wait`, once it is decided, or after so many seconds as it is then.
+        """
+        return Request(ApprovalRows.show_approval, {"approval_id": approval_id}, query(at=at, wait=wait))
 
     @Method
     def decide_approval(

@@ -9,7 +9,7 @@ from beliefd.client.method import AsyncSender
 from beliefd.client.operations import Operations
 from beliefd.client.requests import Request, decoded
 from beliefd.client.transport import Feed, HttpClient, Tries
-from beliefd.client.waiting import POLL_SECONDS, Entry, pauses_until_decided
+from beliefd.client.waiting import POLL_SECONDS, Entry, pauses_until_decided, waits_within
 from beliefd.protocol.approvals import ApprovalCard
 from beliefd.protocol.operation import A
 
@@ -22,6 +22,13 @@ class AsyncCalls(Operations, AsyncSender):
         pauses = pauses_until_decided(approval_id, timeout)
         while (card := await self.show_approval(approval_id)).status == "pending":  # noqa: ASYNC110 - it is elsewhere
             await asyncio.sleep(next(pauses))
+        return card
+
+    async def wait_for_approval(self, approval_id: str, seconds: float) -> ApprovalCard:
+        """The item of the inbox as soon as it is decided; after so many seconds, as it is then."""
+        for wait in waits_within(seconds):
+            if (card := await self.show_approval(approval_id, wait=wait)).status != "pending":
+                break
         return card
 
     async def events(self, session_id: str, after: int | None = None) -> AsyncGenerator[Entry, None]:

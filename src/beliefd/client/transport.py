@@ -84,12 +84,15 @@ class Tries(Generic[A]):
 
     @property
     def arguments(self) -> dict[str, Any]:
+        # An answer that is to wait is waited for.
+        waits = int(self.request.query.get("wait", 0))
         return {
             "method": self.request.operation.method,
             "url": self.request.url,
             "params": self.request.query,
             "content": self.request.content,
             "headers": self.request.headers,
+            **({"timeout": waits + TIMEOUT_SECONDS} if waits else {}),
         }
 
     def pause_after_failure(self, error: httpx.HTTPError) -> float:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from math import inf
 from typing import Any, Final
 
+from beliefd.protocol.approvals import LONGEST_WAIT
+
 Entry = dict[str, Any]
 """An entry of a ledger as it is on the wire."""
 POLL_SECONDS: Final = 0.25
@@ -17,6 +19,14 @@ def growing_pauses() -> Iterator[float]:
     while True:
         yield pause
         pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def waits_within(seconds: float) -> Iterator[int]:
+    """How long to have the server wait, again and again, until the time is up; last, not at all."""
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) >= 1:
+        yield min(int(left), LONGEST_WAIT)
+    yield 0
 
 
 def pauses_until_decided(approval_id: str, timeout: float | None) -> Iterator[float]:

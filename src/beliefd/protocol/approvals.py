@@ -1,6 +1,8 @@
 """Approvals and grants: what waits for a person, what a person decides, and consent given in advance."""
 
-from typing import Final
+from typing import Annotated, Final
+
+from msgspec import Meta
 
 from beliefd.kernel.approvals import commands
 from beliefd.kernel.approvals.state import (
@@ -44,6 +46,13 @@ from beliefd.protocol.rights import Right
 from beliefd.protocol.substrate import CandidateAnswer
 
 APPROVAL: Final = "/v1/approvals/{approval_id}"
+LONGEST_WAIT: Final = 60
+WAIT: Final = Parameter(
+    name="wait",
+    kind=Annotated[int, Meta(ge=0, le=LONGEST_WAIT)],
+    default=0,
+    summary="So many seconds to wait for it to be decided",
+)
 
 
 class DataPicture(Answer, frozen=True):
@@ -234,7 +243,22 @@ class ApprovalRows(Vocabulary):
         ),
     )
     show_approval = reads(
-        APPROVAL, ApprovalCard, "One item of the inbox", query=(AT,), errors=(Code.APPROVAL_NOT_FOUND,)
+        APPROVAL,
+        ApprovalCard,
+        "One item of the inbox; with `wait`, once it is decided or that time is over",
+        query=(AT, WAIT),
+        errors=(Code.APPROVAL_NOT_FOUND,),
+    )
+    follow_inbox = reads(
+        "/v1/events",
+        bytes,
+        "Live feed of what changes in the inbox from now on, over all sessions",
+        media="text/event-stream",
+        stream=(
+            "Server-sent events: `event` is `approval.pending`, `approval.decided` or `approval.expired`, "
+            "`data` has `approval_id`, `session_id`, `status` and, of an approved call, `call_id`"
+        ),
+        query=(OF_SPACE,),
     )
     decide_approval = writes(
         f"{APPROVAL}/decision",

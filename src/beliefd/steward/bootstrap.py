@@ -133,7 +133,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         ClaimHandlers(ledgers, positions, submit),
         ClaimCheckHandlers(finder, in_force, environment),
         ContentHandlers(ledgers, in_force, environment),
-        ApprovalHandlers(ledgers, positions, submit, expiry, tools, in_force, finder, environment),
+        ApprovalHandlers(ledgers, positions, submit, expiry, tools, in_force, finder, environment, feeds),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
         SpaceHandlers(ledgers, system, environment),

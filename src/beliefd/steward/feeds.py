@@ -1,7 +1,9 @@
 """Live feeds: the entries of a session as they are written."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import StorageUnavailable, Store
@@ -27,16 +29,13 @@ class Feeds:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: set[asyncio.Event] = set()
-        self._ended = False
+        self.ended = False
 
     async def follow(self, session_id: str, after: int) -> AsyncGenerator[list[Sealed] | None, None]:
         """Entries past `after` as they come; None now and then, so that callers can show they are alive."""
-        grown = asyncio.Event()
-        unsubscribe = self._store.subscribe(lambda sid: grown.set() if sid in ("", session_id) else None)
-        self._waiting.add(grown)
         page = 1
-        try:
-            while not self._ended:
+        with self.growth(session_id) as grown:
+            while not self.ended:
                 grown.clear()
                 pause = HEARTBEAT_SECONDS
                 try:
@@ -50,12 +49,36 @@ class Feeds:
                     await asyncio.wait_for(grown.wait(), pause)
                 except TimeoutError:
                     yield None
+
+    @contextmanager
+    def growth(self, session_id: str | None = None) -> Iterator[asyncio.Event]:
+        """An event that is set when a session grows, or any, or when this process ends its feeds."""
+        grown = asyncio.Event()
+        names = None if session_id is None else ("", session_id)
+        unsubscribe = self._store.subscribe(
+            lambda name: grown.set() if names is None or name in names else None
+        )
+        self._waiting.add(grown)
+        try:
+            yield grown
         finally:
             self._waiting.discard(grown)
             unsubscribe()
 
+    async def wait(self, session_id: str, seconds: float, done: Callable[[], Awaitable[bool]]) -> None:
+        """Until something is done in a session, or the time is up."""
+        until = time.monotonic() + seconds
+        with self.growth(session_id) as grown:
+            while not self.ended:
+                grown.clear()
+                left = until - time.monotonic()
+                if await done() or left <= 0:
+                    return
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(grown.wait(), left)
+
     def end(self) -> None:
         """Wake every feed for the last time: a server that stops must not wait for its listeners."""
-        self._ended = True
+        self.ended = True
         for grown in self._waiting:
             grown.set()

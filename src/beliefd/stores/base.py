@@ -294,6 +294,14 @@ class Store(Protocol):
 
     async def inbox_told(self, approval_id: str) -> None: ...
 
+    async def inbox_settled(self, limit: int) -> list[InboxRow]:
+        """Approvals that a webhook was told of and that wait no longer, oldest first."""
+        ...
+
+    async def inbox_forgotten(self, approval_id: str) -> None:
+        """A webhook was told how it ended: nothing more is to be told."""
+        ...
+
     async def node_ids(
         self, kind: str, statuses: Sequence[str], after: str | None, limit: int, within: Within = None
     ) -> list[str]:

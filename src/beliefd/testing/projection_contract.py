@@ -169,6 +169,20 @@ class ProjectionContract(SpacesContract):
             assert await store.replace_projection("s", head, INBOX, rows)
         assert await store.inbox_untold(10) == [untold]
 
+    @promise
+    async def test_what_a_webhook_was_told_of_is_settled_once_it_waits_no_longer(self, store: Store) -> None:
+        told, untold = waiting("s", "told"), waiting("s", "untold")
+        await store.append(batch("s", None, chain("s", 1), projected={INBOX: [told, untold]}))
+        await store.inbox_told(told.approval_id)
+        assert await store.inbox_settled(10) == []
+        ended = [InboxRow(one.approval_id, "s", "approved", one.opened_at, None) for one in (told, untold)]
+        await store.append(batch("s", head_of(entry("s", 1)), [entry("s", 2)], projected={INBOX: ended}))
+        assert await store.inbox_settled(10) == ended[:1]
+        assert await store.inbox_settled(0) == []
+        await store.inbox_forgotten(told.approval_id)
+        await store.inbox_forgotten(told.approval_id)
+        assert (await store.inbox_settled(10), await store.inbox_untold(10)) == ([], [])
+
     # -- comparing and building anew -----------------------------------------------------------------
 
     @promise

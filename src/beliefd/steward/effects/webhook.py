@@ -1,4 +1,4 @@
-"""Telling other systems that somebody must decide: signed, retried, at least once.
+"""Telling other systems that somebody must decide, and how it ended: signed, retried, at least once.
 
 The store remembers what has been told, so a crash between sending and remembering leads to a second delivery,
 never to none. Signatures follow the Standard Webhooks scheme.
@@ -23,6 +23,7 @@ from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.visible import visible
+from beliefd.steward.inbox_feed import PENDING, change_of
 from beliefd.steward.write.positions import Positions
 from beliefd.stores.base import InboxRow, StorageUnavailable, Store
 
@@ -73,7 +74,7 @@ def signature(key: bytes, message_id: str, timestamp: int, body: bytes) -> str:
 
 
 class Webhook:
-    """Delivers every pending approval to one address."""
+    """Delivers every pending approval to one address, and what became of those that it has delivered."""
 
     def __init__(self, store: Store, positions: Positions, url: str, key: bytes) -> None:
         self._store = store
@@ -113,6 +114,7 @@ class Webhook:
                         await self._store.inbox_told(row.approval_id)
                     else:
                         missed.add(row.approval_id)
+            await self._deliver_settled(client, missed)
         except StorageUnavailable as error:
             log.warning("webhooks wait for the store: %s", error)
             return False
@@ -120,6 +122,19 @@ class Webhook:
             log.warning("the webhook's receiver cannot be reached; trying again later: %r", error)
             return False
         return not missed
+
+    async def _deliver_settled(self, client: httpx.AsyncClient, missed: set[str]) -> None:
+        """Of what was told as pending, how it ended."""
+        while rows := [
+            row
+            for row in await self._store.inbox_settled(AT_ONCE + len(missed))
+            if row.approval_id not in missed
+        ]:
+            for row in rows:
+                if await self._deliver(client, row):
+                    await self._store.inbox_forgotten(row.approval_id)
+                else:
+                    missed.add(row.approval_id)
 
     async def _deliver(self, client: httpx.AsyncClient, row: InboxRow) -> bool:
         try:
@@ -129,11 +144,13 @@ class Webhook:
             return False
         body = _message(row, position.session.approvals.by_id[row.approval_id])
         timestamp = int(time.time())
+        # How it ended is another message than that it waits.
+        name = row.approval_id if row.status == PENDING else f"{row.approval_id}.{row.status}"
         headers = {
             "content-type": "application/json",
-            "webhook-id": row.approval_id,
+            "webhook-id": name,
             "webhook-timestamp": str(timestamp),
-            "webhook-signature": signature(self._key, row.approval_id, timestamp, body),
+            "webhook-signature": signature(self._key, name, timestamp, body),
         }
         response = await client.post(self._url, content=body, headers=headers)
         if not response.is_success:
@@ -154,11 +171,16 @@ def _address(url: str) -> httpx.URL:
 
 
 def _message(row: InboxRow, approval: Approval) -> bytes:
+    ended = {} if row.status == PENDING else {"decided_by": approval.decided_by}
+    if approval.led_to:
+        ended["call_id"] = approval.led_to
     return msgspec.json.encode(
         {
-            "type": "approval.pending",
+            "type": change_of(row.status),
             "approval_id": row.approval_id,
             "session_id": row.session_id,
+            "status": row.status,
+            **ended,
             "subject": msgspec.to_builtins(approval.closed(approval.status).subject),
             "gate": approval.gate,
             "asking": approval.asking,

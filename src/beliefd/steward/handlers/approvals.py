@@ -1,7 +1,11 @@
 """Handlers of approvals and standing grants."""
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from functools import partial
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -21,7 +25,7 @@ from beliefd.kernel.approvals.state import (
     Subject,
 )
 from beliefd.kernel.commands import Command
-from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.state import Session
@@ -49,11 +53,13 @@ from beliefd.steward.entries import entry_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.failures import not_found
+from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.claims import snake_body
 from beliefd.steward.handlers.measurements import cited
 from beliefd.steward.handlers.shared import PAGE_BYTES, Room, cut, view_of
 from beliefd.steward.handlers.status_card import status_card
 from beliefd.steward.handlers.substrate import candidate_answer
+from beliefd.steward.inbox_feed import InboxChange, InboxFeed
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections.inbox import DONE, RUNNING
 from beliefd.steward.write.positions import Positions
@@ -100,6 +106,7 @@ class ApprovalHandlers(Struct, frozen=True):
     in_force: PolicyInForce
     finder: FactFinder
     environment: Environment
+    feeds: Feeds
 
     async def list_approvals(self, call: Call) -> Inbox:
         cursor, limit = call.query["cursor"], call.query["limit"]
@@ -132,11 +139,38 @@ class ApprovalHandlers(Struct, frozen=True):
         return Inbox(approvals=cards, next=after, broken=list(broken.values()))
 
     async def show_approval(self, call: Call) -> ApprovalCard:
-        name, at = call.path["approval_id"], call.query["at"]
+        name, at, wait = call.path["approval_id"], call.query["at"], call.query["wait"]
+        if wait and at is not None:
+            raise invalid("`at` is about the past: there is nothing to wait for", "wait")
         position = await self._holding(name, at)
+        if wait and _waits(position, name):
+            await self.feeds.wait(position.session.session_id, wait, partial(self._is_settled, name))
+            position = await self._holding(name)
         if name not in position.session.approvals.by_id:
             raise not_found(Code.APPROVAL_NOT_FOUND, "approval", name, f" at event {at}: it was opened later")
         return await self._card(position, name)
+
+    async def _is_settled(self, approval_id: str) -> bool:
+        return not _waits(await self._holding(approval_id), approval_id)
+
+    async def follow_inbox(self, call: Call) -> AsyncGenerator[bytes, None]:
+        yield b": beliefd\n\n"
+        feed = InboxFeed(self.store, self.feeds, call.asked_spaces, self.environment.new_id())
+        async with aclosing(feed.follow()) as changes:
+            async for told in changes:
+                if told is None:
+                    yield b": still here\n\n"
+                for one in told or ():
+                    yield b"event: %s\ndata: %s\n\n" % (one.change.encode(), await self._told(one))
+
+    async def _told(self, one: InboxChange) -> bytes:
+        row = one.row
+        told = {"approval_id": row.approval_id, "session_id": row.session_id, "status": row.status}
+        if one.change == "approval.decided":
+            session = (await self.positions.existing(row.session_id)).session
+            call_id = session.approvals.by_id[row.approval_id].led_to
+            told |= {"call_id": call_id} if call_id else {}
+        return msgspec.json.encode(told)
 
     async def decide_approval(self, call: Call) -> DecidedApproval:
         position = await self._holding(call.path["approval_id"])
@@ -266,6 +300,11 @@ class ApprovalHandlers(Struct, frozen=True):
         entry = await entry_of(self.store, session_id, approval.event_id)
         opened = {one.approval_id: one for one in opened_by(entry.delta)}
         return opened[approval.approval_id].subject
+
+
+def _waits(position: Position, approval_id: str) -> bool:
+    approval = position.session.approvals.by_id.get(approval_id)
+    return approval is not None and approval.status == "pending"
 
 
 class GrantHandlers(Struct, frozen=True):

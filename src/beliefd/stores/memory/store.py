@@ -194,6 +194,13 @@ class MemoryStore:
     async def inbox_told(self, approval_id: str) -> None:
         self._told.add(approval_id)
 
+    async def inbox_settled(self, limit: int) -> list[InboxRow]:
+        rows = (self._inbox.by_id.get(name) for name in sorted(self._told))
+        return [row for row in rows if row is not None and row.status != "pending"][:limit]
+
+    async def inbox_forgotten(self, approval_id: str) -> None:
+        self._told.discard(approval_id)
+
     async def node_ids(
         self, kind: str, statuses: Sequence[str], after: str | None, limit: int, within: Within = None
     ) -> list[str]:

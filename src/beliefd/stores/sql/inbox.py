@@ -37,5 +37,13 @@ class Inbox(Database):
         statement = "INSERT INTO inbox_told (approval_id) VALUES ($1) ON CONFLICT DO NOTHING"
         await self._write(statement, approval_id)
 
+    async def inbox_settled(self, limit: int) -> list[InboxRow]:
+        told = "SELECT approval_id FROM inbox_told"
+        where = f"approval_id IN ({told}) AND status <> 'pending' ORDER BY approval_id LIMIT $1"
+        return await self._approvals(where, limit)
+
+    async def inbox_forgotten(self, approval_id: str) -> None:
+        await self._write("DELETE FROM inbox_told WHERE approval_id = $1", approval_id)
+
     async def _approvals(self, where: str, *values: object) -> list[InboxRow]:
         return [InboxRow(*row) for row in await self._all(f"{APPROVALS.select} WHERE {where}", *values)]

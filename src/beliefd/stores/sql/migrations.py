@@ -235,6 +235,10 @@ _SCRIPTS: Final = (
     ALTER TABLE sessions ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX sessions_by_declarer ON sessions (declared_by) WHERE ended = 0 AND declared_by <> '';
     """,
+    """
+    -- What a webhook was told of, as long as it waits: of what ended before, nothing more is told.
+    DELETE FROM inbox_told WHERE approval_id NOT IN (SELECT approval_id FROM inbox WHERE status = 'pending');
+    """,
 )
 
 

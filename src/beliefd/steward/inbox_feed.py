@@ -1,0 +1,93 @@
+"""What changes in the inbox, as it changes, for one listener who sees some spaces."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from beliefd.steward.feeds import HEARTBEAT_SECONDS, RETRY_SECONDS, Feeds
+from beliefd.stores.base import InboxRow, StorageUnavailable, Store, Within
+
+Change = Literal["approval.pending", "approval.decided", "approval.expired"]
+PENDING: Final = "pending"
+CHANGES: Final[dict[str, Change]] = {PENDING: "approval.pending", "timed_out": "approval.expired"}
+"""By status; whatever else an item is by now, it is decided."""
+UNDECIDED: Final = ("information", "running", "done")
+"""Rows of the inbox that nobody decides about."""
+FIRST: Final = "apr-"
+PAUSE_SECONDS: Final = 0.05
+"""A busy server is looked at so often, and not once per event."""
+AT_ONCE: Final = 500
+MOST_FOLLOWED: Final = 10_000
+
+
+class InboxChange(Struct, frozen=True):
+    change: Change
+    row: InboxRow
+
+
+def change_of(status: str) -> Change:
+    return CHANGES.get(status, "approval.decided")
+
+
+class InboxFeed:
+    """Looks at the rows of the inbox: they are the same for all processes on one store."""
+
+    def __init__(self, store: Store, feeds: Feeds, within: Within, now: str) -> None:
+        """`now` is an id as events get them at this time."""
+        self._store = store
+        self._feeds = feeds
+        self._within = within
+        self._pending: dict[str, None] = {}
+        self._newest = f"{FIRST}{now}"
+
+    async def follow(self) -> AsyncGenerator[list[InboxChange] | None, None]:
+        """Changes as they come; None now and then, so that callers can show they are alive."""
+        with self._feeds.growth() as grown:
+            await self._look()  # what is there already is no change
+            yield None
+            while not self._feeds.ended:
+                alive = False
+                try:
+                    await asyncio.wait_for(grown.wait(), HEARTBEAT_SECONDS)
+                except TimeoutError:
+                    alive = True
+                grown.clear()
+                pause = PAUSE_SECONDS
+                try:
+                    changes = await self._look()
+                except StorageUnavailable:
+                    changes, pause = [], RETRY_SECONDS
+                    grown.set()
+                if changes or alive:
+                    yield changes or None
+                await asyncio.sleep(pause)
+
+    async def _look(self) -> list[InboxChange]:
+        """What is new, then what waits no longer."""
+        waiting = {row.approval_id: row for row in await self._rows(PENDING, "", MOST_FOLLOWED)}
+        fresh = await self._fresh()
+        fresh |= {name: row for name, row in waiting.items() if name not in self._pending}
+        gone = [name for name in self._pending if name not in waiting]
+        settled = [await self._store.inbox_row(name) for name in gone]
+        # What came between the two looks waits as far as is known.
+        still = (name for name, row in fresh.items() if row.status == PENDING)
+        self._pending = dict.fromkeys((*waiting, *still))
+        told = [*(fresh[name] for name in sorted(fresh)), *(row for row in settled if row is not None)]
+        return [InboxChange(change_of(row.status), row) for row in told if row.status not in UNDECIDED]
+
+    async def _fresh(self) -> dict[str, InboxRow]:
+        """Items of whatever status that are younger than those seen before."""
+        found: dict[str, InboxRow] = {}
+        while rows := await self._rows(None, self._newest, AT_ONCE):
+            # Ids are ordered by time, and those of approvals come before all others.
+            mine = {row.approval_id: row for row in rows if row.approval_id.startswith(FIRST)}
+            found |= mine
+            self._newest = max((self._newest, *mine))
+            if len(mine) < AT_ONCE:
+                break
+        return found
+
+    async def _rows(self, status: str | None, after: str, limit: int) -> list[InboxRow]:
+        return await self._store.inbox(status, after, limit, self._within)
