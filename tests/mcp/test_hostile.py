@@ -35,15 +35,15 @@ class Raw:
                 limit=64 * 1024 * 1024,
             )
         )
-        told = {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "raw", "version": "1"},
-        }
-        raw.send(id=0, method="initialize", params=told)
-        assert (await raw.answer())["result"]["protocolVersion"] == "2025-06-18"
-        raw.send(method="notifications/initialized")
+        await raw.greet()
         return raw
+
+    async def greet(self) -> None:
+        info = {"name": "raw", "version": "1"}
+        told = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
+        self.send(id=0, method="initialize", params=told)
+        assert (await self.answer())["result"]["protocolVersion"] == "2025-06-18"
+        self.send(method="notifications/initialized")
 
     def send(self, **message: Any) -> None:
         self.write(json.dumps({"jsonrpc": "2.0", **message}).encode())

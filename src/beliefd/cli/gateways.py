@@ -15,6 +15,7 @@ from beliefd.kernel.values import Principal, Role, Tier
 
 if TYPE_CHECKING:
     from beliefd.client.asynchronous import AsyncCalls
+    from beliefd.embedded import AsyncEmbedded
     from beliefd.kernel.policy import Policy
     from beliefd.mcp.config import GatewayConfig
     from beliefd.mcp.running import Listening
@@ -90,13 +91,26 @@ async def opened(
     if target.store is None:
         prepare_data(data)
     name = store_name(data, target.store)
-    async with await open_async(name, principal=principal, policy=policy) as embedded:
+    async with await open_async(name, principal=principal) as embedded:
+        if policy is not None:
+            await _adopt(embedded, policy)
         expiry = asyncio.create_task(embedded.runtime.expiry.run())
         try:
             yield embedded
         finally:
             expiry.cancel()
             await asyncio.wait({expiry})
+
+
+async def _adopt(embedded: "AsyncEmbedded", policy: "Policy") -> None:
+    """Bring a policy into force for all who open the store: who approves must judge by the same rules."""
+    from beliefd.client.operations import Operations
+    from beliefd.embedded import send
+    from beliefd.ledger.chain import policy_hash
+    from beliefd.steward.directory import LOCAL_OPERATOR
+
+    if (await embedded.show_policy()).policy_hash != policy_hash(policy):
+        await send(embedded.runtime, LOCAL_OPERATOR, Operations.adopt_policy(policy))
 
 
 def listening(port: int | None, token: str | None) -> "Listening | None":
