@@ -140,10 +140,12 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         TokenHandlers(ledgers, system, directory),
         StateHandlers(ledgers, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
-        CallHandlers(ledgers, positions, submit, in_force, environment, spaces),
+        CallHandlers(ledgers, positions, submit, in_force, environment, spaces, finder.origins, background),
         CapabilityHandlers(positions, submit, signer, in_force, environment),
         MemoryHandlers(positions, submit, environment),
-        ContextHandlers(ledgers, positions, submit, in_force, environment, spaces, Joins()),
+        ContextHandlers(
+            ledgers, positions, submit, in_force, environment, spaces, Joins(), finder.origins, background
+        ),
         SpeculationHandlers(positions, submit),
         ObservationHandlers(ledgers, positions, submit),
         MeasurementHandlers(ledgers, positions, submit, meter),

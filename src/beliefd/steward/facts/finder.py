@@ -170,7 +170,7 @@ class FactFinder(Examiner):
         self.meter = meter
         self._authorities = Authorities(directory, spaces)
         self._shares = Shares(store)
-        self._origins = Origins(store, registry)
+        self.origins = Origins(store, registry)
         self._spoken: dict[str, deque[float]] = {}
 
     async def findings(  # noqa: PLR0911 - one way out per kind of command
@@ -211,7 +211,7 @@ class FactFinder(Examiner):
             begun = _approved_calls(session, command, principal.id)
             through = [None if call is None else call.capability_id for call in begun]
             found_calls = await self._authorities.with_givers(session, found_calls, approved=through)
-            found_calls = await self._origins.of_proposal(
+            found_calls = await self.origins.of_proposal(
                 session, policy, command.candidates, found_calls, unwritten, begun=begun
             )
             return replace(found_calls, authority={}, by_rights=True)
@@ -246,7 +246,7 @@ class FactFinder(Examiner):
         standings = await self._authorities.of(session, {**through, call.agent_id: PROPOSES})
         found = start_findings(call, standings, policy, self._registry)
         finding = replace(found.call, givers=only(standings, through))
-        return replace(found, call=await self._origins.of_call(session, policy, call, finding, unwritten))
+        return replace(found, call=await self.origins.of_call(session, policy, call, finding, unwritten))
 
     async def _experiment(
         self,
@@ -327,7 +327,7 @@ class FactFinder(Examiner):
         if isinstance(subject, CallSubject) and subject.candidate is not None:
             confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
             confirmed = await self._authorities.with_givers(session, confirmed)
-            confirmed = await self._origins.of_proposal(
+            confirmed = await self.origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, unwritten, approval.content_hash
             )
             return replace(confirmed, authority=authority, by_rights=True)
@@ -349,7 +349,7 @@ class FactFinder(Examiner):
         if isinstance(subject, CallSubject) and subject.candidate is not None:
             confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
             confirmed = await self._authorities.with_givers(session, confirmed, fresh=fresh)
-            confirmed = await self._origins.of_proposal(
+            confirmed = await self.origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, answered=approval.content_hash
             )
             return replace(confirmed, authority=authority, by_rights=True)

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +17,7 @@ from beliefd.kernel.context.policy import ContextPolicy
 from beliefd.kernel.context.state import Context, ContextRecord
 from beliefd.kernel.context.told import Told, read, result_as_told
 from beliefd.kernel.context.tools import UNDECLARED, info_of
+from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.names import ALL
 from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
 from beliefd.kernel.origin import Session as Index
@@ -32,14 +34,14 @@ from beliefd.ledger.envelope import read as read_entry
 from beliefd.policy.lexicons import shipped_lexicon
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.offload import offload
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import StorageUnavailable, Store, Within
 from beliefd.tools.registry import Registry
 
 MAX_SESSIONS: Final = 1_000
-MAX_BYTES: Final = 256 * 1024 * 1024
+MAX_BYTES: Final = 32 * 1024 * 1024
 """Of the texts that the indices which are kept were built from."""
 LOADED_AT_ONCE: Final = 64
-HEAVY_BYTES: Final = 64 * 1024
+HEAVY_BYTES: Final = 4 * 1024
 """More text than this is taken in beside the event loop."""
 LOOKS: Final = 100
 LOOK_SECONDS: Final = 0.02
@@ -185,8 +187,7 @@ class Origins:
             return []
         known, catalogue = self._of(session, policy.context or ContextPolicy()), self._catalogue(policy)
         async with known.lock:
-            while known.told < len(session.context.items):
-                await self._take_in(session, known, catalogue, unwritten)
+            await self._catch_up(session, known, catalogue, unwritten)
             known.refuse(session.context, answered)
             basis = ContextBasis(told=known.told, lost=known.lost)
             found = [
@@ -195,6 +196,30 @@ class Origins:
             ]
         self._forget_the_oldest()
         return found
+
+    async def prepare(self, session: Session, policy: Policy) -> None:
+        """Take in what a session was told before a call asks for it: the call does not wait for that."""
+        name, told = session.session_id, len(session.context.items)
+        known = self._known.get(name)
+        # What is ahead already was told by who decides: an older state must not take it back.
+        if policy.context is UNSET or told == 0 or (known is not None and known.told >= told):
+            return
+        known = self._of(session, policy.context)
+        # Whoever asks tries again and is told what is wrong.
+        with suppress(BeliefdError, StorageUnavailable):
+            async with known.lock:
+                await self._catch_up(session, known, self._catalogue(policy), ())
+        self._forget_the_oldest()
+
+    async def _catch_up(
+        self,
+        session: Session,
+        known: Known,
+        catalogue: Mapping[str, ToolInfo],
+        unwritten: Sequence[Sealed],
+    ) -> None:
+        while known.told < len(session.context.items):
+            await self._take_in(session, known, catalogue, unwritten)
 
     def _catalogue(self, policy: Policy) -> Mapping[str, ToolInfo]:
         """What is declared about tools; worked out again when there is another policy or another tool."""

@@ -19,7 +19,9 @@ from beliefd.kernel.values import DEFAULT_SPACE, Role
 from beliefd.protocol.substrate import CallView, CandidateAnswer, OutcomeRequest, ReportedOutcome
 from beliefd.protocol.wire import convert
 from beliefd.steward.call import Call
+from beliefd.steward.effects.background import Background
 from beliefd.steward.environment import Environment
+from beliefd.steward.facts.origin import Origins
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, read, view_of
 from beliefd.steward.handlers.substrate import candidate_answer, permit_of
@@ -43,6 +45,8 @@ class CallHandlers(Struct, frozen=True):
     in_force: PolicyInForce
     environment: Environment
     spaces: Spaces
+    origins: Origins
+    background: Background
 
     async def show_call(self, call: Call) -> CallView:
         one = await self._call(call)
@@ -89,6 +93,7 @@ class CallHandlers(Struct, frozen=True):
             reported=reported,
         )
         outcome, event = await submit_for(call, self.submit, call.session_id, command, OutcomeRecorded)
+        self.background.start(self.origins.prepare(outcome.session, self.in_force.policy))
         done = event.call
         return view_of(
             ReportedOutcome,

@@ -14,8 +14,10 @@ from beliefd.kernel.values import DEFAULT_SPACE
 from beliefd.protocol.context import ContextAnswer, ContextPage, ContextRequest, ContextView, JoinAnswer
 from beliefd.protocol.rights import Right
 from beliefd.steward.call import Call
+from beliefd.steward.effects.background import Background
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.hashing import sha256_of
+from beliefd.steward.facts.origin import Origins
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.content import keep
 from beliefd.steward.handlers.shared import cut, filling, read_as, view_of
@@ -40,6 +42,8 @@ class ContextHandlers(Struct, frozen=True):
     environment: Environment
     spaces: Spaces
     joins: Joins
+    origins: Origins
+    background: Background
 
     async def add_context(self, call: Call) -> ContextAnswer:
         asked = await read_as(call, ContextRequest)
@@ -47,6 +51,7 @@ class ContextHandlers(Struct, frozen=True):
         outcome, event = await submit_for(call, self.submit, call.session_id, command, ContextAdded)
         if command.kind == ANNOUNCEMENT and command.join_key is not None:
             self.joins.announce(call.principal, command.join_key, call.session_id)
+        self.background.start(self.origins.prepare(outcome.session, self.in_force.policy))
         return ContextAnswer(context_id=event.item.context_id, seq=outcome.head.seq)
 
     async def _command(self, call: Call, asked: ContextRequest) -> AddContext:
