@@ -79,13 +79,13 @@ def test_a_held_call_ends_when_the_inbox_decides(place: Place) -> None:
 
     async def scenario() -> None:
         async with place.client(config={"hold_seconds": 30}) as client:
-            progress: list[Any] = []
+            steps: list[float] = []
 
-            async def note(*told: Any) -> None:
-                progress.append(told)
+            async def note(progress: float, total: float | None, message: str | None) -> None:
+                steps.append(progress)
 
             call = asyncio.create_task(client.call_tool("write", {"text": "held"}, progress_callback=note))
-            await until(lambda: len(progress) > 0)
+            await until(lambda: len(steps) > 0)
             assert not call.done()
             place.decide(write="ask", approval="approved")
             assert text_of(await call) == "written"
@@ -121,12 +121,12 @@ def test_progress_is_passed_on_under_the_clients_own_token(place: Place, mode: s
     async def scenario() -> None:
         seen: list[Any] = []
 
-        async def note(*told: Any) -> None:
-            seen.append(told)
+        async def note(progress: float, total: float | None, message: str | None) -> None:
+            seen.append(progress)
 
         async with place.client(mode) as client:
             assert text_of(await client.call_tool("slow", {}, progress_callback=note)) == "done"
-        assert [step for step, *_ in seen] == [1.0, 2.0, 3.0]
+        assert seen == [1.0, 2.0, 3.0]
 
     run(scenario)
 
@@ -199,7 +199,7 @@ def test_a_child_gets_named_variables_only_and_its_roots_from_the_configuration(
         config = {"upstreams": {"bad": upstream}, "roots": ["file:///srv/data"]}
 
         async def roots(_: Any) -> types.ListRootsResult:
-            return types.ListRootsResult(roots=[types.Root(uri="file:///")])
+            return types.ListRootsResult(roots=[types.Root.model_validate({"uri": "file:///"})])
 
         command = place.command(**config)
         assert command
@@ -235,11 +235,15 @@ def test_resources_and_prompts_are_closed_unless_opened_and_then_told_as_context
         config = {"resources": ["note://o*"], "prompts": True}
         async with place.client(config=config) as client:
             assert [str(one.uri) for one in (await client.list_resources()).resources] == ["note://one"]
-            assert (await client.read_resource("note://one")).contents[0].text == "a note"
+            (note,) = (await client.read_resource("note://one")).contents
+            assert isinstance(note, types.TextResourceContents)
+            assert note.text == "a note"
             with pytest.raises(MCPError, match="not opened"):
                 await client.read_resource("note://two")
             assert [one.name for one in (await client.list_prompts()).prompts] == ["greet"]
-            assert (await client.get_prompt("greet")).messages[0].content.text == "greet them"
+            content = (await client.get_prompt("greet")).messages[0].content
+            assert isinstance(content, types.TextContent)
+            assert content.text == "greet them"
 
     run(closed)
     assert place.ledger("told") == []
@@ -292,7 +296,8 @@ def test_a_joined_call_goes_into_the_session_that_announced_it(place: Place) -> 
 
     async def scenario() -> None:
         async with place.client() as client:
-            for meta in ({"claudecode/toolUseId": "toolu_1"}, {"callId": "call_2"}, {}):
+            told: list[Any] = [{"claudecode/toolUseId": "toolu_1"}, {"callId": "call_2"}, {}]
+            for meta in told:
                 await client.call_tool("echo", {"text": "a"}, meta=meta)
 
     run(scenario)

@@ -19,8 +19,8 @@ def test_a_client_over_http_is_let_in_with_the_token_only(place: Place, mode: st
                 assert text_of(await client.call_tool("write", {"text": mode})) == "written"
                 seen: list[Any] = []
 
-                async def note(*told: Any) -> None:
-                    seen.append(told[0])
+                async def note(progress: float, total: float | None, message: str | None) -> None:
+                    seen.append(progress)
 
                 await client.call_tool("slow", {}, progress_callback=note)
                 assert seen == [1.0, 2.0, 3.0]
@@ -85,8 +85,8 @@ def test_an_upstream_over_http_is_called_through_standard_streams(
                 assert text_of(await client.call_tool("secret", {})).startswith("/")
                 seen: list[Any] = []
 
-                async def note(*told: Any) -> None:
-                    seen.append(told[0])
+                async def note(progress: float, total: float | None, message: str | None) -> None:
+                    seen.append(progress)
 
                 assert text_of(await client.call_tool("slow", {}, progress_callback=note)) == "done"
                 assert seen == [1.0, 2.0, 3.0]

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import jsonschema
+import jsonschema_rs
+import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -40,6 +41,12 @@ async def own(folder: Path, mode: str = "legacy", *more: str) -> AsyncIterator[C
         yield client
 
 
+def read_text(result: types.ReadResourceResult) -> str:
+    (one,) = result.contents
+    assert isinstance(one, types.TextResourceContents)
+    return one.text
+
+
 def test_the_tools_are_what_an_agent_may_do_and_nothing_else() -> None:
     offered = verbs()
     agents = OF_ROLE[Role.AGENT]
@@ -54,9 +61,9 @@ def test_the_tools_are_what_an_agent_may_do_and_nothing_else() -> None:
 
 def test_every_tool_has_schemas_that_are_some_and_says_whether_it_writes() -> None:
     for name, verb in verbs().items():
-        jsonschema.Draft202012Validator.check_schema(verb.tool.input_schema)
+        jsonschema_rs.Draft202012Validator(verb.tool.input_schema)
         assert verb.tool.output_schema is not None, name
-        jsonschema.Draft202012Validator.check_schema(verb.tool.output_schema)
+        jsonschema_rs.Draft202012Validator(verb.tool.output_schema)
         assert verb.tool.annotations is not None
         assert verb.tool.annotations.read_only_hint is not verb.operation.writes
         assert (
@@ -87,14 +94,11 @@ def test_a_session_is_worked_on_through_tools_and_read_as_resources(tmp_path: Pa
             seen = await client.call_tool("query_belief", {"session_id": session, "survivors_limit": 5})
             assert seen.structured_content["survivors"] == ["full"]
             read = await client.read_resource(f"beliefd://sessions/{session}/snapshot")
-            assert json.loads(read.contents[0].text)["survivors"] == ["full"]
+            assert json.loads(read_text(read))["survivors"] == ["full"]
             audit = await client.read_resource(f"beliefd://sessions/{session}/audit")
-            assert len(json.loads(audit.contents[0].text)["events"]) == 2
+            assert len(json.loads(read_text(audit))["events"]) == 2
             assert [one.uri for one in (await client.list_resources()).resources] == ["beliefd://inbox"]
-            assert (
-                json.loads((await client.read_resource("beliefd://inbox")).contents[0].text)["approvals"]
-                == []
-            )
+            assert json.loads(read_text(await client.read_resource("beliefd://inbox")))["approvals"] == []
             assert len((await client.list_resource_templates()).resource_templates) == 2
 
     run(scenario)

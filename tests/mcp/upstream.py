@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 EFFECTS = sys.argv[1]
 LOCK = threading.Lock()
@@ -16,7 +17,7 @@ TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "additiona
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
-def tool(name, description="does something", schema=TEXT, **more):
+def tool(name: str, description: str = "does something", schema: Any = TEXT, **more: Any) -> Any:
     return {"name": name, "description": description, "inputSchema": schema, **more}
 
 
@@ -39,26 +40,26 @@ TOOLS = [
     tool("ask", "asks the client for its roots"),
 ]
 RESOURCES = [{"uri": "note://one", "name": "one", "mimeType": "text/plain"}]
-cancelled = []
-answers = {}
+cancelled: list[Any] = []
+answers: dict[Any, Any] = {}
 
 
-def send(message):
+def send(message: Any) -> None:
     with LOCK:
         sys.stdout.write(json.dumps(message, separators=(",", ":")) + "\n")
         sys.stdout.flush()
 
 
-def leave_trace(what):
+def leave_trace(what: Any) -> None:
     with open(EFFECTS, "a") as file:
         file.write(json.dumps(what) + "\n")
 
 
-def text(words, **more):
+def text(words: str, **more: Any) -> Any:
     return {"content": [{"type": "text", "text": words}], **more}
 
 
-def call(name, args, request_id, meta):
+def call(name: str, args: Any, request_id: Any, meta: Any) -> Any:
     if name == "echo":
         return text(args.get("text", ""))
     if name == "write":
@@ -122,7 +123,7 @@ def call(name, args, request_id, meta):
     raise KeyError(name)
 
 
-def answer(message):
+def answer(message: Any) -> None:
     method, request_id = message["method"], message["id"]
     params = message.get("params", {})
     if method == "initialize":
@@ -155,7 +156,7 @@ def answer(message):
     send({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
-def leave_capabilities(params):
+def leave_capabilities(params: Any) -> None:
     with open(EFFECTS + ".capabilities", "w") as file:
         json.dump(params["capabilities"], file)
 

@@ -85,7 +85,7 @@ def own_server(calls: AsyncCalls, only: frozenset[str] = frozenset()) -> Server[
 def _result(answer: Any, has_schema: bool) -> types.CallToolResult:
     """The answer as it came, as text and in a structure."""
     written = msgspec.json.encode(answer)
-    content = [types.TextContent(text=written.decode())]
+    content: list[types.ContentBlock] = [types.TextContent(text=written.decode())]
     structured = msgspec.json.decode(written) if has_schema else None
     return types.CallToolResult(content=content, structured_content=structured)
 

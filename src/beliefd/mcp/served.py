@@ -5,6 +5,7 @@ from typing import Any, Final
 from urllib.parse import urljoin
 
 from beliefd.client.asynchronous import AsyncCalls
+from beliefd.client.substrate import OutcomeTold
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import OntologyBundle, seconds
 from beliefd.mcp.judging import Judgement, Outcome, Pins, Proposed, Waiting
@@ -89,14 +90,15 @@ class ServedJudge:
 
     async def report(self, session_id: str, call_id: str, outcome: Outcome) -> str | None:
         """INVARIANT: the same report twice counts once: a lost answer leaves no doubt about what was said."""
-        told: dict[str, Any] = {"result": outcome.result, "structured": outcome.structured}
+        told = OutcomeTold()
+        if outcome.result is not None:
+            told["result"] = outcome.result
+        if outcome.structured is not None:
+            told["structured"] = outcome.structured
+        if outcome.error is not None:
+            told["error"] = outcome.error
         answer = await self._calls.report_outcome(
-            session_id,
-            call_id,
-            outcome.status,
-            idempotency_key=f"outcome:{call_id}",
-            **{name: value for name, value in told.items() if value is not None},
-            **({} if outcome.error is None else {"error": outcome.error}),
+            session_id, call_id, outcome.status, idempotency_key=f"outcome:{call_id}", **told
         )
         return answer.content and f"content {answer.content}"
 

@@ -142,11 +142,13 @@ class Session:
                 async for _ in subscription:
                     pass  # each event comes to `_heard` as well
 
-    async def _roots(self, _: ClientRequestContext) -> types.ListRootsResult:
+    async def _roots(self, context: ClientRequestContext) -> types.ListRootsResult:
         """Roots are the operator's: what a client would name could widen what an upstream may touch."""
-        return types.ListRootsResult(roots=[types.Root(uri=uri) for uri in self._config.roots])
+        return types.ListRootsResult(
+            roots=[types.Root.model_validate({"uri": uri}) for uri in self._config.roots]
+        )
 
-    async def _sample(self, _: ClientRequestContext, params: Any) -> Any:
+    async def _sample(self, context: ClientRequestContext, params: Any) -> Any:
         assert self._listeners.sampling is not None  # noqa: S101 - asked for only then
         return await self._listeners.sampling(params)
 
