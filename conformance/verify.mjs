@@ -15,7 +15,7 @@ const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "shapers", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
-  "insufficient", "costs", "issued", "asked", "context", "begun", "refusedSinks",
+  "insufficient", "costs", "issued", "asked", "pins", "offered", "context", "begun", "refusedSinks",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated", "tokens", "spaces", "imported", "keys",
 ];
@@ -214,6 +214,8 @@ export const stateHash = (session) => {
     costs: session.costs,
     issued: session.issued,
     asked: session.asked,
+    pins: session.pins,
+    offered: session.offered,
     memory: session.memory,
     context: session.context,
     begun: session.begun,
@@ -278,6 +280,8 @@ const begin = (id, payload) => ({
   costs: new Map(),
   issued: new Map(),
   asked: new Map(),
+  pins: new Map(),
+  offered: new Map(),
   memory: new Map(),
   context: new Map(),
   begun: new Map(),
@@ -391,6 +395,10 @@ const keepTraced = (session, result) => {
   for (const sink of result.get("refused_sinks")) session.refusedSinks.set(sink, asked);
 };
 const keepContext = (session, item) => session.context.set(String(session.context.size + 1), item);
+const keepPin = (session, pin) => {
+  session.pins.set(pin.get("tool").get("name"), pin);
+  session.offered.delete(pin.get("tool").get("name"));
+};
 const keepGrant = (session, delta) => session.grants.set(delta.get("grant").get("grant_id"), delta.get("grant"));
 
 // Uses count against a capability and against all that it came out of.
@@ -556,6 +564,7 @@ const FOLDS = {
       for (const words of approval.get("words") ?? []) session.rejectedWords.set(words, approval.get("approval_id"));
     }
     keepIntents(session, delta.get("intents") ?? [], delta.get("propositions") ?? []);
+    if (delta.has("pinned")) keepPin(session, delta.get("pinned"));
     if (delta.get("result")) return keepResults(session, [delta.get("result")], delta);
     if (replaced) {
       const id = approval.get("subject").get("bundle_id");
@@ -591,6 +600,15 @@ const FOLDS = {
   },
   context_added(session, delta) {
     if (delta.get("item").get("kind") !== "announcement") keepContext(session, delta.get("item"));
+  },
+  tools_pinned(session, delta) {
+    for (const pin of delta.get("pinned")) keepPin(session, pin);
+    for (const name of delta.get("restored")) session.offered.delete(name);
+    for (const offer of delta.get("offers")) {
+      const approval = offer.get("approval");
+      session.offered.set(offer.get("name"), record({ hash: offer.get("hash"), approval_id: approval.get("approval_id") }));
+      keepApproval(session, approval);
+    }
   },
   capability_issued: keepCapability,
   capability_revoked: keepCapability,

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def test_who_waits_for_what_is_not_decided_gets_the_card_as_it_is() -> None:
         assert time.monotonic() - began >= 0.9
         assert house.agent.wait_for_approval(approval_id, 0.5).status == "pending"
         for wait in (-1, 61):
-            refused(Code.INVALID_REQUEST, lambda wait=wait: house.agent.show_approval(approval_id, wait=wait))
+            refused(Code.INVALID_REQUEST, partial(house.agent.show_approval, approval_id, wait=wait))
         refused(Code.INVALID_REQUEST, lambda: house.agent.show_approval(approval_id, at=1, wait=1))
 
 

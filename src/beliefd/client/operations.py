@@ -2,6 +2,7 @@
 
 from beliefd.client.approvals import ApprovalCalls
 from beliefd.client.beliefs import BeliefCalls
+from beliefd.client.catalogues import CatalogueCalls
 from beliefd.client.claims import ClaimCalls
 from beliefd.client.content import ContentCalls
 from beliefd.client.context import ContextCalls
@@ -28,6 +29,7 @@ class Operations(
     SpaceCalls,
     SubstrateCalls,
     ContextCalls,
+    CatalogueCalls,
     SpeculationCalls,
     ObservationCalls,
     MeasurementCalls,

@@ -5,6 +5,7 @@ from typing import Final
 from beliefd.kernel.approvals.commands import ApprovalCommand
 from beliefd.kernel.attempts.commands import AttemptCommand
 from beliefd.kernel.beliefs.commands import BeliefCommand
+from beliefd.kernel.catalogues.commands import CatalogueCommand
 from beliefd.kernel.claims.commands import ClaimCommand
 from beliefd.kernel.context.commands import ContextCommand
 from beliefd.kernel.experiments.commands import ExperimentCommand
@@ -29,6 +30,7 @@ Command = (
     | SpeculationCommand
     | AttemptCommand
     | SystemCommand
+    | CatalogueCommand
     | TransferCommand
 )
 VERB_OF: Final[dict[type, str]] = {kind: str(kind.__struct_config__.tag) for kind in Command.__args__}

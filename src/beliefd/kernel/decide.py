@@ -10,6 +10,7 @@ from beliefd.kernel.attempts import rules as attempts
 from beliefd.kernel.beliefs import rules as beliefs
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.beliefs.events import Declared
+from beliefd.kernel.catalogues import rules as catalogues
 from beliefd.kernel.claims import rules as claims
 from beliefd.kernel.claims.commands import RetractClaims
 from beliefd.kernel.commands import Command, verb_of
@@ -49,6 +50,7 @@ RULES: Final[Rules] = {
     **speculation.RULES,
     **attempts.RULES,
     **system.RULES,
+    **catalogues.RULES,
     **transfers.RULES,
 }
 

@@ -19,6 +19,7 @@ from beliefd.kernel.beliefs.commands import (
     Merge,
     RequestTermination,
 )
+from beliefd.kernel.catalogues.commands import PinTools
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.commands import Command
 from beliefd.kernel.context.commands import AddContext
@@ -94,6 +95,8 @@ JUDGED: Final[dict[type, Part]] = {
     **dict.fromkeys((RecordRun, StartCall, RecordOutcome, RecordAttempt, Merge, ReceiveLedger), _nothing),
     # Names of tools and digests of what was told: no belief can rest on them.
     AddContext: _nothing,
+    # What a stranger wrote about his tools: it is shown, and nobody here states it.
+    PinTools: _nothing,
     # Names of tokens, keys and files: no belief can rest on them.
     **dict.fromkeys(SystemCommand.__args__, _nothing),
     DeclareSession: _declaration,

@@ -4,6 +4,7 @@ from typing import Final
 
 from beliefd.kernel.approvals.events import ApprovalEvent
 from beliefd.kernel.beliefs.events import BeliefEvent
+from beliefd.kernel.catalogues.events import CatalogueEvent
 from beliefd.kernel.claims.events import ClaimEvent
 from beliefd.kernel.context.events import ContextEvent
 from beliefd.kernel.event import Refused
@@ -29,6 +30,7 @@ Event = (
     | IntentEvent
     | SpeculationEvent
     | SystemEvent
+    | CatalogueEvent
     | TransferEvent
 )
 KIND_OF: Final[dict[type, str]] = {kind: str(kind.__struct_config__.tag) for kind in Event.__args__}

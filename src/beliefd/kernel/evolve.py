@@ -12,6 +12,7 @@ from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.beliefs.events import Eliminated, Merged
 from beliefd.kernel.beliefs.state import Beliefs
 from beliefd.kernel.beliefs.survivors import Survivors, Universe
+from beliefd.kernel.catalogues import folds as catalogues
 from beliefd.kernel.claims import folds as claims
 from beliefd.kernel.context import folds as context
 from beliefd.kernel.events import Event
@@ -38,6 +39,7 @@ FOLDS: Final[Folds] = {
     **intents.FOLDS,
     **speculation.FOLDS,
     **system.FOLDS,
+    **catalogues.FOLDS,
     **transfers.FOLDS,
 }
 

@@ -17,6 +17,8 @@ TIMESTAMP: Final = (
 REFERENCE: Final = "^[A-Za-z0-9][A-Za-z0-9._:/@#-]{0,127}$(?!\\n)"
 INPUT_NAME: Final = "^[a-z][a-z0-9_]{0,7}$(?!\\n)"
 UNIT: Final = "^(1|[A-Za-z%°µ$€][A-Za-z0-9%°µ/*^.-]{0,15})$(?!\\n)"
+# An upstream is part of the id of a session, before the name of a space.
+UPSTREAM: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\\n)"
 # Lower case only: a space goes by one name, in texts, addresses and options alike.
 SPACE: Final = "^[a-z0-9][a-z0-9._-]{0,63}$(?!\\n)"
 
@@ -30,6 +32,7 @@ IN_WORDS: Final = {
     TIMESTAMP: "that is an ISO-8601 time with `Z` or an offset",
     REFERENCE: "of at most 128 letters, digits and `._:/@#-`",
     INPUT_NAME: "of at most 8 lower-case letters, digits and `_`, a letter first",
+    UPSTREAM: "of at most 64 letters, digits and `._-`",
     SPACE: "of at most 64 lower-case letters, digits and `._-`",
     POINTER: "that is a JSON pointer: empty, or `/` before every step",
     UNIT: "that is a unit: `1`, or at most 16 letters, digits and `%°µ/*^.-`",

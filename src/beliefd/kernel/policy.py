@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER, canonical
+from beliefd.kernel.catalogues.policy import CataloguesPolicy
 from beliefd.kernel.context.policy import ContextPolicy
 from beliefd.kernel.intents.state import IntentType
 from beliefd.kernel.labels import ATTESTED, Label
@@ -341,6 +342,7 @@ class Policy(Value, frozen=True):
     capabilities: Annotated[tuple[CapabilityRule, ...], msgspec.Meta(max_length=1000)] | UnsetType = UNSET
     calls: CallsPolicy | UnsetType = UNSET
     context: ContextPolicy | UnsetType = UNSET
+    catalogues: CataloguesPolicy | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.

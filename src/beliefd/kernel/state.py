@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.state import Approvals
 from beliefd.kernel.beliefs.commands import SessionOptions
 from beliefd.kernel.beliefs.state import Beliefs
+from beliefd.kernel.catalogues.state import Catalogue
 from beliefd.kernel.claims.state import Claims
 from beliefd.kernel.context.state import Context
 from beliefd.kernel.experiments.state import Experiments
@@ -42,6 +43,7 @@ class Session(Struct, frozen=True):
     speculation: Speculations = NO_SPECULATION
     system: System = System()
     transfers: Transfers = Transfers()
+    catalogue: Catalogue = Catalogue()
 
 
 def grounded(session: Session) -> Session:

@@ -17,6 +17,8 @@ MAX_ID_LENGTH: Final = 512
 
 Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH, pattern=patterns.ID)]
 SpaceName = Annotated[str, msgspec.Meta(max_length=64, pattern=patterns.SPACE)]
+Upstream = Annotated[str, msgspec.Meta(max_length=64, pattern=patterns.UPSTREAM)]
+"""The name of a catalogue."""
 DEFAULT_SPACE: Final = "default"
 """Where everything is that says nothing else."""
 Object = dict[str, Any]

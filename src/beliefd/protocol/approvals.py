@@ -9,6 +9,7 @@ from beliefd.kernel.approvals.state import (
     ApprovalStatus,
     BundleSubject,
     CallSubject,
+    DefinitionSubject,
     DeltaSubject,
     Grant,
     InformationSubject,
@@ -191,6 +192,8 @@ def title_of(subject: Subject, raised: Raised) -> str:
             return ", ".join(sorted({*delta.patch.set, *delta.patch.remove}))
         case IntentSubject(change=Change() as change):
             return f"{change.type} {change.claim_id}"
+        case DefinitionSubject():
+            return f"{subject.upstream}: {subject.name}"
     return ""
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from beliefd.protocol.approvals import ApprovalRows
 from beliefd.protocol.beliefs import BeliefRows
+from beliefd.protocol.catalogues import CatalogueRows
 from beliefd.protocol.claims import ClaimRows
 from beliefd.protocol.content import ContentRows
 from beliefd.protocol.context import ContextRows
@@ -34,6 +35,7 @@ VOCABULARIES: Final[tuple[type[Vocabulary], ...]] = (
     TokenRows,
     SubstrateRows,
     ContextRows,
+    CatalogueRows,
     SpeculationRows,
     ObservationRows,
     MeasurementRows,

@@ -15,7 +15,7 @@ from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Provenance, Rationale
 from beliefd.kernel.substrate.state import Confirmation
 from beliefd.kernel.substrate.tools import Amount, ToolDefinition, Witness
-from beliefd.kernel.values import Id, Note, Object, TierName, Value
+from beliefd.kernel.values import Id, Note, Object, TierName, Upstream, Value
 from beliefd.protocol.operation import (
     ON_WRITING,
     PAGE,
@@ -46,7 +46,7 @@ class CallRequest(Value, frozen=True, tag_field="kind", tag="tool_call"):
     capability_token: Annotated[str, Meta(max_length=TOKEN_LENGTH)] | None = None
     idempotency_key: Id | None = None
     join_key: Id | None = None
-    upstream: Id | None = None
+    upstream: Upstream | None = None
     rationale: Rationale | None = None
 
 

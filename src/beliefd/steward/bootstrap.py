@@ -18,6 +18,7 @@ from beliefd.steward.effects.runner import Runner
 from beliefd.steward.effects.runs import ExperimentRuns
 from beliefd.steward.effects.tools import ToolCalls
 from beliefd.steward.environment import Environment
+from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.threats import Detector
@@ -28,6 +29,7 @@ from beliefd.steward.handlers.attempts import recording_attempts
 from beliefd.steward.handlers.batch import BatchHandlers
 from beliefd.steward.handlers.beliefs import BeliefHandlers, verb_handlers
 from beliefd.steward.handlers.calls import CallHandlers
+from beliefd.steward.handlers.catalogues import CatalogueHandlers
 from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
 from beliefd.steward.handlers.content import ContentHandlers
 from beliefd.steward.handlers.context import ContextHandlers
@@ -115,7 +117,9 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     meter, spaces = Meter(ledgers, judges), Spaces(ledgers)
     directory = Directory(ledgers, partial(system_state, positions), sign_in)
     gate = Gate(ledgers, spaces)
-    finder = FactFinder(ledgers, registry, meter, directory, spaces, detector)
+    finder = FactFinder(
+        ledgers, registry, meter, directory, spaces, detector, Catalogues(positions.fresh, spaces)
+    )
     steward = Steward(store, positions, in_force, finder, environment)
     submit, feeds, background = steward.submit, Feeds(ledgers), Background()
     system = SystemLedger(ledgers, positions, submit)
@@ -141,6 +145,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         StateHandlers(ledgers, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
         CallHandlers(ledgers, positions, submit, in_force, environment, spaces, finder.origins, background),
+        CatalogueHandlers(positions, submit, in_force, spaces),
         CapabilityHandlers(positions, submit, signer, in_force, environment),
         MemoryHandlers(positions, submit, environment),
         ContextHandlers(

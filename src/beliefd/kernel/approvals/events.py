@@ -2,7 +2,10 @@
 
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from beliefd.kernel.approvals.state import Approval, ApprovalDecision, Grant
+from beliefd.kernel.catalogues.state import Pinned
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.event import EventBase
@@ -17,7 +20,7 @@ class ApprovalDecided(EventBase, frozen=True, tag="approval_decided"):
     change of state; with neither, and not rejected, more people must agree first.
 
     `intents` and `propositions` are those that it changes, `opened` is the approval of the intent that came
-    out of an edit.
+    out of an edit. `pinned` is the definition of a tool that counts from now on.
     """
 
     event_id: str
@@ -32,6 +35,7 @@ class ApprovalDecided(EventBase, frozen=True, tag="approval_decided"):
     intents: tuple[Intent, ...] = ()
     propositions: tuple[Proposition, ...] = ()
     opened: Approval | None = None
+    pinned: Pinned | UnsetType = UNSET
 
 
 class ApprovalClosed(EventBase, frozen=True, tag="approval_closed"):

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided, GrantGiven, GrantRevoked
@@ -21,6 +22,8 @@ def approval_decided(session: Session, event: ApprovalDecided) -> Session:
     if event.approval.status == "approved":
         context = context.with_answered(event.approval.content_hash)
     session = replace(session, approvals=approvals, intents=intents, context=context)
+    if event.pinned is not UNSET:
+        session = replace(session, catalogue=session.catalogue.with_pin(event.pinned))
     if event.result is not None:
         judged = with_result(session, event.result)
         return with_mode(with_snapshot(judged, session.substrate.state_version, event.event_id), event.mode)

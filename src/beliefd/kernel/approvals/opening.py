@@ -2,6 +2,7 @@
 
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.approvals.state import Approval
+from beliefd.kernel.catalogues.events import ToolsPinned
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.events import Event
 from beliefd.kernel.intents.events import IntentStaged
@@ -25,4 +26,6 @@ def opened_by(event: Event) -> list[Approval]:
         found.append(event.successor)
     elif isinstance(event, IntentStaged):
         found.append(event.approval)
+    elif isinstance(event, ToolsPinned):
+        found += [offer.approval for offer in event.offers]
     return [one for one in found if one is not None]

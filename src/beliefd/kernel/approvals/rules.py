@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from beliefd.kernel.approvals import bundles, candidates, intents
+from beliefd.kernel.approvals import bundles, candidates, definitions, intents
 from beliefd.kernel.approvals.commands import (
     DecideApproval,
     ExpireApproval,
@@ -46,6 +46,7 @@ from beliefd.kernel.approvals.state import (
     Approval,
     BundleSubject,
     CallSubject,
+    DefinitionSubject,
     DeltaSubject,
     Grant,
     InformationSubject,
@@ -68,6 +69,7 @@ DECIDES: Final[dict[type, Decide]] = {
     CallSubject: candidates.decide,
     DeltaSubject: candidates.decide,
     IntentSubject: intents.decide,
+    DefinitionSubject: definitions.decide,
 }
 CLOSES: Final[dict[type, Close]] = {
     BundleSubject: bundles.close,

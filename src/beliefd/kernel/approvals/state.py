@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from beliefd.kernel.catalogues.state import OfferedTool
 from beliefd.kernel.claims.bundle import ClaimBundle, GateOverride, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import Standings
@@ -72,6 +73,15 @@ class IntentSubject(Value, frozen=True, tag_field="kind", tag="intent"):
     change: Change | None = None
 
 
+class DefinitionSubject(Value, frozen=True, tag_field="kind", tag="definition"):
+    """Another definition of a tool than the one that is pinned, which `was`; None if it is new."""
+
+    upstream: str
+    name: str
+    definition: OfferedTool | None = None
+    was: OfferedTool | None = None
+
+
 class Shaped(Value, frozen=True):
     """Contents, by their digests, and who shaped them: people, by their owners and by their ids.
 
@@ -82,8 +92,8 @@ class Shaped(Value, frozen=True):
     by: tuple[str, ...]
 
 
-Subject = BundleSubject | InformationSubject | CallSubject | DeltaSubject | IntentSubject
-CONTENT: Final = ("bundle", "candidate", "change")
+Subject = BundleSubject | InformationSubject | CallSubject | DeltaSubject | IntentSubject | DefinitionSubject
+CONTENT: Final = ("bundle", "candidate", "change", "definition", "was")
 
 
 class Approval(Value, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.substrate.capabilities import Narrowing
-from beliefd.kernel.values import Id, Object, Timestamp, Value, refuse_impossible
+from beliefd.kernel.values import Id, Object, Timestamp, Upstream, Value, refuse_impossible
 
 Rationale = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 
@@ -55,7 +55,7 @@ class CallCandidate(Value, frozen=True, tag_field="kind", tag="tool_call"):
     idempotency_key: Id | None = None
     narrowed: tuple[Narrowing, ...] = ()
     join_key: Id | UnsetType = UNSET
-    upstream: Id | UnsetType = UNSET
+    upstream: Upstream | UnsetType = UNSET
     rationale: Rationale | UnsetType = UNSET
 
 

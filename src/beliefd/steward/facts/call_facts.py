@@ -28,9 +28,9 @@ from beliefd.kernel.substrate.tools import (
     Uses,
 )
 from beliefd.kernel.values import Principal, Tier
-from beliefd.steward.facts.caller_tools import declared_tool
+from beliefd.steward.facts.caller_tools import CallerTool, Offered, declared_tool
 from beliefd.tools.biscuit import PREFIX, BadToken, Signer
-from beliefd.tools.registry import Registry
+from beliefd.tools.registry import Registry, Tool
 
 TOKEN: Final = re.compile(r"(cap-[0-9a-f-]{36})\.([A-Za-z0-9_-]{20,200})", re.ASCII)
 UNPROVEN: Final = "unproven"
@@ -46,16 +46,29 @@ class Proof(Struct, frozen=True):
     problem: str | None = None
 
 
+class Tools(Struct, frozen=True):
+    """Where a tool is looked for: in the catalogue that a call names, or here and then in the policy."""
+
+    registry: Registry
+    offered: Offered = {}
+
+    def get(self, candidate: CallCandidate, policy: Policy) -> Tool | CallerTool | None:
+        if candidate.upstream is not UNSET:
+            return self.offered.get((candidate.upstream, candidate.tool_id))
+        own = self.registry.get(candidate.tool_id)
+        return own or declared_tool(candidate.tool_id, policy, self.registry)
+
+
 def proposal_findings(
     session: Session,
     candidates: tuple[Candidate, ...],
     proofs: tuple[Proof | None, ...],
     policy: Policy,
-    registry: Registry,
+    tools: Tools,
 ) -> ProposalFindings:
     return ProposalFindings(
         calls=tuple(
-            call_finding(session, candidate, proofs[index] if index < len(proofs) else None, policy, registry)
+            call_finding(session, candidate, proofs[index] if index < len(proofs) else None, policy, tools)
             if isinstance(candidate, CallCandidate)
             else None
             for index, candidate in enumerate(candidates)
@@ -64,40 +77,40 @@ def proposal_findings(
 
 
 def confirmed_finding(
-    session: Session, candidate: CallCandidate, policy: Policy, registry: Registry
+    session: Session, candidate: CallCandidate, policy: Policy, tools: Tools
 ) -> ProposalFindings:
     """For a call that a person confirms: its token was checked when it was proposed."""
-    finding = call_finding(session, candidate, None, policy, registry)
+    finding = call_finding(session, candidate, None, policy, tools)
     return ProposalFindings(
         calls=(replace(finding, capability_id=candidate.capability_id, token_problem=None),)
     )
 
 
 def start_findings(
-    call: ToolCall, standings: Mapping[str, Principal | None], policy: Policy, registry: Registry
+    call: ToolCall, standings: Mapping[str, Principal | None], policy: Policy, tools: Tools
 ) -> StartFindings:
     """For a call that is about to begin: everything about it is looked at again, but for the token, which was
     checked when it was proposed and stands for the capability that the call names."""
-    candidate = CallCandidate(tool_id=call.tool_id, args=call.args)
-    finding = _known_tool(candidate, policy, registry)
+    candidate = CallCandidate(tool_id=call.tool_id, args=call.args, upstream=call.upstream)
+    finding = _known_tool(candidate, policy, tools)
     caller = standings.get(call.agent_id, UNSET)
     known = replace(finding, capability_id=call.capability_id)
     return StartFindings(call=known, caller=caller, takes_rest=True)
 
 
 def call_finding(
-    session: Session, candidate: CallCandidate, proof: Proof | None, policy: Policy, registry: Registry
+    session: Session, candidate: CallCandidate, proof: Proof | None, policy: Policy, tools: Tools
 ) -> CallFinding:
     capability_id, problem = check_token(session, candidate.capability_id, proof)
-    finding = _known_tool(candidate, policy, registry)
+    finding = _known_tool(candidate, policy, tools)
     if finding.definition is None:
         return finding
     return replace(finding, capability_id=capability_id, token_problem=problem)
 
 
-def _known_tool(candidate: CallCandidate, policy: Policy, registry: Registry) -> CallFinding:
+def _known_tool(candidate: CallCandidate, policy: Policy, tools: Tools) -> CallFinding:
     """What is found out about a call beside its token."""
-    tool = registry.get(candidate.tool_id) or declared_tool(candidate.tool_id, policy, registry)
+    tool = tools.get(candidate, policy)
     if tool is None:
         return CallFinding()
     definition, errors = tool.definition, tool.argument_errors(candidate.args)

@@ -1,5 +1,6 @@
 """Tools that their callers run: declared by policy, known by their exact names."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -38,6 +39,10 @@ def caller_tool(tool_id: str, definition: ToolDefinition) -> CallerTool:
         schema = error
     told = {"tool_id": tool_id, "definition": msgspec.to_builtins(definition)}
     return CallerTool(tool_id, definition, digest(told), schema)
+
+
+Offered = Mapping[tuple[str, str], CallerTool | None]
+"""By catalogue and name, the tool that is pinned there; None if there is none that can be called."""
 
 
 class _Declared:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeGuard
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval, ExpireApproval, GiveGrant
@@ -19,7 +19,6 @@ from beliefd.kernel.claims.endings import RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.context.commands import AddContext
-from beliefd.kernel.context.findings import ContextFindings
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
 from beliefd.kernel.experiments.designing import bodies_of
@@ -33,13 +32,10 @@ from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.limits import PENDING, SESSIONS, over_limit
 from beliefd.kernel.measurements.commands import Measure
 from beliefd.kernel.observations.commands import Observe
-from beliefd.kernel.observations.findings import ObservationFindings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember, StartCall
-from beliefd.kernel.substrate.permits import approved_call
-from beliefd.kernel.substrate.proposals import CallCandidate
-from beliefd.kernel.substrate.state import ToolCall
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.tools import MemoryFindings, StartFindings
 from beliefd.kernel.values import Principal
 from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
@@ -55,12 +51,19 @@ from beliefd.steward.facts.authority import (
     only,
     used_by_claims,
 )
-from beliefd.steward.facts.call_facts import Proof, confirmed_finding, proposal_findings, start_findings
+from beliefd.steward.facts.call_facts import (
+    Proof,
+    Tools,
+    confirmed_finding,
+    proposal_findings,
+    start_findings,
+)
+from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.steward.facts.citing import citation_findings, cites_calls
 from beliefd.steward.facts.examining import Examiner
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
-from beliefd.steward.facts.origin import Origins, context_findings
+from beliefd.steward.facts.origin import Origins, approved_calls, context_findings
 from beliefd.steward.facts.published import published
 from beliefd.steward.facts.shares import Shares
 from beliefd.steward.facts.threats import (
@@ -111,21 +114,6 @@ MOST_TRIES: Final = 10_000
 """Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
 
 
-def content_looked_at(command: object, found: Findings | None) -> tuple[str, ...]:
-    """The hashes of content that these findings tell of."""
-    if isinstance(found, ClaimFindings):
-        return tuple(found.content)
-    if isinstance(command, AddContext) and isinstance(found, ContextFindings) and found.kept:
-        return () if command.content is None else (command.content,)
-    if isinstance(command, Observe) and command.content is not None and not _is_problem(found):
-        return (command.content,)
-    return ()
-
-
-def _is_problem(found: Findings | None) -> bool:
-    return isinstance(found, ObservationFindings) and found.problem != ""
-
-
 class _Designed(Struct):
     designed_by: str
 
@@ -164,13 +152,15 @@ class FactFinder(Examiner):
         meter: Meter,
         directory: Directory,
         spaces: Spaces,
-        detector: Detector | Mapping[str, Detector] | None = None,
+        detector: Detector | Mapping[str, Detector] | None,
+        catalogues: Catalogues,
     ) -> None:
         super().__init__(store, registry, spaces, detector)
+        self._catalogues = catalogues
         self.meter = meter
         self._authorities = Authorities(directory, spaces)
         self._shares = Shares(store)
-        self.origins = Origins(store, registry)
+        self.origins = Origins(store, registry, catalogues)
         self._spoken: dict[str, deque[float]] = {}
 
     async def findings(  # noqa: PLR0911 - one way out per kind of command
@@ -205,10 +195,9 @@ class FactFinder(Examiner):
         if isinstance(command, Propose | StageIntent):
             await self._refuse_full_inbox(principal.id, policy, unwritten)
         if isinstance(command, Propose):
-            found_calls = proposal_findings(
-                session, command.candidates, attachments.proofs, policy, self._registry
-            )
-            begun = _approved_calls(session, command, principal.id)
+            tools = await self._tools(session, command.candidates, policy)
+            found_calls = proposal_findings(session, command.candidates, attachments.proofs, policy, tools)
+            begun = approved_calls(session, command, principal.id)
             through = [None if call is None else call.capability_id for call in begun]
             found_calls = await self._authorities.with_givers(session, found_calls, approved=through)
             found_calls = await self.origins.of_proposal(
@@ -236,6 +225,10 @@ class FactFinder(Examiner):
             return await self._experiment(session, command, principal.id, policy, unwritten)
         return await self._for_decision(session, command, policy, unwritten)
 
+    async def _tools(self, session: Session, candidates: Sequence[Candidate], policy: Policy) -> Tools:
+        offered = await self._catalogues.offered_to(session, candidates, policy)
+        return Tools(self._registry, offered)
+
     async def _start(
         self, session: Session, command: StartCall, policy: Policy, unwritten: Sequence[Sealed]
     ) -> StartFindings | None:
@@ -244,7 +237,9 @@ class FactFinder(Examiner):
             return None
         through = givers_of(session, call.capability_id)
         standings = await self._authorities.of(session, {**through, call.agent_id: PROPOSES})
-        found = start_findings(call, standings, policy, self._registry)
+        named = CallCandidate(tool_id=call.tool_id, upstream=call.upstream)
+        tools = await self._tools(session, (named,), policy)
+        found = start_findings(call, standings, policy, tools)
         finding = replace(found.call, givers=only(standings, through))
         return replace(found, call=await self.origins.of_call(session, policy, call, finding, unwritten))
 
@@ -325,7 +320,8 @@ class FactFinder(Examiner):
         subject = approval.subject
         authority = await self._authorities.of(session, concerned(approval))
         if isinstance(subject, CallSubject) and subject.candidate is not None:
-            confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
+            tools = await self._tools(session, (subject.candidate,), policy)
+            confirmed = confirmed_finding(session, subject.candidate, policy, tools)
             confirmed = await self._authorities.with_givers(session, confirmed)
             confirmed = await self.origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, unwritten, approval.content_hash
@@ -347,7 +343,8 @@ class FactFinder(Examiner):
         authority = await self._authorities.of(session, concerned(approval), fresh=fresh)
         subject = approval.subject
         if isinstance(subject, CallSubject) and subject.candidate is not None:
-            confirmed = confirmed_finding(session, subject.candidate, policy, self._registry)
+            tools = await self._tools(session, (subject.candidate,), policy)
+            confirmed = confirmed_finding(session, subject.candidate, policy, tools)
             confirmed = await self._authorities.with_givers(session, confirmed, fresh=fresh)
             confirmed = await self.origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, answered=approval.content_hash
@@ -355,8 +352,8 @@ class FactFinder(Examiner):
             return replace(confirmed, authority=authority, by_rights=True)
         if isinstance(subject, BundleSubject) and subject.bundle is not None:
             unread = Threat(detector=NOBODY)
-            tools = self._tool_tiers(subject.bundle)
-            return ClaimFindings(threat=unread, tools=tools, authority=authority, by_rights=True)
+            tiers = self._tool_tiers(subject.bundle)
+            return ClaimFindings(threat=unread, tools=tiers, authority=authority, by_rights=True)
         return AuthorityFindings(authority=authority, by_rights=True)
 
     def count(self, command: object, principal: Principal, policy: Policy) -> int:
@@ -381,16 +378,6 @@ def _installed(name: str) -> ExperimentFindings | None:
     if name not in PARAMS:
         return None
     return ExperimentFindings(template=template(name).id, code_hash=code_hash(name))
-
-
-def _approved_calls(session: Session, command: Propose, who: str) -> list[ToolCall | None]:
-    """By candidate, the call that a person said yes to and that begins in its place."""
-    if command.execute is UNSET:
-        return []
-    return [
-        approved_call(session, one, who) if isinstance(one, CallCandidate) else None
-        for one in command.candidates
-    ]
 
 
 def _raise_if_over(name: str, counted: int, limit: int) -> None:

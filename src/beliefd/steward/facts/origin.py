@@ -1,7 +1,7 @@
 """Where the values of calls came from: one index per session, built from what it was told."""
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import ChainMap, Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -16,7 +16,7 @@ from beliefd.kernel.context.findings import ContextFindings
 from beliefd.kernel.context.policy import ContextPolicy
 from beliefd.kernel.context.state import Context, ContextRecord
 from beliefd.kernel.context.told import Told, read, result_as_told
-from beliefd.kernel.context.tools import UNDECLARED, info_of
+from beliefd.kernel.context.tools import UNDECLARED, info_of, pinned_info
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.names import ALL
 from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
@@ -24,7 +24,9 @@ from beliefd.kernel.origin import Session as Index
 from beliefd.kernel.origin.index import wanted
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.commands import Propose
 from beliefd.kernel.substrate.events import OutcomeRecorded
+from beliefd.kernel.substrate.permits import approved_call
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.state import ToolCall
 from beliefd.kernel.substrate.tools import CallFinding, ContextBasis, ProposalFindings
@@ -32,6 +34,7 @@ from beliefd.kernel.values import Object
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.envelope import read as read_entry
 from beliefd.policy.lexicons import shipped_lexicon
+from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.offload import offload
 from beliefd.stores.base import StorageUnavailable, Store, Within
@@ -57,6 +60,7 @@ class Asked(Struct, frozen=True):
     tool_id: str
     args: Object
     finding: CallFinding
+    upstream: str | UnsetType = UNSET
     before: int = 0
     nth: int | UnsetType = UNSET
 
@@ -65,7 +69,8 @@ class Known(Struct):
     """The index of one session: what it holds, up to which item, and how much of that was lost.
 
     `last` is the event of the item up to which it goes: it tells ledgers apart that have come to differ.
-    `ended` is how many calls of each tool have told their results.
+    `ended` is how many calls of each tool have told their results, `upstreams` are the catalogues of tools
+    that were called.
     """
 
     index: Index
@@ -75,6 +80,7 @@ class Known(Struct):
     lost: int = 0
     size: int = 0
     ended: Counter[str] = msgspec.field(default_factory=Counter)
+    upstreams: set[str] = msgspec.field(default_factory=set)
     refused: Any = None
     lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
@@ -87,7 +93,7 @@ class Known(Struct):
         self.index.refused_sinks = {found.key for one in sinks if (found := wanted(one, months)) is not None}
         self.refused = context.refused_sinks if answered is None else None
 
-    def facts(self, context: Context, asked: Asked, catalogue: Mapping[str, ToolInfo]) -> CallFacts:
+    def facts(self, context: Context, asked: Asked, tools: "KnownTools") -> CallFacts:
         """How often a tool was called is the ledger's to say, too."""
         name, index = asked.tool_id, self.index
         if asked.nth is UNSET:
@@ -95,12 +101,7 @@ class Known(Struct):
         else:
             under_way = asked.nth - index.counts.get(name, 0)
         index.pending = {name: under_way}
-        return index.facts(self.tool(name, catalogue), asked.args, catalogue)
-
-    def tool(self, tool_id: str, catalogue: Mapping[str, ToolInfo]) -> ToolInfo:
-        """What is known of a tool; of one that nobody has declared, what the operator says of such names."""
-        found = catalogue.get(tool_id)
-        return found or info_of(tool_id, UNDECLARED, self.policy)
+        return index.facts(tools.get(name, asked.upstream), asked.args, tools.by_name)
 
     def goes_on_to(self, context: Context, policy: ContextPolicy) -> bool:
         """Is what it holds the beginning of this context?"""
@@ -113,15 +114,30 @@ class Known(Struct):
         return at is not None and at.event_id == self.last
 
 
+class KnownTools(Struct, frozen=True):
+    """What is declared or pinned about tools. A name may stand for one tool here and another one upstream."""
+
+    by_name: Mapping[str, ToolInfo]
+    pinned: Mapping[str, Mapping[str, ToolInfo]]
+    policy: ContextPolicy
+
+    def get(self, tool_id: str, upstream: str | UnsetType) -> ToolInfo:
+        """Of a tool that nobody has declared, what the operator says of such names."""
+        found = self.pinned[upstream].get(tool_id) if upstream else self.by_name.get(tool_id)
+        return found or info_of(tool_id, UNDECLARED, self.policy)
+
+
 class Origins:
     """Finds out where the values of calls came from. Only a cache: ledger and content are the truth."""
 
-    def __init__(self, store: Store, registry: Registry) -> None:
+    def __init__(self, store: Store, registry: Registry, catalogues: Catalogues) -> None:
         self._store = store
         self._registry = registry
+        self._catalogues = catalogues
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._bytes = 0
         self._made: dict[str, ToolInfo] = {}
+        self._pins: dict[str, tuple[Any, Policy, dict[str, ToolInfo]]] = {}
         self._made_of: tuple[Policy, int] | None = None
 
     async def of_proposal(
@@ -151,6 +167,7 @@ class Origins:
                 candidate.tool_id,
                 candidate.args,
                 finding,
+                candidate.upstream,
                 before[candidate.tool_id],
                 UNSET if call is None or call.basis is UNSET else call.basis.nth,
             )
@@ -171,7 +188,7 @@ class Origins:
         if policy.context is UNSET or finding.definition is None:
             return finding
         nth = UNSET if call.basis is UNSET else call.basis.nth
-        asked = Asked(call.tool_id, call.args, finding, nth=nth)
+        asked = Asked(call.tool_id, call.args, finding, call.upstream, nth=nth)
         (found,) = await self._traced(session, policy, [asked], unwritten)
         return found
 
@@ -185,13 +202,15 @@ class Origins:
     ) -> list[CallFinding]:
         if not asked:
             return []
-        known, catalogue = self._of(session, policy.context or ContextPolicy()), self._catalogue(policy)
+        known = self._of(session, policy.context or ContextPolicy())
         async with known.lock:
-            await self._catch_up(session, known, catalogue, unwritten)
+            known.upstreams.update(one.upstream for one in asked if one.upstream)
+            await self._catch_up(session, known, policy, unwritten)
+            tools = await self._tools(session, known, policy)
             known.refuse(session.context, answered)
             basis = ContextBasis(told=known.told, lost=known.lost)
             found = [
-                replace(one.finding, origin=known.facts(session.context, one, catalogue), context=basis)
+                replace(one.finding, origin=known.facts(session.context, one, tools), context=basis)
                 for one in asked
             ]
         self._forget_the_oldest()
@@ -208,20 +227,36 @@ class Origins:
         # Whoever asks tries again and is told what is wrong.
         with suppress(BeliefdError, StorageUnavailable):
             async with known.lock:
-                await self._catch_up(session, known, self._catalogue(policy), ())
+                await self._catch_up(session, known, policy, ())
         self._forget_the_oldest()
 
     async def _catch_up(
-        self,
-        session: Session,
-        known: Known,
-        catalogue: Mapping[str, ToolInfo],
-        unwritten: Sequence[Sealed],
+        self, session: Session, known: Known, policy: Policy, unwritten: Sequence[Sealed]
     ) -> None:
         while known.told < len(session.context.items):
-            await self._take_in(session, known, catalogue, unwritten)
+            await self._take_in(session, known, policy, unwritten)
 
-    def _catalogue(self, policy: Policy) -> Mapping[str, ToolInfo]:
+    async def _tools(self, session: Session, known: Known, policy: Policy) -> KnownTools:
+        declared, told = self._declared(policy), policy.context or ContextPolicy()
+        if not known.upstreams:
+            return KnownTools(declared, {}, told)
+        pinned = {one: await self._pinned(session, one, policy) for one in sorted(known.upstreams)}
+        return KnownTools(dict(ChainMap(dict(declared), *map(dict, pinned.values()))), pinned, told)
+
+    async def _pinned(self, session: Session, upstream: str, policy: Policy) -> Mapping[str, ToolInfo]:
+        held = await self._catalogues.seen_by(session, upstream)
+        if held is None:
+            return {}
+        made = self._pins.get(upstream)
+        if made is None or made[0] is not held.pins or made[1] is not policy:
+            told, named = policy.context or ContextPolicy(), policy.tools
+            infos = {name: pinned_info(pin.tool, named.get(name), told) for name, pin in held.pins.items()}
+            if len(self._pins) >= MAX_SESSIONS:
+                self._pins.clear()
+            made = self._pins[upstream] = (held.pins, policy, infos)
+        return made[2]
+
+    def _declared(self, policy: Policy) -> Mapping[str, ToolInfo]:
         """What is declared about tools; worked out again when there is another policy or another tool."""
         tools = self._registry.all()
         if self._made_of is None or self._made_of[0] is not policy or self._made_of[1] != len(tools):
@@ -248,11 +283,7 @@ class Origins:
         return known
 
     async def _take_in(
-        self,
-        session: Session,
-        known: Known,
-        catalogue: Mapping[str, ToolInfo],
-        unwritten: Sequence[Sealed],
+        self, session: Session, known: Known, policy: Policy, unwritten: Sequence[Sealed]
     ) -> None:
         """The next items; all of them are read before any is told, so that none is told twice."""
         items = session.context.items
@@ -261,8 +292,14 @@ class Origins:
         read_ = [await self._read(session, record, unwritten) for record in records]
         told = [_as_item(session, record, one) for record, one in zip(records, read_, strict=True)]
         size = sum(len(item.text) for item in told) + sum(record.size for record in records)
-        tools = [known.tool(one.tool_id, catalogue) if one.tool_id else None for one in told]
-        await offload(size > HEAVY_BYTES, _tell, known.index, told, tools, kind="decide")
+        calls = [session.substrate.calls.get(one.call_id or "") for one in records]
+        through = [UNSET if call is None else call.upstream for call in calls]
+        known.upstreams.update(upstream for upstream in through if upstream)
+        tools = await self._tools(session, known, policy)
+        infos = [
+            tools.get(one.tool_id, by) if one.tool_id else None for one, by in zip(told, through, strict=True)
+        ]
+        await offload(size > HEAVY_BYTES, _tell, known.index, told, infos, kind="decide")
         known.told, known.last = upto, records[-1].event_id
         known.ended.update(one.tool_id for one in records if one.call_id and one.tool_id)
         if lost := read_.count(None):
@@ -311,6 +348,16 @@ async def context_findings(store: Store, command: AddContext, within: Within) ->
     if command.content is None:
         return None
     return ContextFindings(kept=command.content in await store.kept_content({command.content}, within))
+
+
+def approved_calls(session: Session, command: Propose, who: str) -> list[ToolCall | None]:
+    """By candidate, the call that a person said yes to and that begins in its place."""
+    if command.execute is UNSET:
+        return []
+    return [
+        approved_call(session, one, who) if isinstance(one, CallCandidate) else None
+        for one in command.candidates
+    ]
 
 
 def _as_item(session: Session, record: ContextRecord, told: Told | None) -> ContextItem:

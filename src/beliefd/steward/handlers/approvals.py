@@ -15,10 +15,12 @@ from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided, Gra
 from beliefd.kernel.approvals.opening import opened_by
 from beliefd.kernel.approvals.outlook import Outlook, came_to, outlook
 from beliefd.kernel.approvals.state import (
+    CONTENT,
     OPEN,
     Approval,
     BundleSubject,
     CallSubject,
+    DefinitionSubject,
     DeltaSubject,
     InformationSubject,
     IntentSubject,
@@ -69,8 +71,6 @@ from beliefd.stores.base import Store
 CARD_BYTES: Final = 64 * 1024
 """What is longer is listed without its content; asked for by itself it is whole."""
 WORDS: Final = 200
-CONTENTS: Final = ("bundle", "candidate", "change")
-"""What subjects hold of what was proposed."""
 LOOKED_UP: Final = PAGE_BYTES // 8
 
 
@@ -78,7 +78,7 @@ def shortened(card: ApprovalCard) -> ApprovalCard:
     """The card as it stands in a list: by what it is called, who proposed it and why it waits."""
     if not is_longer(card, CARD_BYTES):
         return card
-    emptied = {name: None for name in CONTENTS if hasattr(card.subject, name)}
+    emptied = {name: None for name in CONTENT if hasattr(card.subject, name)}
     return replace(
         card,
         shortened=True,
@@ -344,6 +344,8 @@ def _on_approval(approval: Approval, today: Outlook) -> str:
         if subject.change is not None and subject.change.type in WORDINGS:
             return "these words and this prediction stand from then on; data that come later can test them"
         return "its evidence is weighed again at that moment; if it still warrants the change, it is made"
+    if isinstance(subject, DefinitionSubject):
+        return "the tool counts as it is defined there from then on, and can be called"
     if isinstance(approval.subject, CallSubject | DeltaSubject):
         return (
             "it is arbitrated again on the state and policy of that moment; if nothing else fails, it happens"

@@ -10,6 +10,7 @@ from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.approvals.opening import opened_by, results_of
 from beliefd.kernel.approvals.state import OPEN, Approval
 from beliefd.kernel.beliefs.events import TerminationRuled
+from beliefd.kernel.catalogues.events import ToolsPinned
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.events import Event
 from beliefd.kernel.experiments.events import RunRecorded, RunStarted
@@ -34,6 +35,7 @@ TOUCHING: Final = frozenset(
         RunStarted,
         RunRecorded,
         IntentStaged,
+        ToolsPinned,
     }
 )
 RUNNING: Final = "running"

@@ -31,7 +31,8 @@ from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, head_of, payloa
 from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash_due
 from beliefd.steward.environment import Environment
-from beliefd.steward.facts.finder import Attachments, FactFinder, content_looked_at, is_examined
+from beliefd.steward.facts.finder import Attachments, FactFinder, is_examined
+from beliefd.steward.facts.resting import content_looked_at
 from beliefd.steward.facts.threats import is_long
 from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, in_pool, offload
 from beliefd.steward.policies import PolicyInForce
