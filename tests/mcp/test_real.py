@@ -26,7 +26,7 @@ POLICY: dict[str, Any] = {
     "v": 1,
     "context": {},
     "capabilities": [{"name": "g", "principals": ["gateway://*"], "scope": {"tools": ["*"]}}],
-    "tools": {"*": {"executor": "caller", "tier": "WRITE_LIMITED", "mutates": True, "timeout_ms": 1000}},
+    "tools": {"hang": {"executor": "caller", "tier": "WRITE_LIMITED", "mutates": True, "timeout_ms": 1000}},
     "constraints": {
         "constraint.all": {"v": 1, "effect": "allow", "subject": None},
         "constraint.fails": {"v": 1, "effect": "deny", "subject": {"tool_id": "fails"}, "on_fail": "block"},
@@ -55,15 +55,16 @@ class House:
         return AsyncClient(self.url, self.ann_token)
 
     @asynccontextmanager
-    async def client(self, *options: str) -> AsyncIterator[Client]:
+    async def client(self, *options: str, command: Any = None) -> AsyncIterator[Client]:
         """Through a gateway that has the token."""
         env = {"BELIEFD_TOKEN": self.gateway_token}
-        async with self.through("mcp", "gateway", "--url", self.url, *options, env=env) as client:
+        args = ("mcp", "gateway", "--url", self.url, *options)
+        async with self.through(*args, env=env, command=command) as client:
             yield client
 
     @asynccontextmanager
-    async def through(self, *args: str, env: Any = None) -> AsyncIterator[Client]:
-        arguments = ["-m", "beliefd", *args, "--name", "files", "--", *self.place.upstream]
+    async def through(self, *args: str, env: Any = None, command: Any = None) -> AsyncIterator[Client]:
+        arguments = ["-m", "beliefd", *args, "--name", "files", "--", *(command or self.place.upstream)]
         parameters = StdioServerParameters(command=sys.executable, args=arguments, env={**ENV, **(env or {})})
         with (self.place.folder / "stderr").open("a") as errors:
             async with Client(stdio_client(parameters, errlog=errors), mode="legacy") as client:
@@ -260,3 +261,54 @@ def test_guard_says_where_to_approve_and_what_is_approved_there_runs_once(
     with beliefd.open(data / "beliefd.db", principal=LOCAL_OPERATOR) as store:
         for session in store.list_sessions().sessions:
             assert store.verify(session.session_id).ok
+
+
+def test_a_changed_definition_waits_for_a_person_and_is_gone_meanwhile(house: House) -> None:
+    async def names(client: Client) -> list[str]:
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    async def scenario() -> None:
+        async with house.client() as client, house.ann() as ann:
+            assert "echo" in await names(client)
+            assert not (await client.call_tool("change", {})).is_error
+            await asyncio.sleep(0.5)
+            assert "echo" not in await names(client)
+            refused = await client.call_tool("echo", {"text": "a"})
+            assert refused.structured_content["decision"] == "waits"
+            card = await ann.show_approval(refused.structured_content["approval_id"])
+            assert "mails it to a friend" in str(card.subject)
+            await ann.decide_approval(card.approval_id, "APPROVED", content_hash=card.content_hash)
+            assert text_of(await client.call_tool("echo", {"text": "accepted"})) == "accepted"
+            assert "echo" in await names(client)
+
+    run(scenario)
+
+
+def test_arguments_are_judged_by_the_pinned_schema_and_nothing_is_sent_that_does_not_fit(
+    house: House,
+) -> None:
+    async def scenario() -> None:
+        async with house.client() as client:
+            for arguments in ({"text": 5}, {"surprise": "a"}, {"text": "a", "more": 1}):
+                assert (await client.call_tool("write", arguments)).is_error
+            assert not (await client.call_tool("write", {"text": "fits"})).is_error
+
+    run(scenario)
+    assert house.place.effects() == [{"text": "fits"}]
+
+
+def test_a_second_gateway_sees_what_the_first_has_pinned(house: House) -> None:
+    changed = house.place.folder / "changed.py"
+    source = Path(house.place.upstream[1]).read_text()
+    changed.write_text(source.replace("leaves a trace", "leaves a trace elsewhere"))
+
+    async def scenario() -> None:
+        async with house.client() as client:
+            await client.list_tools()
+        command = [house.place.upstream[0], str(changed), *house.place.upstream[2:]]
+        async with house.client(command=command) as client:
+            listed = [tool.name for tool in (await client.list_tools()).tools]
+            assert "echo" in listed
+            assert "write" not in listed
+
+    run(scenario)

@@ -1,5 +1,6 @@
 """What a gateway is told: its upstreams, which tools go where, what is opened, and its limits."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -17,6 +18,25 @@ Text = Annotated[str, Meta(min_length=1, max_length=4096)]
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Opened = bool | tuple[Text, ...]
 """Closed, open, or open for what matches one of these patterns (`*` stands for anything)."""
+LAUNCHERS: Final = frozenset(
+    {
+        "npx",
+        "node",
+        "uvx",
+        "uv",
+        "run",
+        "python",
+        "python3",
+        "docker",
+        "deno",
+        "bunx",
+        "bun",
+        "sh",
+        "bash",
+        "exec",
+    }
+)
+"""Words of a command that start programs and are none themselves."""
 BASE_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM", "USER")
 """What a child gets without being asked: enough to find and start a program, no secret among them."""
 
@@ -85,9 +105,27 @@ def of_command(
     """One upstream on the command line: a command, or an address alone."""
     is_address = len(command) == 1 and command[0].startswith(("http://", "https://"))
     upstream: dict[str, Any] = {"url": command[0]} if is_address else {"command": list(command)}
-    chosen = name or "gateway"
+    chosen = name or name_of(command)
     value = {"name": chosen, "upstreams": {chosen: {**upstream, "environment": list(environment)}}}
     return checked(convert(value, GatewayConfig))
+
+
+def name_of(command: tuple[str, ...]) -> str:
+    """A name out of a command or an address: that of the program which it starts, or of the host.
+
+    Definitions are pinned under it. So it is the same whenever the same server is started, and another one
+    for another server.
+    """
+    if len(command) == 1 and "://" in command[0]:
+        words = [command[0].partition("://")[2].partition("/")[0]]
+    else:
+        words = [word for word in command if not word.startswith("-") and word not in LAUNCHERS] or [
+            "gateway"
+        ]
+    last = words[0].rstrip("/").rpartition("/")[2] or words[0]
+    stem = re.sub(r"(?<=.)@.*$|\.(py|js|mjs|sh|exe)$", "", last.lower())
+    plain = re.sub(r"[^a-z0-9_-]+", "-", stem).strip("-_")[:63]
+    return "gateway" if not plain or re.fullmatch(r"python[0-9-]*", plain) else plain
 
 
 def checked(config: GatewayConfig) -> GatewayConfig:

@@ -6,12 +6,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import mcp_types as types
+import msgspec
 from msgspec import Struct
 
+from beliefd.kernel.catalogues.state import OfferedTool
+from beliefd.kernel.values import nested_deeper
 from beliefd.mcp.config import GatewayConfig
 
 PLAIN: Final = re.compile(r"[\x21-\x7e]{1,128}")
 """INVARIANT: names are plain ASCII: a letter of another script that looks the same is another name."""
+
+
+DEPTH: Final = 50
+"""Deeper nested values are not recorded, and a definition has some levels around it."""
 
 
 class Route(Struct, frozen=True):
@@ -71,11 +78,23 @@ def table_of(listed: Mapping[str, Iterable[types.Tool]], config: GatewayConfig) 
         for shown, name in names.items():
             if name not in by_name:
                 problems.append(f"upstream `{upstream}` has no tool `{name}`")
+            elif not _can_be_pinned(by_name[name]):
+                problems.append(f"upstream `{upstream}` has a tool whose definition cannot be kept: {name!a}")
             elif not (PLAIN.fullmatch(shown) and PLAIN.fullmatch(name)):
                 problems.append(f"upstream `{upstream}` has a tool whose name is not plain ASCII: {shown!a}")
             else:
                 found.append(Route(shown, upstream, by_name[name]))
     return _without_twins(found, problems)
+
+
+def _can_be_pinned(tool: types.Tool) -> bool:
+    """One definition that beliefd could not take must not keep all others from being pinned."""
+    definition = definition_of(tool)
+    try:
+        msgspec.convert(definition, OfferedTool)
+    except msgspec.ValidationError:
+        return False
+    return not nested_deeper(definition, DEPTH)
 
 
 def _without_twins(found: list[Route], problems: list[str]) -> Table:

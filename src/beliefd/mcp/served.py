@@ -50,8 +50,6 @@ class ServedJudge:
             raise
 
     async def pin(self, upstream: str, tools: list[dict[str, Any]]) -> Pins:
-        if not hasattr(self._calls, "pin_tools"):  # TEMP
-            return Pins(frozenset(one["name"] for one in tools), {})
         answer = await self._calls.pin_tools(upstream, tools)
         waiting = {one.name: Waiting(one.name, one.approval_id, one.what) for one in answer.waiting}
         return Pins(frozenset(answer.pinned) - waiting.keys(), waiting)
@@ -64,8 +62,6 @@ class ServedJudge:
             "join_key": call.join_key,
             "upstream": call.upstream,
         }
-        if not hasattr(self._calls, "pin_tools"):  # TEMP
-            candidate.pop("upstream")
         answer = await self._calls.propose(call.session_id, [candidate], source=SOURCE, execute="caller")
         return self._judgement(call.session_id, answer.results[0])
 

@@ -17,6 +17,7 @@ from beliefd.mcp.upstream import Gone
 from beliefd.protocol.visible import visible
 
 WIDTH: Final = 100
+TIMEOUT_MS: Final = 60_000
 HEAD: Final = """\
 # A policy to start from. Nothing runs under it: no constraint allows anything yet.
 # Take the `#` away before the tools that may run; `ask` has a person decide about every call.
@@ -78,7 +79,8 @@ def starting_policy(routes: Iterable[Route]) -> str:
 def _tool(route: Route) -> str:
     tier = tier_of(route.tool.annotations)
     changes = "false" if tier is Tier.READ_ONLY else "true"
-    definition = f"{{ executor: caller, tier: {tier.name}, mutates: {changes} }}"
+    told = f"executor: caller, tier: {tier.name}, mutates: {changes}, timeout_ms: {TIMEOUT_MS}"
+    definition = f"{{ {told} }}"
     return f"  {_quoted(route.tool.name)}: {definition}\n"
 
 

@@ -15,7 +15,7 @@ HOLD_SECONDS = 30.0
 
 @click.command()
 @COMMAND
-@option("--name", metavar="NAME", default="guard", show_default=True, help="The name of the gateway.")
+@option("--name", metavar="NAME", help="The name of the gateway; otherwise that of the program.")
 @setting(
     "--data",
     "BELIEFD_GUARD_DATA",

@@ -43,7 +43,7 @@ def serve(target: Target, port: int | None, http_token: str | None, only: tuple[
 @mcp.command()
 @COMMAND
 @option("--config", "config_file", type=FILE_PATH, help="Upstreams, routes, what is opened, limits.")
-@option("--name", metavar="NAME", help="The name of the gateway, and of its only upstream.")
+@option("--name", metavar="NAME", help="The name of the gateway; otherwise that of the program.")
 @option(
     "--hold",
     type=click.FloatRange(0, 3600),
