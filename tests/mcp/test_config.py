@@ -27,7 +27,7 @@ from tests.mcp.support import Place
         (("npx", "-y", "@modelcontextprotocol/server-everything@2026.1"), "server-everything"),
         (("uvx", "mcp-server-git"), "mcp-server-git"),
         (("python", "-m", "mcp_server_time"), "mcp_server_time"),
-        (("/usr/bin/python3.11", "/srv/tools/Mail.py"), "gateway"),
+        (("/usr/bin/python3.11", "/srv/tools/Mail.py"), "mail"),
         (("/srv/tools/mail.py", "--fast"), "mail"),
         (("https://tools.example.com/mcp",), "tools-example-com"),
         (("npx",), "gateway"),
@@ -41,13 +41,13 @@ def test_a_gateway_is_named_after_what_it_starts(command: tuple[str, ...], name:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ({"upstreams": {}}, "upstreams"),
+        ({"upstreams": {}}, "length >= 1"),
         ({"upstreams": {"a": {}}}, "needs a `command` or a `url`"),
         ({"upstreams": {"a": {"command": ["x"], "url": "http://x"}}}, "and not both"),
         ({"upstreams": {"a": {"url": "file:///etc"}}}, "begins neither"),
         ({"upstreams": {"a": {"command": ["x"], "sampling": True}}}, "unknown field"),
-        ({"upstreams": {"A b": {"command": ["x"]}}}, ""),
-        ({"upstreams": {"a": {"command": ["x"]}}, "hold_seconds": -1}, ""),
+        ({"upstreams": {"A b": {"command": ["x"]}}}, "A b|pattern|regex|expected"),
+        ({"upstreams": {"a": {"command": ["x"]}}, "hold_seconds": -1}, ">= 0"),
         (
             {
                 "upstreams": {

@@ -18,24 +18,7 @@ Text = Annotated[str, Meta(min_length=1, max_length=4096)]
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Opened = bool | tuple[Text, ...]
 """Closed, open, or open for what matches one of these patterns (`*` stands for anything)."""
-LAUNCHERS: Final = frozenset(
-    {
-        "npx",
-        "node",
-        "uvx",
-        "uv",
-        "run",
-        "python",
-        "python3",
-        "docker",
-        "deno",
-        "bunx",
-        "bun",
-        "sh",
-        "bash",
-        "exec",
-    }
-)
+LAUNCHERS: Final = re.compile(r"(npx|node|uvx?|run|python[\d.]*|docker|deno|bunx?|sh|bash|exec)")
 """Words of a command that start programs and are none themselves."""
 BASE_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM", "USER")
 """What a child gets without being asked: enough to find and start a program, no secret among them."""
@@ -119,13 +102,10 @@ def name_of(command: tuple[str, ...]) -> str:
     if len(command) == 1 and "://" in command[0]:
         words = [command[0].partition("://")[2].partition("/")[0]]
     else:
-        words = [word for word in command if not word.startswith("-") and word not in LAUNCHERS] or [
-            "gateway"
-        ]
-    last = words[0].rstrip("/").rpartition("/")[2] or words[0]
-    stem = re.sub(r"(?<=.)@.*$|\.(py|js|mjs|sh|exe)$", "", last.lower())
-    plain = re.sub(r"[^a-z0-9_-]+", "-", stem).strip("-_")[:63]
-    return "gateway" if not plain or re.fullmatch(r"python[0-9-]*", plain) else plain
+        words = [word.rstrip("/").rpartition("/")[2] for word in command if not word.startswith("-")]
+        words = [word for word in words if not LAUNCHERS.fullmatch(word)]
+    stem = re.sub(r"(?<=.)@.*$|\.(py|js|mjs|sh|exe)$", "", "".join(words[:1]).lower())
+    return re.sub(r"[^a-z0-9_-]+", "-", stem).strip("-_")[:63] or "gateway"
 
 
 def checked(config: GatewayConfig) -> GatewayConfig:

@@ -5,7 +5,6 @@ import logging
 import os
 import re
 import signal
-import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -132,7 +131,6 @@ async def running(
         *upstream.command,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        stderr=sys.stderr,
         env=child_environment(upstream.environment),
         cwd=upstream.directory,
         start_new_session=True,
