@@ -4,10 +4,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from beliefd.kernel.errors import Code
-from beliefd.policy.presets import preset
 from beliefd.protocol.substrate import CandidateAnswer
 from beliefd.testing.world import refused
 from beliefd.tools.registry import ToolResult
@@ -302,16 +299,3 @@ def test_an_agent_announces_nothing(house: ToolWorld) -> None:
     session = house.session()
     refused(Code.FORBIDDEN, lambda: house.agent.add_context(session, "announcement", join_key="k"))
     refused(Code.NOT_FOUND, lambda: house.agent.show_join("k"))
-
-
-@pytest.mark.parametrize("tool_id", ["crm.frobnicate", "Frobnicate"])
-def test_what_a_tool_does_is_the_operators_to_say_where_its_name_does_not_tell(
-    place: Path, tool_id: str
-) -> None:
-    with ToolWorld(place, preset("guard")) as house:
-        session = house.session()
-        gateway(house).add_context(session, "user", "Who is Carol?")
-        assert wants(gateway(house), session, tool_id, name="Carol").verdict == "defer"
-    with ToolWorld(place, guard(tools={"crm.*": "read", "Frobnicate": "read"})) as house:
-        assert wants(gateway(house), session, tool_id, key="again", name="Carol").verdict == "allow"
-        house.check(session)

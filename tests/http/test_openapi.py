@@ -116,6 +116,7 @@ SPEAKERS = {
     "store_calibration": Role.ADMIN,
     "append_calibration": Role.ADMIN,
     "issue_capability": Role.ADMIN,
+    "pin_tools": Role.ADMIN,
 }
 
 
@@ -149,6 +150,8 @@ STORY = [
     "propose",
     "begin_call",
     "report_outcome",
+    "add_context",
+    "pin_tools",
     "remember",
     "speculate",
     "observe",
@@ -189,7 +192,8 @@ def approved_call(http: httpx.Client, session_id: str, tokens: dict[Role, str]) 
     asks = {"v": 1, "effect": "allow", "subject": {"tool_id": "mail"}, "when": fact, "on_fail": "ask"}
     rules = [{"name": "all", "scope": {"tools": ["*"]}, "roles": ["agent"]}]
     policy = {"tools": {"mail": {"executor": "caller"}}, "constraints": {"constraint.mail": asks}}
-    told(Role.ADMIN, "PUT", "/v1/policy", {**policy, "capabilities": rules})
+    tells = {"tellers": ["agent://test-agent"]}
+    told(Role.ADMIN, "PUT", "/v1/policy", {**policy, "capabilities": rules, "context": tells})
     call = {"kind": "tool_call", "tool_id": "mail"}
     asked = {"provenance": {"source": "agent"}, "candidates": [call], "execute": "caller"}
     waits = told(Role.AGENT, "POST", f"/v1/sessions/{session_id}/proposals", asked)["results"][0]

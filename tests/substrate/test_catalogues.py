@@ -165,6 +165,8 @@ def test_only_programs_in_front_of_agents_pin_and_each_space_has_its_own(house: 
     gateway.pin_tools("files", [READ], space="lab")
     refused(Code.NOT_FOUND, lambda: gateway.show_catalogue("files"))
     outsider = house.person(GATEWAY, Rights({"default": frozenset({Right.READ, Right.PROPOSE})}))
+    elsewhere, own = house.session(), wants("read_file", None, "use-0", path="/a")
+    refused(Code.INVALID_REQUEST, lambda: ask(gateway, elsewhere, {**own, "upstream": "files@lab"}))
     refused(Code.NOT_FOUND, lambda: outsider.show_catalogue("files", space="lab"))
     refused(Code.NOT_FOUND, lambda: outsider.pin_tools("files", [WRITE], space="lab"))
     session = house.agent.declare_session(["h"], ONTOLOGY, space="lab").session_id

@@ -5,6 +5,7 @@ from beliefd.kernel.canonical import digest
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.experiments.events import EvidenceLinked, RunRecorded
 from beliefd.kernel.experiments.state import Evidence
+from beliefd.kernel.labels import ATTESTED
 from beliefd.kernel.substrate.echo import echoes, put_in
 from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.substrate.tools import Witness
@@ -23,6 +24,8 @@ def witness_of(event: EventBase, actor: Principal) -> Witness | None:
         return _person(event) if actor.role in PEOPLE else None
     if isinstance(event, OutcomeRecorded) and event.call.status == "ok":
         call = event.call
+        if call.label == ATTESTED:
+            return None  # its caller says so, and nobody saw it
         if echoes(event.result, put_in((call.args,))):
             return None  # it says little that its caller did not say
         content = digest([call.tool_id, call.args_hash, call.result_hash])

@@ -118,7 +118,9 @@ def _tool(tool: _Tool) -> ToolInfo:
     function = tool.function
     hints = tool.annotations or function.annotations or {}
     return annotated(
-        ToolInfo(tool_id=function.name, description=function.description or "", schema=function.parameters or {}),
+        ToolInfo(
+            tool_id=function.name, description=function.description or "", schema=function.parameters or {}
+        ),
         hints,
     )
 
@@ -143,7 +145,11 @@ def _steps(message: _Message, calls: dict[str, ChatCall], where: str) -> Iterato
         yield ContextItem(kind="user", text=text)
     elif message.role == "assistant":
         for at, call in enumerate(message.tool_calls or ()):
-            made = ChatCall(call_id=call.id or f"call-{len(calls) + at}", tool_id=call.function.name, args=_args(call, where))
+            made = ChatCall(
+                call_id=call.id or f"call-{len(calls) + at}",
+                tool_id=call.function.name,
+                args=_args(call, where),
+            )
             calls[made.call_id] = made
             yield made
     elif message.role == "tool":
@@ -153,7 +159,10 @@ def _steps(message: _Message, calls: dict[str, ChatCall], where: str) -> Iterato
             tool_id=of.tool_id if of else None, args=of.args if of else {},
         )  # fmt: skip
     else:
-        raise invalid(f"{where}: role `{message.role}` is none of system, developer, user, assistant, tool", "$.messages")
+        raise invalid(
+            f"{where}: role `{message.role}` is none of system, developer, user, assistant, tool",
+            "$.messages",
+        )
 
 
 def _text(content: str | list[dict[str, Any]] | None) -> str:
@@ -168,7 +177,9 @@ def _args(call: _Call, where: str) -> Object:
     try:
         args = msgspec.json.decode(call.function.arguments or "{}")
     except msgspec.DecodeError as error:
-        raise invalid(f"{where}: arguments of `{call.function.name}` are no JSON: {error}", "$.messages") from None
+        raise invalid(
+            f"{where}: arguments of `{call.function.name}` are no JSON: {error}", "$.messages"
+        ) from None
     if not isinstance(args, dict):
         raise invalid(f"{where}: arguments of `{call.function.name}` are no object", "$.messages")
     return args
@@ -177,14 +188,26 @@ def _args(call: _Call, where: str) -> Object:
 def replay(run: ChatRun, judge: Judge, lexicon: Lexicon) -> list[Judged]:
     """Judges each call on what was told before it. Open loop: the recorded model does not react."""
     session = Session(lexicon)
-    found = []
+    found: list[Judged] = []
+    refused: set[str] = set()
     for step in run.steps:
         if isinstance(step, ContextItem):
-            session.tell(step, run.tools.get(step.tool_id or ""))
+            # What was refused did not happen: what the record says of it is a text.
+            told = msgspec.structs.replace(step, error=True) if step.call_id in refused else step
+            session.tell(told, run.tools.get(step.tool_id or ""))
             continue
         tool = run.tools.get(step.tool_id) or ToolInfo(tool_id=step.tool_id)
         facts = session.facts(tool, step.args, run.tools)
         verdict, rule, why = judge(facts)
-        session.allowed(facts) if verdict == "allow" else session.refused(facts)
-        found.append(Judged(run=run.run_id, call_id=step.call_id, tool_id=step.tool_id, verdict=verdict, rule=rule, why=why, facts=facts))
+        if verdict == "allow":
+            session.allowed(facts)
+        else:
+            session.refused(facts)
+            refused.add(step.call_id)
+        found.append(
+            Judged(
+                run=run.run_id, call_id=step.call_id, tool_id=step.tool_id, verdict=verdict, rule=rule, why=why,
+                facts=facts,
+            )
+        )  # fmt: skip
     return found

@@ -18,7 +18,9 @@ def load_lexicon(path: Path) -> Lexicon:
 @cache
 def shipped_lexicon(language: str = "en") -> Lexicon:
     folder = files("beliefd.kernel.origin") / "lexicons"
-    known = sorted(item.name.removesuffix(".yaml") for item in folder.iterdir() if item.name.endswith(".yaml"))
+    known = sorted(
+        item.name.removesuffix(".yaml") for item in folder.iterdir() if item.name.endswith(".yaml")
+    )
     if language not in known:
         raise invalid(f"there is no lexicon `{language}`; there are {', '.join(known)}", "language")
     name = f"{language}.yaml"

@@ -19,7 +19,7 @@ from beliefd.kernel.claims.standing import (
 )
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
-from beliefd.kernel.labels import WITNESSED, label_for
+from beliefd.kernel.labels import ATTESTED, WITNESSED, label_for
 from beliefd.kernel.measurements.state import Measurement, Measurements, gist_digest, words_digest, words_for
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Role, shown
@@ -80,10 +80,13 @@ def _call(name: str, sha256: str, session: Session, findings: ClaimFindings) -> 
     hashed = None if call is None or call.status != "ok" else call.result_hash
     if call is None or hashed != sha256:
         return _other("call", call, hashed)
+    if call.label == ATTESTED:
+        return _attested(f"{shown(call.agent_id)} ran `{shown(call.tool_id)}` and says that this came of it")
     if call.call_id not in (findings.seen or ()):
         elsewhere = "" if session.transfers.foreign is None else "is from elsewhere, or "
         return _attested(f"the result of `{shown(call.tool_id)}` {elsewhere}repeats what callers put in")
-    return PointerStanding(state="witnessed", by=f"the server saw `{shown(call.tool_id)}` answer it")
+    who = shown(call.agent_id) if call.is_run_by_caller else "the server"
+    return PointerStanding(state="witnessed", by=f"{who} saw `{shown(call.tool_id)}` answer it")
 
 
 def _minted(name: str, sha256: str, session: Session, proposers: tuple[str, ...]) -> PointerStanding:

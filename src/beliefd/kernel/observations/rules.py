@@ -9,7 +9,7 @@ from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.labels import SERVER, label_for, statement_of
+from beliefd.kernel.labels import ATTESTED, SERVER, label_for, statement_of
 from beliefd.kernel.observations.commands import Observe
 from beliefd.kernel.observations.events import Observed
 from beliefd.kernel.observations.findings import ObservationFindings
@@ -49,15 +49,20 @@ def observe(session: Session, command: Observe, facts: Facts) -> Observed | Refu
         until = found.recorded_at
         args = [one.args for one in calls if until is UNSET or one.scheduled_at <= until]
         # INVARIANT: this server has seen nothing of what was recorded elsewhere.
-        unseen = found.elsewhere or repeats(args, found.values)
+        unseen = found.elsewhere or call.label == ATTESTED or repeats(args, found.values)
         # The same result was there before, if a call came to it before.
         since = min(one.scheduled_at for one in calls if one.result_hash == call.result_hash)
         return _observed(
-            command, found.values, facts, () if unseen else (SERVER,), call.result_hash or "", since
+            command, found.values, facts, () if unseen else (_who_saw(call),), call.result_hash or "", since
         )
     witnesses = tuple(sorted({one.id for one in found.brought if one.role != Role.AGENT}))
     since = min((one.at for one in found.brought), default=facts.now)
     return _observed(command, found.values, facts, witnesses, found.source_hash, since)
+
+
+def _who_saw(call: ToolCall) -> str:
+    """Who witnessed a result: the server that ran the call, or the program that it went through."""
+    return call.agent_id if call.is_run_by_caller else SERVER
 
 
 def _typed(command: Observe, values: tuple[float, ...], facts: Facts) -> Observed:

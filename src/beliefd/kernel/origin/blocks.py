@@ -1,4 +1,4 @@
-"""Block YAML as programs print it, read without a library: what it cannot read is plain text, never half read."""
+"""Block YAML as programs print it, read without a library: all of it, or it is a plain text."""
 
 import re
 from typing import Any, Final
@@ -6,8 +6,12 @@ from typing import Any, Final
 from msgspec import Struct
 
 MAX_DEPTH: Final = 16
-_KEY: Final = re.compile(r"""(?P<key>'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|[^\s\-?:,\[\]{}#&*!|>'"%@`][^:#]*?|-?[\d.]+|[\w.+-]+@[\w.-]+):(?:\s+|$)""")
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "\\": "\\", "/": "/", "e": "\x1b", " ": " ", "_": "\xa0", "N": "\x85", "a": "\a", "b": "\b"}  # fmt: skip
+_KEY: Final = re.compile(
+    r"""(?P<key>'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|[^\s\-?:,\[\]{}#&*!|>'"%@`][^:#]*?|-?[\d.]+|[\w.+-]+@[\w.-]+):(?:\s+|$)"""
+)
+_ESCAPES: Final = {
+    "n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b", "_": "\xa0", "N": "\x85", "a": "\a", "b": "\b",
+}  # fmt: skip
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.S)
 
 
@@ -44,7 +48,11 @@ def _node(reader: _Reader, indent: int, depth: int) -> Any:
     if depth > MAX_DEPTH:
         raise NotBlocks
     line = reader.lines[reader.at][indent:]
-    return _list(reader, indent, depth) if line == "-" or line.startswith("- ") else _mapping(reader, indent, depth)
+    return (
+        _list(reader, indent, depth)
+        if line == "-" or line.startswith("- ")
+        else _mapping(reader, indent, depth)
+    )
 
 
 def _list(reader: _Reader, indent: int, depth: int) -> list[Any]:
@@ -99,6 +107,8 @@ def _scalar(reader: _Reader, first: str, indent: int) -> Any:
         line = reader.lines[reader.at]
         if line.strip() and len(line) - len(line.lstrip(" ")) <= indent:
             break
+        if ": " in line or line.endswith(":"):  # a key inside of a plain text: no program prints that
+            raise NotBlocks
         pieces.append(line.strip())
         reader.at += 1
     return _plain(_fold(pieces))
@@ -163,7 +173,11 @@ def _fold_escaped(pieces: list[str]) -> str:
 def _unescaped(text: str) -> str:
     def resolved(found: "re.Match[str]") -> str:
         code = found[1] or found[2] or found[3]
-        return chr(int(code, 16)) if code and int(code, 16) < 0x110000 else _ESCAPES.get(found[4] or "", found[4] or "")
+        return (
+            chr(int(code, 16))
+            if code and int(code, 16) < 0x110000
+            else _ESCAPES.get(found[4] or "", found[4] or "")
+        )
 
     return _ESCAPE.sub(resolved, text)
 

@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 from beliefd.kernel.origin.lexicon import Class
 from beliefd.kernel.origin.tools import Tier
-from beliefd.kernel.values import Id, Value
+from beliefd.kernel.values import Id, Value, quoted
 
 Origin = Literal["user", "system", "own", "directory", "named_field", "field", "named_text", "text", "model"]
 ORIGINS: Final[tuple[Origin, ...]] = (
@@ -27,6 +27,11 @@ class ValueFact(Value, frozen=True):
     shape: str = "word"
     external: bool = False
     trust: Trust = "trusted"
+
+
+def reason(one: ValueFact) -> str:
+    """`recipient` and the value, with where it is from, for whoever decides."""
+    return f"{one.argument} {quoted(one.value)} is from {one.where}"
 
 
 class CallFacts(Value, frozen=True):
@@ -53,6 +58,7 @@ class CallFacts(Value, frozen=True):
     secret: bool = False
     nth: int = 0
     mentions: int = 0
+    crowded: bool = False
     truncated: bool = False
     sink_trust: Trust | Literal["none"] = "none"
     sink_foreign: bool = False

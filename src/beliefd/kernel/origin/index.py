@@ -36,7 +36,7 @@ Kind = Literal["text", "label", "field"]
 
 
 class Record(Struct, eq=False):
-    """One record of a result. `named`: the user speaks of it; `linked`: a document does that he told to follow."""
+    """One record of a result. `named`: the user speaks of it; `linked`: a document he follows does."""
 
     item: int
     tool: str
@@ -59,11 +59,11 @@ class Place(Struct, eq=False):
     orders: list[int]
     echo: bool = False
 
-    def ordered_at(self, position: int) -> int:
-        """Classes of what is ordered in the sentence there and in its neighbours."""
+    def ordered_at(self, position: int, around: int = 1) -> int:
+        """Classes of what is ordered in the sentence there and in so many neighbours."""
         at = max(0, bisect_right(self.starts, position) - 1)
         mask = 0
-        for order in self.orders[max(0, at - 1) : at + 2]:
+        for order in self.orders[max(0, at - around) : at + around + 1]:
             mask |= order
         return mask
 

@@ -23,9 +23,9 @@ Words = tuple[str, ...]
 class Becomes(Value, frozen=True):
     """A class that is another one together with a noun: to send money is to pay."""
 
-    of: Words
+    of: tuple[Class, ...]
     group: str
-    to: str
+    to: Class
 
 
 class Arguments(Value, frozen=True):
@@ -35,6 +35,7 @@ class Arguments(Value, frozen=True):
     path: Words
     quote: Words
     outlet: Words
+    neutral: Words
     by_id: Words
     id: Words
     text: Words
@@ -51,7 +52,7 @@ class Phrases(Value, frozen=True):
     sourced: Words
     delegated: Words
     granted: Words
-    links: Words
+    links_wanted: Words
     selector: Words
     described: Words
     plural: Words
@@ -61,9 +62,9 @@ class Lexicon(Value, frozen=True, dict=True):
     """One language. Read from a file by `policy.lexicons`, and compiled when it is first asked."""
 
     language: str
-    verbs: dict[str, Words]
-    weak: dict[str, Words]
-    words: dict[str, Words]
+    verbs: dict[Class, Words]
+    weak: dict[Class, Words]
+    words: dict[Class, Words]
     nouns: dict[str, Words]
     becomes: tuple[Becomes, ...]
     hard: Words
@@ -100,12 +101,12 @@ class Lexicon(Value, frozen=True, dict=True):
         return found
 
     @cached_property
-    def strong(self) -> dict[str, str]:
+    def strong(self) -> dict[str, Class]:
         """Verbs in names of tools."""
         return {verb: name for name, verbs in self.verbs.items() for verb in verbs}
 
     @cached_property
-    def faint(self) -> dict[str, str]:
+    def faint(self) -> dict[str, Class]:
         """Verbs in names of tools that may be nouns."""
         return {verb: name for name, verbs in self.weak.items() for verb in verbs}
 
@@ -149,7 +150,7 @@ def _forms(verb: str, past: bool) -> list[str]:
     stem = head[:-1] if head.endswith("e") else head
     heads = [head, f"{stem}ing", f"{head}{head[-1]}ing"]
     if past:
-        heads += [f"{stem}ed", f"{head}{head[-1]}ed", f"{head[:-1]}ied" if head.endswith("y") else f"{head}s"]
+        heads += [f"{stem}ed", f"{head}{head[-1]}ed", f"{head[:-1]}ied" if head.endswith("y") else head]
     return [f"{form} {rest}" if rest else form for form in heads]
 
 

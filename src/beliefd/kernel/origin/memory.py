@@ -1,4 +1,4 @@
-"""What a session was told, indexed: texts of the system and the user, and results of tools with their records."""
+"""What a session was told, indexed: texts of the system and the user, results of tools with their records."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from msgspec import UNSET, Struct
 
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
-from beliefd.kernel.origin.index import HOST, Index, Place, Record, Wanted, wanted
+from beliefd.kernel.origin.index import HOST, Index, Kind, Place, Record, Wanted, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
 from beliefd.kernel.origin.results import fields, parsed, records
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, folded, name_words, shape_of
@@ -22,6 +22,7 @@ MAX_FIELDS: Final = 20_000
 
 _GIVES_NEW: Final = BIT["create"] | BIT["send"] | BIT["reserve"] | BIT["draft"] | BIT["pay"]
 """Writes whose results are new. What others return was there before, whoever wrote it."""
+
 
 class ContextItem(Value, frozen=True):
     """Something the session is told: a text of the system or the user, an address of the user's, a result."""
@@ -51,6 +52,7 @@ class Memory:
         self.told = Index(lexicon)
         self.heard = Index(lexicon)
         self.items = 0
+        self.results = 0
         self.asked: list[Said] = []
         self.speech = together([read_said("", lexicon)])
         self.counts: dict[str, int] = {}
@@ -91,7 +93,8 @@ class Memory:
 
     def _tell_result(self, item: ContextItem, tool: ToolInfo) -> None:
         what = trade(tool, self.lexicon)
-        self.counts[tool.tool_id] = self.counts.get(tool.tool_id, 0) + 1
+        self.results += 1
+        self.counts[tool.tool_id] = self.counts.get(tool.tool_id, 0) + (not item.error)
         if self.pending.get(tool.tool_id):
             self.pending[tool.tool_id] -= 1
         structured = None if item.structured is UNSET else item.structured
@@ -109,10 +112,12 @@ class Memory:
             self._add_record(value, item, tool, how, key_typed)
 
     def _add_plain(self, item: ContextItem, tool: ToolInfo, how: Any, named: bool) -> None:
-        record = Record(self.items, tool.tool_id, how, named)
+        record = Record(self.results, tool.tool_id, how, named)
         short = len(item.text) <= 80 and "\n" not in item.text.strip() and how != "open"
         one_word = short and len(item.text.split()) == 1
-        self.heard.add(item.text, record, "", "field" if one_word else "text", echo=self._echoes(item, item.text))
+        self.heard.add(
+            item.text, record, "", "field" if one_word else "text", echo=self._echoes(item, item.text)
+        )
         self._note_orders(record)
 
     def _note_orders(self, record: Record) -> None:
@@ -140,7 +145,12 @@ class Memory:
         held = what.nouns & set(self.lexicon.raw) or bool(set(last) & set(self.lexicon.raw))
         paths = self.lexicon.names["path"]
         by_path = any(word in paths for name in args for word in (name, *name_words(name)))
-        return what.reads and what.verb in self.lexicon.raw_verbs and bool(held) and (by_path or what.verb == "read")
+        return (
+            what.reads
+            and what.verb in self.lexicon.raw_verbs
+            and bool(held)
+            and (by_path or what.verb == "read")
+        )
 
     def _typed(self, value: Any) -> bool:
         one = wanted(str(value), self.lexicon.month_of)
@@ -150,7 +160,9 @@ class Memory:
         """Read by a key that the user typed, or by the id of something the user speaks of."""
         for name, value in leaves(args):
             words = set(name_words(name))
-            if words & self.lexicon.names["query"] and not words & (self.lexicon.names["path"] | self.lexicon.names["id"]):
+            if words & self.lexicon.names["query"] and not words & (
+                self.lexicon.names["path"] | self.lexicon.names["id"]
+            ):
                 continue
             one = wanted(str(value), self.lexicon.month_of)
             if one is None or one.shape in ("day", "time"):
@@ -165,24 +177,30 @@ class Memory:
         found = [leaf for at, leaf in enumerate(fields(value)) if at < MAX_FIELDS]
         if how == "maybe_directory":
             identity = self.lexicon.names["identity"]
-            only = all("_".join(name_words(name)) in identity for _, name, _ in found)
+            only = all(not name or "_".join(name_words(name)) in identity for _, name, _ in found)
             how = "directory" if only else "queried"
-        record = Record(self.items, tool.tool_id, how, named)
-        kept: list[tuple[str, str, str, Shape]] = []
+        record = Record(self.results, tool.tool_id, how, named)
+        kept: list[tuple[str, str, Kind, Shape]] = []
         for path, name, raw in found:
             text = str(raw)
             kind, shape = self._kind(name, text)
             kept.append((path, text, kind, shape))
-            if kind != "text" and len(record.labels) < MAX_LABELS and (one := wanted(text, self.lexicon.month_of)):
+            if (
+                kind != "text"
+                and len(record.labels) < MAX_LABELS
+                and (one := wanted(text, self.lexicon.month_of))
+            ):
                 names_it = kind == "label" or "id" in name_words(name)
-                record.labels.append(("label" if names_it else kind, one.parts if one.shape != "number" or names_it else ()))
+                record.labels.append(
+                    ("label" if names_it else kind, one.parts if one.shape != "number" or names_it else ())
+                )
         record.named = record.named or self._named(record)
         record.linked = self._linked(record)
         for path, text, kind, shape in kept:
             echo = how == "own" and self._echoes(item, text)
             members = _members(text, shape) if kind != "text" else [text]
             for member in members:
-                self.heard.add(member, record, path, kind, echo=echo)  # type: ignore[arg-type]
+                self.heard.add(member, record, path, kind, echo=echo)
             if shape == "email" and kind == "field":
                 self._remember_name(text)
         self._note_orders(record)
@@ -202,7 +220,7 @@ class Memory:
         long = len(text) > 80 or "\n" in text or (text.count(" ") > 6)
         if long or joined in names["text"] or (last in names["text"] and last not in names["label"]):
             return "text", "word"
-        if joined in names["label"] or last in names["label"]:
+        if joined in names["label"] or last in names["label"] or (not words and " " in text):
             return "label", shape_of(text)
         return "field", shape_of(text)
 
@@ -210,7 +228,9 @@ class Memory:
         """Was the value in the call itself? Then the write gave nothing new."""
         one = wanted(text, self.lexicon.month_of) if len(text) < 500 else None
         given = [wanted(str(value), self.lexicon.month_of) for _, value in leaves(item.args)]
-        return one is None or any(other and (other.key == one.key or f" {one.key} " in f" {other.key} ") for other in given)
+        return one is None or any(
+            other and (other.key == one.key or f" {one.key} " in f" {other.key} ") for other in given
+        )
 
     def _named(self, record: Record) -> bool:
         """Does the user speak of it? By a short field, a quoted phrase or a name in one."""
@@ -218,7 +238,7 @@ class Memory:
         for kind, parts in record.labels:
             if not parts:
                 continue
-            meant = [part for part in parts if part not in self.lexicon.stops and len(part) > 1 and part not in ("re", "fwd", "docx", "xlsx", "pdf", "txt", "com")]  # fmt: skip
+            meant = [part for part in parts if part not in self.lexicon.stops and len(part) > 1]
             if not meant:
                 continue
             if any(part in speech.names for part in meant):
@@ -229,13 +249,19 @@ class Memory:
             if kind == "label" and known > 1 and known >= len(meant) - 1:
                 return True
             if known == len(meant) and (
-                len(meant) > 1 or kind == "label" or meant[0] not in self.lexicon.groups and meant[0] not in self.lexicon.ordered and not meant[0].isdigit()
+                len(meant) > 1
+                or kind == "label"
+                or (
+                    meant[0] not in self.lexicon.groups
+                    and meant[0] not in self.lexicon.ordered
+                    and not meant[0].isdigit()
+                )
             ):
                 return True
         return False
 
     def _linked(self, record: Record) -> bool:
-        """The user says to follow a document, and that speaks of this record: its id is meant, its text is not."""
+        """The user says to follow a document, which speaks of this record: its id is meant, its text is not."""
         if "delegated" not in self.speech.phrases:
             return False
         for kind, parts in record.labels:

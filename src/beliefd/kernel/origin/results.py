@@ -1,4 +1,4 @@
-"""What a tool returned, as records of fields: JSON, YAML, Python, tables, lines of `key: value`, or nothing of it."""
+"""What a tool returned, as records of fields: JSON, YAML, Python, tables, head lines, or just text."""
 
 import ast
 import json
@@ -49,7 +49,7 @@ def _python(text: str) -> Any:
         return None
     try:
         return _literal(ast.parse(text, mode="eval").body, 0)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+    except (ValueError, TypeError, SyntaxError, OverflowError, RecursionError, MemoryError):
         return None
 
 
@@ -61,7 +61,8 @@ def _literal(node: ast.AST, depth: int) -> Any:
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return [_literal(item, depth + 1) for item in node.elts]
     if isinstance(node, ast.Dict) and all(node.keys):
-        return {str(_literal(key, depth + 1)): _literal(value, depth + 1) for key, value in zip(node.keys, node.values, strict=True) if key}  # fmt: skip
+        pairs = zip(node.keys, node.values, strict=True)
+        return {str(_literal(key, depth + 1)): _literal(value, depth + 1) for key, value in pairs if key}
     if isinstance(node, ast.Call):
         if node.keywords:
             return {word.arg or "": _literal(word.value, depth + 1) for word in node.keywords}
@@ -80,13 +81,21 @@ def _blocks(text: str) -> Any:
         found = read_blocks(text.replace("\r\n", "\n"))
     except (NotBlocks, RecursionError):
         return None
-    # A list of bare lines is a text with dashes.
-    return found if isinstance(found, dict) or all(isinstance(item, dict) for item in found) else None
+    if isinstance(found, dict) or all(isinstance(item, dict) for item in found):
+        return found
+    # A list of bare lines is a text with dashes, unless each line is a name.
+    return (
+        found if all(isinstance(item, str | int) and len(str(item).split()) <= 3 for item in found) else None
+    )
 
 
 def _table(text: str) -> Any:
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    if len(lines) < 3 or not all(line.startswith("|") for line in lines) or not re.match(r"\|[\s:|-]+$", lines[1]):
+    if (
+        len(lines) < 3
+        or not all(line.startswith("|") for line in lines)
+        or not re.match(r"\|[\s:|-]+$", lines[1])
+    ):
         return None
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return _rows(rows[0], rows[2:])
@@ -128,12 +137,12 @@ def _headers(text: str) -> Any:
 
 
 def fields(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str, Any]]:
-    """(path, own name, value) of each leaf below. A list's members bear its name, a key may be a value too."""
+    """(path, own name, value) of each leaf. Members of a list bear its name, a key may be a value too."""
     if depth > _MAX_NESTED:
         return
     if isinstance(value, dict):
-        for key, item in value.items():
-            key = str(key)
+        for raw, item in value.items():
+            key = str(raw)
             if "@" in key or "://" in key:  # a mapping by address holds the address
                 yield path, path.rpartition(".")[2], key
             yield from fields(item, f"{path}.{key}" if path else key, depth + 1)
@@ -151,7 +160,9 @@ def records(value: Any) -> list[Any]:
     if isinstance(value, dict):
         if len(value) > 1 and all(isinstance(item, dict) for item in value.values()):
             return [{"key": key, **item} for key, item in value.items()]
-        lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
+        lists = [
+            item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)
+        ]
         if len(lists) == 1:
             rest = {key: item for key, item in value.items() if item is not lists[0]}
             return [*lists[0], rest]

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Final, Literal
 
-from beliefd.kernel.origin.facts import CallFacts, ValueFact
-from beliefd.kernel.values import quoted
+from beliefd.kernel.origin.facts import CallFacts, ValueFact, reason
 
 Verdict = Literal["allow", "ask", "deny"]
 Rule = tuple[str, Verdict, Callable[[CallFacts], bool], Callable[[CallFacts], str]]
@@ -13,7 +12,7 @@ Rule = tuple[str, Verdict, Callable[[CallFacts], bool], Callable[[CallFacts], st
 def _of(values: tuple[ValueFact, ...], origins: tuple[str, ...] = ()) -> str:
     """The values that stand out, each with its origin."""
     shown = [one for one in values if not origins or one.origin in origins] or list(values)
-    return "; ".join(f"{one.argument} {quoted(one.value)} is from {one.where}" for one in shown[:3])
+    return "; ".join(dict.fromkeys(reason(one) for one in shown[:3]))
 
 
 def _worst_sinks(facts: CallFacts) -> str:
@@ -22,6 +21,10 @@ def _worst_sinks(facts: CallFacts) -> str:
 
 def _based(facts: CallFacts) -> bool:
     return facts.sourced or facts.delegated
+
+
+def _ordered(facts: CallFacts) -> bool:
+    return facts.commanded == "other" or (facts.commanded == "named" and not _based(facts))
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -42,7 +45,7 @@ RULES: Final[tuple[Rule, ...]] = (
      lambda f: _of(f.payload, ("text", "named_text"))),
     ("secret", "ask", lambda f: f.tier == "write" and f.secret and bool(f.sinks),
      lambda f: f"it carries a secret to somebody: {_of(f.sinks)}"),
-    ("commanded", "ask", lambda f: f.tier == "write" and (f.commanded == "other" or (f.commanded == "named" and not _based(f))),
+    ("commanded", "ask", lambda f: f.tier == "write" and _ordered(f),
      lambda f: f"a text that was read orders it: {_of(f.orders)}"),
 )  # fmt: skip
 

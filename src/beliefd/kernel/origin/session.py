@@ -14,7 +14,7 @@ MAX_REFUSED: Final = 10_000
 
 
 class Session(Memory):
-    """The index, and the facts about a call. `facts` changes nothing: it may be asked as often as one likes."""
+    """The index, and the facts about a call. Asking for `facts` changes nothing."""
 
     def facts(self, tool: ToolInfo, args: Object, catalogue: Mapping[Id, ToolInfo]) -> CallFacts:
         return call_facts(self, tool, args, catalogue)

@@ -21,7 +21,8 @@ _CHUNK: Final = re.compile(
     |(?P<email>(?:mailto:)?[^\W_][\w.+%&'*/=!~-]{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8})
     |(?P<time>\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b)
     |(?P<day>\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?=t\d|\b)|\b\d{1,2}[./]\d{1,2}[./]\d{4}\b)
-    |(?P<number>(?<![\w.])\d{1,3}(?:[,.']\d{3})+(?:[.,]\d{1,2})?(?![\w-])(?!\.\d)|(?<![\w.-])\d+(?:\.\d+)?(?![\w-])(?!\.\d))
+    |(?P<number>(?<![\w.])\d{1,3}(?:[,.']\d{3})+(?:[.,]\d{1,2})?(?![\w-])(?!\.\d)
+        |(?<![\w.-])\d+(?:\.\d+)?(?![\w-])(?!\.\d))
     |(?P<path>(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[a-z]:\\[\w\\.-]+)
     |(?P<word>\w+(?:[-.'/+&@:]\w+)*)""",
     re.X,
@@ -29,7 +30,10 @@ _CHUNK: Final = re.compile(
 _PART: Final = re.compile(r"[^\W_]+")
 _IBAN: Final = re.compile(r"[a-z]{2}\d{2}[a-z0-9]{11,30}$")
 _HOST: Final = re.compile(r"(?:[\w-]{1,63}\.)+[a-z]{2,24}(?:[/?#:]\S*)?$")
-_FILE_END: Final = re.compile(r"\.(?:txt|docx?|xlsx?|pptx?|pdf|md|csv|json|ya?ml|py|js|ts|html?|png|jpe?g|gif|zip|log|xml|sh|rs|go|java|c|h|cpp|rb|toml|ini|cfg|conf|sql|mp[34]|wav|tex|odt|ods|rtf|ics|eml|tsv|env|lock)$")  # fmt: skip
+_FILE_END: Final = re.compile(
+    r"\.(?:txt|docx?|xlsx?|pptx?|pdf|md|csv|json|ya?ml|py|js|ts|html?|png|jpe?g|gif|zip|log|xml|sh|rs|go|java|c|h"
+    r"|cpp|rb|toml|ini|cfg|conf|sql|mp[34]|wav|tex|odt|ods|rtf|ics|eml|tsv|env|lock)$"
+)
 _PHONE: Final = re.compile(r"(?:\+|00)\d[\d\s().-]{6,20}\d$|\(?\d{3}\)?[\s.-]\d{3}[\s.-]\d{4}$")
 _CARD: Final = re.compile(r"(?<!\d)(?:\d[ -]?){12,18}\d(?!\d)")
 _ACCOUNT_GROUPS: Final = re.compile(r"\b([a-z]{2}\d{2}(?: [a-z0-9]{4}){2,7}(?: [a-z0-9]{1,4})?)\b")
@@ -57,7 +61,8 @@ class _Fold(dict[int, str | None]):
         return folded
 
 
-_FOLD: Final = _Fold({ord("’"): "'", ord("‘"): "'", ord("“"): '"', ord("”"): '"', ord("–"): "-", 0x2010: "-", 0x2011: "-"})  # fmt: skip
+_PLAIN: Final = {"'": "’‘", '"': "“”", "-": "–\u2010\u2011"}
+_FOLD: Final = _Fold({ord(char): plain for plain, chars in _PLAIN.items() for char in chars})
 
 
 def folded(text: str) -> str:
@@ -77,7 +82,11 @@ def atoms(text: str, months: dict[str, int]) -> Iterator[Atom]:
         if atom is None:
             continue
         yield atom
-        if before is not None and (before.key in months or atom.key in months) and (day := _named_day(before, atom, months)):
+        if (
+            before is not None
+            and (before.key in months or atom.key in months)
+            and (day := _named_day(before, atom, months))
+        ):
             yield Atom(day, "day", ())
         before = atom
 
@@ -99,15 +108,17 @@ def _atom(kind: str, raw: str) -> Atom | None:
     if kind == "time":
         return Atom(_time(raw), "time", (_time(raw),))
     raw = raw.rstrip(_TRAILING) if kind != "word" else raw
-    if kind == "url":
-        return Atom(url(raw), "url", tuple(_PART.findall(raw)))
-    if kind == "email":
-        return Atom(email(raw), "email", tuple(_PART.findall(raw)))
-    if kind == "path":
-        return Atom(raw.rstrip("/"), "path", tuple(_PART.findall(raw)))
     parts = tuple(_PART.findall(raw))
-    if not parts:
-        return None
+    if kind == "url":
+        return Atom(url(raw), "url", parts)
+    if kind == "email":
+        return Atom(email(raw), "email", parts)
+    if kind == "path":
+        return Atom(raw.rstrip("/"), "path", parts)
+    return _word(raw, parts) if parts else None
+
+
+def _word(raw: str, parts: tuple[str, ...]) -> Atom:
     if _IBAN.match(raw):
         return Atom(raw, "iban", (raw,))
     if "." in raw and _HOST.match(raw) and not _FILE_END.search(raw):
@@ -218,6 +229,9 @@ def joined_accounts(text: str) -> str:
 
 
 def name_words(name: str) -> list[str]:
-    """`chat.postMessage`, `create-issue`, `HTTPGet` as words."""
+    """`chat.postMessage`, `create-issue`, `HTTPGet` as words. Invisible characters part no words."""
+    if not name.isascii():
+        shown = "".join(char for char in name if unicodedata.category(char) not in ("Cf", "Cc", "Cs", "Mn"))
+        name = unicodedata.normalize("NFKC", shown[:1_024])
     spaced = re.sub(r"([a-z0-9])([A-Z])|([A-Z]+)([A-Z][a-z])", r"\1\3 \2\4", name)
     return [word.casefold() for word in re.split(r"[^A-Za-z0-9À-ɏ]+", spaced) if word]

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from beliefd.kernel.origin.lexicon import BIT, Lexicon
+from beliefd.kernel.origin.lexicon import BIT, Class, Lexicon
 from beliefd.kernel.origin.spelling import name_words
 from beliefd.kernel.values import Id, Object, Value
 
@@ -30,7 +31,7 @@ class Trade(Struct, frozen=True):
     """What a tool does, in words: its verb, classes as bits, the groups of things it is about."""
 
     verb: str
-    name: str
+    name: Class
     mask: int
     reads: bool
     words: frozenset[str]
@@ -39,7 +40,9 @@ class Trade(Struct, frozen=True):
 
 
 def trade(tool: ToolInfo, lexicon: Lexicon) -> Trade:
-    return _trade(tool.tool_id, tool.description[:400], bool(tool.destructive), tool.tier, id(lexicon), _Held(lexicon))
+    bare = not properties(tool)
+    about = tool.description[:400]
+    return _trade(tool.tool_id, about, bool(tool.destructive), bare, tool.tier, _Held(lexicon))
 
 
 class _Held:
@@ -52,19 +55,23 @@ class _Held:
         return isinstance(other, _Held) and other.lexicon is self.lexicon
 
     def __hash__(self) -> int:
-        return 0
+        return id(self.lexicon)
 
 
 @lru_cache(4_096)
-def _trade(tool_id: str, description: str, destructive: bool, tier: Tier | None, _: int, held: _Held) -> Trade:
+def _trade(
+    tool_id: str, description: str, destructive: bool, bare: bool, tier: Tier | None, held: _Held
+) -> Trade:
     lexicon = held.lexicon
     verb, name = _verb(tool_id, lexicon)
     if name is None:
         verb, name = _described(description, lexicon) if tier is None else ("", None)
     words = name_words(tool_id)
+    if name is None and bare and description and all(word in lexicon.groups for word in words):
+        name = "read"  # a thing without a verb that takes nothing: `playlists`
     verb = verb or _unknown_verb(tool_id, lexicon)
     nouns = [word for word in words if word not in verb.split() and word not in lexicon.stops]
-    pairs = [f"{left} {right}" for left, right in zip(words, words[1:], strict=False)]
+    pairs = [f"{left} {right}" for left, right in pairwise(words)]
     groups = frozenset[str]().union(*(lexicon.groups.get(noun, frozenset()) for noun in [*nouns, *pairs]))
     if not groups:
         groups = frozenset().union(*(lexicon.groups.get(word, frozenset()) for word in words))
@@ -85,20 +92,37 @@ def _trade(tool_id: str, description: str, destructive: bool, tier: Tier | None,
     return Trade(verb, name or "other", mask, reads, frozenset(words), frozenset(nouns), groups)
 
 
-def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, str | None]:
+def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, Class | None]:
     """The verb of a name: of its last part first, a plain verb before one that may be a noun."""
-    parts = [part for piece in tool_id.split("__") for part in piece.replace("/", ".").replace(":", ".").split(".") if part]
+    parts = [
+        part
+        for piece in tool_id.split("__")
+        for part in piece.replace("/", ".").replace(":", ".").split(".")
+        if part
+    ]
     for piece in (*parts[-1:], tool_id):
         words = name_words(piece)
-        found = _of(words, lexicon.strong)
-        if found and found[1] == "read" and (other := _second(words, found[0], lexicon)):
+        found = _strong(words, lexicon)
+        if found and found[1] == "read" and (other := _second(words, lexicon)):
             return other
         faint = _of(words, lexicon.faint)
-        if not found and words[-1] in lexicon.endings:
+        if not found and words and words[-1] in lexicon.endings:
             return words[-1], "read"
         if found or faint:
             return found or faint or ("", None)
     return "", None
+
+
+def _strong(words: list[str], lexicon: Lexicon) -> tuple[str, Class] | None:
+    """The first plain verb. One that is a thing too (`smart_lock_get_status`) gives way to another."""
+    first = _of(words, lexicon.strong)
+    if first is None or first[0] not in lexicon.groups:
+        return first
+    rest = words[words.index(first[0]) + 1 :]
+    if (other := _strong(rest, lexicon)) is not None:
+        return other
+    reading = next((word for word in words if word in lexicon.endings), None)
+    return (reading, "read") if reading and not _second(words, lexicon) else first
 
 
 def _unknown_verb(tool_id: str, lexicon: Lexicon) -> str:
@@ -107,7 +131,7 @@ def _unknown_verb(tool_id: str, lexicon: Lexicon) -> str:
     return next((word for word in words if word not in lexicon.groups), words[0] if words else "")
 
 
-def _of(words: list[str], verbs: Mapping[str, str]) -> tuple[str, str] | None:
+def _of(words: list[str], verbs: Mapping[str, Class]) -> tuple[str, Class] | None:
     for at, word in enumerate(words):
         pair = f"{word} {words[at + 1]}" if at + 1 < len(words) else ""
         if pair in verbs:
@@ -117,15 +141,19 @@ def _of(words: list[str], verbs: Mapping[str, str]) -> tuple[str, str] | None:
     return None
 
 
-def _second(words: list[str], first: str, lexicon: Lexicon) -> tuple[str, str] | None:
+def _second(words: list[str], lexicon: Lexicon) -> tuple[str, Class] | None:
     """`find_and_delete`, `get_or_create`: what is done after the reading counts."""
     for at, word in enumerate(words[:-1]):
-        if word in ("and", "or", "then") and (found := _of(words[at + 1 :], lexicon.strong)) and found[1] != "read":
+        if (
+            word in ("and", "or", "then")
+            and (found := _of(words[at + 1 :], lexicon.strong))
+            and found[1] != "read"
+        ):
             return found
     return None
 
 
-def _described(description: str, lexicon: Lexicon) -> tuple[str, str | None]:
+def _described(description: str, lexicon: Lexicon) -> tuple[str, Class | None]:
     """The verb its description begins with, for names without one."""
     words = name_words(description[:80])[:2]
     for word in words:
@@ -145,7 +173,9 @@ def closed_set(tool: ToolInfo, name: str) -> bool:
     spec = properties(tool).get(name)
     if not isinstance(spec, dict):
         return False
-    options = [spec, *(item for key in ("anyOf", "oneOf", "allOf") for item in spec.get(key, ()) if isinstance(item, dict))]  # fmt: skip
+    nested = [spec.get(key) for key in ("anyOf", "oneOf", "allOf")]
+    lists = [some for some in nested if isinstance(some, list)]
+    options = [spec, *(item for some in lists for item in some if isinstance(item, dict))]
     shared = tool.schema.get("$defs")
     for item in options:
         target = str(item.get("$ref", "")).rpartition("/")[2]
@@ -160,4 +190,7 @@ def goes_out(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
     named = lexicon.names["url"]
     if any(word in named for name in (*properties(tool), *args) for word in name_words(name)):
         return True
-    return any(isinstance(value, str) and value[:8].casefold().startswith(("http://", "https://")) for value in args.values())
+    return any(
+        isinstance(value, str) and value[:8].casefold().startswith(("http://", "https://"))
+        for value in args.values()
+    )

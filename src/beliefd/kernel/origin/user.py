@@ -1,6 +1,7 @@
 """What the user's words say: what is asked for, about which things, and where its values are to come from."""
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -13,7 +14,13 @@ MAX_HEARD: Final = 50_000
 """Characters of a user's text that are read for what they ask."""
 _QUOTED: Final = re.compile(r"""(?<!\w)['"‘“«`]([^'"’”»`\n]{2,80})['"’”»`](?!\w)""")
 _CAPITAL: Final = re.compile(r"[A-ZÀ-Þ][\w'-]+")
-_SHAPED: Final = {"email": ("mail",), "url": ("web",), "host": ("web",), "iban": ("money",), "path": ("file",)}
+_SHAPED: Final = {
+    "email": ("mail",),
+    "url": ("web",),
+    "host": ("web",),
+    "iban": ("money",),
+    "path": ("file",),
+}
 
 
 class Said(Struct, frozen=True):
@@ -21,7 +28,6 @@ class Said(Struct, frozen=True):
 
     mask: int
     mentions: dict[str, int]
-    verbs: frozenset[str]
     words: frozenset[str]
     groups: frozenset[str]
     phrases: frozenset[str]
@@ -36,7 +42,7 @@ def read_said(text: str, lexicon: Lexicon) -> Said:
     found = list(atoms(plain, lexicon.month_of))
     words = [part for atom in found for part in (atom.parts if atom.shape == "word" else (atom.key,))]
     spoken = frozenset(words)
-    pairs = [f"{left} {right}" for left, right in zip(words, words[1:], strict=False)]
+    pairs = [f"{left} {right}" for left, right in pairwise(words)]
     groups = {group for word in [*words, *pairs] for group in lexicon.groups.get(word, ())}
     groups |= {group for atom in found for group in _SHAPED.get(atom.shape, ())}
     if re.search(r"\w\.(?:txt|docx?|xlsx?|pptx?|pdf|md|csv|json|ya?ml|py|js|png|jpe?g)\b", plain):
@@ -47,7 +53,6 @@ def read_said(text: str, lexicon: Lexicon) -> Said:
     return Said(
         mask=orders(words, lexicon.asked),
         mentions=_mentions(words, lexicon),
-        verbs=spoken,
         words=spoken,
         groups=frozenset(groups),
         phrases=frozenset(kind for kind, pattern in lexicon.says.items() if pattern.search(plain)),
@@ -73,7 +78,12 @@ def _names(text: str, lexicon: Lexicon) -> set[str]:
     found = set()
     for word in _CAPITAL.findall(text):
         plain = folded(word).removesuffix("'s")
-        known = plain in lexicon.stops or plain in lexicon.ordered or plain in lexicon.month_of or plain in lexicon.groups
+        known = (
+            plain in lexicon.stops
+            or plain in lexicon.ordered
+            or plain in lexicon.month_of
+            or plain in lexicon.groups
+        )
         if len(plain) > 2 and not known:
             found.add(plain)
     return found
@@ -90,7 +100,6 @@ def together(said: list[Said]) -> Said:
     return Said(
         mask=mask,
         mentions={name: sum(one.mentions[name] for one in said) for name in BIT},
-        verbs=nothing.union(*(one.verbs for one in said)),
         words=nothing.union(*(one.words for one in said)),
         groups=nothing.union(*(one.groups for one in said)),
         phrases=nothing.union(*(one.phrases for one in said)),

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.commands import Eliminate
 from beliefd.kernel.beliefs.findings import CitationFindings
@@ -13,8 +14,9 @@ from beliefd.kernel.substrate.echo import echoes, put_in
 from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.witness import witness_of
 from beliefd.ledger.envelope import Entry, read, read_links
+from beliefd.steward.facts.reported import with_witnessed
 from beliefd.steward.offload import in_pool
-from beliefd.stores.base import Store
+from beliefd.stores.base import Store, Within
 
 MOST_CITED: Final = 10
 """Of so many cited calls it is looked up whether they say anything; the rest counts as not seen."""
@@ -25,14 +27,16 @@ def cites_calls(command: Eliminate) -> bool:
     return command.cites is not UNSET and any(one.call is not UNSET for one in command.cites)
 
 
-async def citation_findings(store: Store, session: Session, command: Eliminate) -> CitationFindings:
+async def citation_findings(
+    store: Store, session: Session, command: Eliminate, within: Within
+) -> CitationFindings:
     """Which of the cited calls the server is a witness of."""
     cites = () if command.cites is UNSET else command.cites
     names = (one.call for one in cites if one.call is not UNSET)
-    return CitationFindings(seen=await seen_calls(store, session, names))
+    return CitationFindings(seen=await seen_calls(store, session, names, within))
 
 
-async def seen_calls(store: Store, session: Session, names: Iterable[str]) -> tuple[str, ...]:
+async def seen_calls(store: Store, session: Session, names: Iterable[str], within: Within) -> tuple[str, ...]:
     """Of these calls, those that the server is a witness of: their results say what no caller had said.
 
     INVARIANT: of the cited calls so many are looked at, of what callers put in so much, and no more.
@@ -49,6 +53,8 @@ async def seen_calls(store: Store, session: Session, names: Iterable[str]) -> tu
             entry = read(sealed.record)
             if session.transfers.holds(entry.seq):
                 continue  # it was seen elsewhere, if at all
+            if isinstance(entry.delta, OutcomeRecorded):
+                entry = replace(entry, delta=await with_witnessed(store, entry.delta, within))
             # Only what was put in until then can be repeated: a reading that is passed on stays a reading.
             args = [one.args for one in calls.values() if one.scheduled_at <= entry.ts]
             if await in_pool("parse", _tells, entry, args):

@@ -140,7 +140,8 @@ class Examiner:
             for pointer in claim.evidence_pointers
             if pointer.source.startswith(CALL)
         ]
-        return await seen_calls(self._store, session, cited) if cited else UNSET
+        within = await self._spaces.only(session.session_id)
+        return await seen_calls(self._store, session, cited, within) if cited else UNSET
 
     async def _brought(self, content: Iterable[str], within: Within) -> dict[str, tuple[Bringer, ...]]:
         return {name: tuple(await self._store.bringers(name, within)) for name in content}

@@ -215,7 +215,8 @@ class FactFinder(Examiner):
         if isinstance(command, Remember):
             return await self._confirmation(session, command)
         if isinstance(command, Eliminate):
-            return await citation_findings(self._store, session, command)
+            within = await self._spaces.only(session.session_id)
+            return await citation_findings(self._store, session, command, within)
         if isinstance(command, Observe):
             within = await self._spaces.only(session.session_id)
             return await observation_findings(self._store, session, command, within)

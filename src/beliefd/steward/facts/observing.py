@@ -16,6 +16,7 @@ from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.values import shown
 from beliefd.steward.entries import entry_of
+from beliefd.steward.facts.reported import with_result
 from beliefd.steward.offload import in_pool
 from beliefd.stores.base import Store, Within
 
@@ -50,6 +51,7 @@ async def observation_findings(
         entry = await entry_of(store, session.session_id, call.outcome)
         event = entry.delta
         assert isinstance(event, OutcomeRecorded)  # noqa: S101 - the state names the event that made it
+        event = await with_result(store, event, within)
         values, choices = await in_pool("parse", _taken, event.result, command)
         return ObservationFindings(
             values=values,

@@ -1,8 +1,8 @@
 """Where the values of calls came from: one index per session, built from what it was told."""
 
 import asyncio
-from collections import ChainMap, Counter, OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -16,9 +16,7 @@ from beliefd.kernel.context.findings import ContextFindings
 from beliefd.kernel.context.policy import ContextPolicy
 from beliefd.kernel.context.state import Context, ContextRecord
 from beliefd.kernel.context.told import Told, read, result_as_told
-from beliefd.kernel.context.tools import UNDECLARED, info_of, pinned_info
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.names import ALL
 from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
 from beliefd.kernel.origin import Session as Index
 from beliefd.kernel.origin.index import wanted
@@ -36,6 +34,7 @@ from beliefd.ledger.envelope import read as read_entry
 from beliefd.policy.lexicons import shipped_lexicon
 from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.steward.facts.hashing import sha256_of
+from beliefd.steward.facts.tool_infos import KnownTools, ToolInfos
 from beliefd.steward.offload import offload
 from beliefd.stores.base import StorageUnavailable, Store, Within
 from beliefd.tools.registry import Registry
@@ -93,7 +92,7 @@ class Known(Struct):
         self.index.refused_sinks = {found.key for one in sinks if (found := wanted(one, months)) is not None}
         self.refused = context.refused_sinks if answered is None else None
 
-    def facts(self, context: Context, asked: Asked, tools: "KnownTools") -> CallFacts:
+    def facts(self, context: Context, asked: Asked, tools: KnownTools) -> CallFacts:
         """How often a tool was called is the ledger's to say, too."""
         name, index = asked.tool_id, self.index
         if asked.nth is UNSET:
@@ -114,31 +113,14 @@ class Known(Struct):
         return at is not None and at.event_id == self.last
 
 
-class KnownTools(Struct, frozen=True):
-    """What is declared or pinned about tools. A name may stand for one tool here and another one upstream."""
-
-    by_name: Mapping[str, ToolInfo]
-    pinned: Mapping[str, Mapping[str, ToolInfo]]
-    policy: ContextPolicy
-
-    def get(self, tool_id: str, upstream: str | UnsetType) -> ToolInfo:
-        """Of a tool that nobody has declared, what the operator says of such names."""
-        found = self.pinned[upstream].get(tool_id) if upstream else self.by_name.get(tool_id)
-        return found or info_of(tool_id, UNDECLARED, self.policy)
-
-
 class Origins:
     """Finds out where the values of calls came from. Only a cache: ledger and content are the truth."""
 
     def __init__(self, store: Store, registry: Registry, catalogues: Catalogues) -> None:
         self._store = store
-        self._registry = registry
-        self._catalogues = catalogues
+        self._tools = ToolInfos(registry, catalogues)
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._bytes = 0
-        self._made: dict[str, ToolInfo] = {}
-        self._pins: dict[str, tuple[Any, Policy, dict[str, ToolInfo]]] = {}
-        self._made_of: tuple[Policy, int] | None = None
 
     async def of_proposal(
         self,
@@ -206,7 +188,7 @@ class Origins:
         async with known.lock:
             known.upstreams.update(one.upstream for one in asked if one.upstream)
             await self._catch_up(session, known, policy, unwritten)
-            tools = await self._tools(session, known, policy)
+            tools = await self._tools.known_in(session, known.upstreams, policy)
             known.refuse(session.context, answered)
             basis = ContextBasis(told=known.told, lost=known.lost)
             found = [
@@ -236,37 +218,6 @@ class Origins:
         while known.told < len(session.context.items):
             await self._take_in(session, known, policy, unwritten)
 
-    async def _tools(self, session: Session, known: Known, policy: Policy) -> KnownTools:
-        declared, told = self._declared(policy), policy.context or ContextPolicy()
-        if not known.upstreams:
-            return KnownTools(declared, {}, told)
-        pinned = {one: await self._pinned(session, one, policy) for one in sorted(known.upstreams)}
-        return KnownTools(dict(ChainMap(dict(declared), *map(dict, pinned.values()))), pinned, told)
-
-    async def _pinned(self, session: Session, upstream: str, policy: Policy) -> Mapping[str, ToolInfo]:
-        held = await self._catalogues.seen_by(session, upstream)
-        if held is None:
-            return {}
-        made = self._pins.get(upstream)
-        if made is None or made[0] is not held.pins or made[1] is not policy:
-            told, named = policy.context or ContextPolicy(), policy.tools
-            infos = {name: pinned_info(pin.tool, named.get(name), told) for name, pin in held.pins.items()}
-            if len(self._pins) >= MAX_SESSIONS:
-                self._pins.clear()
-            made = self._pins[upstream] = (held.pins, policy, infos)
-        return made[2]
-
-    def _declared(self, policy: Policy) -> Mapping[str, ToolInfo]:
-        """What is declared about tools; worked out again when there is another policy or another tool."""
-        tools = self._registry.all()
-        if self._made_of is None or self._made_of[0] is not policy or self._made_of[1] != len(tools):
-            told = policy.context or ContextPolicy()
-            named = {name: UNDECLARED for name in told.tools if ALL not in name}
-            known = {**named, **policy.tools, **{tool.tool_id: tool.definition for tool in tools}}
-            self._made = {name: info_of(name, one, told) for name, one in known.items() if name != ALL}
-            self._made_of = (policy, len(tools))
-        return self._made
-
     def _of(self, session: Session, policy: ContextPolicy) -> Known:
         name = session.session_id
         known = self._known.get(name)
@@ -295,7 +246,7 @@ class Origins:
         calls = [session.substrate.calls.get(one.call_id or "") for one in records]
         through = [UNSET if call is None else call.upstream for call in calls]
         known.upstreams.update(upstream for upstream in through if upstream)
-        tools = await self._tools(session, known, policy)
+        tools = await self._tools.known_in(session, known.upstreams, policy)
         infos = [
             tools.get(one.tool_id, by) if one.tool_id else None for one, by in zip(told, through, strict=True)
         ]
@@ -363,11 +314,9 @@ def approved_calls(session: Session, command: Propose, who: str) -> list[ToolCal
 def _as_item(session: Session, record: ContextRecord, told: Told | None) -> ContextItem:
     call = None if record.call_id is None else session.substrate.calls.get(record.call_id)
     told = told or Told()
-    if not record.vouched and told.structured is not UNSET:
-        told = Told(text=f"{told.text}\n{canonical(told.structured).decode()}", args=told.args)
     return ContextItem(
         kind=record.kind,  # type: ignore[arg-type]  # announcements are not kept
-        text=told.text,
+        text=_whole_text(told),
         structured=told.structured,
         tool_id=record.tool_id,
         args=told.args or ({} if call is None else call.args),
@@ -375,6 +324,14 @@ def _as_item(session: Session, record: ContextRecord, told: Told | None) -> Cont
         # What nobody vouches for is taken for what an error is: a text from anywhere.
         error=record.error or not record.vouched,
     )
+
+
+def _whole_text(told: Told) -> str:
+    """All that was said, as text: what strangers write is not read as the structure that it came in."""
+    if told.structured is UNSET:
+        return told.text
+    written = canonical(told.structured).decode()
+    return written if told.text in ("", written) else f"{told.text}\n{written}"
 
 
 def _outcome(sealed: Sealed) -> Told | None:

@@ -1,0 +1,108 @@
+"""The arguments of a call, sorted: whom it reaches, what it is about, what it carries."""
+
+from typing import Any, Final
+
+from msgspec import Struct
+
+from beliefd.kernel.origin.facts import ValueFact
+from beliefd.kernel.origin.index import MAX_VALUE, Wanted, wanted
+from beliefd.kernel.origin.memory import Found, Memory
+from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, joined_accounts, name_words
+from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, closed_set
+
+SHOWN: Final = 80
+"""Characters of a value that a fact repeats; a longer one is a text."""
+
+
+class Leaf(Struct, frozen=True):
+    """One value of a call, sorted."""
+
+    name: str
+    words: frozenset[str]
+    text: str
+    kind: str
+    value: Wanted | None
+
+
+class Call(Struct, frozen=True):
+    session: Memory
+    tool: ToolInfo
+    what: Trade
+    tier: Tier
+    leaves: tuple[Leaf, ...]
+
+
+def sorted_leaves(name: str, value: Any, tool: ToolInfo, session: Memory) -> list[Leaf]:
+    """A value as leaves: by its name and its shape, each address in it apart."""
+    leaf = _leaf(name, value, tool, session)
+    if leaf.kind in ("choice", "text") or (leaf.value and leaf.value.single) or len(leaf.text) > MAX_VALUE:
+        return [leaf]
+    plain = joined_accounts(folded(leaf.text))
+    inner = [
+        Leaf(name, leaf.words, atom.key, "sink", Wanted(atom.key, atom.parts, True, atom.shape))
+        for atom in atoms(plain, session.lexicon.month_of)
+        if atom.shape in SINK_SHAPES
+    ]
+    if not inner:
+        return [leaf]
+    return inner if leaf.kind == "sink" else [leaf, *inner]
+
+
+def _leaf(name: str, value: Any, tool: ToolInfo, session: Memory) -> Leaf:
+    names, text = session.lexicon.names, _text(value)
+    words = name_words(name)
+    one = wanted(text, session.lexicon.month_of) if len(text) <= MAX_VALUE else None
+    shape = one.shape if one else "word"
+    if closed_set(tool, name) or (words and words[0] in names["quote"] and len(words) > 1):
+        kind = "choice"
+    elif shape in SINK_SHAPES:
+        kind = "sink"
+    else:
+        number = isinstance(value, int | float) and "id" not in words and len(text) < 5
+        kind = _kind(words, text, session) if not number else _kind_of_number(words, session)
+    return Leaf(name, frozenset(words), text, kind, one)
+
+
+def _kind(words: list[str], text: str, session: Memory) -> str:
+    names, every = session.lexicon.names, frozenset(words)
+    last, joined = words[-1] if words else "", "_".join(words)
+    if (last in names["id"] or joined in names["id"]) and not every & (names["by_id"] | names["secret"]):
+        return "object" if len(text) <= SHOWN else "text"
+    if joined in names["text"] or last in names["text"]:
+        return "text"
+    if every & names["path"] and not every & names["url"]:
+        return "path"
+    if every & names["sink"] and last not in names["neutral"]:
+        return "sink"
+    short = len(text) <= SHOWN and "\n" not in text and text.count(" ") <= 6
+    return "payload" if short else "text"
+
+
+def _kind_of_number(words: list[str], session: Memory) -> str:
+    """A count of guests is no guest."""
+    return "object" if words and words[-1] in session.lexicon.names["id"] else "payload"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+def where_is(found: Found) -> str:
+    if found.place is None:
+        return "nowhere in what the session was told"
+    record = found.place.record
+    if record.how == "said":
+        return {"user": "the user's text", "system": "the system text"}.get(
+            record.tool, "the user's own addresses"
+        )
+    field = f"`{found.place.path}` of " if found.place.path else ""
+    return f"{field}result {record.item} of {record.tool}"
+
+
+def fact_of(leaf: Leaf, origin: Any, where: str, **more: Any) -> ValueFact:
+    shown = leaf.text if len(leaf.text) <= SHOWN else f"{leaf.text[:SHOWN]}..."
+    shown = shown.encode(errors="replace").decode()
+    shape = leaf.value.shape if leaf.value else "word"
+    return ValueFact(argument=leaf.name, value=shown, origin=origin, where=where, shape=shape, **more)

@@ -1,0 +1,88 @@
+"""Who wants the call: what the user asked for, and what texts order next to its values."""
+
+from collections.abc import Mapping
+
+from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, where_is
+from beliefd.kernel.origin.facts import Commanded, ValueFact
+from beliefd.kernel.origin.index import MAX_VALUE, Wanted
+from beliefd.kernel.origin.memory import Found, Memory
+from beliefd.kernel.origin.spelling import folded, has_card
+from beliefd.kernel.origin.tools import ToolInfo, trade
+from beliefd.kernel.values import Id
+
+
+def commanded_by(call: Call) -> tuple[tuple[ValueFact, ...], Commanded]:
+    """Texts that order this kind of thing next to a value the user never gave."""
+    found: list[ValueFact] = []
+    worst: Commanded = "none"
+    for leaf in call.leaves:
+        if leaf.kind == "choice" or leaf.value is None or len(leaf.text) > MAX_VALUE:
+            continue
+        if leaf.kind == "object" and call.session.object(leaf.value) in ("user", "own", "named"):
+            continue
+        for value in _looked_for(leaf, call.session):
+            # Who has a text summed up gets sentences of it, whatever the next one orders.
+            quoting = leaf.kind == "text" and "sourced" in call.session.speech.phrases
+            how, at = _ordered(call, value, around=0 if quoting else 1)
+            if how != "none":
+                found.append(fact_of(leaf, at.origin, where_is(at)))
+                worst = how if worst != "other" else worst
+    return tuple(found), worst
+
+
+def _looked_for(leaf: Leaf, session: Memory) -> list[Wanted]:
+    value = leaf.value
+    if value is None or value.key in session.lexicon.stops or (len(value.key) < 2 and leaf.kind != "object"):
+        return []
+    days = [Wanted(day, (day,), True, "day") for day in value.days]
+    if value.shape in ("day", "time") or (days and len(value.parts) <= 3):
+        return [day for day in days if not session.said.has(day)]
+    return [] if session.said.has(value) or session.told.has(value) else [value]
+
+
+def _ordered(call: Call, value: Wanted, around: int) -> tuple[Commanded, Found]:
+    worst: Commanded = "none"
+    at = Found("model")
+    for place, position in call.session.heard.places(value):
+        if place.kind == "text" and place.ordered_at(position, around) & call.what.mask:
+            how: Commanded = "named" if place.record.named else "other"
+            if worst != "other":
+                worst, at = how, Found("named_text" if how == "named" else "text", place)
+    if worst != "other" and call.session.heard.uncounted(value) & call.what.mask:
+        return "other", Found("text")
+    return worst, at
+
+
+def is_intended(call: Call, catalogue: Mapping[Id, ToolInfo], *, delegated: bool, addressed: bool) -> bool:
+    """Did the user ask for this kind of thing, with these things rather than those of another tool?"""
+    speech, what = call.session.speech, call.what
+    if delegated:
+        return True
+    if not speech.mask & what.mask and what.verb not in speech.words:
+        return False
+    spoken_of = what.groups & speech.groups or not what.nouns.isdisjoint(speech.words)
+    if spoken_of or addressed or not what.nouns:
+        return True
+    for other in catalogue.values():
+        rival = trade(other, call.session.lexicon)
+        if (
+            other.tool_id != call.tool.tool_id
+            and not rival.reads
+            and rival.mask & what.mask
+            and rival.groups & speech.groups
+        ):
+            return False
+    return True
+
+
+def carries_secret(call: Call) -> bool:
+    """A card number or a word for a secret in the contents that the user's words lack."""
+    for leaf in call.leaves:
+        if leaf.kind not in ("text", "payload"):
+            continue
+        plain = folded(leaf.text[:200_000])
+        if set(call.session.lexicon.secret_words.findall(plain)) - call.session.speech.secrets:
+            return True
+        if has_card(plain) and not (leaf.value and call.session.said.has(leaf.value)):
+            return True
+    return False
