@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from beliefd.cli.output import Exit, fail
+from beliefd.cli.output import Exit, Reply, fail
 from beliefd.cli.server import bind, loop_factory, url_of
 from beliefd.cli.target import DEFAULT_DATA, Target, prepare_data, store_name
 from beliefd.kernel.values import Principal, Role, Tier
@@ -203,20 +203,20 @@ def serve_verbs(target: Target, port: int | None, token: str | None, only: froze
     run(work)
 
 
-def write_policy(config: "GatewayConfig", out: Path | None) -> None:
+def write_policy(config: "GatewayConfig", out: Path | None) -> Reply:
     need_mcp()
     from beliefd.mcp.starting_policy import starting_policy, upstream_tools
 
+    if out is not None and out.exists():
+        fail(f"`{out}` is there already; it is not written over", Exit.BAD_INPUT)
     found: list[str] = []
 
     async def work() -> None:
         found.append(starting_policy(await upstream_tools(config)))
 
     run(work)
+    answer = {"policy": found[0], "output": None if out is None else str(out)}
     if out is None:
-        click.echo(found[0], nl=False)
-        return
-    if out.exists():
-        fail(f"`{out}` is there already; it is not written over", Exit.BAD_INPUT)
+        return Reply(answer, found[0])
     out.write_text(found[0])
-    click.echo(f"wrote {out}; `beliefd policy check {out}` reads it", err=True)
+    return Reply(answer, f"wrote {out}; `beliefd policy check {out}` reads it")

@@ -20,7 +20,7 @@ WIDTH: Final = 100
 TIMEOUT_MS: Final = 60_000
 HEAD: Final = """\
 # A policy to start from. Nothing runs under it: no constraint allows anything yet.
-# Take the `#` away before the tools that may run; `ask` has a person decide about every call.
+# Take the `#` away before the tools that may run; with `ask` beside `allow`, a person decides each call.
 #
 # The tiers are what the tools say of themselves (their annotations). Raise what is more dangerous than it
 # says. A DELETE or PRIVILEGE tool always waits for a person.

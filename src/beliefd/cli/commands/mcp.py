@@ -7,7 +7,7 @@ import click
 from click import argument, option
 
 from beliefd.cli.options import FILE_PATH, together
-from beliefd.cli.output import errors_exit
+from beliefd.cli.output import errors_exit, show
 from beliefd.cli.target import Target, target_options
 
 mcp = click.Group("mcp", help="The Model Context Protocol: a gateway, and beliefd's verbs as tools.")
@@ -69,9 +69,10 @@ def gateway(target: Target, port: int | None, http_token: str | None, **given: A
 @option("--name", metavar="NAME", help="As for `beliefd mcp gateway`.")
 @option("--env", "environment", multiple=True, metavar="NAME", help="Give the command this variable.")
 @option("--out", type=FILE_PATH, help="Write it to this file instead of standard output.")
-def policy_init(out: Path | None, **given: Any) -> None:
+@option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+def policy_init(out: Path | None, as_json: bool, **given: Any) -> None:
     """Write a policy to start from: default deny, one commented entry per tool of COMMAND."""
     from beliefd.cli.gateways import config_of, write_policy
 
-    with errors_exit():
-        write_policy(config_of(**given), out)
+    with errors_exit(as_json):
+        show(write_policy(config_of(**given), out), as_json)
