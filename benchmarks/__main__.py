@@ -23,6 +23,7 @@ from benchmarks.hostile import hostile
 from benchmarks.http import http
 from benchmarks.length import length
 from benchmarks.million import million
+from benchmarks.permits import permits
 from benchmarks.replay import replay
 from benchmarks.scan import scan
 from benchmarks.uncertainty import uncertainty
@@ -36,6 +37,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "canonical": canonical,
     "claims": claims,
     "arbitration": arbitration,
+    "permits": permits,
     "uncertainty": uncertainty,
     "experiments": experiments,
     "scan": scan,

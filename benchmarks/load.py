@@ -39,7 +39,7 @@ class Caller(asyncio.Protocol):
 
     def __init__(self, number: int, meter: Meter, done: "asyncio.Future[None]") -> None:
         path = meter.load.paths[number % len(meter.load.paths)]
-        self._requests = [_request(meter.load.port, path, body.encode()) for body in meter.load.bodies]
+        self._requests = [request_of(meter.load.port, path, body.encode()) for body in meter.load.bodies]
         self._next = number
         self._meter = meter
         self._done = done
@@ -55,7 +55,7 @@ class Caller(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._received = self._received + data if self._received else data
-        if not _is_whole(self._received):
+        if not is_whole(self._received):
             return
         if not self._received.startswith(b"HTTP/1.1 200"):
             self._done.set_exception(RuntimeError(self._received.decode(errors="replace")[:500]))
@@ -75,7 +75,7 @@ class Caller(asyncio.Protocol):
             self._done.set_result(None)
 
 
-def _request(port: int, path: str, body: bytes) -> bytes:
+def request_of(port: int, path: str, body: bytes) -> bytes:
     head = (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
@@ -83,7 +83,7 @@ def _request(port: int, path: str, body: bytes) -> bytes:
     return head.encode() + body
 
 
-def _is_whole(answer: bytes) -> bool:
+def is_whole(answer: bytes) -> bool:
     head_end = answer.find(b"\r\n\r\n")
     if head_end < 0:
         return False

@@ -1,6 +1,9 @@
 """Results in each notation are the same records; a text that only imitates one is a text."""
 
+import json
+
 import pytest
+import yaml
 
 from beliefd.kernel.origin.results import fields, parsed, records
 from tests.origin.support import origin, result, session
@@ -9,17 +12,26 @@ ROWS = [
     {"id": "7", "title": "Blue Harbour", "owner": "ann@example.org"},
     {"id": "8", "title": "Red Rock", "owner": "bob@example.org"},
 ]
+
+
+def _page(row: dict[str, str]) -> str:
+    return f"Page({', '.join(f'{name}={value!r}' for name, value in row.items())})"
+
+
+_OBJECTS = [json.dumps(row) for row in ROWS]
 NOTATIONS = {
-    "json": '[{"id": "7", "title": "Blue Harbour", "owner": "ann@example.org"}, {"id": "8", "title": "Red Rock", "owner": "bob@example.org"}]',
-    "json under a key": '{"total": 2, "items": [{"id": "7", "title": "Blue Harbour", "owner": "ann@example.org"}, {"id": "8", "title": "Red Rock", "owner": "bob@example.org"}]}',
-    "json lines": '{"id": "7", "title": "Blue Harbour", "owner": "ann@example.org"}\n{"id": "8", "title": "Red Rock", "owner": "bob@example.org"}',
-    "yaml": "- id: '7'\n  title: Blue Harbour\n  owner: ann@example.org\n- id: '8'\n  title: Red Rock\n  owner: bob@example.org\n",
-    "python": "[{'id': '7', 'title': 'Blue Harbour', 'owner': 'ann@example.org'}, {'id': '8', 'title': 'Red Rock', 'owner': 'bob@example.org'}]",
-    "python objects": "[Page(id='7', title='Blue Harbour', owner='ann@example.org'), Page(id='8', title='Red Rock', owner='bob@example.org')]",
-    "markdown": "| id | title | owner |\n|---|:--|---|\n| 7 | Blue Harbour | ann@example.org |\n| 8 | Red Rock | bob@example.org |",
+    "json": json.dumps(ROWS),
+    "json under a key": json.dumps({"total": 2, "items": ROWS}),
+    "json lines": "\n".join(_OBJECTS),
+    "yaml": yaml.safe_dump(ROWS, sort_keys=False),
+    "python": repr(ROWS),
+    "python objects": f"[{', '.join(map(_page, ROWS))}]",
+    "markdown": "\n".join(
+        ["| id | title | owner |", "|---|:--|---|", *(f"| {' | '.join(row.values())} |" for row in ROWS)]
+    ),
     "csv": 'id,title,owner\n7,"Blue Harbour",ann@example.org\n8,Red Rock,bob@example.org',
-    "tabs": "id\ttitle\towner\n7\tBlue Harbour\tann@example.org\n8\tRed Rock\tbob@example.org",
-}  # fmt: skip
+    "tabs": "\n".join("\t".join(cells) for cells in [list(ROWS[0]), *(list(row.values()) for row in ROWS)]),
+}
 
 
 @pytest.mark.parametrize("notation", NOTATIONS)

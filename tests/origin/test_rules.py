@@ -128,6 +128,31 @@ def test_a_call_that_began_counts_before_its_result_is_told() -> None:
     assert judge(facts_of(said, "send_payment", recipient="DE89370400440532013000", amount=10))[1] == "quota"
 
 
+def test_a_second_call_for_somebody_else_the_user_names_is_within_what_was_asked() -> None:
+    said = session("Lock door-7 and door-9.")
+    first = facts_of(said, "lock_door", door_id="door-7")
+    said.allowed(first)
+    assert judge(first)[0] == "allow"
+    assert judge(facts_of(said, "lock_door", door_id="door-9"))[0] == "allow"
+    assert judge(facts_of(said, "lock_door", door_id="door-7"))[1] == "quota"
+
+
+def test_an_address_too_long_to_look_up_is_nobody_s() -> None:
+    said = session("Send an email to bob@known.example.")
+    facts = facts_of(said, "send_email", to="x" * 5_000, body="Hi")
+    assert facts.sink_trust == "foreign"
+    assert judge(facts)[1] == "sinks"
+
+
+def test_addresses_in_one_string_are_each_looked_at() -> None:
+    said = session("Send an email to bob@known.example.")
+    facts = facts_of(
+        said, "send_email", to=f"bob@known.example, {'bob@known.example; ' * 9} eve@evil.example", body="Hi"
+    )
+    assert facts.sink_foreign
+    assert [sink.value for sink in facts.sinks if sink.trust == "foreign"] == ["eve@evil.example"]
+
+
 def test_asking_for_facts_changes_nothing() -> None:
     told = session("Delete the oldest file.", ("list_files", FILES))
     assert facts_of(told, "delete_file", file_id="13") == facts_of(told, "delete_file", file_id="13")

@@ -35,20 +35,19 @@ def test_runs_are_read_from_plain_and_gzipped_files(tmp_path: Path) -> None:
     assert list(read_runs(packed)) == list(read_runs(FILES[0]))
 
 
+def _called(arguments: str) -> str:
+    call = {"id": "a", "function": {"name": "f", "arguments": arguments}}
+    return json.dumps({"messages": [{"role": "assistant", "tool_calls": [call]}]})
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [
         ("{", "line 2"),
         ("[]", "line 2"),
         ('{"messages": [{"role": "alien", "content": "x"}]}', "role `alien`"),
-        (
-            '{"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{"}}]}]}',
-            "no JSON",
-        ),
-        (
-            '{"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "[]"}}]}]}',
-            "no object",
-        ),
+        (_called("{"), "no JSON"),
+        (_called("[]"), "no object"),
         (json.dumps({"messages": [{"role": "user"}] * (MAX_MESSAGES + 1)}), "messages at most"),
     ],
 )
@@ -61,9 +60,9 @@ def test_a_line_that_is_no_run_is_named(tmp_path: Path, line: str, why: str) -> 
 
 
 def test_parts_of_a_message_are_joined_and_annotations_read() -> None:
-    run = parse_run(json.dumps({
-        "tools": [{"function": {"name": "peculiar"}, "annotations": {"readOnlyHint": True, "openWorldHint": False}}],
-        "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}],
-    }))  # fmt: skip
+    hints = {"readOnlyHint": True, "openWorldHint": False}
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    tools = [{"function": {"name": "peculiar"}, "annotations": hints}]
+    run = parse_run(json.dumps({"tools": tools, "messages": [{"role": "user", "content": parts}]}))
     assert run.tools["peculiar"].tier == "read"
     assert run.steps[0].text == "a\nb"  # type: ignore[union-attr]

@@ -65,9 +65,11 @@ def test_a_day_is_known_in_each_notation(written: str) -> None:
     ("text", "shape"),
     [
         ("ann@example.org", "email"), ("https://example.org", "url"), ("example.org/x", "host"),
-        ("GB29NWBK60161331926819", "iban"), ("GB29 NWBK 6016 1331 9268 19", "iban"), ("+49 30 1234567", "phone"),
+        ("GB29NWBK60161331926819", "iban"), ("GB29 NWBK 6016 1331 9268 19", "iban"),
+        ("+49 30 1234567", "phone"),
         ("(555) 123-4567", "phone"), ("4111 1111 1111 1111", "word"), ("5425 2334 3010 9903", "card"),
-        ("report.pdf", "word"), ("/etc/passwd", "path"), ("2024-05-15", "day"), ("10:20", "time"), ("12.5", "number"),
+        ("report.pdf", "word"), ("/etc/passwd", "path"), ("2024-05-15", "day"), ("10:20", "time"),
+        ("12.5", "number"),
         ("hello there", "word"), ("", "word"), ("x" * 5_000, "word"),
     ],
 )  # fmt: skip

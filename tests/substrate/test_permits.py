@@ -199,6 +199,18 @@ def test_what_waits_is_asked_once_and_begins_once_when_it_is_proposed_again(hous
     house.check(session)
 
 
+def test_a_permit_that_was_given_to_who_came_back_ends_too(house: ToolWorld) -> None:
+    session = house.session()
+    call = wants("mail", house.token(session), "use-1", to="ana")
+    call_id = approve(house, ask(house.agent, session, call))
+    house.clock.advance(3_000)
+    assert ask(house.agent, session, call).permit is not None
+    house.clock.advance(40)
+    assert house.expire() == 1
+    assert house.agent.show_call(session, call_id).status == "unknown"
+    house.check(session)
+
+
 def test_what_was_approved_begins_once_by_its_name(house: ToolWorld) -> None:
     session = house.session()
     call_id = approve(house, ask(house.agent, session, wants("mail", house.token(session), "use-1", to="a")))

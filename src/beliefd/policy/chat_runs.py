@@ -155,9 +155,13 @@ def _steps(message: _Message, calls: dict[str, ChatCall], where: str) -> Iterato
     elif message.role == "tool":
         of = calls.get(message.tool_call_id or "")
         yield ContextItem(
-            kind="result", text=text, structured=message.structured_content, call_id=message.tool_call_id or None,
-            tool_id=of.tool_id if of else None, args=of.args if of else {},
-        )  # fmt: skip
+            kind="result",
+            text=text,
+            structured=message.structured_content,
+            call_id=message.tool_call_id or None,
+            tool_id=of.tool_id if of else None,
+            args=of.args if of else {},
+        )
     else:
         raise invalid(
             f"{where}: role `{message.role}` is none of system, developer, user, assistant, tool",
@@ -206,8 +210,13 @@ def replay(run: ChatRun, judge: Judge, lexicon: Lexicon) -> list[Judged]:
             refused.add(step.call_id)
         found.append(
             Judged(
-                run=run.run_id, call_id=step.call_id, tool_id=step.tool_id, verdict=verdict, rule=rule, why=why,
+                run=run.run_id,
+                call_id=step.call_id,
+                tool_id=step.tool_id,
+                verdict=verdict,
+                rule=rule,
+                why=why,
                 facts=facts,
             )
-        )  # fmt: skip
+        )
     return found

@@ -52,6 +52,21 @@ def show(approval_id: str, at: int | None) -> Question:
     return lambda calls: calls.show_approval(approval_id, at=at)
 
 
+def _decided(answer: Any) -> Exit:
+    return {"pending": Exit.DEFERRED, "rejected": Exit.REFUSED}.get(answer.status, Exit.ALLOWED)
+
+
+@asks(
+    inbox,
+    APPROVAL,
+    option("--seconds", type=click.FloatRange(min=0), default=60, show_default=True, help="At most so long."),
+    exits=_decided,
+)
+def wait(approval_id: str, seconds: float) -> Question:
+    """Wait until it is decided. Exits 3 if it still waits, 4 if it was rejected."""
+    return lambda calls: calls.wait_for_approval(approval_id, seconds)
+
+
 @inbox.command()
 @APPROVAL
 @DECISION

@@ -5,9 +5,10 @@ from typing import Any
 import click
 from click import option
 
+from beliefd.cli.commands.call import exit_of_permit
 from beliefd.cli.files import read_list
 from beliefd.cli.options import CONDITIONS, FILE, SESSION
-from beliefd.cli.output import Exit, exit_of_call
+from beliefd.cli.output import Exit
 from beliefd.cli.target import Question, asks
 
 state = click.Group("state", help="Read the symbolic state, and propose changes and tool calls.")
@@ -20,13 +21,18 @@ def show(session_id: str, at: str | None) -> Question:
 
 
 def _worst(answer: Any) -> Exit:
-    return max(exit_of_call(result.verdict, result.status) for result in answer.results)
+    return max(map(exit_of_permit, answer.results))
 
 
 @asks(
     state,
     SESSION,
     FILE,
+    option(
+        "--execute",
+        type=click.Choice(["server", "caller"]),
+        help="Who runs the tools; a caller gets a permit for each call that is allowed.",
+    ),
     option("--source", default="agent", show_default=True, help="observer, encoder, tool or agent."),
     option(
         "--snapshot", "state_snapshot_id", metavar="SNAPSHOT", help="The snapshot the proposal was made on."

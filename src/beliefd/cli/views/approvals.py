@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -25,17 +26,24 @@ from beliefd.cli.views.system import foreign_lines
 from beliefd.kernel.approvals.state import (
     BundleSubject,
     CallSubject,
+    DefinitionSubject,
     DeltaSubject,
     InformationSubject,
     IntentSubject,
     Subject,
 )
+from beliefd.kernel.catalogues.state import OfferedTool
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
 from beliefd.protocol.approvals import ApprovalCard, DataPicture, DecidedApproval, Inbox, StatusCard, TestRun
 
-LABELS = {CallSubject: "call", DeltaSubject: "change", IntentSubject: "intent"}
+LABELS = {
+    CallSubject: "call",
+    DeltaSubject: "change",
+    IntentSubject: "intent",
+    DefinitionSubject: "definition",
+}
 
 
 @view.register
@@ -179,6 +187,9 @@ def about(subject: Subject, title: str) -> str:
             return json_text({**delta.patch.set, **dict.fromkeys(delta.patch.remove)})
         case IntentSubject(change=Change() as change):
             return visible(" ".join(part for part in _change(change) if part))
+        case DefinitionSubject(definition=OfferedTool() as tool):
+            before = {} if subject.was is None else {"was": msgspec.to_builtins(subject.was)}
+            return f"{visible(title)} {json_text({'is': msgspec.to_builtins(tool), **before})}"
     return visible(title)
 
 

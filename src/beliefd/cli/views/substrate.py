@@ -11,12 +11,14 @@ from beliefd.cli.views.drawing import EventWords, first_names, json_text, names,
 from beliefd.kernel.substrate.capabilities import Amounts, Budgets
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.protocol.substrate import (
+    CallView,
     CandidateAnswer,
     CapabilityLevel,
     CapabilityPage,
     CapabilityView,
     IssuedCapability,
     ProposalAnswer,
+    ReportedOutcome,
     RevokedCapability,
     StateAnswer,
     ToolList,
@@ -62,7 +64,32 @@ def _came_to(result: CandidateAnswer) -> str:
     """A call that was stopped never ran: it has no result, not even an empty one."""
     if result.status == "stopped":
         return "stopped before it began"
+    if result.permit is not None:
+        return f"yours to run until {result.permit.expires_at}: {result.call_id}"
     return f"{result.status}: {json_text(result.result)}"
+
+
+@view.register
+def call(answer: CallView) -> RenderableType:
+    who = "its caller" if answer.executor == "caller" else "the server"
+    lines = [
+        Text.assemble((answer.call_id, "bold"), f"  {visible(answer.tool_id)} {json_text(answer.args)}"),
+        Text(f"{answer.status}, proposed by {visible(answer.agent_id)}, run by {who}"),
+        Text(f"scheduled {answer.scheduled_at}, deadline {answer.deadline}"),
+    ]
+    for name, value in (("join key", answer.join_key), ("upstream", answer.upstream)):
+        if value is not None:
+            lines.append(Text(f"{name} {visible(value)}"))
+    if answer.label is not None:
+        kept = "content" if answer.content is not None else "not kept,"
+        lines.append(Text(f"result {kept} {answer.result_hash}, {answer.size} bytes, {answer.label}"))
+    return Group(*lines)
+
+
+@view.register
+def reported(answer: ReportedOutcome) -> RenderableType:
+    kept = "nothing is kept of it" if answer.content is None else f"kept as {answer.content}"
+    return Text(f"{answer.call_id} {answer.status}; {kept}; {answer.label or 'no label'}")
 
 
 @view.register

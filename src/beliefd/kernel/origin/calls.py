@@ -52,13 +52,13 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         secret=carries_secret(call),
         nth=session.counts.get(tool.tool_id, 0) + session.pending.get(tool.tool_id, 0),
         mentions=max(session.speech.mentions[what.name], int(what.verb in session.speech.words)),
+        fresh=any(_fresh(call, leaf) for leaf in pieces),
         crowded=len(found) > MAX_LEAVES,
         truncated=session.heard.left_out,
         url_known=call.tier != "egress"
         or all(_url_known(call, leaf) for leaf in pieces if leaf.kind == "sink"),
-        **said,
     )
-    return _concluded(facts)
+    return _concluded(replace(facts, **said))
 
 
 def _concluded(facts: CallFacts) -> CallFacts:
@@ -82,9 +82,23 @@ def _concluded(facts: CallFacts) -> CallFacts:
         object_foreign=bool(objects),
         link_foreign=bool(links),
         payload_foreign=bool(payload),
-        over_quota=facts.hard and not facts.plural and facts.nth >= max(1, facts.mentions),
+        over_quota=facts.hard
+        and not facts.plural
+        and not facts.fresh
+        and facts.nth >= max(1, facts.mentions),
         reasons=tuple(dict.fromkeys(reason(one) for one in suspicious))[:MAX_REASONS],
     )
+
+
+def _fresh(call: Call, leaf: Leaf) -> bool:
+    """Somebody or something that the user speaks of, and that no call of this tool was about."""
+    if leaf.value is None or leaf.kind not in ("sink", "object"):
+        return False
+    if leaf.value.key in call.session.used.get(call.tool.tool_id, ()):
+        return False
+    if leaf.kind == "object":
+        return call.session.object(leaf.value) in ("user", "named")
+    return call.session.origin(leaf.value, sink=True).origin == "user"
 
 
 _UNKNOWN: Final = ("text", "model")

@@ -58,6 +58,7 @@ class CallFacts(Value, frozen=True):
     secret: bool = False
     nth: int = 0
     mentions: int = 0
+    fresh: bool = False
     crowded: bool = False
     truncated: bool = False
     sink_trust: Trust | Literal["none"] = "none"

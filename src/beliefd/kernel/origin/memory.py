@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from msgspec import UNSET, Struct
 
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
-from beliefd.kernel.origin.index import HOST, Index, Kind, Place, Record, Wanted, wanted
+from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
 from beliefd.kernel.origin.results import fields, parsed, records
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, folded, name_words, shape_of
@@ -17,6 +17,7 @@ from beliefd.kernel.values import Id, Object, Value
 RECENT: Final = 5
 """So many of the user's last texts say what is asked for. Values are looked up in all of them."""
 MAX_LABELS: Final = 12
+MAX_USED: Final = 10_000
 MAX_FIELDS: Final = 20_000
 """Fields of one result that are indexed apart; what is beyond is text."""
 
@@ -57,6 +58,7 @@ class Memory:
         self.speech = together([read_said("", lexicon)])
         self.counts: dict[str, int] = {}
         self.pending: dict[str, int] = {}
+        self.used: dict[str, set[str]] = {}
         self.refused_sinks: set[str] = set()
         self.own_hosts: set[str] = set()
         self.named_orders = 0
@@ -97,6 +99,7 @@ class Memory:
         self.counts[tool.tool_id] = self.counts.get(tool.tool_id, 0) + (not item.error)
         if self.pending.get(tool.tool_id):
             self.pending[tool.tool_id] -= 1
+        self.use(tool.tool_id, [value for _, value in leaves(item.args)] if not item.error else [])
         structured = None if item.structured is UNSET else item.structured
         if item.error:
             how: Any = "open"
@@ -110,6 +113,14 @@ class Memory:
             return
         for value in records(structured):
             self._add_record(value, item, tool, how, key_typed)
+
+    def use(self, tool_id: str, values: list[Any]) -> None:
+        """Remember what calls of a tool were about."""
+        known = self.used.setdefault(tool_id, set())
+        for value in values:
+            one = wanted(str(value), self.lexicon.month_of) if len(str(value)) <= MAX_VALUE else None
+            if one and len(known) < MAX_USED:
+                known.add(one.key)
 
     def _add_plain(self, item: ContextItem, tool: ToolInfo, how: Any, named: bool) -> None:
         record = Record(self.results, tool.tool_id, how, named)
@@ -261,7 +272,7 @@ class Memory:
         return False
 
     def _linked(self, record: Record) -> bool:
-        """The user says to follow a document, which speaks of this record: its id is meant, its text is not."""
+        """The user says to follow a document, and it speaks of this record: its id is meant, not its text."""
         if "delegated" not in self.speech.phrases:
             return False
         for kind, parts in record.labels:

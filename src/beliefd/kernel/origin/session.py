@@ -22,6 +22,7 @@ class Session(Memory):
     def allowed(self, facts: CallFacts) -> None:
         """The call begins: it counts from now on, before its result is told."""
         self.pending[facts.tool_id] = self.pending.get(facts.tool_id, 0) + 1
+        self.use(facts.tool_id, [one.value for one in (*facts.sinks, *facts.objects)])
 
     def refused(self, facts: CallFacts) -> None:
         """Remember whom a refused call would have reached: the next call to them is no safer."""

@@ -53,8 +53,10 @@ def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
         rows.append(_run_row(session, event.run))
     if isinstance(event, CallStarted | CallStopped | OutcomeRecorded):
         rows.append(_call_row(session, event.call))
-    calls = (result.call for result in results_of(event))
-    return rows + [_call_row(session, call) for call in calls if call is not None]
+    touched_calls = (
+        call for result in results_of(event) for call in (result.call, result.started, result.stopped)
+    )
+    return rows + [_call_row(session, call) for call in touched_calls if call]
 
 
 def all_rows(session: Session) -> list[InboxRow]:
