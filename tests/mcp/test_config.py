@@ -68,7 +68,7 @@ def test_everything_is_closed_or_off_unless_the_file_says_otherwise(tmp_path: Pa
     path = tmp_path / "gateway.yaml"
     path.write_text("upstreams:\n  files: {command: [npx, server-filesystem]}\n")
     config = read_config(path)
-    assert (config.resources, config.prompts, config.sampling, config.instructions) == (False,) * 4
+    assert (config.resources, config.prompts, config.sampling) == (False,) * 3
     assert (config.roots, config.hold_seconds, config.limits) == ((), 0, Limits())
 
 

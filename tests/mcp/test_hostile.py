@@ -127,8 +127,6 @@ def test_a_large_result_is_kept_whole_and_its_head_is_shown(place: Place) -> Non
 
 
 def test_a_hundred_megabytes_are_not_taken_in(place: Place) -> None:
-    """The gateway's own memory is bounded: it would not fit under this limit otherwise."""
-
     async def scenario() -> None:
         async with place.client() as client:
             huge = await client.call_tool("large", {"n": 100_000_000})

@@ -70,7 +70,6 @@ class GatewayConfig(Settings, frozen=True):
     hold_seconds: Annotated[float, Meta(ge=0, le=3_600)] = 0
     resources: Opened = False
     prompts: Opened = False
-    instructions: bool = False
     logging: bool = True
     sampling: bool = False
     roots: tuple[Text, ...] = ()
