@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n logical
 
-.PHONY: help run test check bench setup lint types unit openapi reference clean
+.PHONY: help run test clients check bench setup lint types unit openapi reference clean
 
 help:
 	@echo "make run    set up, start the server on 127.0.0.1:8642 and play a real incident through it"
 	@echo "make test   set up and run all checks and all tests"
+	@echo "make clients  agents that people use (Claude Code, Codex, Gemini), against a scripted model"
 	@echo "make check  the fast loop: lint, types, unit tests"
 	@echo "make bench  figures side by side with peers"
 
@@ -16,6 +17,11 @@ run: setup
 
 test: setup lint types
 	$(PYTEST)
+
+# In an environment of their own, installed on first use into .clients; not part of `make test`.
+clients: setup
+	$(BIN)/python -m clients.harness.install
+	$(PYTEST) clients
 
 check: setup lint types unit
 
@@ -48,4 +54,4 @@ setup: .venv/setup.stamp
 	@touch $@
 
 clean:
-	rm -rf .venv .beliefd .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .clients .beliefd .mypy_cache .ruff_cache .pytest_cache .hypothesis
