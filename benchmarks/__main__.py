@@ -18,6 +18,7 @@ from benchmarks.claims import claims
 from benchmarks.dojo import dojo
 from benchmarks.experiments import experiments
 from benchmarks.figures import Benchmark, Figure, Run
+from benchmarks.gateway import gateway
 from benchmarks.hostile import hostile
 from benchmarks.http import http
 from benchmarks.length import length
@@ -42,6 +43,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "scan": scan,
     "hostile": hostile,
     "dojo": dojo,
+    "gateway": gateway,
 }
 
 

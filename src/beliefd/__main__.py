@@ -1,5 +1,21 @@
 """`python -m beliefd` is `beliefd`."""
 
-from beliefd.cli.main import main
+import sys
 
-main()
+NO_CLIENTS = ("install", "uninstall", "doctor", "-h", "--help")
+
+
+def main() -> None:
+    """The command line; a hook, which runs before each tool of an agent, without importing the rest."""
+    arguments = sys.argv[1:]
+    if len(arguments) == 2 and arguments[0] == "hook" and arguments[1] not in NO_CLIENTS:
+        from beliefd.hooks.entry import main as hook
+
+        hook(arguments[1:])
+    from beliefd.cli.main import main as command_line
+
+    command_line()
+
+
+if __name__ == "__main__":
+    main()

@@ -14,8 +14,11 @@ from beliefd.cli.main import main
 from tests.cli.runner import beliefd, finished
 
 HEAVY = ("rich", "httpx", "uvicorn", "starlette", "uvloop", "asyncpg", "yaml")
+SERVERS = ("serve", "demo", "guard")
 EXPECTED = {
     "demo": set(),
+    "guard": set(),
+    "mcp": {"gateway", "policy-init", "serve"},
     "measurement": {"list", "make", "show"},
     "observation": {"list", "show", "take"},
     "serve": set(),
@@ -28,8 +31,11 @@ EXPECTED = {
     },
     "claim": {"submit", "check", "show", "detectors", "retract"},
     "content": {"put", "get", "show", "collect"},
-    "context": {"add", "show"},
-    "inbox": {"list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "wait", "watch"},
+    "context": {"add", "erase", "show"},
+    "hook": {"doctor", "install", "uninstall"},
+    "inbox": {
+        "list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "wait", "watch",
+    },
     "call": {"show", "begin", "report"},
     "policy": {"adopt", "backtest", "check", "explain", "init", "show", "test"},
     "state": {"show", "propose"},
@@ -92,7 +98,7 @@ def test_help_does_not_import_what_it_does_not_need() -> None:
     assert loaded.isdisjoint(HEAVY)
 
 
-@pytest.mark.parametrize("path", [path for path in LEAVES if path[0] not in ("serve", "demo")], ids=" ".join)
+@pytest.mark.parametrize("path", [path for path in LEAVES if path[0] not in SERVERS], ids=" ".join)
 def test_every_command_that_answers_can_answer_in_json(path: tuple[str, ...]) -> None:
     options = {option for parameter in LEAVES[path].params for option in parameter.opts}
     assert "--json" in options

@@ -18,4 +18,4 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ToolWorld]
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
+    return tmp_path / "beliefd.db"

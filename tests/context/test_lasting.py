@@ -1,6 +1,6 @@
 """What was told and what was refused outlasts the process, and belongs to the ledger."""
 
-import sqlite3
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ from beliefd.kernel.errors import Code
 from beliefd.protocol.substrate import CandidateAnswer
 from beliefd.testing.world import refused
 from beliefd.tools.registry import ToolResult
+from tests.cli.runner import beliefd
 from tests.conformance.node import verify_with_node
 from tests.context.support import (
     EVE,
@@ -23,12 +24,6 @@ from tests.context.support import (
 from tests.substrate.support import ToolWorld, one, tool_call, when
 
 STRANGER = "mallory@example.org"
-
-
-def erase(place: Path, sha256: str) -> None:
-    """As an operator does who must: the bytes are gone, whoever mentions them."""
-    with sqlite3.connect(place) as opened:
-        opened.execute("delete from content where sha256 = ?", (sha256,))
 
 
 def approve(house: ToolWorld, answer: CandidateAnswer) -> None:
@@ -85,13 +80,15 @@ def test_what_is_erased_counts_as_an_untrusted_text_and_is_said_to_be_lost(place
     assert item.content is not None
     assert item.kept
     house.close()
-    erase(place, item.content)
+    erased = beliefd("context", "erase", session, "--data", str(place.parent), "--json")
+    assert erased.exit_code == 0, erased.output
+    assert json.loads(erased.stdout)["items"] == 2
     with ToolWorld(place, GUARD, toolbox=house.toolbox) as again:
         assert not again.root.list_context(session).items[0].kept
         asked = wants(gateway(again), session, "mail.send_email", to=EVE)
-        assert asked.verdict == "defer"
+        assert asked.verdict == "deny"
         found = found_last(again, session)
-        assert found["context"] == {"told": 2, "lost": 1}
+        assert found["context"] == {"told": 2, "lost": 2}
         assert found["origin"]["sinks"][0]["origin"] == "text"
         assert found["origin"]["truncated"]
         again.check(session)
@@ -209,7 +206,7 @@ def test_results_of_calls_that_the_server_runs_are_context_too(place: Path) -> N
         house.forget()
         one(house.agent.propose(session, [tool_call("email.send", token, "b", to="dan@example.com")]))
         sink = found_last(house, session)["origin"]["sinks"][0]
-        assert sink["where"].endswith("result 2 of contacts.list")
+        assert sink["where"].endswith("result 1 of contacts.list")
         house.check(session)
 
 

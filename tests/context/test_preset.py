@@ -30,7 +30,7 @@ def test_the_preset_says_what_the_default_rules_say(facts: CallFacts) -> None:
 
 def test_every_default_rule_is_a_rule_of_its_own_in_the_preset() -> None:
     named = [rule_of(key) for key in sorted(GUARD.constraints)]
-    assert named == ["allow", "facts", *(name for name, *_ in RULES)]
+    assert named == ["allow", "facts", *(name for name, *_ in RULES), "shell"]
 
 
 def test_the_file_is_written_once_and_can_be_adopted(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def eliminate(http: httpx.Client, session_id: str, *names: str, **headers: str) 
 
 def url(operation: Operation, session_id: str, **rest: str) -> str:
     """The operation's path; what is not given is something that does not exist."""
-    values = {"session_id": session_id, "hypothesis": "a", **rest}
+    values = {"session_id": session_id, "hypothesis": "a", "client": "claude-code", **rest}
     names = [part.strip("{}") for part in operation.path.split("/") if part.startswith("{")]
     return operation.path.format(**{name: values.get(name, "o") for name in names})
 

@@ -92,7 +92,9 @@ def test_bounds_in_the_document_are_the_bounds_of_the_server(
     media = {"Content-Type": operation.body_media} if operation.takes_body else {}
 
     def asked(value: Any) -> httpx.Response:
-        given = {"params": {parameter.name: value}, "headers": media, "content": operation.example}
+        body = operation.example
+        content = json.dumps(body) if isinstance(body, dict) else body
+        given: dict[str, Any] = {"params": {parameter.name: value}, "headers": media, "content": content}
         return http.request(operation.method, url(operation, session_id), **given)
 
     # A live feed has no end to wait for.
@@ -154,6 +156,7 @@ STORY = [
     "pin_tools",
     "remember",
     "speculate",
+    "hook_event",
     "observe",
     "design_experiment",
     "run_experiment",
@@ -169,7 +172,7 @@ def test_the_examples_work_when_they_are_sent_one_after_the_other(tmp_path: Path
     told = {row.name for row in OPERATIONS if row.takes_body} - {"merge", "import_ledger"}
     assert set(STORY) == told, "every example but those of the two that take whole ledgers"
     tokens = asyncio.run(make_tokens(tmp_path / "beliefd.db"))
-    known = {"obligation_id": BY_NAME["enter_obligation"].example["obligation_id"]}
+    known = {"obligation_id": BY_NAME["enter_obligation"].example["obligation_id"], "client": "claude-code"}
     with server_process(tmp_path) as server, httpx.Client(base_url=server.url, verify=False) as http:
         for name in STORY:
             if name == "begin_call":

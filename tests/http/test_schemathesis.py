@@ -73,7 +73,7 @@ BEYOND_SCHEMA = {
     r"^policy issues nothing to `|` issues to nobody: |has two rules named `": "capabilities of nobody",
     r"the constraint is malformed|is not in `constraint\\.\\*`|the schema of ": "rules that do not compile",
     r"^a claim is named twice": "one claim in two places",
-    r"^an announcement has a `join_key`|^context of kind `|^a result names its tool": "context of another kind",
+    r"^an announcement has a `join_key`|^context of kind `|^a result names its tool": "another kind",
     r"^no conclusion was accepted by this event": "a page after what is not there",
     r"^`\\*` in `tools` stands for tools": "any tool that the server would have to run",
     r"^`at` is about the past": "waiting for what has been",

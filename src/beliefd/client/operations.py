@@ -7,6 +7,7 @@ from beliefd.client.claims import ClaimCalls
 from beliefd.client.content import ContentCalls
 from beliefd.client.context import ContextCalls
 from beliefd.client.experiments import ExperimentCalls
+from beliefd.client.hooks import HookCalls
 from beliefd.client.intents import IntentCalls
 from beliefd.client.knowledge import KnowledgeCalls
 from beliefd.client.ledger import LedgerCalls
@@ -29,6 +30,7 @@ class Operations(
     SpaceCalls,
     SubstrateCalls,
     ContextCalls,
+    HookCalls,
     CatalogueCalls,
     SpeculationCalls,
     ObservationCalls,

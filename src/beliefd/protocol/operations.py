@@ -9,6 +9,7 @@ from beliefd.protocol.claims import ClaimRows
 from beliefd.protocol.content import ContentRows
 from beliefd.protocol.context import ContextRows
 from beliefd.protocol.experiments import ExperimentRows
+from beliefd.protocol.hooks import HookRows
 from beliefd.protocol.intents import IntentRows
 from beliefd.protocol.knowledge import KnowledgeRows
 from beliefd.protocol.ledger import LedgerRows
@@ -35,6 +36,7 @@ VOCABULARIES: Final[tuple[type[Vocabulary], ...]] = (
     TokenRows,
     SubstrateRows,
     ContextRows,
+    HookRows,
     CatalogueRows,
     SpeculationRows,
     ObservationRows,

@@ -35,6 +35,7 @@ from beliefd.steward.handlers.content import ContentHandlers
 from beliefd.steward.handlers.context import ContextHandlers
 from beliefd.steward.handlers.counterfactual import CounterfactualHandlers
 from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHandlers
+from beliefd.steward.handlers.hooks import HookHandlers
 from beliefd.steward.handlers.intents import IntentHandlers
 from beliefd.steward.handlers.knowledge import KnowledgeHandlers
 from beliefd.steward.handlers.ledger import LedgerHandlers
@@ -127,7 +128,9 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     expiry = Expiry(ledgers, positions, submit, environment)
     tools = ToolCalls(ledgers, positions, submit, registry, in_force, background)
     runs = ExperimentRuns(ledgers, submit, runner, background)
+    inner: dict[str, Handler] = {}
     vocabularies = (
+        HookHandlers(inner, positions, in_force),
         BeliefHandlers(ledgers, positions, steward.declare, spaces),
         BatchHandlers(ledgers, submit, signer, tools, background),
         LedgerHandlers(ledgers, positions, feeds),
@@ -163,6 +166,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     )
     handlers = recording_attempts(joined([verb_handlers(submit), *map(handlers_of, vocabularies)]), submit)
     handlers = guarded(handlers, gate)
+    inner |= handlers
     return Runtime(
         steward, handlers, feeds, directory, system, gate, sign_in, expiry, runner, judges, background
     )

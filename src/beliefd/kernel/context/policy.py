@@ -20,6 +20,7 @@ class ContextPolicy(Value, frozen=True):
     role `tool`. What `witnesses` report of results counts as witnessed. `own_addresses` are the user's own.
     `tools` says what tools do that their callers run and whose names do not tell, by id or all of a prefix:
     `directory` reads who is who, `open` reads what strangers write, `egress` reads at an address it is given.
+    What changes nothing but files inside the user's project counts as harmless where `project` is `free`.
     `max_bytes` and `max_items` are how large one item may be, and how many a session takes.
     """
 
@@ -27,6 +28,7 @@ class ContextPolicy(Value, frozen=True):
     witnesses: tuple[Id, ...] = ("gateway://*",)
     own_addresses: Annotated[tuple[Id, ...], msgspec.Meta(max_length=1_000)] = ()
     tools: Annotated[dict[Id, ToolKind], msgspec.Meta(max_length=10_000)] = {}
+    project: Literal["free", "judged"] = "judged"
     lexicon: Literal["en"] = "en"
     max_bytes: Annotated[int, msgspec.Meta(ge=1, le=16 * 1024 * 1024)] = MAX_CONTEXT_BYTES
     max_items: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = MAX_CONTEXT_ITEMS

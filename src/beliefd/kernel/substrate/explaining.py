@@ -73,6 +73,8 @@ def explain_call(
     INVARIANT: what judges a proposal judges here; nothing of a verdict is worked out a second time.
     """
     left_out = ["capability"] if capability is None else ["paths and hosts of the capability's scope"]
+    if policy.context is not UNSET and question.facts is UNSET:
+        left_out.append("where the values of the call came from")
     # What it came out of is not at hand.
     held = ANYTHING if capability is None else replace(capability, parent=None)
     facts = Facts(

@@ -11,13 +11,24 @@ from beliefd.kernel.values import Id, Object, Timestamp, Upstream, Value, refuse
 Rationale = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 
 
+FolderPath = Annotated[str, msgspec.Meta(min_length=1, max_length=4096, pattern=r"^/[^\x00]*$")]
+
+
+class Workspace(Value, frozen=True):
+    """The folder that a caller runs its tools in, and the folders that are the user's project."""
+
+    cwd: FolderPath
+    roots: Annotated[tuple[FolderPath, ...], msgspec.Meta(max_length=16)] = ()
+
+
 class Provenance(Value, frozen=True):
-    """Where a proposal comes from."""
+    """Where a proposal comes from. A `workspace` counts if policy takes its proposer's word on context."""
 
     source: Literal["observer", "encoder", "tool", "agent"]
     inputs: tuple[Id, ...] = ()
     permissions: tuple[Id, ...] = ()
     timestamp: Timestamp | None = None
+    workspace: Workspace | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if self.timestamp is not None:

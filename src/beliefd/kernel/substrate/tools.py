@@ -6,6 +6,7 @@ import msgspec
 
 from beliefd.kernel.approvals.findings import Authority, ByRights
 from beliefd.kernel.origin import CallFacts
+from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.values import Id, Principal, TierName, Value
 
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
@@ -26,7 +27,8 @@ class ToolDefinition(Value, frozen=True):
 
     `uses` is what is reserved for a call before it begins. Calls of a `concurrent` tool that changes nothing
     may run beside others of their proposal. A tool whose `executor` is its `caller` is run by whoever is let
-    through with it, somewhere else, and the outcome is reported here.
+    through with it, somewhere else, and the outcome is reported here. `shell_args` are arguments that a shell
+    reads as commands there, `workspace_args` files that it writes there.
     """
 
     schema: dict[str, Any] = {}
@@ -42,6 +44,8 @@ class ToolDefinition(Value, frozen=True):
     uses: Uses | msgspec.UnsetType = msgspec.UNSET
     concurrent: bool | msgspec.UnsetType = msgspec.UNSET
     executor: Executor | msgspec.UnsetType = msgspec.UNSET
+    shell_args: tuple[Id, ...] | msgspec.UnsetType = msgspec.UNSET
+    workspace_args: tuple[Id, ...] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def is_run_by_caller(self) -> bool:
@@ -70,7 +74,7 @@ class CallFinding(Value, frozen=True):
     without it are older than that. `givers` is how those stand now through whom the capability came, as far
     as they have tokens; entries without it are older than the rule that a capability ends with them.
     `origin` is where the values of the call came from, and `context` what that rests on: they are found out
-    where policy has `context`.
+    where policy has `context`. `shell` is what its commands may do, or which files of the project it writes.
     """
 
     definition: ToolDefinition | None = None
@@ -85,6 +89,7 @@ class CallFinding(Value, frozen=True):
     givers: Authority | msgspec.UnsetType = msgspec.UNSET
     origin: CallFacts | msgspec.UnsetType = msgspec.UNSET
     context: ContextBasis | msgspec.UnsetType = msgspec.UNSET
+    shell: ShellFacts | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def call_facts(self) -> dict[str, Any]:
@@ -92,8 +97,10 @@ class CallFinding(Value, frozen=True):
         if self.origin is msgspec.UNSET:
             return {}
         found: dict[str, Any] = msgspec.to_builtins(self.origin)
-        basis = {} if self.context is msgspec.UNSET else {"context": msgspec.to_builtins(self.context)}
-        return found | basis
+        more = {"context": self.context, "shell": self.shell}
+        return found | {
+            name: msgspec.to_builtins(one) for name, one in more.items() if one is not msgspec.UNSET
+        }
 
 
 class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):

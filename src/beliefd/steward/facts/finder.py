@@ -66,6 +66,7 @@ from beliefd.steward.facts.observing import observation_findings
 from beliefd.steward.facts.origin import Origins, approved_calls, context_findings
 from beliefd.steward.facts.published import published
 from beliefd.steward.facts.shares import Shares
+from beliefd.steward.facts.shells import started_shell, unknown_principal, with_shell
 from beliefd.steward.facts.threats import (
     NOBODY,
     Detector,
@@ -202,6 +203,7 @@ class FactFinder(Examiner):
             begun = approved_calls(session, command, principal.id)
             through = [None if call is None else call.capability_id for call in begun]
             found_calls = await self._authorities.with_givers(session, found_calls, approved=through)
+            found_calls = with_shell(found_calls, command.candidates, command.provenance, principal, policy)
             found_calls = await self.origins.of_proposal(
                 session, policy, command.candidates, found_calls, unwritten, begun=begun
             )
@@ -244,6 +246,8 @@ class FactFinder(Examiner):
         tools = await self._tools(session, (named,), policy)
         found = start_findings(call, standings, policy, tools)
         finding = replace(found.call, givers=only(standings, through))
+        caller = found.caller or unknown_principal(call.agent_id)
+        finding = started_shell(finding, call.args, call.provenance, caller, policy)
         return replace(found, call=await self.origins.of_call(session, policy, call, finding, unwritten))
 
     async def _experiment(
@@ -326,6 +330,9 @@ class FactFinder(Examiner):
             tools = await self._tools(session, (subject.candidate,), policy)
             confirmed = confirmed_finding(session, subject.candidate, policy, tools)
             confirmed = await self._authorities.with_givers(session, confirmed)
+            confirmed = with_shell(
+                confirmed, (subject.candidate,), subject.provenance, approval.proposer, policy
+            )
             confirmed = await self.origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, unwritten, approval.content_hash
             )
@@ -349,6 +356,9 @@ class FactFinder(Examiner):
             tools = await self._tools(session, (subject.candidate,), policy)
             confirmed = confirmed_finding(session, subject.candidate, policy, tools)
             confirmed = await self._authorities.with_givers(session, confirmed, fresh=fresh)
+            confirmed = with_shell(
+                confirmed, (subject.candidate,), subject.provenance, approval.proposer, policy
+            )
             confirmed = await self.origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, answered=approval.content_hash
             )

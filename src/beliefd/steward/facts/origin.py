@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -100,7 +100,12 @@ class Known(Struct):
         else:
             under_way = asked.nth - index.counts.get(name, 0)
         index.pending = {name: under_way}
-        return index.facts(tools.get(name, asked.upstream), asked.args, tools.by_name)
+        tool, shell = tools.get(name, asked.upstream), asked.finding.shell
+        if shell is not UNSET:
+            # A shell is as dangerous as what it is told to do.
+            harmless = ("reads", "project") if self.policy.project == "free" else ("reads",)
+            tool = replace(tool, tier="read" if shell.reach in harmless else "write")
+        return index.facts(tool, asked.args, tools.by_name)
 
     def goes_on_to(self, context: Context, policy: ContextPolicy) -> bool:
         """Is what it holds the beginning of this context?"""
@@ -241,16 +246,16 @@ class Origins:
         upto = min(known.told + LOADED_AT_ONCE, len(items))
         records = [items[str(number)] for number in range(known.told + 1, upto + 1)]
         read_ = [await self._read(session, record, unwritten) for record in records]
-        told = [_as_item(session, record, one) for record, one in zip(records, read_, strict=True)]
-        size = sum(len(item.text) for item in told) + sum(record.size for record in records)
+        size = sum(map(_size, records, read_))
         calls = [session.substrate.calls.get(one.call_id or "") for one in records]
         through = [UNSET if call is None else call.upstream for call in calls]
         known.upstreams.update(upstream for upstream in through if upstream)
         tools = await self._tools.known_in(session, known.upstreams, policy)
         infos = [
-            tools.get(one.tool_id, by) if one.tool_id else None for one, by in zip(told, through, strict=True)
+            tools.get(one.tool_id, by) if one.tool_id else None
+            for one, by in zip(records, through, strict=True)
         ]
-        await offload(size > HEAVY_BYTES, _tell, known.index, told, infos, kind="decide")
+        await offload(size > HEAVY_BYTES, _tell, known.index, session, records, read_, infos, kind="decide")
         known.told, known.last = upto, records[-1].event_id
         known.ended.update(one.tool_id for one in records if one.call_id and one.tool_id)
         if lost := read_.count(None):
@@ -326,6 +331,10 @@ def _as_item(session: Session, record: ContextRecord, told: Told | None) -> Cont
     )
 
 
+def _size(record: ContextRecord, told: Told | None) -> int:
+    return record.size or (0 if told is None else len(told.text))
+
+
 def _whole_text(told: Told) -> str:
     """All that was said, as text: what strangers write is not read as the structure that it came in."""
     if told.structured is UNSET:
@@ -341,6 +350,12 @@ def _outcome(sealed: Sealed) -> Told | None:
     return result_as_told(event.result, event.error)
 
 
-def _tell(index: Index, items: Iterable[ContextItem], tools: Iterable[ToolInfo | None]) -> None:
-    for item, tool in zip(items, tools, strict=True):
-        index.tell(item, tool)
+def _tell(
+    index: Index,
+    session: Session,
+    records: Sequence[ContextRecord],
+    told: Sequence[Told | None],
+    tools: Sequence[ToolInfo | None],
+) -> None:
+    for record, one, tool in zip(records, told, tools, strict=True):
+        index.tell(_as_item(session, record, one), tool)

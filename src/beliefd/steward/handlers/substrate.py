@@ -57,7 +57,7 @@ from beliefd.steward.call import Call
 from beliefd.steward.effects.tools import CallEnd, ToolCalls, call_id_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, presented
-from beliefd.steward.facts.caller_tools import declared_tool
+from beliefd.steward.facts.caller_tools import CallerTool, declared_tool
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, filling, page, read_as, view_of
 from beliefd.steward.policies import PolicyInForce
@@ -66,7 +66,7 @@ from beliefd.steward.write.submitting import Submit, submit_for
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 from beliefd.tools.biscuit import Signer
-from beliefd.tools.registry import Registry
+from beliefd.tools.registry import Registry, Tool
 
 
 class StateHandlers(Struct, frozen=True):
@@ -134,13 +134,12 @@ class ProposalHandlers(Struct, frozen=True):
     async def list_tools(self, _: Call) -> ToolList:
         policy = self.tools.in_force.policy
         declared = (declared_tool(name, policy, self.registry) for name in sorted(policy.tools))
-        elsewhere = [
-            tool for tool in declared if tool is not None and self.registry.get(tool.tool_id) is None
-        ]
+        shown: list[Tool | CallerTool] = list(self.registry.all())
+        shown += (one for one in declared if one is not None and self.registry.get(one.tool_id) is None)
         return ToolList(
             tools=[
                 view_of(ToolView, tool, tier=policy.tool_tier(tool.tool_id, tool.definition.tier))
-                for tool in (*self.registry.all(), *elsewhere)
+                for tool in shown
             ]
         )
 

@@ -1,0 +1,149 @@
+"""What a gateway adds to a call of a tool: the same call, direct and through it, turn by turn.
+
+The store is durable. Between two calls there is a pause, as there is while a model thinks: a result is
+reported while the client has it, and a call that follows at once would wait for that report too. That is
+measured beside it, without a target.
+"""
+
+import asyncio
+import os
+import re
+import statistics
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import httpx2
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+import beliefd
+from beliefd.kernel.policy import Policy
+from beliefd.protocol.wire import convert
+from beliefd.steward.directory import LOCAL_OPERATOR
+from benchmarks.figures import Figure, Run, Target
+from benchmarks.http import serving
+
+POLICY: Final = {
+    "v": 1,
+    "context": {},
+    "limits": {"requests_per_second": 1_000_000_000},
+    "capabilities": [
+        {"name": "g", "principals": ["gateway://*", "agent://local"], "scope": {"tools": ["*"]}}
+    ],
+    "constraints": {"constraint.all": {"v": 1, "effect": "allow", "subject": None}},
+}
+TOOL_SERVER: Final = [sys.executable, "-m", "benchmarks.tool_server"]
+PAUSE_SECONDS: Final = 0.05
+LEAST_MS: Final = 3.0
+"""Where a durable write is quicker than two thirds of this, this is the bound."""
+TOKEN: Final = "of-this-benchmark"
+
+
+def gateway(run: Run) -> list[Figure]:
+    durable = fsync_ms(run.folder, run.size(200, 20))
+    found = [_figure("one durable write (fsync), p50", durable)]
+    for name, through in (("stdio", _stdio), ("stdio, with a server", _with_server), ("HTTP", _http)):
+        data = run.folder / name.replace(", ", "-").replace(" ", "-")
+        data.mkdir()
+        with beliefd.open(data / "beliefd.db", principal=LOCAL_OPERATOR) as store:
+            store.adopt_policy(convert(POLICY, Policy))
+        paced, at_once = asyncio.run(through(data, run))
+        bound = Target(at_most=max(LEAST_MS, 1.5 * durable))
+        found.append(_figure(f"added to a call, {name}, p50", paced, bound))
+        found.append(_figure(f"added to a call that follows at once, {name}, p50", at_once))
+    return found
+
+
+def _figure(what: str, ours: float, target: Target | None = None) -> Figure:
+    return Figure(benchmark="gateway", what=what, unit="ms", ours=ours, target=target)
+
+
+def fsync_ms(folder: Path, times: int) -> float:
+    """What the disk takes for what SQLite does once per commit."""
+    taken = []
+    file = os.open(folder / "fsync", os.O_CREAT | os.O_WRONLY)
+    for _ in range(times):
+        time.sleep(0.005)
+        started = time.perf_counter()
+        os.write(file, b"x" * 4096)
+        os.fsync(file)
+        taken.append(time.perf_counter() - started)
+    os.close(file)
+    return statistics.median(taken) * 1000
+
+
+async def _added(direct: Client, through: Client, run: Run) -> tuple[float, float]:
+    """Milliseconds that the longer way takes more: with a pause before each call, and without."""
+    found = []
+    for pause in (PAUSE_SECONDS, 0.0):
+        taken: list[list[float]] = [[], []]
+        for number in range(run.size(200, 10)):
+            for client, times in zip((direct, through), taken, strict=True):
+                await asyncio.sleep(pause)
+                started = time.perf_counter()
+                result = await client.call_tool("echo", {"text": f"call {number} after {pause}"})
+                times.append(time.perf_counter() - started)
+                assert not result.is_error, result
+        short, long = map(statistics.median, taken)
+        found.append((long - short) * 1000)
+    return found[0], found[1]
+
+
+@asynccontextmanager
+async def _over_stdio(command: list[str]) -> AsyncIterator[Client]:
+    environment = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    parameters = StdioServerParameters(command=command[0], args=command[1:], env=environment)
+    async with Client(stdio_client(parameters), mode="legacy") as client:
+        yield client
+
+
+def _gateway(*options: str) -> list[str]:
+    return [sys.executable, "-m", "beliefd", "mcp", "gateway", "--name", "echo", *options, "--"]
+
+
+async def _stdio(data: Path, run: Run) -> tuple[float, float]:
+    command = [*_gateway("--data", str(data)), *TOOL_SERVER]
+    async with _over_stdio(TOOL_SERVER) as direct, _over_stdio(command) as through:
+        return await _added(direct, through, run)
+
+
+async def _with_server(data: Path, run: Run) -> tuple[float, float]:
+    with serving(["-m", "beliefd.cli.main", "serve", "--port", "0", "--data", str(data)]) as port:
+        command = [*_gateway("--url", f"http://127.0.0.1:{port}"), *TOOL_SERVER]
+        async with _over_stdio(TOOL_SERVER) as direct, _over_stdio(command) as through:
+            return await _added(direct, through, run)
+
+
+async def _http(data: Path, run: Run) -> tuple[float, float]:
+    async with AsyncExitStack() as stack:
+        upstream = await stack.enter_async_context(_served([*TOOL_SERVER, "--http"]))
+        command = [*_gateway("--data", str(data), "--http", "0", "--http-token", TOKEN), upstream]
+        address = await stack.enter_async_context(_served(command))
+        clients = []
+        for url in (upstream, address):
+            headers = {"Authorization": f"Bearer {TOKEN}"}
+            http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=30))
+            client = Client(streamable_http_client(url, http_client=http), mode="legacy")
+            clients.append(await stack.enter_async_context(client))
+        return await _added(clients[0], clients[1], run)
+
+
+@asynccontextmanager
+async def _served(command: list[str]) -> AsyncIterator[str]:
+    """The address that a program says it is listening on."""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=asyncio.subprocess.STDOUT)
+    try:
+        assert process.stdout is not None
+        told = await process.stdout.readline()
+        found = re.search(rb"http://\S+", told)
+        assert found, told
+        yield found[0].decode()
+    finally:
+        process.terminate()
+        await process.wait()

@@ -1,0 +1,59 @@
+"""Where clients keep their hooks, and how beliefd's are put there, taken away and found."""
+
+from typing import Final
+
+from beliefd.hooks.installing.files import ClineFiles, OpenCodePlugin
+from beliefd.hooks.installing.settings import JsonSettings
+from beliefd.hooks.installing.writing import Installation
+
+AROUND_TOOLS: Final = ("PreToolUse", "PostToolUse")
+INSTALLATIONS: Final[dict[str, Installation]] = {
+    "claude-code": JsonSettings(
+        "claude-code",
+        user="~/.claude/settings.json",
+        home_variable="CLAUDE_CONFIG_DIR",
+        project=".claude/settings.json",
+        events=(*AROUND_TOOLS, "PostToolUseFailure", "UserPromptSubmit"),
+        matched=(*AROUND_TOOLS, "PostToolUseFailure"),
+        fields={"timeout": 30, "onFailure": "block"},
+        switch_off="disableAllHooks",
+    ),
+    "codex": JsonSettings(
+        "codex",
+        user="~/.codex/hooks.json",
+        home_variable="CODEX_HOME",
+        project=".codex/hooks.json",
+        events=(*AROUND_TOOLS, "UserPromptSubmit"),
+        matched=AROUND_TOOLS,
+        fields={"timeout": 30},
+        advice="start Codex once and trust the hooks when it asks: it skips those that nobody trusted",
+    ),
+    "gemini": JsonSettings(
+        "gemini",
+        user="~/.gemini/settings.json",
+        project=".gemini/settings.json",
+        events=("BeforeTool", "AfterTool", "BeforeAgent"),
+        matched=("BeforeTool", "AfterTool"),
+        fields={"name": "beliefd", "timeout": 30_000},
+    ),
+    "cursor": JsonSettings(
+        "cursor",
+        user="~/.cursor/hooks.json",
+        project=".cursor/hooks.json",
+        events=("preToolUse", "postToolUse", "postToolUseFailure", "beforeSubmitPrompt"),
+        fields={"timeout": 30, "failClosed": True},
+        typed=False,
+        nested=False,
+        beside={"version": 1},
+    ),
+    "vscode": JsonSettings(
+        "vscode",
+        user="~/.copilot/hooks/beliefd.json",
+        project=".github/hooks/beliefd.json",
+        events=(*AROUND_TOOLS, "UserPromptSubmit"),
+        fields={"timeout": 30},
+        nested=False,
+    ),
+    "cline": ClineFiles(),
+    "opencode": OpenCodePlugin(),
+}

@@ -1,0 +1,237 @@
+"""One session with one upstream, in a task of its own: any task may call through it until it ends."""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp import Client
+from mcp.client.session import ClientRequestContext, IncomingMessage
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, listen
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from msgspec import Struct
+from pydantic import TypeAdapter
+
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.mcp.config import GatewayConfig, Upstream
+from beliefd.mcp.process import Streams, running
+
+log = logging.getLogger("beliefd.mcp")
+CALLED: Final[TypeAdapter[types.CallToolResult | types.InputRequiredResult]] = TypeAdapter(
+    types.CallToolResult | types.InputRequiredResult
+)
+INFO: Final = types.Implementation(name="beliefd gateway", version="1")
+PAGES: Final = 100
+"""So many pages of a list are read: one that never ends must not hold anybody up."""
+
+
+class Listeners(Struct, frozen=True):
+    """Who is told what an upstream says by itself, and who answers what it asks."""
+
+    changed: Callable[[str, Any], Awaitable[None]]
+    sampling: Callable[[Any], Awaitable[Any]] | None = None
+
+
+class Gone(Exception):
+    """The session with the upstream has ended, or never began."""
+
+
+class Session:
+    """A session with an upstream. It is entered and left in one task, whoever calls."""
+
+    def __init__(self, name: str, config: GatewayConfig, listeners: Listeners) -> None:
+        self.name = name
+        self._config = config
+        self._upstream = config.upstreams[name]
+        self._listeners = listeners
+        self._stop = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._live(), name=f"upstream {name}")
+
+    async def client(self) -> Client:
+        """The session, once it has begun; `Gone` if it has ended."""
+        if self._task.done() and not (self._ready.done() and self._ready.exception()):
+            raise Gone(f"upstream `{self.name}` has ended")
+        try:
+            return await asyncio.shield(self._ready)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            raise Gone(f"upstream `{self.name}` does not start: {words(error)}") from None
+
+    @property
+    def over(self) -> bool:
+        return self._task.done()
+
+    async def close(self) -> None:
+        self._stop.set()
+        await asyncio.wait({self._task})
+
+    async def _live(self) -> None:
+        try:
+            await self._within()
+        except Exception as error:
+            if not self._ready.done():
+                self._ready.set_exception(error)
+                self._ready.exception()  # it is told to whoever asks
+            log.warning("upstream `%s` has ended: %s", self.name, words(error))
+
+    async def _within(self) -> None:
+        limits = self._config.limits
+        with anyio.fail_after(limits.start_seconds) as starting:
+            async with self._connected() as client:
+                starting.deadline = float("inf")
+                self._ready.set_result(client)
+                watching = asyncio.create_task(self._watch(client))
+                try:
+                    await self._until_over()
+                finally:
+                    watching.cancel()
+
+    async def _until_over(self) -> None:
+        """Until it is told to stop, or nothing more will come."""
+        waiting = {asyncio.create_task(event.wait()) for event in (self._stop, self._ended)}
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncGenerator[Client, None]:
+        upstream, config = self._upstream, self._config
+        command = running(upstream, config.limits, self._ended.set) if upstream.command else None
+        client = Client(
+            command or connected(upstream, config),
+            mode=upstream.protocol,
+            client_info=INFO,
+            cache=None,
+            message_handler=self._heard,
+            logging_callback=None,
+            log_level="info" if config.logging else None,
+            list_roots_callback=self._roots if config.roots else None,
+            sampling_callback=self._sample if config.sampling and self._listeners.sampling else None,
+        )
+        async with client:
+            yield client
+
+    async def _heard(self, message: IncomingMessage) -> None:
+        if isinstance(message, Exception):
+            log.warning("upstream `%s`: %s", self.name, words(message))
+            return
+        await self._listeners.changed(self.name, message)
+
+    async def _watch(self, client: Client) -> None:
+        """Newer upstreams tell about changes only to who listens."""
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return
+        wanted: dict[str, Any] = {"tools_list_changed": True}
+        wanted["prompts_list_changed"] = bool(self._config.prompts)
+        wanted["resources_list_changed"] = bool(self._config.resources)
+        with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
+            async with listen(client.session, **wanted) as subscription:
+                async for _ in subscription:
+                    pass  # each event comes to `_heard` as well
+
+    async def _roots(self, context: ClientRequestContext) -> types.ListRootsResult:
+        """Roots are the operator's: what a client would name could widen what an upstream may touch."""
+        return types.ListRootsResult(
+            roots=[types.Root.model_validate({"uri": uri}) for uri in self._config.roots]
+        )
+
+    async def _sample(self, context: ClientRequestContext, params: Any) -> Any:
+        assert self._listeners.sampling is not None  # noqa: S101 - asked for only then
+        return await self._listeners.sampling(params)
+
+    async def call(
+        self, tool: str, arguments: dict[str, Any], seconds: float, progress: ProgressFnT | None
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """INVARIANT: one message goes out. Nothing here sends it again, whatever comes back."""
+        client = await self.client()
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=arguments))
+        return await client.session.send_request(
+            request, CALLED, request_read_timeout_seconds=seconds, progress_callback=progress
+        )
+
+    async def tools(self) -> list[types.Tool]:
+        """All its tools as they are now, page by page."""
+        client = await self.client()
+        found: list[types.Tool] = []
+        params: types.PaginatedRequestParams | None = None
+        for _ in range(PAGES):
+            with anyio.fail_after(self._config.limits.start_seconds):
+                page = await client.session.list_tools(params=params)
+            found += page.tools
+            if len(found) > self._config.limits.tools:
+                raise invalid(f"upstream `{self.name}` has more than {self._config.limits.tools} tools")
+            if not page.next_cursor:
+                return found
+            params = types.PaginatedRequestParams(cursor=page.next_cursor)
+        raise invalid(f"the list of tools of upstream `{self.name}` has no end")
+
+
+class _Counted(httpx2.AsyncByteStream):
+    """The body of an answer, up to so many bytes."""
+
+    def __init__(self, stream: Any, most: int) -> None:
+        self._stream = stream
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = self._most
+        async for chunk in self._stream:
+            left -= len(chunk)
+            if left < 0:
+                raise httpx2.DecodingError(f"the answer has more than {self._most} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _Bounded(httpx2.AsyncHTTPTransport):
+    """The SDK bounds the events of a stream; an answer that is one document is bounded here."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            response.stream = _Counted(response.stream, self._most)
+        return response
+
+
+@asynccontextmanager
+async def connected(upstream: Upstream, config: GatewayConfig) -> AsyncGenerator[Streams, None]:
+    """An upstream by its address, with the headers that the configuration takes from the environment."""
+    headers = {}
+    for header, variable in upstream.headers.items():
+        if variable not in os.environ:
+            raise BeliefdError(Code.INVALID_REQUEST, f"no variable `{variable}` for the header `{header}`")
+        headers[header] = os.environ[variable]
+    timeout = httpx2.Timeout(config.limits.start_seconds, read=config.limits.call_seconds)
+    most = config.limits.message_bytes
+    http = httpx2.AsyncClient(headers=headers, timeout=timeout, transport=_Bounded(most))
+    transport = streamable_http_client(upstream.url or "", http_client=http, max_sse_event_size=most)
+    async with http, transport as streams:
+        yield streams  # type: ignore[misc]  # the SDK's streams, which take and give the same messages
+
+
+def words(error: BaseException) -> str:
+    """What went wrong, in one line; of several things that went wrong together, the first."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    if isinstance(error, FileNotFoundError):
+        return f"there is no command `{error.filename}`"
+    return (str(error) or type(error).__name__).splitlines()[0][:500]

@@ -1,0 +1,82 @@
+"""What calls would do to files, by reading their commands and paths in the folder they run in."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from beliefd.hooks.shell import ShellFacts, examine, examine_paths
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, Provenance, Workspace
+from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
+from beliefd.kernel.values import Principal, Role
+
+
+def with_shell(
+    found: ProposalFindings,
+    candidates: Sequence[Candidate],
+    provenance: Provenance | UnsetType,
+    who: Principal,
+    policy: Policy,
+) -> ProposalFindings:
+    """The findings of a proposal's calls, with what their commands may do."""
+    if policy.context is UNSET:
+        return found
+    workspace = _trusted(provenance, who, policy)
+    calls = [
+        shell_finding(finding, candidate.args, workspace)
+        if isinstance(candidate, CallCandidate) and finding is not None
+        else finding
+        for candidate, finding in zip(candidates, found.calls, strict=True)
+    ]
+    return replace(found, calls=tuple(calls))
+
+
+def started_shell(
+    finding: CallFinding,
+    args: dict[str, Any],
+    provenance: Provenance | UnsetType,
+    who: Principal,
+    policy: Policy,
+) -> CallFinding:
+    """The finding of a call that is about to begin, likewise."""
+    if policy.context is UNSET:
+        return finding
+    return shell_finding(finding, args, _trusted(provenance, who, policy))
+
+
+def shell_finding(finding: CallFinding, args: dict[str, Any], workspace: Workspace | None) -> CallFinding:
+    definition = finding.definition
+    if definition is None:
+        return finding
+    told = _shell_facts(definition, args, workspace)
+    return finding if told is None else replace(finding, shell=told)
+
+
+def _trusted(provenance: Provenance | UnsetType, who: Principal, policy: Policy) -> Workspace | None:
+    """INVARIANT: an agent does not say itself what its project is; whoever may tell context does."""
+    if provenance is UNSET or provenance.workspace is UNSET or policy.context is UNSET:
+        return None
+    return provenance.workspace if policy.context.may_tell(who) else None
+
+
+def _shell_facts(
+    definition: ToolDefinition, args: dict[str, Any], workspace: Workspace | None
+) -> ShellFacts | None:
+    cwd, roots = (None, ()) if workspace is None else (workspace.cwd, workspace.roots)
+    if definition.shell_args is not UNSET:
+        given = [args[name] for name in definition.shell_args if name in args]
+        # A list of words, or anything else that is no text, is not read: somebody is asked.
+        return examine(given[0] if len(given) == 1 and isinstance(given[0], str) else "\0", cwd, roots)
+    named = definition.workspace_args or ()
+    paths = [args[name] for name in named if name in args]
+    # A tool of that name that takes other arguments, or runs elsewhere, is another tool.
+    if workspace is None or not paths:
+        return None
+    return examine_paths([one if isinstance(one, str) else "\0" for one in paths], cwd, roots)
+
+
+def unknown_principal(name: str) -> Principal:
+    """Whoever never had a token: what is said of a whole kind of programs is not said of them."""
+    return Principal(id=name, role=Role.AGENT)

@@ -1,0 +1,307 @@
+"""The gateway's own work, over real standard streams: what passes, what is refused, what is told to whom."""
+
+import asyncio
+import json
+import os
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from tests.mcp.support import MODES, Place, run, text_of, until
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_tools_have_their_own_names_and_what_is_allowed_runs_once_and_is_reported(
+    place: Place, mode: str
+) -> None:
+    async def scenario() -> None:
+        async with place.client(mode) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert names[:3] == ["echo", "write", "add"]
+            assert text_of(await client.call_tool("write", {"text": "a"})) == "written"
+            added = await client.call_tool("add", {"n": 2})
+            assert (added.structured_content, added.is_error) == ({"n": 3}, False)
+            failed = await client.call_tool("fails", {})
+            assert (failed.is_error, text_of(failed)) == (True, "no such file")
+
+    run(scenario)
+    assert place.effects() == [{"text": "a"}]
+    assert place.statuses() == ["ok", "ok", "error"]
+    assert len(place.ledger("opened")) == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_refusal_and_a_wait_reach_the_model_as_results_and_nothing_reaches_the_tool(
+    place: Place, mode: str
+) -> None:
+    place.decide(write="deny", crash="ask")
+
+    async def scenario() -> None:
+        async with place.client(mode) as client:
+            denied = await client.call_tool("write", {"text": "a"})
+            assert denied.is_error
+            assert "rule R7 says no" in text_of(denied)
+            assert denied.structured_content["decision"] == "refused"
+            waits = await client.call_tool("crash", {})
+            assert waits.is_error
+            assert "approval-1" in text_of(waits)
+            assert waits.structured_content["approval_id"] == "approval-1"
+            assert waits.structured_content["approval_url"].endswith("/v1/approvals/approval-1")
+
+    run(scenario)
+    assert place.effects() == []
+    assert place.ledger("begun") == []
+
+
+def test_without_a_server_nothing_is_listed_and_nothing_runs(place: Place) -> None:
+    place.decide(unreachable=True)
+
+    async def scenario() -> None:
+        async with place.client() as client:
+            with pytest.raises(MCPError, match="cannot reach"):
+                await client.list_tools()
+            refused = await client.call_tool("write", {"text": "a"})
+            assert refused.is_error
+            assert "cannot reach" in text_of(refused)
+            place.decide()
+            assert text_of(await client.call_tool("write", {"text": "b"})) == "written"
+            place.decide(unreachable=True)
+            assert (await client.call_tool("write", {"text": "c"})).is_error
+
+    run(scenario)
+    assert place.effects() == [{"text": "b"}]
+
+
+def test_a_held_call_ends_when_the_inbox_decides(place: Place) -> None:
+    place.decide(write="ask")
+
+    async def scenario() -> None:
+        async with place.client(config={"hold_seconds": 30}) as client:
+            steps: list[float] = []
+
+            async def note(progress: float, total: float | None, message: str | None) -> None:
+                steps.append(progress)
+
+            call = asyncio.create_task(client.call_tool("write", {"text": "held"}, progress_callback=note))
+            await until(lambda: len(steps) > 0)
+            assert not call.done()
+            place.decide(write="ask", approval="approved")
+            assert text_of(await call) == "written"
+            place.decide(write="ask", approval="rejected")
+            refused = await client.call_tool("write", {"text": "again"})
+            assert "rejected" in text_of(refused)
+
+    run(scenario)
+    assert place.effects() == [{"text": "held"}]
+
+
+def test_an_elicitation_that_is_accepted_at_once_is_no_approval(place: Place) -> None:
+    place.decide(write="ask")
+    shown: list[Any] = []
+
+    async def accept(_: Any, params: Any) -> types.ElicitResult:
+        shown.append(params)
+        return types.ElicitResult(action="accept", content={"approve": True})
+
+    async def scenario() -> None:
+        config = {"hold_seconds": 1}
+        async with place.client(config=config, elicitation_callback=accept) as client:
+            waits = await client.call_tool("write", {"text": "a"})
+            assert waits.structured_content["decision"] == "waits"
+
+    run(scenario)
+    assert [params.url for params in shown] == ["http://127.0.0.1:8642/v1/approvals/approval-1"]
+    assert place.effects() == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_progress_is_passed_on_under_the_clients_own_token(place: Place, mode: str) -> None:
+    async def scenario() -> None:
+        seen: list[Any] = []
+
+        async def note(progress: float, total: float | None, message: str | None) -> None:
+            seen.append(progress)
+
+        async with place.client(mode) as client:
+            assert text_of(await client.call_tool("slow", {}, progress_callback=note)) == "done"
+        assert seen == [1.0, 2.0, 3.0]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_cancelled_call_is_cancelled_upstream_under_its_id_there_and_is_unknown(
+    place: Place, mode: str
+) -> None:
+    async def scenario() -> None:
+        async with place.client(mode) as client:
+            await client.call_tool("echo", {"text": "so that ids differ"})
+            call = asyncio.create_task(client.call_tool("hang", {}))
+            await until(lambda: len(place.ledger("begun")) == 2)
+            await asyncio.sleep(0.2)
+            call.cancel()
+            await until(lambda: place.effects() == ["cancelled"])
+            await until(lambda: place.statuses() == ["ok", "unknown"])
+            assert text_of(await client.call_tool("echo", {"text": "still here"})) == "still here"
+
+    run(scenario)
+
+
+def test_names_mean_tools_letter_for_letter(place: Place) -> None:
+    async def scenario() -> None:
+        async with place.client() as client:
+            await client.list_tools()
+            for name in ("Write", "WRITE", "write ", "wrіte", "ｗｒｉｔｅ", "write\u200b", "w%72ite", ""):
+                refused = await client.call_tool(name, {"text": "a"})
+                assert refused.is_error, name
+
+    run(scenario)
+    assert place.effects() == []
+    assert place.ledger("proposed") == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_changed_definition_is_pinned_before_the_client_hears_of_it_and_gone_until_accepted(
+    place: Place, mode: str
+) -> None:
+    async def scenario() -> None:
+        changes: list[Any] = []
+
+        async def heard(message: Any) -> None:
+            changes.append(type(message).__name__)
+
+        async with place.client(mode, message_handler=heard) as client:
+            assert "echo" in [tool.name for tool in (await client.list_tools()).tools]
+            if mode == "legacy":
+                await client.call_tool("change", {})
+                await until(lambda: "ToolListChangedNotification" in changes)
+            else:
+                async with client.listen(tools_list_changed=True) as changed:
+                    await client.call_tool("change", {})
+                    await anext(aiter(changed))
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert "echo" not in names
+            assert "newcomer" in names
+            refused = await client.call_tool("echo", {"text": "a"})
+            assert refused.is_error
+            assert "approval-drift" in text_of(refused)
+
+    run(scenario)
+
+
+def test_a_child_gets_named_variables_only_and_its_roots_from_the_configuration(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        upstream = {"command": place.upstream, "environment": ["WANTED"]}
+        config = {"upstreams": {"bad": upstream}, "roots": ["file:///srv/data"]}
+
+        async def roots(_: Any) -> types.ListRootsResult:
+            return types.ListRootsResult(roots=[types.Root.model_validate({"uri": "file:///"})])
+
+        command = place.command(**config)
+        assert command
+        async with place.client(config=config, list_roots_callback=roots) as client:
+            known = json.loads(text_of(await client.call_tool("environment", {})))
+            assert "PATH" in known
+            assert "PYTHONPATH" not in known
+            told = json.loads(text_of(await client.call_tool("ask", {})))
+            assert told == {"roots": [{"uri": "file:///srv/data"}]}
+
+    run(scenario)
+
+
+def test_roots_sampling_and_elicitation_are_off_unless_configured(place: Place) -> None:
+    async def scenario() -> None:
+        async with place.client() as client:
+            assert "not supported" in text_of(await client.call_tool("ask", {}))
+
+    run(scenario)
+    assert json.loads((place.folder / "effects.capabilities").read_text()) == {}
+
+
+def test_resources_and_prompts_are_closed_unless_opened_and_then_told_as_context(place: Place) -> None:
+    async def closed() -> None:
+        async with place.client() as client:
+            assert client.server_capabilities.resources is None
+            assert client.server_capabilities.prompts is None
+            for ask in (client.list_resources(), client.read_resource("note://one"), client.list_prompts()):
+                with pytest.raises(MCPError, match="Method not found"):
+                    await ask
+
+    async def opened() -> None:
+        config = {"resources": ["note://o*"], "prompts": True}
+        async with place.client(config=config) as client:
+            assert [str(one.uri) for one in (await client.list_resources()).resources] == ["note://one"]
+            (note,) = (await client.read_resource("note://one")).contents
+            assert isinstance(note, types.TextResourceContents)
+            assert note.text == "a note"
+            with pytest.raises(MCPError, match="not opened"):
+                await client.read_resource("note://two")
+            assert [one.name for one in (await client.list_prompts()).prompts] == ["greet"]
+            content = (await client.get_prompt("greet")).messages[0].content
+            assert isinstance(content, types.TextContent)
+            assert content.text == "greet them"
+
+    run(closed)
+    assert place.ledger("told") == []
+    run(opened)
+    assert [(one["told"], one["text"]) for one in place.ledger("told")] == [
+        ("resources/read", "a note"),
+        ("prompts/get", "greet them"),
+    ]
+
+
+def test_several_upstreams_are_routed_by_an_explicit_table(place: Place) -> None:
+    one = {"command": place.upstream, "tools": {"read": "echo", "put": "write"}}
+    two = {"command": place.upstream, "tools": {"second_echo": "echo"}}
+
+    async def scenario() -> None:
+        async with place.client(config={"upstreams": {"one": one, "two": two}}) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["read", "put", "second_echo"]
+            assert text_of(await client.call_tool("second_echo", {"text": "two"})) == "two"
+            assert text_of(await client.call_tool("put", {"text": "one"})) == "written"
+            assert (await client.call_tool("write", {"text": "one"})).is_error
+
+    run(scenario)
+    assert place.effects() == [{"text": "one"}]
+
+
+@pytest.mark.parametrize(
+    "tools", [None, {"ECHO": "echo", "mine": "write"}], ids=["the same name", "the same but for its case"]
+)
+def test_names_that_can_be_taken_for_each_other_are_refused_at_the_start(place: Place, tools: Any) -> None:
+    two = {"command": place.upstream} if tools is None else {"command": place.upstream, "tools": tools}
+    upstreams = {"one": {"command": place.upstream}, "two": two}
+
+    async def scenario() -> None:
+        process = await asyncio.create_subprocess_exec(
+            *place.command(upstreams=upstreams),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.environ.get("PYTHONPATH", "src")},
+        )
+        _, errors = await process.communicate()
+        assert process.returncode != 0
+        assert b"can be taken for each other" in errors
+
+    run(scenario)
+
+
+def test_a_joined_call_goes_into_the_session_that_announced_it(place: Place) -> None:
+    place.decide(joins={"toolu_1": "session-of-the-hook"})
+
+    async def scenario() -> None:
+        async with place.client() as client:
+            told: list[Any] = [{"claudecode/toolUseId": "toolu_1"}, {"callId": "call_2"}, {}]
+            for meta in told:
+                await client.call_tool("echo", {"text": "a"}, meta=meta)
+
+    run(scenario)
+    first, second, third = place.ledger("proposed")
+    assert (first["session"], first["join"]) == ("session-of-the-hook", "toolu_1")
+    assert second["join"] == "call_2"
+    assert second["session"] == third["session"] != first["session"]
