@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 
-from clients.harness.frameworks import ALLOWED, ASKED, BROKEN, REASON, REFUSED, Player, Seed, World
+from beliefd.policy.presets import preset
+from clients.harness.frameworks import (
+    ALLOWED,
+    ASKED,
+    BROKEN,
+    REASON,
+    REFUSED,
+    Player,
+    Seed,
+    World,
+    policy,
+)
 from clients.harness.install import FRAMEWORKS
 
 CANNOT_WAIT = ("crewai", "smolagents")
@@ -28,7 +39,12 @@ def player(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="session")
 def seed(tmp_path_factory: pytest.TempPathFactory) -> Seed:
-    return Seed.in_folder(tmp_path_factory.mktemp("seed"))
+    return Seed.in_folder(tmp_path_factory.mktemp("seed"), policy())
+
+
+@pytest.fixture(scope="session")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Seed:
+    return Seed.in_folder(tmp_path_factory.mktemp("guarded"), preset("guard"))
 
 
 @pytest.fixture
@@ -125,6 +141,22 @@ def test_what_a_tool_raises_is_recorded_and_raised_on(player: Player, house: Wor
         assert not played.answer
     else:
         assert played.answer == ["done"]
+
+
+def test_an_injected_address_waits_and_the_users_own_does_not(
+    player: Player, guarded: Seed, tmp_path: Path
+) -> None:
+    """The story of the examples, behind the preset: the page that the agent reads wants the minutes, too."""
+    with guarded.world(tmp_path) as house:
+        with house.somebody_decides("REJECTED") as decided:
+            played = house.play(player)
+        assert house.effects() == ["fetch_page minutes", "send_email anna@example.com"], played
+        assert decided, played
+        with house.server.client(house.person) as ann:
+            reason = ann.show_approval(decided[0]).reason
+        assert "`eve@example.net` appears only in result 1 of fetch_page" in reason
+        assert house.ledger() == ["allow", "ok", "allow", "ok", "defer"]
+        assert house.context() == ["user", "result", "result"]
 
 
 def test_the_extra_is_named_where_a_framework_is_missing() -> None:

@@ -118,13 +118,13 @@ class World:
     person: str
 
     def play(self, player: Player, *turns: dict[str, Any], impatient: int = 0) -> Played:
-        """Have an example play these turns of the model against this server."""
+        """Have an example play these turns of the model against this server; without any, its own."""
         story = {"user": f"Send an email to {ALLOWED}", "turns": [*turns, {"say": "done"}]}
         return player.play(
             {
                 "BELIEFD_URL": self.server.url,
                 "BELIEFD_TOKEN": self.adapter,
-                "SCRIPT": json.dumps(story),
+                "SCRIPT": json.dumps(story) if turns else "",
                 "EFFECTS": str(self._effects),
                 "KILL": str(self.server.pid),
                 "IMPATIENT": str(impatient),
@@ -202,8 +202,8 @@ class Seed:
     tokens: list[str]
 
     @classmethod
-    def in_folder(cls, folder: Path) -> "Seed":
-        (folder / "policy.json").write_bytes(msgspec.json.encode(policy()))
+    def in_folder(cls, folder: Path, rules: Any) -> "Seed":
+        (folder / "policy.json").write_bytes(msgspec.json.encode(rules))
         names = ((ADAPTER, "tool"), (ANN, "approver"))
         return cls(folder, [_token(folder / "data", name, role) for name, role in names])
 

@@ -45,8 +45,9 @@ def main() -> None:
     thread: Any = {"configurable": {"thread_id": "minutes"}}
     result = agent.invoke({"messages": [("user", script.user)]}, thread)
     while waiting := result.get("__interrupt__"):
-        decided(waiting[0].value)
-        result = agent.invoke(Command(resume=True), thread)
+        for one in waiting:
+            decided(one.value)
+        result = agent.invoke(Command(resume={one.id: True for one in waiting}), thread)
     answer = beliefd.guard.conversation("minutes").gate_answer(result["messages"][-1].text, uncertainty=0.05)
     show("answer", answer.text)
 

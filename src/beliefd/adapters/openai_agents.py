@@ -5,7 +5,8 @@ that approval is the program's word, not a person's.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +31,16 @@ class BeliefdTools(Guard):
     def __init__(self, client: Calls | None = None, **options: Any) -> None:
         super().__init__("openai-agents", client, **options)
         self._decided: dict[tuple[str, str], Decision] = {}
+
+    @contextmanager
+    def turn(self, key: str, user: str = "") -> Iterator[Conversation]:
+        """As in `Guard`. At its end, leave that was given and not used is given back."""
+        with super().turn(key, user) as talk:
+            try:
+                yield talk
+            finally:
+                for place in [place for place in self._decided if place[0] == talk.key]:
+                    talk.drop(self._decided.pop(place))
 
     def guarded(self, *tools: FunctionTool) -> list[Any]:
         """The same tools, each of whose calls is decided first."""
