@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n logical
 help:
 	@echo "make run    set up, start the server on 127.0.0.1:8642 and play a real incident through it"
 	@echo "make test   set up and run all checks and all tests"
-	@echo "make clients  agents that people use (Claude Code, Codex, Gemini), against a scripted model"
+	@echo "make clients  agents and frameworks that people use (Claude Code, Codex, LangChain, ...), against a scripted model"
 	@echo "make check  the fast loop: lint, types, unit tests"
 	@echo "make bench  figures side by side with peers"
 

@@ -157,11 +157,3 @@ def test_an_injected_address_waits_and_the_users_own_does_not(
         assert "`eve@example.net` appears only in result 1 of fetch_page" in reason
         assert house.ledger() == ["allow", "ok", "allow", "ok", "defer"]
         assert house.context() == ["user", "result", "result"]
-
-
-def test_the_extra_is_named_where_a_framework_is_missing() -> None:
-    import importlib
-
-    for framework in FRAMEWORKS:
-        with pytest.raises(ImportError, match=framework.replace("_", "-")):
-            importlib.import_module(f"beliefd.adapters.{framework}")
