@@ -15,7 +15,8 @@ from beliefd.client.synchronous import Calls
 with needing("google-adk"):
     from google.adk.plugins.base_plugin import BasePlugin
 
-Running = tuple[Conversation, Decision]
+Running = tuple[Conversation, Decision, Conversation | None]
+"""What runs, and the conversation that was under way before, if it runs inside another tool."""
 
 
 class BeliefdPlugin(BasePlugin):
@@ -43,7 +44,7 @@ class BeliefdPlugin(BasePlugin):
         talk = self._conversation(tool_context.session)
         decision = await talk.adecide(tool.name, tool_args, tool_context.function_call_id)
         if decision.runs:
-            self._running[_place(tool_context)] = (talk, decision)
+            self._running[_place(tool_context)] = (talk, decision, WITHIN.get())
             WITHIN.set(talk)  # an agent that runs as this tool has the same context
             return None
         if decision.waits:
@@ -55,20 +56,20 @@ class BeliefdPlugin(BasePlugin):
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: Any
     ) -> None:
         if (running := self._ended(tool_context)) is not None:
-            talk, decision = running
+            talk, decision, _ = running
             await asyncio.shield(asyncio.to_thread(talk.ended, decision, result))
 
     async def on_tool_error_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, error: BaseException
     ) -> None:
         if (running := self._ended(tool_context)) is not None:
-            talk, decision = running
+            talk, decision, _ = running
             await asyncio.shield(asyncio.to_thread(talk.failed, decision, error))
 
     def _ended(self, tool_context: Any) -> Running | None:
         running = self._running.pop(_place(tool_context), None)
         if running is not None:
-            WITHIN.set(None)
+            WITHIN.set(running[2])
         return running
 
     def _conversation(self, session: Any) -> Conversation:
