@@ -15,6 +15,7 @@ from uvicorn.server import ServerState
 from beliefd.http.protocol import Protocol
 
 INTERNALS: Final = (
+    "_unset_keepalive_if_required",
     "app",
     "cycle.disconnected",
     "cycle.keep_alive",
@@ -31,6 +32,7 @@ INTERNALS: Final = (
     "parser.get_method",
     "parser.should_keep_alive",
     "parser.should_upgrade",
+    "pipeline.clear",
     "pipeline.popleft",
     "scope",
     "server_state.default_headers",
