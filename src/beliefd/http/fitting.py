@@ -23,6 +23,7 @@ INTERNALS: Final = (
     "cycle.response_complete",
     "cycle.response_started",
     "expect_100_continue",
+    "flow.drain",
     "flow.read_paused",
     "flow.resume_reading",
     "flow.write_paused",
