@@ -1,6 +1,7 @@
 """What was freed is returned to the system, also in small pieces between others that live on."""
 
 import asyncio
+import ctypes
 import os
 import subprocess
 import sys
@@ -64,7 +65,7 @@ def test_a_server_returns_them_as_long_as_it_is_up(monkeypatch: pytest.MonkeyPat
 
 
 def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heap.ctypes, "CDLL", lambda _: object())
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     assert not heap.return_large_pieces()
     assert not heap.return_small_pieces()
     asyncio.run(asyncio.wait_for(heap.keep_returning(), 30))

@@ -20,7 +20,7 @@ _read = 0
 def kept(function: Callable[..., T]) -> "_lru_cache_wrapper[T]":
     """A function that remembers what it found out about the words of answers."""
     remembering = lru_cache(KEPT)(function)
-    _all.append(remembering)  # type: ignore[arg-type]  # of any type
+    _all.append(remembering)
     return remembering
 
 
