@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -22,6 +23,8 @@ FOLDER: Final = PINS.parent / ".clients"
 PACKAGES: Final = FOLDER / "npm" / "node_modules"
 PYTHON: Final = FOLDER / "python" / "bin"
 TRIES: Final = 2
+AT_ONCE: Final = 3
+"""Most of an installation waits for the network or for the disk."""
 MINUTE: Final = 60
 FRAMEWORKS: Final = tuple(sorted(pins.stem for pins in (PINS / "frameworks").glob("*.txt")))
 OLDEST_NODE: Final = 22
@@ -29,14 +32,20 @@ OLDEST_NODE: Final = 22
 
 
 def main() -> None:
-    """Make sure that everything is there, one process at a time."""
+    """Make sure that everything is there; of several processes one installs, and the others wait for it."""
     FOLDER.mkdir(exist_ok=True)
     with (FOLDER / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        once("npm", PINS / "package.json", _npm_packages)
-        once("python", PINS / "requirements.txt", _python_packages)
-        for name in FRAMEWORKS:
-            once(f"framework-{name}", PINS / "frameworks" / f"{name}.txt", _framework)
+        with ThreadPoolExecutor(AT_ONCE) as workers:
+            begun = [
+                workers.submit(once, "npm", PINS / "package.json", _npm_packages),
+                workers.submit(once, "python", PINS / "requirements.txt", _python_packages),
+            ]
+            for name in FRAMEWORKS:
+                pins = PINS / "frameworks" / f"{name}.txt"
+                begun.append(workers.submit(once, f"framework-{name}", pins, _framework))
+        for one in begun:
+            one.result()
 
 
 def once(name: str, pins: Path, install: Callable[[Path, Path], None]) -> None:
@@ -76,7 +85,15 @@ def _npm_packages(folder: Path, pins: Path) -> None:
 
 def _python_packages(folder: Path, pins: Path) -> None:
     _run([sys.executable, "-m", "venv", str(folder)])
-    pip = [str(PYTHON / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [
+        str(PYTHON / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--disable-pip-version-check",
+    ]
     _run([*pip, "--requirement", str(pins)])
 
 
@@ -84,7 +101,15 @@ def _framework(folder: Path, pins: Path) -> None:
     """This checkout with the extra of a framework at the pinned versions: its bounds must allow them."""
     _run([sys.executable, "-m", "venv", str(folder)])
     extra = f"{PINS.parent}[{pins.stem.replace('_', '-')}]"
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [
+        str(folder / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--disable-pip-version-check",
+    ]
     _run([*pip, "--editable", extra, "--requirement", str(pins)])
 
 
