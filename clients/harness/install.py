@@ -113,6 +113,11 @@ def _framework(folder: Path, pins: Path) -> None:
     _run([*pip, "--editable", extra, "--requirement", str(pins)])
 
 
+def _pip(folder: Path) -> list[str]:
+    options = ["--quiet", "--no-compile", "--disable-pip-version-check"]
+    return [str(folder / "bin" / "python"), "-m", "pip", "install", *options]
+
+
 def framework_python(name: str) -> Path:
     return FOLDER / f"framework-{name}" / "bin" / "python"
 
