@@ -11,6 +11,7 @@ from scripts.reference.types import fields, sections, sentence, table, values_in
 
 from beliefd.cli.main import main
 from beliefd.cli.output import Exit
+from beliefd.hooks.entry import VARIABLES
 from beliefd.http import (
     bodies,
     direct,
@@ -258,13 +259,13 @@ def _tiers() -> str:
 
 
 def environment() -> dict[str, tuple[str, str]]:
-    """Every environment variable that some option reads."""
+    """Every environment variable that some option reads, or the hook, which has no options."""
     found: dict[str, tuple[str, str]] = {}
     for command in _commands(main):
         for option in _options(command):
             if isinstance(option.envvar, str):
                 found.setdefault(option.envvar, (f"`{option.opts[0]}`", option.help or ADDRESS))
-    return found
+    return found | {name: ("`beliefd hook CLIENT`", meaning) for name, meaning in VARIABLES.items()}
 
 
 def _commands(command: click.Command) -> Iterator[click.Command]:

@@ -1,6 +1,7 @@
 """Every row says all that is made from it, and every way to call it is there."""
 
 import ast
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,7 @@ def test_an_operation_has_a_command_or_a_reason_for_none(operation: Operation) -
     assert (operation.name in said_on_the_command_line()) != (operation.name in WITHOUT_COMMAND)
 
 
+@cache
 def said_on_the_command_line() -> set[str]:
     """Methods that commands call, and operations that they name."""
     said: set[Any] = set()

@@ -24,6 +24,15 @@ DEADLINE_SECONDS = 20.0
 """Below the 30 seconds that `beliefd hook install` gives the client to wait."""
 MOST_IN = 16 * 1024 * 1024
 MOST_OUT = 4 * 1024 * 1024
+VARIABLES = {
+    "BELIEFD_GATED": "MCP servers, by commas, whose calls a gateway judges already.",
+    "BELIEFD_HOOK_NOWHERE": "Find no server: `beliefd hook doctor` sets it, to see that the hook blocks.",
+    "BELIEFD_HOOK_SECONDS": "How long the hook waits for its verdict; 20 by default.",
+    "BELIEFD_PROJECT": "The folder of the project, if not the one that the client names.",
+    "BELIEFD_SPACE": "The space that the sessions of the client begin in.",
+    "BELIEFD_TOKEN_FILE": "Where the hook finds its token; by default ~/.config/beliefd/hook-token.",
+}
+"""What only the hook reads of its environment, for the reference."""
 TYPES = {"exit_code": int, "stdout": str, "stderr": str}
 
 
