@@ -7,6 +7,7 @@ import pytest
 
 from clients.harness import install
 from clients.harness.agents import AGENTS, Agent
+from clients.harness.guard import Guard, guarding
 from clients.harness.model import Model
 from clients.harness.process import Place
 
@@ -31,3 +32,9 @@ def place(tmp_path: Path) -> Place:
 def agent(request: pytest.FixtureRequest) -> Agent:
     found: Agent = request.param
     return found
+
+
+@pytest.fixture
+def guard(place: Place) -> Iterator[Guard]:
+    with guarding(place.root / "guard") as guard:
+        yield guard

@@ -28,9 +28,9 @@ def clock() -> Server:
     return Server((str(PYTHON / "mcp-server-time"), "--local-timezone", "UTC"))
 
 
-def notebook(place: Place) -> Server:
+def notebook(place: Place, *changed: str) -> Server:
     """A server of our own that keeps every call with its metadata; see `notes`."""
-    return Server((str(PYTHON / "python"), str(OWN / "notebook.py"), str(_notes(place))))
+    return Server((str(PYTHON / "python"), str(OWN / "notebook.py"), str(_notes(place)), *changed))
 
 
 def notes(place: Place) -> list[dict[str, Any]]:

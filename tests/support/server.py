@@ -29,7 +29,11 @@ class ServerProcess:
     """A running `beliefd serve`. Its output is shown when it does not start."""
 
     def __init__(
-        self, data: str | os.PathLike[str], store: str | None = None, port: int | None = None
+        self,
+        data: str | os.PathLike[str],
+        store: str | None = None,
+        port: int | None = None,
+        options: tuple[str, ...] = (),
     ) -> None:
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -37,6 +41,7 @@ class ServerProcess:
         command += ["--port", str(self.port), "--data", os.fspath(data)]
         if store is not None:
             command += ["--store", store]
+        command += options
         handle, name = tempfile.mkstemp(prefix="beliefd-server-", suffix=".log")
         self._log = Path(name)
         with os.fdopen(handle, "wb") as log:
