@@ -19,7 +19,7 @@ from beliefd.client import AsyncClient
 from beliefd.kernel.policy import Policy
 from beliefd.protocol.wire import convert
 from beliefd.steward.directory import LOCAL_OPERATOR
-from tests.mcp.support import ENV, Place, run, text_of
+from tests.mcp.support import ENV, Place, run, text_of, told_of
 from tests.support.server import ServerProcess
 
 POLICY: dict[str, Any] = {
@@ -102,7 +102,7 @@ def test_what_runs_is_witnessed_its_result_is_kept_and_what_is_refused_never_run
         async with house.client() as client:
             assert text_of(await client.call_tool("write", {"text": "a"})) == "written"
             refused = await client.call_tool("fails", {})
-            assert refused.structured_content["code"] == "DENIED"
+            assert told_of(refused)["code"] == "DENIED"
         (call,) = await house.recorded()
         assert (call["tool_id"], call["status"], call["label"]) == ("write", "ok", "witnessed")
         async with house.ann() as ann:
@@ -129,17 +129,17 @@ def test_a_call_that_waits_runs_once_when_it_is_made_again_after_approval(house:
     async def scenario() -> None:
         async with house.client() as client, house.ann() as ann:
             waits = await client.call_tool("slow", {})
-            name = waits.structured_content["approval_id"]
-            assert waits.structured_content["approval_url"] == f"{house.url}/v1/approvals/{name}"
+            name = told_of(waits)["approval_id"]
+            assert told_of(waits)["approval_url"] == f"{house.url}/v1/approvals/{name}"
             assert f"beliefd inbox approve {name} --url {house.url}" in text_of(waits)
             again = await client.call_tool("slow", {})
-            assert again.structured_content["approval_id"] == name
+            assert told_of(again)["approval_id"] == name
             card = await ann.show_approval(name)
             await ann.decide_approval(name, "APPROVED", content_hash=card.content_hash)
             assert text_of(await client.call_tool("slow", {})) == "done"
             third = await client.call_tool("slow", {})
-            assert third.structured_content["decision"] == "waits"
-            assert third.structured_content["approval_id"] != name
+            assert told_of(third)["decision"] == "waits"
+            assert told_of(third)["approval_id"] != name
         assert [one["status"] for one in await house.recorded()] == ["ok"]
 
     run(scenario)
@@ -274,8 +274,8 @@ def test_a_changed_definition_waits_for_a_person_and_is_gone_meanwhile(house: Ho
             await asyncio.sleep(0.5)
             assert "echo" not in await names(client)
             refused = await client.call_tool("echo", {"text": "a"})
-            assert refused.structured_content["decision"] == "waits"
-            card = await ann.show_approval(refused.structured_content["approval_id"])
+            assert told_of(refused)["decision"] == "waits"
+            card = await ann.show_approval(told_of(refused)["approval_id"])
             assert "mails it to a friend" in str(card.subject)
             await ann.decide_approval(card.approval_id, "APPROVED", content_hash=card.content_hash)
             assert text_of(await client.call_tool("echo", {"text": "accepted"})) == "accepted"

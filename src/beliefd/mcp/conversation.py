@@ -20,7 +20,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, invalid
-from beliefd.mcp.config import GatewayConfig
+from beliefd.mcp.config import GatewayConfig, opens
 from beliefd.mcp.judging import Judge, Waiting
 from beliefd.mcp.reports import Reports
 from beliefd.mcp.routes import Route, Table, as_shown, definition_of, table_of
@@ -147,8 +147,11 @@ class Conversation:
         elif isinstance(message, types.PromptListChangedNotification):
             if self.config.prompts:
                 await self._pass_on(message)
-        elif isinstance(message, types.ResourceListChangedNotification | types.ResourceUpdatedNotification):
+        elif isinstance(message, types.ResourceListChangedNotification):
             if self.config.resources:
+                await self._pass_on(message)
+        elif isinstance(message, types.ResourceUpdatedNotification):
+            if opens(self.config.resources, str(message.params.uri)):
                 await self._pass_on(message)
         elif isinstance(message, types.LoggingMessageNotification) and self.config.logging:
             await self._pass_on(message)

@@ -3,12 +3,14 @@
 import asyncio
 import time
 import uuid
+from contextlib import suppress
 from typing import Any, Final
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPError
 
 from beliefd import __version__
 from beliefd.mcp import passing
@@ -111,13 +113,21 @@ def _server(gateway: Gateway) -> Server[Any]:
     async def call(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         return await call_tool(gateway.talk(ctx), ctx, params)
 
+    passes_on = ListenHandler(gateway._shared.bus)
+
+    async def listening(ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
+        for uri in params.notifications.resource_subscriptions or ():
+            with suppress(MCPError):  # what nobody tells of is not told of
+                await passing.guarded(passing.watch_resource(gateway.talk(ctx), str(uri), True))
+        return await passes_on(ctx, params)
+
     server: Server[Any] = _Server(
         f"beliefd gateway {config.name}",
         version=__version__,
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call,
-        on_subscriptions_listen=ListenHandler(gateway._shared.bus),
+        on_subscriptions_listen=listening,
     )
     if config.resources:
         _open_resources(server, gateway)
@@ -149,6 +159,16 @@ def _open_resources(server: Server[Any], gateway: Gateway) -> None:
     async def read(ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         return await passing.guarded(passing.read_resource(gateway.talk(ctx), str(params.uri)))
 
+    async def subscribe(ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        await passing.guarded(passing.watch_resource(gateway.talk(ctx), str(params.uri), True))
+        return types.EmptyResult()
+
+    async def unsubscribe(ctx: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        await passing.guarded(passing.watch_resource(gateway.talk(ctx), str(params.uri), False))
+        return types.EmptyResult()
+
+    server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, subscribe)
+    server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
     server.add_request_handler("resources/list", types.PaginatedRequestParams, listed)
     server.add_request_handler("resources/templates/list", types.PaginatedRequestParams, templates)
     server.add_request_handler("resources/read", types.ReadResourceRequestParams, read)
