@@ -7,7 +7,7 @@ import pytest
 
 from clients.harness import install
 from clients.harness.agents import AGENTS, Agent
-from clients.harness.guard import Guard, guarding
+from clients.harness.guard import Guard, House, housed, preset, words
 from clients.harness.model import Model
 from clients.harness.process import Place
 
@@ -34,7 +34,25 @@ def agent(request: pytest.FixtureRequest) -> Agent:
     return found
 
 
+@pytest.fixture(scope="session")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with housed(tmp_path_factory.mktemp("house"), words()) as house:
+        yield house
+
+
 @pytest.fixture
-def guard(place: Place) -> Iterator[Guard]:
-    with guarding(place.root / "guard") as guard:
-        yield guard
+def guard(house: House) -> Guard:
+    """A server that decides by words in the arguments."""
+    return house.guard()
+
+
+@pytest.fixture(scope="session")
+def preset_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with housed(tmp_path_factory.mktemp("preset"), preset()) as house:
+        yield house
+
+
+@pytest.fixture
+def shipped(preset_house: House) -> Guard:
+    """A server with the rules that beliefd ships."""
+    return preset_house.guard()

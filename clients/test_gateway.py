@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -140,7 +141,9 @@ def test_a_tool_whose_definition_changed_is_gone_until_it_is_accepted(place: Pla
     offered: list[list[str]] = []
 
     async def scenario(*changed: str) -> None:
-        async with connected(place, guard.gated(notebook(place, *changed), "book")) as client:
+        async with connected(
+            place, guard.gated(replace(notebook(place, *changed), name="drifting"))
+        ) as client:
             offered.append([tool.name for tool in (await client.list_tools()).tools])
             await client.call_tool("note", {"text": ALLOWED})
 
@@ -167,7 +170,7 @@ def test_two_servers_with_a_tool_of_one_name_are_refused_at_the_start(place: Pla
 def test_the_conformance_suite_passes_through_the_gateway(revision: str, place: Place, guard: Guard) -> None:
     port = free_port()
     opened = ("--resources", "--prompts", "--http", str(port), "--http-token", "suite")
-    server = guard.gated(Server(CONFORMANT), "suite", *opened)
+    server = guard.gated(Server(CONFORMANT, name="suite"), *opened)
     environment = {**place.environment(), **server.environment}
     with (
         listening(server.command, port, environment, place.work),

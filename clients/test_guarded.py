@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 
 from clients.harness import claude
-from clients.harness.agents import CLAUDE, CODEX, GEMINI, Agent
+from clients.harness.agents import CLAUDE, CODEX, Agent
 from clients.harness.guard import ALLOWED, ASKED, REASON, REFUSED, Guard, gated, install_hook, told
 from clients.harness.hooks import hook
 from clients.harness.model import Model
@@ -21,145 +21,127 @@ from clients.harness.script import Call, Request, Say, Shell
 from clients.harness.setup import Moment, Setup
 from clients.harness.upstreams import filesystem, notebook, notes
 
-EVERYBODY = pytest.mark.parametrize("agent", [CLAUDE, CODEX, GEMINI], ids=lambda agent: agent.name)
 THOSE_THAT_ASK = pytest.mark.parametrize("agent", [CLAUDE, CODEX], ids=lambda agent: agent.name)
-DOORS = pytest.mark.parametrize("door", ["shell through the hook", "tool through the gateway"], indirect=True)
 BREAKS: dict[str, bytes | None] = {
-    "never answers": None,
     "answers no JSON": b"<html>",
     "answers another object": b'{"verdict": "allow", "exit_code": 0}',
     "answers nothing": b"",
+    "never answers": None,
 }
+DEADLINE = {"BELIEFD_HOOK_SECONDS": "5"}
+"""For a server that never answers; the gateway has one of its own."""
 
 
 @dataclass(frozen=True)
-class Door:
-    """One of the two ways to a file that says what happened: the client's shell, or a tool of a server."""
+class Doors:
+    """The two ways to a file that says what happened: the client's shell, and a tool of a server."""
 
-    kind: str
-    agent: Agent
     place: Place
 
-    def writes(self, name: str, word: str, before: Callable[[], None] = lambda: None) -> Shell | Call:
-        """A turn that writes the word into this file; `before` happens when the client asks for it."""
-        path = self.place.work / name
-
-        def arguments(_: Request) -> dict[str, str]:
-            before()
-            return {"path": str(path), "content": word}
+    def writes(self, name: str, word: str, before: Callable[[], None] = lambda: None) -> tuple[Shell, Call]:
+        """Two turns: each writes the word into a file. `before` happens when the client asks for one."""
 
         def command(_: Request) -> str:
             before()
-            return f"echo {word} > {path}"
+            return f"echo {word} > {self.place.work / name}.by_shell"
 
-        if self.kind.startswith("shell"):
-            return Shell(command)
-        return Call("write_file", arguments, "files")
+        def arguments(_: Request) -> dict[str, str]:
+            before()
+            return {"path": str(self.place.work / f"{name}.by_tool"), "content": word}
 
-    def setup(self, guard: Guard, url: str | None = None) -> Setup:
-        if self.kind.startswith("shell"):
-            environment = told(url or guard.server.url, guard.hook)
-            install_hook(self.agent.name, self.place, environment)
-            return Setup(environment=environment)
+        return Shell(command), Call("write_file", arguments, "files")
+
+    def setup(self, agent: Agent, guard: Guard, url: str | None = None) -> Setup:
+        """The hook judges the shell and the gateway the server: each of the two is judged once."""
+        environment = told(url or guard.server.url, guard.hook) | {"BELIEFD_GATED": "files"} | DEADLINE
+        install_hook(agent.name, self.place, environment)
         server = gated(url or guard.server.url, guard.gateway, filesystem(self.place.work))
-        return Setup(servers={"files": server})
-
-    @property
-    def label(self) -> str:
-        """What the gateway reports it has seen itself; a hook tells what its client says."""
-        return "attested" if self.kind.startswith("shell") else "witnessed"
+        return Setup(environment=environment, servers={"files": server})
 
     def effects(self) -> list[str]:
-        return sorted(path.name for path in self.place.work.iterdir() if path.suffix == ".txt")
+        return sorted(path.name for path in self.place.work.iterdir() if ".by_" in path.name)
+
+
+BOTH = [("ok", "attested"), ("ok", "witnessed")]
+"""A hook tells what its client says; the gateway has seen it."""
 
 
 @pytest.fixture
-def door(request: pytest.FixtureRequest, agent: Agent, place: Place) -> Door:
-    return Door(request.param, agent, place)
+def doors(place: Place) -> Doors:
+    return Doors(place)
 
 
-@DOORS
-@EVERYBODY
-def test_what_is_allowed_runs_once_and_is_recorded(
-    agent: Agent, door: Door, model: Model, place: Place, guard: Guard
+def test_what_may_run_runs_once_and_what_may_not_does_not(
+    agent: Agent, doors: Doors, model: Model, place: Place, guard: Guard
 ) -> None:
-    script = (door.writes("effect.txt", ALLOWED), Say("done"))
-    run = agent.run(model, place, "write it", script, door.setup(guard))
-    assert door.effects() == ["effect.txt"], run.story
-    assert run.answer == "done"
-    ledger = guard.ledger()
-    assert ledger.verdicts == ["allow"]
-    assert ledger.outcomes == [("ok", door.label)]
-
-
-@DOORS
-@EVERYBODY
-def test_what_is_refused_does_not_run_and_the_model_is_told_why(
-    agent: Agent, door: Door, model: Model, place: Place, guard: Guard
-) -> None:
-    script = (door.writes("effect.txt", REFUSED), Say("done"))
-    run = agent.run(model, place, "write it", script, door.setup(guard))
-    assert door.effects() == [], run.story
-    assert REASON in run.told().text
-    assert run.answer == "done"
-    ledger = guard.ledger()
-    assert ledger.verdicts == ["deny"]
-    assert ledger.outcomes == []
-
-
-@DOORS
-@THOSE_THAT_ASK
-def test_what_waits_does_not_run_and_the_approval_is_named(
-    agent: Agent, door: Door, model: Model, place: Place, guard: Guard
-) -> None:
-    script = (door.writes("effect.txt", ASKED), Say("done"))
-    run = agent.run(model, place, "write it", script, door.setup(guard))
-    assert door.effects() == [], run.story
-    (item,) = guard.waiting()
-    if agent is CLAUDE and door.kind.startswith("shell"):
-        assert claude.document(run.ended)["stop_reason"] == "tool_deferred", run.story
-    else:
-        assert item.approval_id in run.told().text
-    ledger = guard.ledger()
-    assert ledger.verdicts == ["defer"]
-    assert ledger.outcomes == []
-
-
-@DOORS
-@EVERYBODY
-def test_nothing_runs_after_the_server_is_killed(
-    agent: Agent, door: Door, model: Model, place: Place, guard: Guard
-) -> None:
+    """Allowed, refused and waiting, through both doors. Without a person, Claude Code stops at the last."""
+    shell_waits, tool_waits = doors.writes("waiting", ASKED)
     script = (
-        door.writes("before.txt", ALLOWED),
-        door.writes("after.txt", ALLOWED, before=guard.server.kill),
+        *doors.writes("allowed", ALLOWED),
+        *doors.writes("refused", REFUSED),
+        tool_waits,
+        shell_waits,
         Say("done"),
     )
-    run = agent.run(model, place, "write both", script, door.setup(guard))
-    assert door.effects() == ["before.txt"], run.story
-    assert run.told(1).text
+    run = agent.run(model, place, "write it", script, doors.setup(agent, guard))
+    assert doors.effects() == ["allowed.by_shell", "allowed.by_tool"], run.story
+    for turn in (2, 3):
+        assert REASON in run.told(turn).text
+    waiting = {item.approval_id for item in guard.waiting()}
+    assert len(waiting) == 2
+    told_of_tool = run.told(4).text
+    assert any(name in told_of_tool for name in waiting), run.story
+    if agent is CLAUDE:
+        assert claude.document(run.ended)["stop_reason"] == "tool_deferred", run.story
+    else:
+        assert any(name in run.told(5).text and name not in told_of_tool for name in waiting), run.story
+        assert run.answer == "done"
+    ledger = guard.ledger()
+    assert sorted(ledger.verdicts) == ["allow"] * 2 + ["defer"] * 2 + ["deny"] * 2
+    assert sorted(ledger.outcomes) == BOTH
+
+
+def test_nothing_runs_after_the_server_is_killed(
+    agent: Agent, doors: Doors, model: Model, place: Place, guard: Guard
+) -> None:
+    script = (
+        *doors.writes("before", ALLOWED),
+        *doors.writes("after", ALLOWED, before=guard.server.kill),
+        Say("done"),
+    )
+    run = agent.run(model, place, "write both", script, doors.setup(agent, guard))
+    assert doors.effects() == ["before.by_shell", "before.by_tool"], run.story
+    for turn in (2, 3):
+        assert run.told(turn).text
     assert run.answer == "done"
 
 
-@DOORS
 @THOSE_THAT_ASK
-@pytest.mark.parametrize("way", BREAKS)
-def test_nothing_runs_after_the_server_breaks(
-    agent: Agent, door: Door, way: str, model: Model, place: Place, guard: Guard
+def test_nothing_runs_while_the_server_is_broken(
+    agent: Agent, doors: Doors, model: Model, place: Place, guard: Guard
 ) -> None:
     with Relay(guard.server.url) as relay:
+
+        def breaks(way: str) -> Callable[[], None]:
+            def now() -> None:
+                guard.until(lambda ledger: len(ledger.outcomes) == 2)
+                relay.breaks(BREAKS[way])
+
+            return now
+
+        broken = [doors.writes(way.replace(" ", "_"), ALLOWED, before=breaks(way)) for way in BREAKS]
         script = (
-            door.writes("before.txt", ALLOWED),
-            door.writes("after.txt", ALLOWED, before=lambda: relay.breaks(BREAKS[way])),
+            *doors.writes("before", ALLOWED),
+            *(turn for turns in broken for turn in turns),
             Say("done"),
         )
-        run = agent.run(model, place, "write both", script, door.setup(guard, relay.url))
-        assert relay.asked_in_vain, run.story
-    assert door.effects() == ["before.txt"], run.story
+        run = agent.run(model, place, "write all", script, doors.setup(agent, guard, relay.url))
+        assert len(relay.asked_in_vain) >= 2 * len(BREAKS), run.story
+    assert doors.effects() == ["before.by_shell", "before.by_tool"], run.story
     assert run.answer == "done"
     ledger = guard.ledger()
-    assert ledger.verdicts == ["allow"]
-    assert ledger.outcomes == [("ok", door.label)]
+    assert ledger.verdicts == ["allow", "allow"]
+    assert sorted(ledger.outcomes) == BOTH
 
 
 def test_a_deferred_call_runs_once_after_it_is_approved(model: Model, place: Place, guard: Guard) -> None:

@@ -1,9 +1,10 @@
 """A beliefd server in front of a client: its policy, who may speak to it, and what its ledgers hold."""
 
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ WHERE: Final = ("command", "content", "text", "message")
 """The arguments that it looks at: of shells, of `write_file`, of the notebook, of `echo`."""
 PAGE: Final = 500
 """More than any test makes."""
+RULES: Final = "rules.yaml"
 REASON: Final = "the rules of this test refuse it"
 
 
@@ -60,28 +62,40 @@ class Guard:
     hook: str
     gateway: str
     person: str
+    data: Path
+    before: frozenset[str] = frozenset()
+    """Sessions and approvals of earlier tests, which are none of this one's."""
 
     def environment(self, token: str) -> dict[str, str]:
         return told(self.server.url, token)
 
-    def gated(self, upstream: Server, name: str = "gateway", *options: str) -> Server:
-        return gated(self.server.url, self.gateway, upstream, name, *options)
+    def gated(self, upstream: Server, *options: str) -> Server:
+        return gated(self.server.url, self.gateway, upstream, *options)
 
     def ledger(self) -> "Ledger":
         """What all ledgers hold of calls; each is verified on the way."""
         found = Ledger()
         with self.server.client(self.person) as client:
             for session in client.list_sessions(limit=PAGE).sessions:
+                if session.session_id in self.before:
+                    continue
                 verdict = client.verify(session.session_id)
                 assert verdict.ok, verdict
                 for entry in client.audit_trace(session.session_id, limit=PAGE).events:
                     found.take(entry["delta"])
         return found
 
+    def until(self, true: Callable[["Ledger"], bool], seconds: float = 30) -> None:
+        """What a gateway has seen it reports beside its other work."""
+        deadline = time.monotonic() + seconds
+        while not true(self.ledger()):
+            assert time.monotonic() < deadline, self.ledger()
+            time.sleep(0.1)
+
     def approve(self) -> str:
         """A person says yes to the one item that waits."""
+        (item,) = self.waiting()
         with self.server.client(self.person) as client:
-            (item,) = client.list_approvals().approvals
             card = client.show_approval(item.approval_id)
             client.decide_approval(
                 card.approval_id, "APPROVED", content_hash=card.content_hash, reason="seen and agreed"
@@ -90,7 +104,19 @@ class Guard:
 
     def waiting(self) -> list[Any]:
         with self.server.client(self.person) as client:
-            return list(client.list_approvals().approvals)
+            listed = client.list_approvals(limit=PAGE).approvals
+            return [item for item in listed if item.approval_id not in self.before]
+
+    def from_now_on(self) -> "Guard":
+        """The same server for another test. One that a test has killed is started again."""
+        server = self.server
+        if not server.is_up:
+            server.forget()
+            server = ServerProcess(self.data, options=_rules(self.data))
+        with server.client(self.person) as client:
+            sessions = [one.session_id for one in client.list_sessions(limit=PAGE).sessions]
+            waiting = [one.approval_id for one in client.list_approvals(limit=PAGE).approvals]
+        return replace(self, server=server, before=frozenset(sessions) | frozenset(waiting))
 
 
 @dataclass
@@ -109,28 +135,63 @@ class Ledger:
             self.outcomes.append((delta["call"]["status"], delta["call"].get("label", "")))
 
 
+class House:
+    """A server with these rules for all tests of one worker. One token makes it ask everybody for theirs."""
+
+    def __init__(self, folder: Path, rules: bytes) -> None:
+        data = Place(folder).made("data")
+        (folder / RULES).write_bytes(rules)
+        names = {"hook://ci": "tool", "gateway://ci": "tool", "human://ann": "approver"}
+        tokens = [_token(Place(folder), data, name, role) for name, role in names.items()]
+        self._guard = Guard(ServerProcess(data, options=_rules(data)), *tokens, data)
+
+    def guard(self) -> Guard:
+        self._guard = self._guard.from_now_on()
+        return self._guard
+
+    def close(self) -> None:
+        self._guard.server.stop()
+        self._guard.server.forget()
+
+
+def _rules(data: Path) -> tuple[str, ...]:
+    return ("--policy", str(data.parent / RULES))
+
+
 @contextmanager
-def guarding(folder: Path) -> Iterator[Guard]:
-    """A server with the policy above. One token makes it ask everybody for theirs."""
-    folder.mkdir()
-    data = folder / "data"
-    rules = folder / "policy.json"
-    rules.write_bytes(msgspec.json.encode(policy()))
-    place = Place(folder)
-    tokens = {
-        name: _token(place, data, name, role)
-        for name, role in (("hook://ci", "tool"), ("gateway://ci", "tool"), ("human://ann", "approver"))
-    }
-    server = ServerProcess(data, options=("--policy", str(rules)))
+def housed(folder: Path, rules: bytes) -> Iterator[House]:
+    house = House(folder, rules)
     try:
-        yield Guard(server, *tokens.values())
+        yield house
     finally:
-        server.stop()
-        server.forget()
+        house.close()
+
+
+def words() -> bytes:
+    """The rules of most tests: the words above decide."""
+    return msgspec.json.encode(policy())
+
+
+def preset() -> bytes:
+    """The rules that are shipped, as they are."""
+    return (SOURCE / "beliefd" / "policy" / "presets" / "guard.yaml").read_bytes()
 
 
 def _token(place: Place, data: Path, name: str, role: str) -> str:
-    made = (*PROGRAM, "token", "create", "--name", name, "--role", role, "--owner", name, "--data", str(data))
+    owner = "the agents' user" if role == "tool" else name
+    made = (
+        *PROGRAM,
+        "token",
+        "create",
+        "--name",
+        name,
+        "--role",
+        role,
+        "--owner",
+        owner,
+        "--data",
+        str(data),
+    )
     ended = run(made, place.environment(), place.work)
     assert ended.exit == 0, ended
     return ended.output.splitlines()[-1]
@@ -140,9 +201,9 @@ def told(url: str, token: str) -> dict[str, str]:
     return {"BELIEFD_URL": url, "BELIEFD_TOKEN": token}
 
 
-def gated(url: str, token: str, upstream: Server, name: str = "gateway", *options: str) -> Server:
+def gated(url: str, token: str, upstream: Server, *options: str) -> Server:
     """An MCP server with the gateway before it."""
-    command = (*PROGRAM, "mcp", "gateway", "--name", name, *options, "--", *upstream.command)
+    command = (*PROGRAM, "mcp", "gateway", "--name", upstream.name, *options, "--", *upstream.command)
     return Server(command, {**upstream.environment, **told(url, token)})
 
 

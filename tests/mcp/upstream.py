@@ -137,7 +137,12 @@ def answer(message: Any) -> None:
     if method == "initialize":
         result = {
             "protocolVersion": params["protocolVersion"],
-            "capabilities": {"tools": {"listChanged": True}, "resources": {"subscribe": True}, "logging": {}, "prompts": {}},
+            "capabilities": {
+                "tools": {"listChanged": True},
+                "resources": {"subscribe": True},
+                "logging": {},
+                "prompts": {},
+            },
             "serverInfo": {"name": "bad", "version": "1"},
         }
         leave_capabilities(params)
