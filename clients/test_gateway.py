@@ -141,9 +141,8 @@ def test_a_tool_whose_definition_changed_is_gone_until_it_is_accepted(place: Pla
     offered: list[list[str]] = []
 
     async def scenario(*changed: str) -> None:
-        async with connected(
-            place, guard.gated(replace(notebook(place, *changed), name="drifting"))
-        ) as client:
+        upstream = replace(notebook(place, *changed), name="drifting")
+        async with connected(place, guard.gated(upstream)) as client:
             offered.append([tool.name for tool in (await client.list_tools()).tools])
             await client.call_tool("note", {"text": ALLOWED})
 

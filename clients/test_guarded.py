@@ -7,11 +7,12 @@ killed, slow, malformed answer}.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 
 import pytest
 
 from clients.harness import claude
-from clients.harness.agents import CLAUDE, CODEX, Agent
+from clients.harness.agents import CLAUDE, CODEX, GEMINI, Agent
 from clients.harness.guard import ALLOWED, ASKED, REASON, REFUSED, Guard, gated, install_hook, told
 from clients.harness.hooks import hook
 from clients.harness.model import Model
@@ -97,8 +98,10 @@ def test_what_may_run_runs_once_and_what_may_not_does_not(
         assert any(name in run.told(5).text and name not in told_of_tool for name in waiting), run.story
         assert run.answer == "done"
     ledger = guard.ledger()
-    assert sorted(ledger.verdicts) == ["allow"] * 2 + ["defer"] * 2 + ["deny"] * 2
-    assert sorted(ledger.outcomes) == BOTH
+    # The names that Gemini gives to tools of servers leave room for doubt: its hook judges them, too.
+    twice = [("ok", "attested")] if agent is GEMINI else []
+    assert sorted(ledger.verdicts) == ["allow"] * (2 + len(twice)) + ["defer"] * 2 + ["deny"] * 2
+    assert sorted(ledger.outcomes) == twice + BOTH
 
 
 def test_nothing_runs_after_the_server_is_killed(
@@ -130,11 +133,7 @@ def test_nothing_runs_while_the_server_is_broken(
             return now
 
         broken = [doors.writes(way.replace(" ", "_"), ALLOWED, before=breaks(way)) for way in BREAKS]
-        script = (
-            *doors.writes("before", ALLOWED),
-            *(turn for turns in broken for turn in turns),
-            Say("done"),
-        )
+        script = (*doors.writes("before", ALLOWED), *chain(*broken), Say("done"))
         run = agent.run(model, place, "write all", script, doors.setup(agent, guard, relay.url))
         assert len(relay.asked_in_vain) >= 2 * len(BREAKS), run.story
     assert doors.effects() == ["before.by_shell", "before.by_tool"], run.story

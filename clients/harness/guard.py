@@ -179,20 +179,8 @@ def preset() -> bytes:
 
 def _token(place: Place, data: Path, name: str, role: str) -> str:
     owner = "the agents' user" if role == "tool" else name
-    made = (
-        *PROGRAM,
-        "token",
-        "create",
-        "--name",
-        name,
-        "--role",
-        role,
-        "--owner",
-        owner,
-        "--data",
-        str(data),
-    )
-    ended = run(made, place.environment(), place.work)
+    options = ("--name", name, "--role", role, "--owner", owner, "--data", str(data))
+    ended = run((*PROGRAM, "token", "create", *options), place.environment(), place.work)
     assert ended.exit == 0, ended
     return ended.output.splitlines()[-1]
 

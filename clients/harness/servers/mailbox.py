@@ -33,9 +33,13 @@ async def list_tools(_: Any, __: Any) -> t.ListToolsResult:
 async def call_tool(_: Any, params: Any) -> t.CallToolResult:
     if params.name == "read_mail":
         return t.CallToolResult(content=[t.TextContent(text="\n".join(sys.argv[2:]))])
-    with Path(sys.argv[1]).open("a") as notes:
-        notes.write(json.dumps({"tool": params.name, "arguments": params.arguments}) + "\n")
+    write_down({"tool": params.name, "arguments": params.arguments})
     return t.CallToolResult(content=[t.TextContent(text="sent")])
+
+
+def write_down(note: dict[str, Any]) -> None:
+    with Path(sys.argv[1]).open("a") as notes:
+        notes.write(json.dumps(note) + "\n")
 
 
 async def main() -> None:

@@ -144,7 +144,7 @@ class Session:
         await _listen(client, **wanted)
 
     async def watch(self, uri: str, wanted: bool) -> bool:
-        """Have the upstream tell when this resource changes, or no more. False: it does not tell such things."""
+        """Have the upstream tell when this resource changes, or no more. False: it tells no such thing."""
         client = await self.client()
         told = client.server_capabilities.resources
         if told is None or not told.subscribe:
