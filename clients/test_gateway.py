@@ -155,6 +155,33 @@ def test_a_tool_whose_definition_changed_is_gone_until_it_is_accepted(place: Pla
     assert ["note" in names for names in offered] == [True, False, True]
 
 
+def test_guard_is_one_line_in_front_of_a_server(place: Place) -> None:
+    """Nobody has said what the user wants: reading passes, writing waits, and a yes is for one call."""
+    path, data = place.work / "effect.txt", str(place.root / "guarded")
+    upstream = filesystem(place.work)
+    guarded = (*PROGRAM, "guard", "--data", data, "--hold", "0", "--name", "files", "--", *upstream.command)
+
+    async def scenario() -> None:
+        asked = {"path": str(path), "content": "4711"}
+        async with connected(place, Server(guarded)) as client:
+            listed = await client.call_tool("list_directory", {"path": str(place.work)})
+            assert not listed.is_error, listed
+            waits = await client.call_tool("write_file", asked)
+            assert waits.is_error
+            assert not path.exists()
+            name = (waits.meta or {})["beliefd"]["approval_id"]
+            yes = (*PROGRAM, "inbox", "approve", name, "--yes", "--data", data)
+            told = await asyncio.to_thread(run, yes, place.environment(), place.work)
+            assert "waits for its caller" in told.output, told
+            assert not (await client.call_tool("write_file", asked)).is_error
+            path.unlink()
+            assert (await client.call_tool("write_file", asked)).is_error
+            assert not path.exists()
+
+    play(scenario)
+    assert "beliefd inbox list" in (place.root / "gateway.log").read_text()
+
+
 def test_two_servers_with_a_tool_of_one_name_are_refused_at_the_start(place: Place, guard: Guard) -> None:
     config = place.root / "gateway.json"
     upstream = {"command": everything().command}

@@ -82,7 +82,7 @@ class Guard:
                 verdict = client.verify(session.session_id)
                 assert verdict.ok, verdict
                 for entry in client.audit_trace(session.session_id, limit=PAGE).events:
-                    found.take(entry["delta"])
+                    found.take(session.session_id, entry["delta"])
         return found
 
     def until(self, true: Callable[["Ledger"], bool], seconds: float = 30) -> None:
@@ -126,10 +126,13 @@ class Ledger:
     verdicts: list[str] = field(default_factory=list)
     outcomes: list[tuple[str, str]] = field(default_factory=list)
     """Status, and whether it was `witnessed` or `attested`."""
+    with_calls: set[str] = field(default_factory=set)
+    """The sessions in which calls were judged."""
 
-    def take(self, delta: Mapping[str, Any]) -> None:
+    def take(self, session_id: str, delta: Mapping[str, Any]) -> None:
         kind = delta["kind"]
         if kind == "arbitrated":
+            self.with_calls.add(session_id)
             self.verdicts += [result["verdict"] for result in delta["results"]]
         elif kind == "outcome_recorded":
             self.outcomes.append((delta["call"]["status"], delta["call"].get("label", "")))
