@@ -169,6 +169,7 @@ def test_guard_is_one_line_in_front_of_a_server(place: Place) -> None:
             waits = await client.call_tool("write_file", asked)
             assert waits.is_error
             assert not path.exists()
+            assert "approval" in text_of(waits).lower(), waits
             name = (waits.meta or {})["beliefd"]["approval_id"]
             yes = (*PROGRAM, "inbox", "approve", name, "--yes", "--data", data)
             told = await asyncio.to_thread(run, yes, place.environment(), place.work)
