@@ -30,7 +30,7 @@ five minutes."""
 LATER = 1.1
 MIXED_SCALE = 0.05
 QUICK_SCALE = 0.001
-CACHES = ("beliefd_sessions_in_memory",)
+CACHES = ("beliefd_sessions_in_memory", "beliefd_state_bytes_in_memory")
 _SAMPLE = re.compile(r"^(\w+)(?:\{.*\})? ([0-9.e+-]+)$", re.MULTILINE)
 
 

@@ -43,12 +43,13 @@ from beliefd.protocol.operations import OPERATIONS
 from beliefd.steward import chains, collecting, directory, feeds, offload, spaces
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
-from beliefd.steward.facts import finder, shares, threats
+from beliefd.steward.facts import finder, origin, shares, threats
 from beliefd.steward.handlers import batch
 from beliefd.steward.handlers.shared import PAGE_BYTES
 from beliefd.steward.signin import verifier
 from beliefd.steward.write import positions, session_queue
 from beliefd.stores.memory import MemoryStore
+from beliefd.uncertainty.equivalence import kept
 
 ADDRESS: Final = "Address of the server."
 _TYPE: Final = re.compile(r"^# TYPE (\S+) (\S+)$", re.MULTILINE)
@@ -185,6 +186,10 @@ CACHES: Final[tuple[tuple[str, int, str], ...]] = (
     ("bundles per window", finder.MOST_SPEAKERS, "principals; more if they spoke within the window"),
     ("people who signed in", verifier.REMEMBERED, "tokens; the oldest goes first"),
     ("paths of verbs", direct.KNOWN_PATHS, "paths; the one unused for longest goes first"),
+    ("what sessions were told", origin.MAX_SESSIONS, "sessions; the one unused for longest goes first"),
+    ("the same", origin.MAX_BYTES, "bytes of texts"),
+    ("answers that were measured", kept.KEPT_CHARACTERS, "characters, and those of the last measurement"),
+    ("their words and pairs", kept.KEPT, "of each kind; the one unused for longest goes first"),
 )
 """What a process remembers only to be quicker, or to count. All else that it holds belongs to a request."""
 

@@ -15,12 +15,19 @@ RULES = {
     "constraints": {
         "constraint.all": {"v": 1, "effect": "allow", "subject": None},
         "constraint.asked": {"v": 1, "effect": "deny", "subject": {"tool_id": "asked"}, "on_fail": "ask"},
+        "constraint.elsewhere": {
+            "v": 1,
+            "effect": "deny",
+            "subject": {"tool_id": "elsewhere"},
+            "on_fail": "ask",
+        },
     },
+    "tools": {"elsewhere": {"executor": "caller"}},
     "capabilities": [
         {
             "name": "office",
             "principals": ["agent://writer"],
-            "scope": {"tools": ["quick", "hangs", "asked"], "budgets": {"calls": 3}},
+            "scope": {"tools": ["quick", "hangs", "asked", "elsewhere"], "budgets": {"calls": 3}},
         }
     ],
 }
@@ -128,3 +135,21 @@ def test_a_call_that_nobody_knows_the_outcome_of_is_no_success(office: Office) -
     waiting = answer(*office.call("asked"), code=3)["results"][0]["approval_id"]
     decided = answer("inbox", "approve", waiting, "--yes", *office.ana, code=3)
     assert decided["call"]["status"] == "unknown"
+
+
+def test_to_approve_what_waits_for_its_caller_has_worked(office: Office) -> None:
+    asked = (*office.call("elsewhere"), "--execute", "caller")
+    waiting = answer(*asked, code=3)["results"][0]["approval_id"]
+    approved = beliefd("inbox", "approve", waiting, "--yes", *office.ana)
+    assert approved.exit_code == 0, approved.stderr
+    assert "approved, waits for its caller until 2" in approved.stdout
+
+
+def test_tools_of_another_server_are_pinned_and_shown(tmp_path: Path, data: Path) -> None:
+    offered, here = tmp_path / "tools.json", ("--data", data)
+    offered.write_text(json.dumps({"tools": [{"name": "read_file", "input_schema": {"type": "object"}}]}))
+    assert answer("tool", "pin", "files", offered, *here)["pinned"] == ["read_file"]
+    assert beliefd("tool", "catalogue", "files", *here).stdout.startswith("read_file  WRITE_LIMITED  ")
+    offered.write_text(json.dumps([{"name": "read_file", "input_schema": {}}]))
+    told = beliefd("tool", "pin", "files", offered, *here).stdout
+    assert "read_file is changed: apr-" in told

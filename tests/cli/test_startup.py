@@ -40,7 +40,7 @@ EXPECTED = {
     "policy": {"adopt", "backtest", "check", "explain", "init", "show", "test"},
     "state": {"show", "propose"},
     "capability": {"issue", "list", "show", "revoke"},
-    "tool": {"list"},
+    "tool": {"catalogue", "list", "pin"},
     "audit": {"show", "verify", "export", "import", "replay", "merge"},
     "proposition": {"list", "show", "why"},
     "knowledge": {"export"},

@@ -1,6 +1,7 @@
 """Feeds and waiting, on a real server and in the library; and where a client looks when nobody tells it."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import aclosing, closing, contextmanager
 from pathlib import Path
@@ -78,6 +79,37 @@ def test_a_feed_of_nothing_is_an_error(pair: Pair) -> None:
     with pytest.raises(BeliefdError) as raised:
         next(calls.events(session_id, after=99))
     assert raised.value.code is Code.INVALID_REQUEST
+
+
+def test_the_inbox_is_followed_from_now_on(pair: Pair) -> None:
+    calls, approver = pair
+    before, _ = waiting(calls)
+    over = threading.Event()
+
+    def go_on_asking() -> None:
+        while not over.wait(0.1):
+            waiting(calls)
+
+    asking = threading.Thread(target=go_on_asking)
+    with closing(calls.follow_inbox()) as coming:
+        asking.start()
+        try:
+            came = next(coming)
+        finally:
+            over.set()
+            asking.join()
+        assert came["approval_id"] != before
+        assert (came["event"], came["status"]) == ("approval.pending", "pending")
+        card = approver.show_approval(before)
+        assert card.session_id != came["session_id"]
+        approver.decide_approval(before, "REJECTED", content_hash=card.content_hash)
+        told = next(one for one in coming if one["approval_id"] == before)
+        assert told == {
+            "event": "approval.decided",
+            "approval_id": before,
+            "session_id": card.session_id,
+            "status": "rejected",
+        }
 
 
 def waiting(calls: Calls) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import socket
 import time
 import tracemalloc
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from beliefd.http.protocol import Protocol
 from beliefd.tools import threads
 from tests.http.callers import forge
 from tests.http.calls import ELIMINATE, declare, eliminate
@@ -67,6 +69,39 @@ def held_after(place: Place, path: str, content: Any, status: int) -> int:
     while (held := tracemalloc.get_traced_memory()[0] - before) >= SIZE and time.monotonic() < deadline:
         time.sleep(0.01)  # the server lets go after the last byte of its answer
     return held
+
+
+GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+BODY = json.dumps(ELIMINATE).encode()
+SENT: dict[str, bytes] = {
+    "a request of the application": GET,
+    "a verb": b"POST /v1/sessions/%s/eliminate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    b"Content-Length: %d\r\n\r\n" % (b"SESSION", len(BODY)) + BODY,
+    "requests behind each other": GET * 5,
+    "half a request": GET[:-2],
+    "no request": b"\x16\x03\x01\r\n\r\n",
+}
+
+
+def connections() -> int:
+    return sum(type(one) is Protocol for one in gc.get_objects())
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_a_connection_that_is_gone_is_let_go_of(
+    name: str, place: Place, near: httpx.Client, uncollected: None
+) -> None:
+    sent = SENT[name].replace(b"SESSION", declare(near).encode())
+    before = connections()
+    for number in range(20):
+        with socket.create_connection(("127.0.0.1", place.port)) as caller:
+            caller.sendall(sent)
+            if number % 2 and name != "half a request":  # the others leave before they are answered
+                assert caller.recv(1024)
+    deadline = time.monotonic() + SOON
+    while (held := connections() - before) > 0 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert held <= 0
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -17,7 +17,8 @@ from beliefd.http.in_flight import Holding, InFlight
 from beliefd.http.places import Limit, Places
 from beliefd.http.readiness import Readiness
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.values import Role
+from beliefd.kernel.values import Role, Tier
+from beliefd.protocol.claims import ClaimRows
 from beliefd.protocol.operations import OPERATIONS
 from beliefd.steward import feeds
 from beliefd.steward.bootstrap import bootstrap
@@ -58,7 +59,7 @@ class Guarded:
         store = await SqliteStore.open(self._path)
         try:
             await create_token(store, "other", Role.ADMIN)
-            return await create_token(store, "me", Role.AGENT)
+            return await create_token(store, "me", Role.AGENT, Tier.DELETE)
         finally:
             await store.close()
 
@@ -101,6 +102,26 @@ def test_a_live_feed_is_cut_soon_after_its_token_was_revoked(
     with connected(server) as connection:
         connection.request("GET", f"/v1/sessions/{session_id}/events", headers=mine)
         assert connection.answer().status == 401
+
+
+def test_who_waits_for_a_decision_is_told_soon_after_the_token_was_revoked(
+    guarded_one: tuple[ServerProcess, Guarded],
+) -> None:
+    server, guard = guarded_one
+    mine = {"Authorization": f"Bearer {guard.token}"}
+    with httpx.Client(base_url=server.url, verify=False, headers=mine) as http:
+        path = f"/v1/sessions/{declare(http)}/claims"
+        judged = http.post(path, json=ClaimRows.submit_claims.example).json()
+    with connected(server) as connection:
+        connection.request("GET", f"/v1/approvals/{judged['approval_id']}?wait=60", headers=mine)
+        connection.socket.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            connection.socket.recv(1)
+    with connected(server) as connection:
+        connection.request("GET", f"/v1/approvals/{judged['approval_id']}?wait=60", headers=mine)
+        guard.revoke()
+        told = connection.answer()
+        assert (told.status, told.json["error"]["code"]) == (401, "UNAUTHORIZED")
 
 
 def test_a_batch_ends_where_its_token_was_revoked(guarded_one: tuple[ServerProcess, Guarded]) -> None:

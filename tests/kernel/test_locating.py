@@ -85,9 +85,16 @@ PLACES = [
     for met in walk(Met(root, inspect.type_info(kind), "$", lambda value: value))
 ]
 UNIONS = [met for met in PLACES if len(tagged(met.kind)) > 1]
+
+
+def _is_closed(kind: inspect.StructType) -> bool:
+    return kind.cls.__struct_config__.forbid_unknown_fields
+
+
 TAGGED = [met for met in PLACES if len(tagged(met.kind)) == 1 and not isinstance(met.kind, inspect.UnionType)]
 CLOSED = [met for met in PLACES if choices(met.kind)]
-STRUCTS = [met for met in PLACES if isinstance(met.kind, inspect.StructType)]
+STRUCTS = [met for met in PLACES if isinstance(met.kind, inspect.StructType) and _is_closed(met.kind)]
+OPEN = [met for met in PLACES if isinstance(met.kind, inspect.StructType) and not _is_closed(met.kind)]
 
 
 def test_the_unions_that_are_known_to_be_there_were_found() -> None:
@@ -146,6 +153,10 @@ def test_an_unknown_field_is_told_the_known_ones(met: Met) -> None:
     assert (f"{len(names) - KNOWN_FIELDS} more" in message) == (len(names) > KNOWN_FIELDS)
     for name in names[-1:]:  # the one that a long list would leave out comes first when it is meant
         assert f"known: `{name}`" in met.complaint({**tag, f"{name}_": 1})[0]
+
+
+def test_only_what_clients_of_others_write_may_hold_fields_that_are_unknown() -> None:
+    assert {repr(met) for met in OPEN} == {"hook_event $"}
 
 
 def test_the_tag_that_is_given_says_which_fields_are_known() -> None:

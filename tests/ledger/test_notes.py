@@ -34,7 +34,10 @@ def eliminate(house: World, session: str, **more: Any) -> Any:
 
 
 def test_every_operation_that_makes_a_command_takes_notes() -> None:
-    """Those that write and take none write to no session, or take whole ledgers, or have notes per line."""
+    """Those that write and take none write to no session, or take whole ledgers, or have notes per line.
+
+    What a hook is told is another program's to say, and makes several commands.
+    """
     without = {row.name for row in OPERATIONS if row.writes and not row.notes}
     assert without == {
         "adopt_policy",
@@ -43,6 +46,7 @@ def test_every_operation_that_makes_a_command_takes_notes() -> None:
         "cancel_experiment",
         "create_space",
         "create_token",
+        "hook_event",
         "import_ledger",
         "revoke_token",
         "store_calibration",

@@ -15,9 +15,11 @@ from beliefd.protocol.wire import convert
 CLI = Path(__file__).parents[2] / "src" / "beliefd" / "cli"
 WITHOUT_COMMAND = {
     "batch": "a shell that has many verbs to say runs many commands",
+    "follow_inbox": "`inbox watch` begins with what waits already, and a feed tells only what changes",
     "give_grant": "consent in advance is given by the program that would otherwise ask",
     "list_grants": "see `give_grant`",
     "revoke_grant": "see `give_grant`",
+    "hook_event": "`beliefd hook CLIENT` says it, and imports nothing of the command line",
     "show_join": "a gateway asks for it, by a key that a hook has told it",
     "remember": "memory belongs to agents",
     "list_memory": "memory belongs to agents",

@@ -174,3 +174,15 @@ def test_only_programs_in_front_of_agents_pin_and_each_space_has_its_own(house: 
     call = {**wants("read_file", token, "use-1", path="/a"), "upstream": "files"}
     assert ask(gateway, session, call).permit is not None
     assert isinstance(house.deltas("catalogue-files@lab")[-1], ToolsPinned)
+
+
+def test_the_sessions_of_catalogues_are_counted_as_those_of_who_made_them(build: Build) -> None:
+    """Names of upstreams are free: without a bound, one program would fill the store with them."""
+    house = build(policy=policy(limits={"open_sessions": 2}))
+    gateway = house.person(GATEWAY)
+    gateway.pin_tools("files", [READ])
+    gateway.pin_tools("mail", [READ])
+    error = refused(Code.RATE_LIMITED, lambda: gateway.pin_tools("more", [READ]))
+    assert (error.details or {})["reason"] == "open_sessions"
+    refused(Code.NOT_FOUND, lambda: gateway.show_catalogue("more"))
+    assert gateway.pin_tools("files", [READ, WRITE]).pinned == ["read_file", "write_file"]

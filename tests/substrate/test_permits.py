@@ -5,7 +5,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from beliefd.kernel.context.policy import ContextPolicy
 from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
@@ -377,6 +379,16 @@ def test_a_gateway_witnesses_what_goes_through_it(house: ToolWorld) -> None:
     assert told.label == "witnessed"
     kept = house.agent.read_content(str(told.content))
     assert msgspec.json.decode(kept) == {"result": "text", "structured": {"files": ["a", "b"]}}
+
+
+def test_policy_says_who_witnesses(build: Build) -> None:
+    hook = Principal(id="hook://laptop", role=Role.TOOL, tier="PRIVILEGE")
+    house = build(policy=replace(RULES, context=ContextPolicy(witnesses=("hook://*",))))
+    session = house.session()
+    for who, label in ((hook, "witnessed"), (GATEWAY, "attested")):
+        call = wants("Bash", house.token(session, who), f"use-{who.id}", command="ls")
+        call_id = str(ask(house.person(who), session, call).call_id)
+        assert house.person(who).report_outcome(session, call_id, "ok", result="text").label == label
 
 
 @pytest.mark.parametrize(("who", "label"), [(AGENT, "attested"), (GATEWAY, "witnessed")])

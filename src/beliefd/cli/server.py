@@ -96,6 +96,7 @@ class ServerSettings(Struct, frozen=True):
     def chores(self, runtime: "Runtime") -> list[Callable[[], Awaitable[None]]]:
         """What goes on beside answering requests, for as long as the server is up."""
         from beliefd.cli.beginning import keep_looking
+        from beliefd.http.heap import keep_returning
         from beliefd.policy.watch import watch_policy
         from beliefd.steward.effects.scrub import Scrub
         from beliefd.steward.effects.webhook import Webhook, secret_from
@@ -103,7 +104,7 @@ class ServerSettings(Struct, frozen=True):
         steward = runtime.steward
         in_force = steward.in_force
         scrub = Scrub(steward.positions.chains, self.scrub_place)
-        chores: list[Callable[[], Awaitable[None]]] = [runtime.expiry.run, scrub.run]
+        chores: list[Callable[[], Awaitable[None]]] = [runtime.expiry.run, scrub.run, keep_returning]
         chores.append(lambda: keep_looking(runtime, self))
         if (file := self.policy_file) is not None:
             chores.append(lambda: watch_policy(file, lambda policy: in_force.take_file(policy, file)))

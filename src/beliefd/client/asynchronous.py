@@ -2,14 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 import httpx
 
 from beliefd.client.method import AsyncSender
 from beliefd.client.operations import Operations
 from beliefd.client.requests import Request, decoded
-from beliefd.client.transport import Feed, HttpClient, Tries
-from beliefd.client.waiting import POLL_SECONDS, Entry, pauses_until_decided, waits_within
+from beliefd.client.transport import Feed, HttpClient, InboxFeed, SessionFeed, Tries
+from beliefd.client.waiting import POLL_SECONDS, Entry, InboxLooks, pauses_until_decided, waits_within
 from beliefd.protocol.approvals import ApprovalCard
 from beliefd.protocol.operation import A
 
@@ -44,6 +45,28 @@ class AsyncCalls(Operations, AsyncSender):
             if not page.events:
                 await asyncio.sleep(POLL_SECONDS)
 
+    async def follow_inbox(self, *, space: str | None = None) -> AsyncGenerator[Entry, None]:
+        """What changes in the inbox from now on, each with its `event`; it does not end by itself.
+
+        An `event` is `approval.pending`, `approval.decided` or `approval.expired`.
+        """
+        looks = InboxLooks()
+        while True:
+            for name in looks.no_longer_pending([one async for one in self._pending(space)]):
+                looks.tell(await self.show_approval(name))
+            for told in looks.news():
+                yield told
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _pending(self, space: str | None) -> AsyncGenerator[ApprovalCard, None]:
+        cursor: str | None = None
+        while True:
+            page = await self.list_approvals(cursor=cursor, space=space)
+            for card in page.approvals:
+                yield card
+            if (cursor := page.next) is None:
+                return
+
 
 class AsyncClient(HttpClient[httpx.AsyncClient], AsyncCalls):
     """Talks to a beliefd server, as `Client` does, on an event loop."""
@@ -65,7 +88,20 @@ class AsyncClient(HttpClient[httpx.AsyncClient], AsyncCalls):
 
     async def events(self, session_id: str, after: int | None = None) -> AsyncGenerator[Entry, None]:
         """Entries past the one with seq `after` as they are recorded; it does not end by itself."""
-        feed = Feed(session_id, after, self._url, self._retries)
+        async with aclosing(self._follow(SessionFeed(session_id, after, self._url, self._retries))) as coming:
+            async for entry in coming:
+                yield entry
+
+    async def follow_inbox(self, *, space: str | None = None) -> AsyncGenerator[Entry, None]:
+        """What changes in the inbox from now on, each with its `event`; it does not end by itself.
+
+        An `event` is `approval.pending`, `approval.decided` or `approval.expired`.
+        """
+        async with aclosing(self._follow(InboxFeed(space, self._url, self._retries))) as coming:
+            async for entry in coming:
+                yield entry
+
+    async def _follow(self, feed: Feed) -> AsyncGenerator[Entry, None]:
         while True:
             try:
                 async with self._http.stream(**feed.arguments) as response:

@@ -8,8 +8,8 @@ import httpx
 from beliefd.client.method import Sender
 from beliefd.client.operations import Operations
 from beliefd.client.requests import Request, decoded
-from beliefd.client.transport import Feed, HttpClient, Tries
-from beliefd.client.waiting import POLL_SECONDS, Entry, pauses_until_decided, waits_within
+from beliefd.client.transport import Feed, HttpClient, InboxFeed, SessionFeed, Tries
+from beliefd.client.waiting import POLL_SECONDS, Entry, InboxLooks, pauses_until_decided, waits_within
 from beliefd.protocol.approvals import ApprovalCard
 from beliefd.protocol.operation import A
 
@@ -44,6 +44,26 @@ class Calls(Operations, Sender):
             if not page.events:
                 time.sleep(POLL_SECONDS)
 
+    def follow_inbox(self, *, space: str | None = None) -> Generator[Entry, None, None]:
+        """What changes in the inbox from now on, each with its `event`; it does not end by itself.
+
+        An `event` is `approval.pending`, `approval.decided` or `approval.expired`.
+        """
+        looks = InboxLooks()
+        while True:
+            for name in looks.no_longer_pending(self._pending(space)):
+                looks.tell(self.show_approval(name))
+            yield from looks.news()
+            time.sleep(POLL_SECONDS)
+
+    def _pending(self, space: str | None) -> Generator[ApprovalCard, None, None]:
+        cursor: str | None = None
+        while True:
+            page = self.list_approvals(cursor=cursor, space=space)
+            yield from page.approvals
+            if (cursor := page.next) is None:
+                return
+
 
 class Client(HttpClient[httpx.Client], Calls):
     """Talks to a beliefd server: at `url` or `BELIEFD_URL`, with `token` or `BELIEFD_TOKEN`.
@@ -68,7 +88,16 @@ class Client(HttpClient[httpx.Client], Calls):
 
     def events(self, session_id: str, after: int | None = None) -> Generator[Entry, None, None]:
         """Entries past the one with seq `after` as they are recorded; it does not end by itself."""
-        feed = Feed(session_id, after, self._url, self._retries)
+        yield from self._follow(SessionFeed(session_id, after, self._url, self._retries))
+
+    def follow_inbox(self, *, space: str | None = None) -> Generator[Entry, None, None]:
+        """What changes in the inbox from now on, each with its `event`; it does not end by itself.
+
+        An `event` is `approval.pending`, `approval.decided` or `approval.expired`.
+        """
+        yield from self._follow(InboxFeed(space, self._url, self._retries))
+
+    def _follow(self, feed: Feed) -> Generator[Entry, None, None]:
         while True:
             try:
                 with self._http.stream(**feed.arguments) as response:

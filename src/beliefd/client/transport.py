@@ -9,9 +9,10 @@ import httpx
 import msgspec
 from msgspec.structs import replace
 
-from beliefd.client.requests import Request, error_from
+from beliefd.client.requests import Request, error_from, query
 from beliefd.client.waiting import Entry, growing_pauses
 from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.protocol.approvals import ApprovalRows
 from beliefd.protocol.ledger import LedgerRows
 from beliefd.protocol.operation import A
 
@@ -25,6 +26,7 @@ TOO_MANY: Final = 429
 PASSING: Final = (Code.STORAGE_UNAVAILABLE, Code.TOO_BUSY)
 """Failures of the server that may be over at the next try."""
 DATA: Final = b"data: "
+EVENT: Final = b"event: "
 
 
 class HttpClient(Generic[H]):
@@ -113,29 +115,56 @@ class Tries(Generic[A]):
 
 
 class Feed(Tries[bytes]):
-    """The live feed of a session, which goes on after the last entry that arrived."""
+    """A live feed: how its lines become entries."""
 
-    def __init__(self, session_id: str, after: int | None, url: str, retries: int) -> None:
-        super().__init__(Request(LedgerRows.events, {"session_id": session_id}), url, retries)
-        self._last = after
-        self._rest = b""
+    _rest = b""
+    _event = ""
 
     @property
     def arguments(self) -> dict[str, Any]:
-        self._rest = b""  # what a lost connection left unfinished is sent again
-        headers = {} if self._last is None else {"Last-Event-ID": str(self._last)}
-        return {**super().arguments, "headers": headers, "timeout": SILENCE_SECONDS}
+        self._rest = b""  # what a lost connection left unfinished counts for nothing
+        return {**super().arguments, "timeout": SILENCE_SECONDS}
 
     def entries_in(self, chunk: bytes) -> Iterator[Entry]:
         """The entries that a chunk completes. Lines end at LF alone: agents' texts hold other separators."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         for line in lines:
-            if line.startswith(DATA):
-                entry: Entry = msgspec.json.decode(line.removeprefix(DATA))
-                self._last = entry["seq"]
+            if line.startswith(EVENT):
+                self._event = line.removeprefix(EVENT).decode()
+            elif line.startswith(DATA):
                 self._pauses = self._fresh_pauses()
-                yield entry
+                yield self._read(msgspec.json.decode(line.removeprefix(DATA)))
+
+    def _read(self, entry: Entry) -> Entry:
+        return entry
 
     def pause_after_end(self) -> float:
         error = BeliefdError(Code.STORAGE_UNAVAILABLE, f"`{self._url}` has ended the feed")
         return self._next_pause(error, True)
+
+
+class SessionFeed(Feed):
+    """The live feed of a session, which goes on after the last entry that arrived."""
+
+    def __init__(self, session_id: str, after: int | None, url: str, retries: int) -> None:
+        super().__init__(Request(LedgerRows.events, {"session_id": session_id}), url, retries)
+        self._last = after
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        headers = {} if self._last is None else {"Last-Event-ID": str(self._last)}
+        return {**super().arguments, "headers": headers}
+
+    def _read(self, entry: Entry) -> Entry:
+        self._last = entry["seq"]
+        return entry
+
+
+class InboxFeed(Feed):
+    """The live feed of the inbox. It has no past: what happens between two connections is not told."""
+
+    def __init__(self, space: str | None, url: str, retries: int) -> None:
+        super().__init__(Request(ApprovalRows.follow_inbox, query=query(space=space)), url, retries)
+
+    def _read(self, entry: Entry) -> Entry:
+        return {"event": self._event, **entry}

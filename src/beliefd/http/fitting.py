@@ -15,6 +15,7 @@ from uvicorn.server import ServerState
 from beliefd.http.protocol import Protocol
 
 INTERNALS: Final = (
+    "_unset_keepalive_if_required",
     "app",
     "cycle.disconnected",
     "cycle.keep_alive",
@@ -22,6 +23,7 @@ INTERNALS: Final = (
     "cycle.response_complete",
     "cycle.response_started",
     "expect_100_continue",
+    "flow.drain",
     "flow.read_paused",
     "flow.resume_reading",
     "flow.write_paused",
@@ -31,6 +33,7 @@ INTERNALS: Final = (
     "parser.get_method",
     "parser.should_keep_alive",
     "parser.should_upgrade",
+    "pipeline.clear",
     "pipeline.popleft",
     "scope",
     "server_state.default_headers",

@@ -68,6 +68,15 @@ class Protocol(HttpToolsProtocol):
         self._watch.cancel()
         self._seats.leave(self)
         super().connection_lost(exc)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """INVARIANT: a connection that is gone is freed at once. Its last request and what waits behind that
+        lead back to it: together they would stay until they are collected, among what is there to stay."""
+        self.cycle = self.scope = None  # type: ignore[assignment]
+        self.pipeline.clear()
+        self._held, self._refusal = b"", None
+        self._unset_keepalive_if_required()  # uvicorn leaves it set where the caller was cut off
 
     def give_way(self) -> None:
         """Leave to somebody else: what is not taken by now would keep the connection open."""

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Final
+from functools import partial
+from typing import Final, NoReturn
 
 from msgspec import Struct
 from starlette.types import Receive, Scope, Send
@@ -14,12 +15,14 @@ from beliefd.http.errors import answer_or_error, not_offered
 from beliefd.http.guard import caller_of, foreign_origin
 from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, read_headers
 from beliefd.http.in_flight import Holding
-from beliefd.http.leaving import unless_gone
+from beliefd.http.leaving import unless_gone, unless_over
 from beliefd.http.metrics import Metrics
 from beliefd.http.replies import KNOWN, TAKEN, Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
 from beliefd.http.standing import Standing
+from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Principal
+from beliefd.protocol.approvals import WAIT
 from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.operation import Answer, File
 from beliefd.protocol.operations import OPERATIONS, Operation
@@ -101,6 +104,9 @@ class Surface:
             over = under_way.enter_context(self._standing.of(headers, operation, caller))
             return await Stream.start(chunks, operation.media, stream_headers(operation), over)
         work = perform(self.runtime.handlers, operation, call)
+        if WAIT in operation.query and not operation.writes:
+            over = under_way.enter_context(self._standing.of(headers, operation, caller))
+            work = unless_over(work, over, partial(self._refuse, operation, headers))
         # What may have been written is carried out to its end, whoever has left.
         answer = await (work if operation.writes else unless_gone(work, incoming.receive))
         held = headers.get("If-None-Match") if operation.method == "GET" else None
@@ -136,6 +142,11 @@ class Surface:
             last_event=headers.get("Last-Event-ID"),
             size=holding.size,
         )
+
+    async def _refuse(self, operation: Operation, headers: Headers) -> NoReturn:
+        """Why somebody who waits may wait no longer."""
+        authorise(operation, (await self._caller(headers)).principal)
+        raise BeliefdError(Code.FORBIDDEN, "what you may see has changed while you waited: ask again")
 
     async def caller_of(self, scope: Scope) -> Caller:
         return await self._caller(read_headers(scope["headers"]))

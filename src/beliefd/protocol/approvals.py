@@ -1,6 +1,6 @@
 """Approvals and grants: what waits for a person, what a person decides, and consent given in advance."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
@@ -48,6 +48,9 @@ from beliefd.protocol.substrate import CandidateAnswer
 
 APPROVAL: Final = "/v1/approvals/{approval_id}"
 LONGEST_WAIT: Final = 60
+InboxNews = Literal["approval.pending", "approval.decided", "approval.expired"]
+CHANGES: Final[dict[str, InboxNews]] = {"pending": "approval.pending", "timed_out": "approval.expired"}
+"""By status; whatever else an item is by now, it is decided."""
 WAIT: Final = Parameter(
     name="wait",
     kind=Annotated[int, Meta(ge=0, le=LONGEST_WAIT)],
@@ -177,6 +180,11 @@ class ApprovalCard(Answer, frozen=True):
         """The claims, if it is about a bundle of them."""
         bundle = getattr(self.subject, "bundle", None)
         return [] if bundle is None else list(bundle.claims)
+
+
+def change_of(status: str) -> InboxNews:
+    """What is told of an item that has come to this status."""
+    return CHANGES.get(status, "approval.decided")
 
 
 def title_of(subject: Subject, raised: Raised) -> str:

@@ -148,7 +148,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         StateHandlers(ledgers, positions, in_force),
         ProposalHandlers(submit, signer, registry, tools),
         CallHandlers(ledgers, positions, submit, in_force, environment, spaces, finder.origins, background),
-        CatalogueHandlers(positions, submit, in_force, spaces),
+        CatalogueHandlers(positions, submit, in_force, spaces, finder),
         CapabilityHandlers(positions, submit, signer, in_force, environment),
         MemoryHandlers(positions, submit, environment),
         ContextHandlers(

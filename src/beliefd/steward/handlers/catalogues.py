@@ -25,6 +25,7 @@ from beliefd.protocol.wire import convert
 from beliefd.steward.call import Call, space_of
 from beliefd.steward.directory import LOCAL_AGENT
 from beliefd.steward.facts.catalogues import catalogue_session, offered_definition
+from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, read, view_of
 from beliefd.steward.policies import PolicyInForce
@@ -52,6 +53,7 @@ class CatalogueHandlers(Struct, frozen=True):
     submit: Submit
     in_force: PolicyInForce
     spaces: Spaces
+    finder: FactFinder
 
     async def pin_tools(self, call: Call) -> OfferedTools:
         _refuse_others(call.principal)
@@ -105,6 +107,8 @@ class CatalogueHandlers(Struct, frozen=True):
         name = catalogue_session(upstream, space)
         position = await self.positions.fresh(name)
         if position is None:
+            # INVARIANT: the session of a catalogue is one of those that who made it has open, and bounded so.
+            await self.finder.refuse_more_sessions(who, self.in_force.policy)
             command = replace(DECLARATION, space=UNSET if space == DEFAULT_SPACE else space)
             await self.submit(name, command, who)  # if another was faster, that is refused, and on record
             self.spaces.learn(name, space)

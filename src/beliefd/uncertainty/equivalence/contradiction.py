@@ -5,11 +5,11 @@ modality, tense, names and who does what to whom. What it lets pass may still di
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 from beliefd.uncertainty.equivalence import negation, words
 from beliefd.uncertainty.equivalence.forms import PAST_FORMS
+from beliefd.uncertainty.equivalence.kept import kept
 from beliefd.uncertainty.equivalence.markers import (
     DIRECTIONS,
     DOUBT,
@@ -41,7 +41,7 @@ def contradicts(a: str, b: str) -> bool:
     return _contradicts(a, b) if a < b else _contradicts(b, a)
 
 
-@lru_cache(16_384)
+@kept
 def _contradicts(a: str, b: str) -> bool:
     return contradict(read(a), read(b))
 

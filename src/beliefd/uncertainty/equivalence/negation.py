@@ -1,8 +1,8 @@
 """What turns a statement into its opposite."""
 
-from functools import lru_cache
 from typing import Final
 
+from beliefd.uncertainty.equivalence.kept import kept
 from beliefd.uncertainty.equivalence.synonyms import SAME
 from beliefd.uncertainty.equivalence.tables import word_set
 
@@ -39,7 +39,7 @@ _NOT_THESE: Final = word_set("close able place port part cover charge play form 
 PREFIXES: Final = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis", "dys", "counter", "anti", "a")
 
 
-@lru_cache(16_384)
+@kept
 def positive(word: str) -> str | None:
     """The word without the `not` that is in it: safe for unsafe. None for a word that has none.
 
@@ -71,7 +71,7 @@ def facing(stem: str, others: frozenset[str]) -> bool:
     return not others.isdisjoint(_opposite_forms(stem))
 
 
-@lru_cache(16_384)
+@kept
 def _opposite_forms(stem: str) -> tuple[str, ...]:
     return tuple(
         other + stem[len(one) :]
@@ -86,7 +86,7 @@ def opposed(stem: str, others: frozenset[str]) -> str | None:
     return next((form for form in _denying_forms(stem) if form in others), None)
 
 
-@lru_cache(16_384)
+@kept
 def _denying_forms(stem: str) -> tuple[str, ...]:
     cut = (stem[len(prefix) :] for prefix in PREFIXES if stem.startswith(prefix))
     found = (*(prefix + stem for prefix in PREFIXES), *(rest for rest in cut if len(rest) > 2))

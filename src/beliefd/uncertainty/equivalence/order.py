@@ -5,11 +5,11 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 from beliefd.uncertainty.equivalence import negation, words
 from beliefd.uncertainty.equivalence.forms import PAST_FORMS
+from beliefd.uncertainty.equivalence.kept import kept
 from beliefd.uncertainty.equivalence.reading import Item
 from beliefd.uncertainty.equivalence.tables import word_set
 
@@ -27,7 +27,7 @@ Order = tuple[tuple[object, bool], ...]
 """Words in their order, each with whether it is the middle of a list."""
 
 
-@lru_cache(16_384)
+@kept
 def order(items: tuple[Item, ...], equated: bool = False) -> Order:
     """`equated`: with the two sides of an `is` in one order."""
     found: list[tuple[object, bool]] = []
@@ -70,7 +70,7 @@ def inverted(one: Order, other: Order) -> bool:
     return shared != sorted(shared)
 
 
-@lru_cache(16_384)
+@kept
 def _key(item: Item) -> object | None:
     if isinstance(item, tuple):
         return item

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from beliefd.uncertainty.equivalence.kept import forget_much
 from beliefd.wanted import check_wanted
 
 Pair = tuple[str, str]
@@ -25,6 +26,7 @@ class Bench:
     """Asks a judge, each pair once. `recheck` pairs are asked again at the end: is it steady?"""
 
     def __init__(self, judge: Judge, recheck: int = 0) -> None:
+        forget_much()  # a measurement begins
         self._judge = judge
         self._recheck = recheck
         self._answers: dict[Pair, bool] = {}

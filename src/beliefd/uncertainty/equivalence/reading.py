@@ -2,13 +2,13 @@
 
 import re
 import string
-from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
 
 from beliefd.uncertainty.equivalence import markers, negation, words
 from beliefd.uncertainty.equivalence.forms import PAST_FORMS
+from beliefd.uncertainty.equivalence.kept import count, kept
 from beliefd.uncertainty.equivalence.letters import VERBISH, name_letters
 from beliefd.uncertainty.equivalence.phrases import rewritten
 from beliefd.uncertainty.equivalence.quantities import COUNTING, OPENING, Counter, Quantity
@@ -71,8 +71,9 @@ class Reading(Struct, frozen=True):
     is_unread: bool = False
 
 
-@lru_cache(16_384)
+@kept
 def read(text: str) -> Reading:
+    count(text)
     if len(text) > MAX_LENGTH:
         return _unread(text)
     found = tokens(text)
@@ -338,7 +339,7 @@ _TOLD: Final = frozenset(
 """Words that say more than what they name."""
 
 
-@lru_cache(16_384)
+@kept
 def _content(word: str) -> str | None:
     """The stem of a word that is content and nothing else; None if more is to be seen in it."""
     told = word in _TOLD or word in _MARKERS or word.endswith(("ed", "ing"))

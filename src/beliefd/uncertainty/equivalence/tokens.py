@@ -5,9 +5,9 @@ A chunk is what stands between two spaces. What it becomes depends on nothing el
 
 import re
 import unicodedata
-from functools import lru_cache
 from typing import Final, NamedTuple
 
+from beliefd.uncertainty.equivalence.kept import kept
 from beliefd.uncertainty.equivalence.numbers import SUFFIXES
 from beliefd.uncertainty.equivalence.quantities import CLOCK, FRACTION, NUMBER, ORDINAL
 from beliefd.uncertainty.equivalence.tables import listed
@@ -120,7 +120,7 @@ def _months(found: list[Token]) -> list[Token]:
     ]
 
 
-@lru_cache(16_384)
+@kept
 def _chunk(chunk: str) -> tuple[Token, ...]:
     for sign, marker in COMPARISONS.items():
         if chunk.startswith(sign) and not chunk.startswith(sign + "="):

@@ -1,10 +1,10 @@
 """The small vocabulary of reading: what says nothing, which forms belong together, what is opposite."""
 
-from functools import lru_cache
 from typing import Final
 
 from beliefd.uncertainty.equivalence import antonyms
 from beliefd.uncertainty.equivalence.forms import IRREGULAR
+from beliefd.uncertainty.equivalence.kept import kept
 from beliefd.uncertainty.equivalence.synonyms import SAME
 from beliefd.uncertainty.equivalence.tables import rows, word_set
 
@@ -70,7 +70,7 @@ SYMMETRIC: Final = word_set(
 _ENDINGS: Final = ("ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "ly", "e")
 
 
-@lru_cache(16_384)
+@kept
 def stem(word: str) -> str:
     """A word without its ending; rough, and the same for every form of a word most of the time."""
     base = IRREGULAR.get(word)
