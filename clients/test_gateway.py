@@ -156,31 +156,42 @@ def test_a_tool_whose_definition_changed_is_gone_until_it_is_accepted(place: Pla
 
 
 def test_guard_is_one_line_in_front_of_a_server(place: Place) -> None:
-    """Nobody has said what the user wants: reading passes, writing waits, and a yes is for one call."""
-    path, data = place.work / "effect.txt", str(place.root / "guarded")
-    upstream = filesystem(place.work)
-    guarded = (*PROGRAM, "guard", "--data", data, "--hold", "0", "--name", "files", "--", *upstream.command)
+    """Nobody has said what the user wants: reading passes, and a file that nobody spoke of is not written.
 
-    async def scenario() -> None:
-        asked = {"path": str(path), "content": "4711"}
-        async with connected(place, Server(guarded)) as client:
+    Where the rule asks instead, a yes of a person is for one call.
+    """
+    path, data = place.work / "effect.txt", place.root / "guarded"
+    options = ("--data", str(data), "--hold", "0", "--name", "files")
+    guarded = Server((*PROGRAM, "guard", *options, "--", *filesystem(place.work).command))
+    asked = {"path": str(path), "content": "4711"}
+
+    async def as_it_comes() -> None:
+        async with connected(place, guarded) as client:
             listed = await client.call_tool("list_directory", {"path": str(place.work)})
             assert not listed.is_error, listed
+            refused = await client.call_tool("write_file", asked)
+            assert refused.is_error
+            assert "appears nowhere in what the session was told" in text_of(refused)
+
+    async def as_it_is_edited() -> None:
+        async with connected(place, guarded) as client:
             waits = await client.call_tool("write_file", asked)
-            assert waits.is_error
             assert not path.exists()
-            assert "approval" in text_of(waits).lower(), waits
             name = (waits.meta or {})["beliefd"]["approval_id"]
-            yes = (*PROGRAM, "inbox", "approve", name, "--yes", "--data", data)
+            yes = (*PROGRAM, "inbox", "approve", name, "--yes", "--data", str(data))
             told = await asyncio.to_thread(run, yes, place.environment(), place.work)
             assert "waits for its caller" in told.output, told
             assert not (await client.call_tool("write_file", asked)).is_error
             path.unlink()
             assert (await client.call_tool("write_file", asked)).is_error
-            assert not path.exists()
 
-    play(scenario)
+    play(as_it_comes)
+    assert not path.exists()
     assert "beliefd inbox list" in (place.root / "gateway.log").read_text()
+    rules = data / "guard.yaml"
+    rules.write_text(rules.read_text().replace("on_fail: block", "on_fail: ask"))
+    play(as_it_is_edited)
+    assert not path.exists()
 
 
 def test_two_servers_with_a_tool_of_one_name_are_refused_at_the_start(place: Place, guard: Guard) -> None:
