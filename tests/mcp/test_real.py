@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
 
 import beliefd
 from beliefd.client import AsyncClient
@@ -39,12 +40,12 @@ GATEWAY = "gateway://files"
 class House:
     """A store with tokens for a gateway and a person, and a server on it that can be killed."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, policy: dict[str, Any] = POLICY) -> None:
         self.place = place
         self.data = place.folder / "store"
         self.data.mkdir()
         with beliefd.open(self.data / "beliefd.db", principal=LOCAL_OPERATOR) as store:
-            store.adopt_policy(convert(POLICY, Policy))
+            store.adopt_policy(convert(policy, Policy))
             made = [store.create_token(name=GATEWAY, role="tool", tier="PRIVILEGE")]
             made.append(store.create_token(name="ann", role="approver"))
         self.gateway_token, self.ann_token = (one.secret for one in made)
@@ -90,8 +91,8 @@ class House:
 
 
 @pytest.fixture
-def house(place: Place) -> Iterator[House]:
-    made = House(place)
+def house(place: Place, request: pytest.FixtureRequest) -> Iterator[House]:
+    made = House(place, getattr(request, "param", POLICY))
     yield made
     made.server.stop()
     made.server.forget()
@@ -295,6 +296,30 @@ def test_arguments_are_judged_by_the_pinned_schema_and_nothing_is_sent_that_does
 
     run(scenario)
     assert house.place.effects() == [{"text": "fits"}]
+
+
+WITHOUT_CONTEXT = {name: value for name, value in POLICY.items() if name != "context"}
+OTHER_TELLERS = {**POLICY, "context": {"tellers": ["hook://*"]}}
+
+
+@pytest.mark.parametrize("house", [WITHOUT_CONTEXT], indirect=True)
+def test_opened_resources_and_prompts_are_passed_on_where_nothing_told_would_count(house: House) -> None:
+    async def scenario() -> None:
+        async with house.client("--resources", "--prompts") as client:
+            assert (await client.read_resource("note://one")).contents
+            assert (await client.get_prompt("greet")).messages
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("house", [OTHER_TELLERS], indirect=True)
+def test_opened_resources_are_not_passed_on_where_they_count_and_cannot_be_told(house: House) -> None:
+    async def scenario() -> None:
+        async with house.client("--resources") as client:
+            with pytest.raises(MCPError, match="cannot be recorded"):
+                await client.read_resource("note://one")
+
+    run(scenario)
 
 
 def test_a_second_gateway_sees_what_the_first_has_pinned(house: House) -> None:
