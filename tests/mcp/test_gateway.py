@@ -284,6 +284,21 @@ def test_a_client_is_told_of_changes_of_resources_that_are_opened(place: Place, 
     assert place.effects()[:2] == [["subscribe", "note://one"], ["touch", ["note://one"]]]
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_what_no_upstream_tells_of_is_not_promised(place: Place, mode: str) -> None:
+    silent = {"silent": {"command": [*place.upstream, "--silent"]}}
+
+    async def scenario() -> None:
+        async with place.client(mode, config={"resources": True, "upstreams": silent}) as client:
+            assert not client.server_capabilities.resources.subscribe
+            if mode == "legacy":
+                with pytest.raises(MCPError, match="no upstream tells"):
+                    await client.subscribe_resource("note://one")
+
+    run(scenario)
+    assert place.effects() == []
+
+
 @asynccontextmanager
 async def watched(client: Client, mode: str, uri: str) -> AsyncIterator[None]:
     """As clients of the older and of the newest revision do it."""

@@ -139,7 +139,7 @@ def answer(message: Any) -> None:
             "protocolVersion": params["protocolVersion"],
             "capabilities": {
                 "tools": {"listChanged": True},
-                "resources": {"subscribe": True},
+                "resources": {"subscribe": "--silent" not in sys.argv},
                 "logging": {},
                 "prompts": {},
             },

@@ -92,6 +92,10 @@ class Conversation:
         self._table = None
         return session
 
+    @property
+    def tells_of_resources(self) -> bool:
+        return any(session.tells_of_resources for session in self._upstreams.values())
+
     async def begin(self) -> None:
         """Start every upstream and look at their tools: names that can be taken for others are an error."""
         table = table_of(await self.listed(), self.config)

@@ -46,6 +46,7 @@ class Gateway:
         self._spare = Conversation(self._run, self._shared)
         try:
             await self._spare.begin()
+            self.server.tells_of_resources = self._spare.tells_of_resources
         except BaseException:
             await self._spare.close()
             raise
@@ -95,15 +96,20 @@ class Gateway:
 
 
 class _Server(Server[Any]):
-    """Says of itself that its lists can change."""
+    """Says of itself that its lists can change; and resources, where an upstream tells of that."""
+
+    tells_of_resources = False
 
     def get_capabilities(self, *_: Any, **named: Any) -> types.ServerCapabilities:
         named.setdefault("protocol_version", None)
         changes = NotificationOptions(tools_changed=True, prompts_changed=True, resources_changed=True)
-        return super().get_capabilities(changes, protocol_version=named["protocol_version"])
+        told = super().get_capabilities(changes, protocol_version=named["protocol_version"])
+        if told.resources is not None and not self.tells_of_resources:
+            told.resources = told.resources.model_copy(update={"subscribe": False})
+        return told
 
 
-def _server(gateway: Gateway) -> Server[Any]:
+def _server(gateway: Gateway) -> _Server:
     """INVARIANT: what is closed has no handler, so that a client is told that there is no such thing."""
     config = gateway.config
 
@@ -121,7 +127,7 @@ def _server(gateway: Gateway) -> Server[Any]:
                 await passing.guarded(passing.watch_resource(gateway.talk(ctx), str(uri), True))
         return await passes_on(ctx, params)
 
-    server: Server[Any] = _Server(
+    server = _Server(
         f"beliefd gateway {config.name}",
         version=__version__,
         instructions=INSTRUCTIONS,

@@ -75,6 +75,14 @@ class Session:
     def over(self) -> bool:
         return self._task.done()
 
+    @property
+    def tells_of_resources(self) -> bool:
+        """Has it begun, and does it say that it tells when a resource changes?"""
+        if not self._ready.done() or self._ready.exception() is not None:
+            return False
+        told = self._ready.result().server_capabilities.resources
+        return told is not None and bool(told.subscribe)
+
     async def close(self) -> None:
         self._stop.set()
         await asyncio.wait({self._task})
@@ -146,8 +154,7 @@ class Session:
     async def watch(self, uri: str, wanted: bool) -> bool:
         """Have the upstream tell when this resource changes, or no more. False: it tells no such thing."""
         client = await self.client()
-        told = client.server_capabilities.resources
-        if told is None or not told.subscribe:
+        if not self.tells_of_resources:
             return False
         if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             asked = (
