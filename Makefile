@@ -21,7 +21,7 @@ test: setup lint types
 # In an environment of their own, installed on first use into .clients; not part of `make test`.
 clients: setup
 	$(BIN)/python -m clients.harness.install
-	$(PYTEST) clients
+	$(PYTEST) clients --durations=15
 
 check: setup lint types unit
 

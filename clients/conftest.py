@@ -7,6 +7,7 @@ import pytest
 
 from clients.harness import install
 from clients.harness.agents import AGENTS, Agent
+from clients.harness.guard import Guard, House, housed, preset, words
 from clients.harness.model import Model
 from clients.harness.process import Place
 
@@ -31,3 +32,27 @@ def place(tmp_path: Path) -> Place:
 def agent(request: pytest.FixtureRequest) -> Agent:
     found: Agent = request.param
     return found
+
+
+@pytest.fixture(scope="session")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with housed(tmp_path_factory.mktemp("house"), words()) as house:
+        yield house
+
+
+@pytest.fixture
+def guard(house: House) -> Guard:
+    """A server that decides by words in the arguments."""
+    return house.guard()
+
+
+@pytest.fixture(scope="session")
+def preset_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with housed(tmp_path_factory.mktemp("preset"), preset()) as house:
+        yield house
+
+
+@pytest.fixture
+def shipped(preset_house: House) -> Guard:
+    """A server with the rules that beliefd ships."""
+    return preset_house.guard()

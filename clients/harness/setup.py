@@ -37,6 +37,8 @@ class Server:
 
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
+    name: str = "server"
+    """Under which a gateway pins its tools."""
 
 
 @dataclass(frozen=True)

@@ -13,24 +13,38 @@ OWN: Final = Path(__file__).parent / "servers"
 
 
 def filesystem(*folders: Path) -> Server:
-    return Server((node(), str(NPM_SERVERS / "server-filesystem" / "dist" / "index.js"), *map(str, folders)))
+    return _of_npm("filesystem", *map(str, folders))
 
 
 def everything() -> Server:
-    return Server((node(), str(NPM_SERVERS / "server-everything" / "dist" / "index.js"), "stdio"))
+    return _of_npm("everything", "stdio")
+
+
+def _of_npm(name: str, *arguments: str) -> Server:
+    return Server((node(), str(NPM_SERVERS / f"server-{name}" / "dist" / "index.js"), *arguments), name=name)
 
 
 def git(repository: Path) -> Server:
-    return Server((str(PYTHON / "mcp-server-git"), "--repository", str(repository)))
+    return Server((str(PYTHON / "mcp-server-git"), "--repository", str(repository)), name="git")
 
 
 def clock() -> Server:
-    return Server((str(PYTHON / "mcp-server-time"), "--local-timezone", "UTC"))
+    return Server((str(PYTHON / "mcp-server-time"), "--local-timezone", "UTC"), name="clock")
 
 
-def notebook(place: Place) -> Server:
+def notebook(place: Place, *changed: str) -> Server:
     """A server of our own that keeps every call with its metadata; see `notes`."""
-    return Server((str(PYTHON / "python"), str(OWN / "notebook.py"), str(_notes(place))))
+    return _of_our_own("notebook", place, *changed)
+
+
+def mailbox(place: Place, *letters: str) -> Server:
+    """Reads these letters, and sends: what is sent is kept as the notebook keeps its calls."""
+    return _of_our_own("mailbox", place, *letters)
+
+
+def _of_our_own(name: str, place: Place, *arguments: str) -> Server:
+    command = (str(PYTHON / "python"), str(OWN / f"{name}.py"), str(_notes(place)), *arguments)
+    return Server(command, name=name)
 
 
 def notes(place: Place) -> list[dict[str, Any]]:

@@ -112,6 +112,14 @@ def text_of(result: types.CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
 
 
+def told_of(result: types.CallToolResult) -> dict[str, Any]:
+    """What programs are told of a call that was not answered as it was made."""
+    assert result.is_error
+    assert result.structured_content is None, "clients show it instead of the text, or check it"
+    told: dict[str, Any] = (result.meta or {})["beliefd"]
+    return told
+
+
 def run(scenario: Callable[[], Awaitable[None]], seconds: float = 90) -> None:
     async def bounded() -> None:
         async with asyncio.timeout(seconds):

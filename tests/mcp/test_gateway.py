@@ -3,13 +3,16 @@
 import asyncio
 import json
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import mcp_types as types
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from tests.mcp.support import MODES, Place, run, text_of, until
+from tests.mcp.support import MODES, Place, run, text_of, told_of, until
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -36,19 +39,21 @@ def test_tools_have_their_own_names_and_what_is_allowed_runs_once_and_is_reporte
 def test_a_refusal_and_a_wait_reach_the_model_as_results_and_nothing_reaches_the_tool(
     place: Place, mode: str
 ) -> None:
-    place.decide(write="deny", crash="ask")
+    place.decide(write="deny", crash="ask", add="deny")
 
     async def scenario() -> None:
         async with place.client(mode) as client:
             denied = await client.call_tool("write", {"text": "a"})
             assert denied.is_error
             assert "rule R7 says no" in text_of(denied)
-            assert denied.structured_content["decision"] == "refused"
+            assert told_of(denied)["decision"] == "refused"
             waits = await client.call_tool("crash", {})
             assert waits.is_error
             assert "approval-1" in text_of(waits)
-            assert waits.structured_content["approval_id"] == "approval-1"
-            assert waits.structured_content["approval_url"].endswith("/v1/approvals/approval-1")
+            schema = await client.call_tool("add", {"n": 1})  # whose answers have a schema
+            assert told_of(schema)["decision"] == "refused"
+            assert told_of(waits)["approval_id"] == "approval-1"
+            assert told_of(waits)["approval_url"].endswith("/v1/approvals/approval-1")
 
     run(scenario)
     assert place.effects() == []
@@ -109,7 +114,7 @@ def test_an_elicitation_that_is_accepted_at_once_is_no_approval(place: Place) ->
         config = {"hold_seconds": 1}
         async with place.client(config=config, elicitation_callback=accept) as client:
             waits = await client.call_tool("write", {"text": "a"})
-            assert waits.structured_content["decision"] == "waits"
+            assert told_of(waits)["decision"] == "waits"
 
     run(scenario)
     assert [params.url for params in shown] == ["http://127.0.0.1:8642/v1/approvals/approval-1"]
@@ -252,6 +257,58 @@ def test_resources_and_prompts_are_closed_unless_opened_and_then_told_as_context
         ("resources/read", "a note"),
         ("prompts/get", "greet them"),
     ]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_client_is_told_of_changes_of_resources_that_are_opened(place: Place, mode: str) -> None:
+    heard: list[str] = []
+
+    async def hears(message: Any) -> None:
+        if isinstance(message, types.ResourceUpdatedNotification):
+            heard.append(str(message.params.uri))
+
+    async def scenario() -> None:
+        config = {"resources": ["note://o*"]}
+        async with place.client(mode, config=config, message_handler=hears) as client:
+            assert client.server_capabilities.resources.subscribe
+            async with watched(client, mode, "note://one"):
+                await client.call_tool("touch", {})
+                await until(lambda: heard == ["note://one"])
+                if mode == "legacy":
+                    with pytest.raises(MCPError, match="not opened"):
+                        await client.subscribe_resource("note://two")
+            await client.call_tool("touch", {})
+
+    run(scenario)
+    assert heard == ["note://one"]
+    assert place.effects()[:2] == [["subscribe", "note://one"], ["touch", ["note://one"]]]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_no_upstream_tells_of_is_not_promised(place: Place, mode: str) -> None:
+    silent = {"silent": {"command": [*place.upstream, "--silent"]}}
+
+    async def scenario() -> None:
+        async with place.client(mode, config={"resources": True, "upstreams": silent}) as client:
+            assert not client.server_capabilities.resources.subscribe
+            if mode == "legacy":
+                with pytest.raises(MCPError, match="no upstream tells"):
+                    await client.subscribe_resource("note://one")
+
+    run(scenario)
+    assert place.effects() == []
+
+
+@asynccontextmanager
+async def watched(client: Client, mode: str, uri: str) -> AsyncIterator[None]:
+    """As clients of the older and of the newest revision do it."""
+    if mode == "auto":
+        async with client.listen(resource_subscriptions=[uri]):
+            yield
+    else:
+        await client.subscribe_resource(uri)
+        yield
+        await client.unsubscribe_resource(uri)
 
 
 def test_several_upstreams_are_routed_by_an_explicit_table(place: Place) -> None:

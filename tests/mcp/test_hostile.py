@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.mcp.support import ENV, Place, run, text_of, until
+from tests.mcp.support import ENV, Place, run, text_of, told_of, until
 
 
 def is_alive(pid: int) -> bool:
@@ -72,7 +72,7 @@ def test_an_upstream_that_crashes_leaves_the_call_unknown_and_is_started_again(p
     async def scenario() -> None:
         async with place.client() as client:
             crashed = await client.call_tool("crash", {})
-            assert crashed.structured_content["decision"] == "unknown"
+            assert told_of(crashed)["decision"] == "unknown"
             await asyncio.sleep(1.1)
             assert text_of(await client.call_tool("echo", {"text": "back"})) == "back"
 
@@ -87,11 +87,11 @@ def test_an_upstream_that_hangs_is_given_up_when_the_permit_ends(place: Place) -
     async def scenario() -> None:
         async with place.client() as client:
             hung = await client.call_tool("hang", {})
-            assert hung.structured_content["decision"] == "unknown"
+            assert told_of(hung)["decision"] == "unknown"
             assert "timed out" in text_of(hung)
             await until(lambda: place.effects() == ["cancelled"])
             wrong = await client.call_tool("other_id", {})
-            assert wrong.structured_content["decision"] == "unknown"
+            assert told_of(wrong)["decision"] == "unknown"
 
     run(scenario)
     assert place.statuses() == ["unknown", "unknown"]
@@ -130,7 +130,7 @@ def test_a_hundred_megabytes_are_not_taken_in(place: Place) -> None:
     async def scenario() -> None:
         async with place.client() as client:
             huge = await client.call_tool("large", {"n": 100_000_000})
-            assert huge.structured_content["decision"] == "unknown"
+            assert told_of(huge)["decision"] == "unknown"
             assert "more than" in text_of(huge)
             assert text_of(await client.call_tool("echo", {"text": "still here"})) == "still here"
 

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.mcp.support import MODES, Place, http_client, http_upstream, run, text_of, until
+from tests.mcp.support import MODES, Place, http_client, http_upstream, run, text_of, told_of, until
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -101,7 +101,7 @@ def test_after_a_broken_answer_the_call_is_unknown_and_not_sent_again(place: Pla
             config = {"upstreams": {"remembers": {"url": upstream}}}
             async with place.client(config=config) as client:
                 broken = await client.call_tool("broken", {})
-                assert broken.structured_content["decision"] == "unknown"
+                assert told_of(broken)["decision"] == "unknown"
                 assert text_of(await client.call_tool("write", {"text": "after"})) == "written"
 
     run(scenario)
@@ -114,7 +114,7 @@ def test_too_much_from_an_upstream_over_http_is_not_taken_in(place: Place) -> No
             config = {"upstreams": {"remembers": {"url": upstream}}, "limits": {"message_bytes": 2_000_000}}
             async with place.client(config=config) as client:
                 huge = await client.call_tool("large", {"n": 30_000_000})
-                assert huge.structured_content["decision"] == "unknown"
+                assert told_of(huge)["decision"] == "unknown"
                 assert text_of(await client.call_tool("count", {})).isdigit()
 
     run(scenario)

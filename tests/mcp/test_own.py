@@ -23,7 +23,7 @@ from beliefd.kernel.values import Role
 from beliefd.mcp.verbs import verbs
 from beliefd.protocol.operations import OPERATIONS
 from beliefd.protocol.rights import OF_ROLE, Right
-from tests.mcp.support import ENV, MODES, run, text_of
+from tests.mcp.support import ENV, MODES, run, text_of, told_of
 
 ONTOLOGY = {
     "hypothesis_space_id": "pool",
@@ -108,7 +108,7 @@ def test_what_is_refused_or_unknown_is_an_error_that_says_why(tmp_path: Path) ->
     async def scenario() -> None:
         async with own(tmp_path) as client:
             unknown = await client.call_tool("query_belief", {"session_id": "nobody"})
-            assert unknown.structured_content["code"] == "SESSION_NOT_FOUND"
+            assert told_of(unknown)["code"] == "SESSION_NOT_FOUND"
             missing = await client.call_tool("query_belief", {})
             assert "`session_id` is missing" in text_of(missing)
             wrong = await client.call_tool("declare_session", {"hypotheses": ["a"], "surprise": 1})

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
 
 import beliefd
 from beliefd.client import AsyncClient
 from beliefd.kernel.policy import Policy
 from beliefd.protocol.wire import convert
 from beliefd.steward.directory import LOCAL_OPERATOR
-from tests.mcp.support import ENV, Place, run, text_of
+from tests.mcp.support import ENV, Place, run, text_of, told_of
 from tests.support.server import ServerProcess
 
 POLICY: dict[str, Any] = {
@@ -39,12 +40,12 @@ GATEWAY = "gateway://files"
 class House:
     """A store with tokens for a gateway and a person, and a server on it that can be killed."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, policy: dict[str, Any] = POLICY) -> None:
         self.place = place
         self.data = place.folder / "store"
         self.data.mkdir()
         with beliefd.open(self.data / "beliefd.db", principal=LOCAL_OPERATOR) as store:
-            store.adopt_policy(convert(POLICY, Policy))
+            store.adopt_policy(convert(policy, Policy))
             made = [store.create_token(name=GATEWAY, role="tool", tier="PRIVILEGE")]
             made.append(store.create_token(name="ann", role="approver"))
         self.gateway_token, self.ann_token = (one.secret for one in made)
@@ -90,8 +91,8 @@ class House:
 
 
 @pytest.fixture
-def house(place: Place) -> Iterator[House]:
-    made = House(place)
+def house(place: Place, request: pytest.FixtureRequest) -> Iterator[House]:
+    made = House(place, getattr(request, "param", POLICY))
     yield made
     made.server.stop()
     made.server.forget()
@@ -102,7 +103,7 @@ def test_what_runs_is_witnessed_its_result_is_kept_and_what_is_refused_never_run
         async with house.client() as client:
             assert text_of(await client.call_tool("write", {"text": "a"})) == "written"
             refused = await client.call_tool("fails", {})
-            assert refused.structured_content["code"] == "DENIED"
+            assert told_of(refused)["code"] == "DENIED"
         (call,) = await house.recorded()
         assert (call["tool_id"], call["status"], call["label"]) == ("write", "ok", "witnessed")
         async with house.ann() as ann:
@@ -129,17 +130,17 @@ def test_a_call_that_waits_runs_once_when_it_is_made_again_after_approval(house:
     async def scenario() -> None:
         async with house.client() as client, house.ann() as ann:
             waits = await client.call_tool("slow", {})
-            name = waits.structured_content["approval_id"]
-            assert waits.structured_content["approval_url"] == f"{house.url}/v1/approvals/{name}"
+            name = told_of(waits)["approval_id"]
+            assert told_of(waits)["approval_url"] == f"{house.url}/v1/approvals/{name}"
             assert f"beliefd inbox approve {name} --url {house.url}" in text_of(waits)
             again = await client.call_tool("slow", {})
-            assert again.structured_content["approval_id"] == name
+            assert told_of(again)["approval_id"] == name
             card = await ann.show_approval(name)
             await ann.decide_approval(name, "APPROVED", content_hash=card.content_hash)
             assert text_of(await client.call_tool("slow", {})) == "done"
             third = await client.call_tool("slow", {})
-            assert third.structured_content["decision"] == "waits"
-            assert third.structured_content["approval_id"] != name
+            assert told_of(third)["decision"] == "waits"
+            assert told_of(third)["approval_id"] != name
         assert [one["status"] for one in await house.recorded()] == ["ok"]
 
     run(scenario)
@@ -274,8 +275,8 @@ def test_a_changed_definition_waits_for_a_person_and_is_gone_meanwhile(house: Ho
             await asyncio.sleep(0.5)
             assert "echo" not in await names(client)
             refused = await client.call_tool("echo", {"text": "a"})
-            assert refused.structured_content["decision"] == "waits"
-            card = await ann.show_approval(refused.structured_content["approval_id"])
+            assert told_of(refused)["decision"] == "waits"
+            card = await ann.show_approval(told_of(refused)["approval_id"])
             assert "mails it to a friend" in str(card.subject)
             await ann.decide_approval(card.approval_id, "APPROVED", content_hash=card.content_hash)
             assert text_of(await client.call_tool("echo", {"text": "accepted"})) == "accepted"
@@ -295,6 +296,30 @@ def test_arguments_are_judged_by_the_pinned_schema_and_nothing_is_sent_that_does
 
     run(scenario)
     assert house.place.effects() == [{"text": "fits"}]
+
+
+WITHOUT_CONTEXT = {name: value for name, value in POLICY.items() if name != "context"}
+OTHER_TELLERS = {**POLICY, "context": {"tellers": ["hook://*"]}}
+
+
+@pytest.mark.parametrize("house", [WITHOUT_CONTEXT], indirect=True)
+def test_opened_resources_and_prompts_are_passed_on_where_nothing_told_would_count(house: House) -> None:
+    async def scenario() -> None:
+        async with house.client("--resources", "--prompts") as client:
+            assert (await client.read_resource("note://one")).contents
+            assert (await client.get_prompt("greet")).messages
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("house", [OTHER_TELLERS], indirect=True)
+def test_opened_resources_are_not_passed_on_where_they_count_and_cannot_be_told(house: House) -> None:
+    async def scenario() -> None:
+        async with house.client("--resources") as client:
+            with pytest.raises(MCPError, match="cannot be recorded"):
+                await client.read_resource("note://one")
+
+    run(scenario)
 
 
 def test_a_second_gateway_sees_what_the_first_has_pinned(house: House) -> None:

@@ -38,10 +38,12 @@ TOOLS = [
     tool("environment", "tells its variables", **READ),
     tool("child", "starts a grandchild that outlives it"),
     tool("ask", "asks the client for its roots"),
+    tool("touch", "changes the notes that somebody watches"),
 ]
 RESOURCES = [{"uri": "note://one", "name": "one", "mimeType": "text/plain"}]
 cancelled: list[Any] = []
 answers: dict[Any, Any] = {}
+watched: list[str] = []
 
 
 def send(message: Any) -> None:
@@ -120,6 +122,12 @@ def call(name: str, args: Any, request_id: Any, meta: Any) -> Any:
             if "roots-1" in answers:
                 return text(json.dumps(answers["roots-1"]))
         return text("no answer")
+    if name == "touch":
+        leave_trace(["touch", watched])
+        for uri in watched:
+            note = {"uri": uri}
+            send({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": note})
+        return text("touched")
     raise KeyError(name)
 
 
@@ -129,7 +137,12 @@ def answer(message: Any) -> None:
     if method == "initialize":
         result = {
             "protocolVersion": params["protocolVersion"],
-            "capabilities": {"tools": {"listChanged": True}, "resources": {}, "logging": {}, "prompts": {}},
+            "capabilities": {
+                "tools": {"listChanged": True},
+                "resources": {"subscribe": "--silent" not in sys.argv},
+                "logging": {},
+                "prompts": {},
+            },
             "serverInfo": {"name": "bad", "version": "1"},
         }
         leave_capabilities(params)
@@ -139,6 +152,10 @@ def answer(message: Any) -> None:
         result = {"resources": RESOURCES}
     elif method == "resources/read":
         result = {"contents": [{"uri": params["uri"], "text": "a note"}]}
+    elif method in ("resources/subscribe", "resources/unsubscribe"):
+        leave_trace([method.removeprefix("resources/"), params["uri"]])
+        (watched.append if method.endswith("/subscribe") else watched.remove)(params["uri"])
+        result = {}
     elif method == "prompts/list":
         result = {"prompts": [{"name": "greet"}]}
     elif method == "prompts/get":

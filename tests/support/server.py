@@ -59,6 +59,10 @@ class ServerProcess:
         return self._process.pid
 
     @property
+    def is_up(self) -> bool:
+        return self._process.poll() is None
+
+    @property
     def output(self) -> str:
         return self._log.read_text(errors="replace")
 

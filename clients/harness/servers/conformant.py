@@ -14,6 +14,7 @@ from typing import Any
 import mcp.types as t
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
 PAUSE = 0.05
 ANYTHING: dict[str, Any] = {"type": "object", "properties": {}}
@@ -241,6 +242,7 @@ def server() -> Any:
         on_read_resource=read_resource,
         on_subscribe_resource=nothing,
         on_unsubscribe_resource=nothing,
+        on_subscriptions_listen=ListenHandler(InMemorySubscriptionBus()),
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
         on_completion=complete,

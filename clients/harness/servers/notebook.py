@@ -1,4 +1,7 @@
-"""An MCP server that writes down what it is called with: `notebook.py FILE`, where `mcp` is installed."""
+"""An MCP server that writes down what it is called with: `notebook.py FILE [WORDS]`.
+
+It runs where `mcp` is installed. With WORDS, its first tool has another description.
+"""
 
 import asyncio
 import json
@@ -14,7 +17,7 @@ QUESTION = "May it run?"
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 CONSENT = {"type": "object", "properties": {"approve": {"type": "boolean"}}, "required": ["approve"]}
 TOOLS = {
-    "note": "Write a note",
+    "note": " ".join(["Write a note", *sys.argv[2:]]),
     "ask": "Ask the person, then write down what was answered",
     "fail": "Write a note and fail",
 }

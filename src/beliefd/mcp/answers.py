@@ -14,10 +14,14 @@ LINE: Final = 2_000
 
 
 def refused(words: str, **told: Any) -> types.CallToolResult:
-    """An error result: the model sees it, and can go on with something else. Programs read `told`."""
+    """An error result: the model sees it, and can go on with something else. Programs read `told`.
+
+    INVARIANT: it has no structured content. Clients that find some show it to the model instead of the text,
+    and clients that check it against the tool's output schema take the whole answer for a defect.
+    """
     text = types.TextContent(text=visible_lines(words)[:LINE])
     known = {name: value for name, value in told.items() if value is not None}
-    return types.CallToolResult(content=[text], is_error=True, structured_content=known or None)
+    return types.CallToolResult(content=[text], is_error=True, _meta={META: known} if known else None)
 
 
 def not_run(judgement: Judgement) -> types.CallToolResult:

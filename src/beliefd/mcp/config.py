@@ -1,6 +1,7 @@
 """What a gateway is told: its upstreams, which tools go where, what is opened, and its limits."""
 
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -22,6 +23,12 @@ LAUNCHERS: Final = re.compile(r"(npx|node|uvx?|run|python[\d.]*|docker|deno|bunx
 """Words of a command that start programs and are none themselves."""
 BASE_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM", "USER")
 """What a child gets without being asked: enough to find and start a program, no secret among them."""
+
+
+def opens(opened: Opened, name: str) -> bool:
+    if isinstance(opened, bool):
+        return opened
+    return any(fnmatchcase(name, pattern) for pattern in opened)
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

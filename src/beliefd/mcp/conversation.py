@@ -20,7 +20,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, invalid
-from beliefd.mcp.config import GatewayConfig
+from beliefd.mcp.config import GatewayConfig, opens
 from beliefd.mcp.judging import Judge, Waiting
 from beliefd.mcp.reports import Reports
 from beliefd.mcp.routes import Route, Table, as_shown, definition_of, table_of
@@ -92,6 +92,10 @@ class Conversation:
         self._table = None
         return session
 
+    @property
+    def tells_of_resources(self) -> bool:
+        return any(session.tells_of_resources for session in self._upstreams.values())
+
     async def begin(self) -> None:
         """Start every upstream and look at their tools: names that can be taken for others are an error."""
         table = table_of(await self.listed(), self.config)
@@ -147,8 +151,11 @@ class Conversation:
         elif isinstance(message, types.PromptListChangedNotification):
             if self.config.prompts:
                 await self._pass_on(message)
-        elif isinstance(message, types.ResourceListChangedNotification | types.ResourceUpdatedNotification):
+        elif isinstance(message, types.ResourceListChangedNotification):
             if self.config.resources:
+                await self._pass_on(message)
+        elif isinstance(message, types.ResourceUpdatedNotification):
+            if opens(self.config.resources, str(message.params.uri)):
                 await self._pass_on(message)
         elif isinstance(message, types.LoggingMessageNotification) and self.config.logging:
             await self._pass_on(message)

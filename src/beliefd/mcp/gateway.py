@@ -3,12 +3,14 @@
 import asyncio
 import time
 import uuid
+from contextlib import suppress
 from typing import Any, Final
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPError
 
 from beliefd import __version__
 from beliefd.mcp import passing
@@ -44,6 +46,7 @@ class Gateway:
         self._spare = Conversation(self._run, self._shared)
         try:
             await self._spare.begin()
+            self.server.tells_of_resources = self._spare.tells_of_resources
         except BaseException:
             await self._spare.close()
             raise
@@ -93,15 +96,20 @@ class Gateway:
 
 
 class _Server(Server[Any]):
-    """Says of itself that its lists can change."""
+    """Says of itself that its lists can change; and resources, where an upstream tells of that."""
+
+    tells_of_resources = False
 
     def get_capabilities(self, *_: Any, **named: Any) -> types.ServerCapabilities:
         named.setdefault("protocol_version", None)
         changes = NotificationOptions(tools_changed=True, prompts_changed=True, resources_changed=True)
-        return super().get_capabilities(changes, protocol_version=named["protocol_version"])
+        told = super().get_capabilities(changes, protocol_version=named["protocol_version"])
+        if told.resources is not None and not self.tells_of_resources:
+            told.resources = told.resources.model_copy(update={"subscribe": False})
+        return told
 
 
-def _server(gateway: Gateway) -> Server[Any]:
+def _server(gateway: Gateway) -> _Server:
     """INVARIANT: what is closed has no handler, so that a client is told that there is no such thing."""
     config = gateway.config
 
@@ -111,13 +119,21 @@ def _server(gateway: Gateway) -> Server[Any]:
     async def call(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         return await call_tool(gateway.talk(ctx), ctx, params)
 
-    server: Server[Any] = _Server(
+    passes_on = ListenHandler(gateway._shared.bus)
+
+    async def listening(ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
+        for uri in params.notifications.resource_subscriptions or ():
+            with suppress(MCPError):  # what nobody tells of is not told of
+                await passing.guarded(passing.watch_resource(gateway.talk(ctx), str(uri), True))
+        return await passes_on(ctx, params)
+
+    server = _Server(
         f"beliefd gateway {config.name}",
         version=__version__,
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call,
-        on_subscriptions_listen=ListenHandler(gateway._shared.bus),
+        on_subscriptions_listen=listening,
     )
     if config.resources:
         _open_resources(server, gateway)
@@ -149,6 +165,16 @@ def _open_resources(server: Server[Any], gateway: Gateway) -> None:
     async def read(ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         return await passing.guarded(passing.read_resource(gateway.talk(ctx), str(params.uri)))
 
+    async def subscribe(ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        await passing.guarded(passing.watch_resource(gateway.talk(ctx), str(params.uri), True))
+        return types.EmptyResult()
+
+    async def unsubscribe(ctx: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        await passing.guarded(passing.watch_resource(gateway.talk(ctx), str(params.uri), False))
+        return types.EmptyResult()
+
+    server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, subscribe)
+    server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
     server.add_request_handler("resources/list", types.PaginatedRequestParams, listed)
     server.add_request_handler("resources/templates/list", types.PaginatedRequestParams, templates)
     server.add_request_handler("resources/read", types.ReadResourceRequestParams, read)

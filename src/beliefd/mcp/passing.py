@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 import mcp_types as types
@@ -11,7 +10,7 @@ from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 
 from beliefd.kernel.errors import BeliefdError
-from beliefd.mcp.config import Opened
+from beliefd.mcp.config import opens
 from beliefd.mcp.conversation import Conversation
 from beliefd.mcp.upstream import PAGES, Gone, words
 
@@ -19,12 +18,8 @@ log = logging.getLogger("beliefd.mcp")
 T = TypeVar("T")
 RESOURCES = "resources/read"
 PROMPTS = "prompts/get"
-
-
-def opens(opened: Opened, name: str) -> bool:
-    if isinstance(opened, bool):
-        return opened
-    return any(fnmatchcase(name, pattern) for pattern in opened)
+NO_CONTEXT = "context"
+"""What policy lacks, in the refusal of a server that keeps none."""
 
 
 def closed(kind: str, name: str) -> MCPError:
@@ -101,6 +96,20 @@ async def read_resource(talk: Conversation, uri: str) -> types.ReadResourceResul
     raise problem or closed("resource", uri)
 
 
+async def watch_resource(talk: Conversation, uri: str, wanted: bool) -> None:
+    """Subscribe, or no more: at the first upstream that tells of changes and knows this resource."""
+    if not opens(talk.config.resources, uri):
+        raise closed("resource", uri)
+    problem: MCPError | None = None
+    for name in talk.config.upstreams:
+        try:
+            if await talk.upstream(name).watch(uri, wanted):
+                return
+        except MCPError as error:
+            problem = error
+    raise problem or MCPError(types.METHOD_NOT_FOUND, "beliefd: no upstream tells when a resource changes")
+
+
 async def get_prompt(talk: Conversation, params: types.GetPromptRequestParams) -> types.GetPromptResult:
     if not opens(talk.config.prompts, params.name):
         raise closed("prompt", params.name)
@@ -144,9 +153,12 @@ async def set_level(talk: Conversation, level: types.LoggingLevel) -> None:
 
 
 async def _tell(talk: Conversation, tool: str, text: str) -> None:
+    """Where policy has no `context`, nothing that is told counts for any rule, so nothing is lost."""
     try:
         await talk.judge.tell(await talk.session_id(), tool, text)
     except BeliefdError as error:
+        if (error.details or {}).get("missing") == NO_CONTEXT:
+            return
         raise MCPError(types.INTERNAL_ERROR, f"beliefd: it cannot be recorded: {error.message}") from None
 
 

@@ -73,7 +73,7 @@ class ServedJudge:
             seconds=None if permit is None else max(0.0, seconds(permit.expires_at) - time.time()),
             call_id=answer.call_id,
             code=answer.reason_code,
-            reasons=tuple(reason.text for reason in answer.reasons),
+            reasons=tuple(reason.words for reason in answer.reasons),
             status=answer.status,
             approval_id=answer.approval_id,
             approval_url=urljoin(self._link_to, link) if self._link_to and link else None,

@@ -31,6 +31,8 @@ CALLED: Final[TypeAdapter[types.CallToolResult | types.InputRequiredResult]] = T
 INFO: Final = types.Implementation(name="beliefd gateway", version="1")
 PAGES: Final = 100
 """So many pages of a list are read: one that never ends must not hold anybody up."""
+WATCHED: Final = 100
+"""A client session may watch so many resources of an upstream."""
 
 
 class Listeners(Struct, frozen=True):
@@ -54,6 +56,7 @@ class Session:
         self._listeners = listeners
         self._stop = asyncio.Event()
         self._ended = asyncio.Event()
+        self._watched: dict[str, asyncio.Task[None]] = {}
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._live(), name=f"upstream {name}")
 
@@ -71,6 +74,14 @@ class Session:
     @property
     def over(self) -> bool:
         return self._task.done()
+
+    @property
+    def tells_of_resources(self) -> bool:
+        """Has it begun, and does it say that it tells when a resource changes?"""
+        if not self._ready.done() or self._ready.exception() is not None:
+            return False
+        told = self._ready.result().server_capabilities.resources
+        return told is not None and bool(told.subscribe)
 
     async def close(self) -> None:
         self._stop.set()
@@ -95,7 +106,8 @@ class Session:
                 try:
                     await self._until_over()
                 finally:
-                    watching.cancel()
+                    for task in (watching, *self._watched.values()):
+                        task.cancel()
 
     async def _until_over(self) -> None:
         """Until it is told to stop, or nothing more will come."""
@@ -137,10 +149,28 @@ class Session:
         wanted: dict[str, Any] = {"tools_list_changed": True}
         wanted["prompts_list_changed"] = bool(self._config.prompts)
         wanted["resources_list_changed"] = bool(self._config.resources)
-        with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
-            async with listen(client.session, **wanted) as subscription:
-                async for _ in subscription:
-                    pass  # each event comes to `_heard` as well
+        await _listen(client, **wanted)
+
+    async def watch(self, uri: str, wanted: bool) -> bool:
+        """Have the upstream tell when this resource changes, or no more. False: it tells no such thing."""
+        client = await self.client()
+        if not self.tells_of_resources:
+            return False
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            asked = (
+                types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri))
+                if wanted
+                else types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri))
+            )
+            await client.session.send_request(asked, types.EmptyResult)
+        elif not wanted:
+            if (task := self._watched.pop(uri, None)) is not None:
+                task.cancel()
+        elif uri not in self._watched:
+            if len(self._watched) >= WATCHED:
+                raise invalid(f"no more than {WATCHED} resources can be watched")
+            self._watched[uri] = asyncio.create_task(_listen(client, resource_subscriptions=[uri]))
+        return True
 
     async def _roots(self, context: ClientRequestContext) -> types.ListRootsResult:
         """Roots are the operator's: what a client would name could widen what an upstream may touch."""
@@ -177,6 +207,14 @@ class Session:
                 return found
             params = types.PaginatedRequestParams(cursor=page.next_cursor)
         raise invalid(f"the list of tools of upstream `{self.name}` has no end")
+
+
+async def _listen(client: Client, **wanted: Any) -> None:
+    """Until it is cancelled or the upstream ends it: each event comes to `Session._heard` by itself."""
+    with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
+        async with listen(client.session, **wanted) as subscription:
+            async for _ in subscription:
+                pass
 
 
 class _Counted(httpx2.AsyncByteStream):

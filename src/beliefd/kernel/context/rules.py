@@ -21,7 +21,7 @@ def add_context(session: Session, command: AddContext, facts: Facts) -> ContextA
     policy, who = facts.policy.context, facts.principal
     if policy is UNSET:
         text = "policy has no `context`: nothing that is told here would count"
-        return refused(Code.FORBIDDEN, text, "$")
+        return refused(Code.FORBIDDEN, text, "$", missing="context")
     if not policy.may_tell(who):
         text = f"`{who.id}` is none of `context.tellers`: what an agent was told is for others to say"
         return refused(Code.FORBIDDEN, text, "$")
