@@ -18,7 +18,7 @@ from clients.harness.hooks import hook
 from clients.harness.model import Model
 from clients.harness.process import Place
 from clients.harness.relay import Relay
-from clients.harness.script import Call, Request, Say, Shell
+from clients.harness.script import Call, Request, Say, Script, Shell
 from clients.harness.setup import Moment, Setup
 from clients.harness.upstreams import filesystem, notebook, notes
 
@@ -39,7 +39,9 @@ class Doors:
 
     place: Place
 
-    def writes(self, name: str, word: str, before: Callable[[], None] = lambda: None) -> tuple[Shell, Call]:
+    def writes(
+        self, name: str, word: str, before: Callable[[], None] = lambda: None
+    ) -> tuple[Shell | Call, ...]:
         """Two turns: each writes the word into a file. `before` happens when the client asks for one."""
 
         def command(_: Request) -> str:
@@ -133,7 +135,7 @@ def test_nothing_runs_while_the_server_is_broken(
             return now
 
         broken = [doors.writes(way.replace(" ", "_"), ALLOWED, before=breaks(way)) for way in BREAKS]
-        script = (*doors.writes("before", ALLOWED), *chain(*broken), Say("done"))
+        script: Script = (*doors.writes("before", ALLOWED), *chain(*broken), Say("done"))
         run = agent.run(model, place, "write all", script, doors.setup(agent, guard, relay.url))
         assert len(relay.asked_in_vain) >= 2 * len(BREAKS), run.story
     assert doors.effects() == ["before.by_shell", "before.by_tool"], run.story

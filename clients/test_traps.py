@@ -12,7 +12,7 @@ from clients.harness.agents import CLAUDE, CODEX, GEMINI, Agent, Run
 from clients.harness.hooks import events, hook, says
 from clients.harness.model import Model
 from clients.harness.process import Place
-from clients.harness.script import Call, Say, Shell
+from clients.harness.script import Call, Say, Script, Shell
 from clients.harness.setup import Hook, Moment, Setup
 from clients.harness.upstreams import filesystem, notebook, notes
 
@@ -25,7 +25,7 @@ FAILURES = {
 }
 FAILS = f"exec(next(body for name, body in {FAILURES!r}.items() if name in event['tool_input']['command']))"
 """A hook that fails in the way that the command names."""
-TRIES_ALL = (*(Shell(f"echo 4711 > {name}.txt") for name in FAILURES), Say("done"))
+TRIES_ALL: Script = (*(Shell(f"echo 4711 > {name}.txt") for name in FAILURES), Say("done"))
 TRUNCATED = "print(json.dumps({'hookSpecificOutput': {'permissionDecision': 'deny'}})[:-3])"
 
 

@@ -145,8 +145,8 @@ class House:
         data = Place(folder).made("data")
         (folder / RULES).write_bytes(rules)
         names = {"hook://ci": "tool", "gateway://ci": "tool", "human://ann": "approver"}
-        tokens = [_token(Place(folder), data, name, role) for name, role in names.items()]
-        self._guard = Guard(ServerProcess(data, options=_rules(data)), *tokens, data)
+        hook, gateway, person = (_token(Place(folder), data, name, role) for name, role in names.items())
+        self._guard = Guard(ServerProcess(data, options=_rules(data)), hook, gateway, person, data)
 
     def guard(self) -> Guard:
         self._guard = self._guard.from_now_on()
