@@ -81,7 +81,9 @@ def test_stories_say_what_they_are_and_nothing_that_is_not_documented() -> None:
 def test_stories_cover_every_operation_on_claims() -> None:
     told = {step["op"] for story in STORIES.values() for step in story["steps"]}
     vocabularies = (ApprovalRows, ClaimRows, ContentRows, PolicyRows)
-    assert {operation.name for vocabulary in vocabularies for operation in vocabulary.rows()} <= told
+    rows = [operation for vocabulary in vocabularies for operation in vocabulary.rows()]
+    # A feed has no end, and so no place in a story.
+    assert {operation.name for operation in rows if not operation.stream} <= told
 
 
 def test_the_specification_s_two_examples_end_as_it_asks() -> None:

@@ -30,8 +30,8 @@ def test_every_answer_that_a_command_shows_has_a_view() -> None:
         name for source in sources for name in re.findall(r"return lambda calls: calls\.(\w+)\(", source)
     }
     assert len(asked) > 40
-    answers = [BY_NAME[name].answer for name in asked if name in BY_NAME]
-    assert len(answers) == len(asked)
+    assert asked - BY_NAME.keys() == {"wait_for_approval"}, "which asks for one approval again and again"
+    answers = [BY_NAME[name].answer for name in asked & BY_NAME.keys()]
     assert [kind for kind in answers if view.dispatch(kind) is view.dispatch(object)] == []
 
 
