@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import httpx2
 from mcp import Client, StdioServerParameters
@@ -44,6 +44,17 @@ LEAST_MS: Final = 3.0
 TOKEN: Final = "of-this-benchmark"
 
 
+class Ways(NamedTuple):
+    """Milliseconds of the same call, p50."""
+
+    direct: float
+    through: float
+
+    @property
+    def added(self) -> float:
+        return self.through - self.direct
+
+
 def gateway(run: Run) -> list[Figure]:
     durable = fsync_ms(run.folder, run.size(200, 20))
     found = [_figure("one durable write (fsync), p50", durable)]
@@ -54,13 +65,27 @@ def gateway(run: Run) -> list[Figure]:
             store.adopt_policy(convert(POLICY, Policy))
         paced, at_once = asyncio.run(through(data, run))
         bound = Target(at_most=max(LEAST_MS, 1.5 * durable))
-        found.append(_figure(f"added to a call, {name}, p50", paced, bound))
-        found.append(_figure(f"added to a call that follows at once, {name}, p50", at_once))
+        found.append(_figure(f"added to a call, {name}, p50", paced.added, bound))
+        found.append(_figure(f"added to a call that follows at once, {name}, p50", at_once.added))
+        found.append(_beside(f"a call, {name}, p50", paced))
     return found
 
 
 def _figure(what: str, ours: float, target: Target | None = None) -> Figure:
     return Figure(benchmark="gateway", what=what, unit="ms", ours=ours, target=target)
+
+
+def _beside(what: str, ways: Ways) -> Figure:
+    return Figure(
+        benchmark="gateway",
+        what=what,
+        unit="ms",
+        ours=ways.through,
+        peer=ways.direct,
+        peer_is="the tool server itself",
+        ratio=ways.through / ways.direct,
+        ratio_is="ours : peer",
+    )
 
 
 def fsync_ms(folder: Path, times: int) -> float:
@@ -77,20 +102,19 @@ def fsync_ms(folder: Path, times: int) -> float:
     return statistics.median(taken) * 1000
 
 
-async def _added(direct: Client, through: Client, run: Run) -> tuple[float, float]:
-    """Milliseconds that the longer way takes more: with a pause before each call, and without."""
+async def _measured(direct: Client, through: Client, run: Run) -> tuple[Ways, Ways]:
+    """Both ways, with a pause before each call, and without."""
     found = []
     for pause in (PAUSE_SECONDS, 0.0):
         taken: list[list[float]] = [[], []]
-        for number in range(run.size(200, 10)):
+        for number in range(run.size(200, 5)):
             for client, times in zip((direct, through), taken, strict=True):
                 await asyncio.sleep(pause)
                 started = time.perf_counter()
                 result = await client.call_tool("echo", {"text": f"call {number} after {pause}"})
                 times.append(time.perf_counter() - started)
                 assert not result.is_error, result
-        short, long = map(statistics.median, taken)
-        found.append((long - short) * 1000)
+        found.append(Ways(*(statistics.median(times) * 1000 for times in taken)))
     return found[0], found[1]
 
 
@@ -106,20 +130,20 @@ def _gateway(*options: str) -> list[str]:
     return [sys.executable, "-m", "beliefd", "mcp", "gateway", "--name", "echo", *options, "--"]
 
 
-async def _stdio(data: Path, run: Run) -> tuple[float, float]:
+async def _stdio(data: Path, run: Run) -> tuple[Ways, Ways]:
     command = [*_gateway("--data", str(data)), *TOOL_SERVER]
     async with _over_stdio(TOOL_SERVER) as direct, _over_stdio(command) as through:
-        return await _added(direct, through, run)
+        return await _measured(direct, through, run)
 
 
-async def _with_server(data: Path, run: Run) -> tuple[float, float]:
+async def _with_server(data: Path, run: Run) -> tuple[Ways, Ways]:
     with serving(["-m", "beliefd.cli.main", "serve", "--port", "0", "--data", str(data)]) as port:
         command = [*_gateway("--url", f"http://127.0.0.1:{port}"), *TOOL_SERVER]
         async with _over_stdio(TOOL_SERVER) as direct, _over_stdio(command) as through:
-            return await _added(direct, through, run)
+            return await _measured(direct, through, run)
 
 
-async def _http(data: Path, run: Run) -> tuple[float, float]:
+async def _http(data: Path, run: Run) -> tuple[Ways, Ways]:
     async with AsyncExitStack() as stack:
         upstream = await stack.enter_async_context(_served([*TOOL_SERVER, "--http"]))
         command = [*_gateway("--data", str(data), "--http", "0", "--http-token", TOKEN), upstream]
@@ -130,7 +154,7 @@ async def _http(data: Path, run: Run) -> tuple[float, float]:
             http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=30))
             client = Client(streamable_http_client(url, http_client=http), mode="legacy")
             clients.append(await stack.enter_async_context(client))
-        return await _added(clients[0], clients[1], run)
+        return await _measured(clients[0], clients[1], run)
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ def rule_of(constraint: str) -> str:
     return constraint.rpartition("_")[2]
 
 
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(any_of(CallFacts))
 def test_the_preset_says_what_the_default_rules_say(facts: CallFacts) -> None:
     verdict, rule, _ = judge(facts)

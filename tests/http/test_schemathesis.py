@@ -77,6 +77,7 @@ BEYOND_SCHEMA = {
     r"^no conclusion was accepted by this event": "a page after what is not there",
     r"^`\\*` in `tools` stands for tools": "any tool that the server would have to run",
     r"^`at` is about the past": "waiting for what has been",
+    r"^tool `.*` is offered twice$": "one name for two tools of a catalogue",
     r"^a token's (name|owner) is a short line": "a name that cannot be shown",
 }
 """What no schema of one value can forbid, by what is told about it."""
