@@ -132,8 +132,17 @@ guarded_api = loaded(security=[{"bearer": []}])
 
 
 @pytest.fixture(scope="module")
-def target(http: httpx.Client) -> Target:
-    return targeted(http)
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """One of its own: sessions of catalogues have names, and would stand among those of other tests."""
+    with server_process(tmp_path_factory.mktemp("random")) as process:
+        yield process
+        assert_no_defects(process)
+
+
+@pytest.fixture(scope="module")
+def target(server: ServerProcess) -> Target:
+    with httpx.Client(base_url=server.url, verify=False) as http:
+        return targeted(http)
 
 
 @pytest.fixture(scope="module")
