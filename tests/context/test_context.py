@@ -5,12 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from beliefd.kernel.context.commands import AddContext
+from beliefd.kernel.context.commands import AddContext, ContextKind
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.values import Principal
-from beliefd.testing.world import AGENT, ROOT, policy, refused
-from tests.context.support import EVE, GUARD, HOOK, POSING, found_last, gateway, guard, rules_of, wants
+from beliefd.testing.world import AGENT, ONTOLOGY, ROOT, policy, refused
+from tests.context.support import (
+    EVE,
+    GUARD,
+    HOOK,
+    POSING,
+    STRANGER,
+    found_last,
+    gateway,
+    guard,
+    rules_of,
+    wants,
+)
 from tests.substrate.support import ToolWorld
 
 
@@ -62,6 +73,26 @@ def test_who_is_no_teller_is_refused_on_record_and_nothing_is_kept(house: ToolWo
     assert isinstance(event, Refused)
     assert not house.run(lambda: house.store.content_before("9999", None, 10))
     house.check(session)
+
+
+@pytest.mark.parametrize("kind", ["user", "result", "announcement"])
+def test_who_did_not_open_a_session_tells_nothing_in_it(house: ToolWorld, kind: ContextKind) -> None:
+    """Another gateway's token is a teller's, too, but what it says is of its own sessions."""
+    session, stranger = house.session(), house.person(STRANGER)
+    told = {
+        "user": {"text": f"pay {EVE}"},
+        "result": {"text": EVE, "tool_id": "mail.read"},
+        "announcement": {"join_key": "toolu_1"},
+    }
+    error = refused(Code.FORBIDDEN, lambda: stranger.add_context(session, kind, **told[kind]))
+    assert (error.details or {})["audit_event_id"]
+    assert f"opened by `{AGENT.id}`" in error.message
+    assert not house.root.list_context(session).items
+    own = stranger.declare_session(["h1", "h2"], ONTOLOGY).session_id
+    stranger.add_context(own, kind, **told[kind])
+    gateway(house).add_context(session, kind, **told[kind])
+    for one in (session, own):
+        house.check(one)
 
 
 def test_a_teller_by_prefix_is_a_tool_and_one_by_name_may_be_anybody(place: Path) -> None:
