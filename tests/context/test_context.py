@@ -208,3 +208,21 @@ def test_pages_of_context_follow_each_other(house: ToolWorld) -> None:
     assert [one.number for one in (*first.items, *rest.items)] == [1, 2, 3, 4, 5]
     assert rest.next is None
     assert front.list_context(session, cursor="nothing").items == []
+
+
+def test_a_call_that_a_person_rejected_is_not_asked_about_again(house: ToolWorld) -> None:
+    front, session, other = gateway(house), house.session(), house.session()
+    for one in (session, other):
+        front.add_context(one, "user", "Please send an email with the minutes to the team")
+    asked = wants(front, session, "mail.send_email", to=EVE)
+    assert asked.approval_id is not None
+    card = house.ann.show_approval(asked.approval_id)
+    house.ann.decide_approval(
+        asked.approval_id, "REJECTED", content_hash=card.content_hash, reason="not there"
+    )
+    again = wants(front, session, "mail.send_email", to=EVE)
+    assert (again.verdict, again.reason_code, again.approval_id) == ("deny", "REJECTED", None)
+    assert again.reasons[0].text == "rejected by human://ann: not there"
+    assert wants(front, session, "mail.send_email", to="else@example.net").verdict == "defer"
+    assert wants(front, other, "mail.send_email", to=EVE).verdict == "defer"
+    house.check(session)

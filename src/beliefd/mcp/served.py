@@ -113,7 +113,7 @@ def _told(reasons: Sequence[Reason]) -> tuple[str, ...]:
     """
     rules = [one for one in reasons if one.constraint is not None]
     others = tuple(one.words for one in reasons if one.constraint is None)
-    if not rules:
+    if not rules or reasons[0].constraint is None:
         return others
     origin = tuple(dict.fromkeys(text for one in rules for text in one.origin or ()))
     return (replace(rules[0], origin=origin).words, *others)

@@ -205,7 +205,7 @@ class FactFinder(Examiner):
             found_calls = await self.origins.of_proposal(
                 session, policy, command.candidates, found_calls, unwritten, begun=begun
             )
-            return replace(found_calls, authority={}, by_rights=True)
+            return replace(found_calls, authority={}, by_rights=True, no_stands=True)
         if isinstance(command, StartCall):
             return await self._start(session, command, policy, unwritten)
         if isinstance(command, AddContext):
