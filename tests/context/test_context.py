@@ -2,6 +2,7 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_who_is_no_teller_is_refused_on_record_and_nothing_is_kept(house: ToolWo
 def test_who_did_not_open_a_session_tells_nothing_in_it(house: ToolWorld, kind: ContextKind) -> None:
     """Another gateway's token is a teller's, too, but what it says is of its own sessions."""
     session, stranger = house.session(), house.person(STRANGER)
-    told = {
+    told: dict[str, Any] = {
         "user": {"text": f"pay {EVE}"},
         "result": {"text": EVE, "tool_id": "mail.read"},
         "announcement": {"join_key": "toolu_1"},

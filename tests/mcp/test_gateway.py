@@ -313,10 +313,12 @@ def test_a_call_with_a_key_that_nobody_announced_is_told_so(place: Place) -> Non
 
     async def scenario() -> None:
         async with place.client() as client:
+            known: Any = {"claudecode/toolUseId": "toolu_1"}
+            unknown: Any = {"claudecode/toolUseId": "toolu_2"}
             for tool, arguments in (("write", {"text": "a"}), ("crash", {})):
-                alone = await client.call_tool(tool, arguments, meta={"claudecode/toolUseId": "toolu_2"})
+                alone = await client.call_tool(tool, arguments, meta=unknown)
                 assert "No announcement was found for this call" in text_of(alone)
-                joined = await client.call_tool(tool, arguments, meta={"claudecode/toolUseId": "toolu_1"})
+                joined = await client.call_tool(tool, arguments, meta=known)
                 assert "announcement" not in text_of(joined)
                 assert "announcement" not in text_of(await client.call_tool(tool, arguments))
 
