@@ -261,3 +261,17 @@ def test_everything_works_on_postgresql_too(tmp_path: Path, postgres_url: str) -
     # What was seen of the store is kept where keys would be.
     kept = {one.name for one in (tmp_path / "unused").iterdir()}
     assert kept - {"scrub.json"} == {MARKER}, "where the scrub is, if it came so far"
+
+
+def test_without_tokens_a_server_says_at_start_that_every_program_tells_what_the_user_said(
+    tmp_path: Path,
+) -> None:
+    """The guard preset takes whoever comes without a token for a teller: nobody learns that by accident."""
+    rules = tmp_path / "guard.yaml"
+    beliefd("policy", "init", "--preset", "guard", "-o", str(rules))
+    with serving("--data", tmp_path / "open", "--policy", rules) as (_, server):
+        server.terminate()
+        assert "`agent://local` in `context.tellers`" in server.communicate(timeout=STOP_SECONDS)[1]
+    with serving("--data", tmp_path / "plain") as (_, server):
+        server.terminate()
+        assert "context.tellers" not in server.communicate(timeout=STOP_SECONDS)[1]

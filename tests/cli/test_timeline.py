@@ -8,6 +8,7 @@ from pkgutil import iter_modules
 
 from beliefd.cli import commands, views
 from beliefd.cli.views.drawing import view
+from beliefd.cli.views.substrate import verdict_words
 from beliefd.kernel.events import KIND_OF
 from beliefd.protocol.operations import BY_NAME
 from tests.cli.runner import answer, beliefd
@@ -58,3 +59,17 @@ def test_an_idea_an_experiment_and_an_intent_say_what_they_are(data: Path, sessi
         "speculative  idea: it may be the pool",
         f"{staged['intent_id']}  create_proposition wait  awaiting_approval",
     ]
+
+
+def test_a_call_that_waits_is_not_called_denied_and_names_where_it_waits() -> None:
+    asked = {"verdict": "defer", "reason_code": "DENIED", "approval": {"approval_id": "apr-1"}}
+    assert verdict_words(asked, "mail.send").plain == "waits mail.send apr-1"
+    again = {"verdict": "defer", "reason_code": "DENIED", "approval": None, "waits": "apr-1"}
+    assert verdict_words(again, "mail.send").plain == "waits mail.send apr-1"
+    denied = {"verdict": "deny", "reason_code": "DENIED", "approval": None}
+    assert verdict_words(denied, "mail.send").plain == "deny mail.send DENIED"
+
+
+def test_why_somebody_said_no_stands_in_the_timeline() -> None:
+    delta = {"decision": "REJECTED", "approval_id": "apr-1", "approval": {"status": "rejected"}}
+    assert "not there" in views.event_words()["approval_decided"]({"reason": "not there"}, delta).plain

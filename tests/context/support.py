@@ -9,11 +9,12 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role
 from beliefd.policy.presets import preset
 from beliefd.protocol.substrate import CandidateAnswer
-from beliefd.testing.world import Person, policy
+from beliefd.testing.world import AGENT, Person, policy
 from tests.substrate.support import ALLOW_ALL, ToolWorld, one, when
 
-GATEWAY = Principal(id="gateway://front", role=Role.TOOL, owner="human://gus")
-HOOK = Principal(id="hook://claude", role=Role.TOOL, owner="human://gus")
+GATEWAY = Principal(id="gateway://front", role=Role.TOOL, owner=AGENT.id)
+HOOK = Principal(id="hook://claude", role=Role.TOOL, owner=AGENT.id)
+STRANGER = Principal(id="gateway://other", role=Role.TOOL, owner="human://gus")
 POSING = Principal(id="gateway://posing", role=Role.AGENT)
 GUARD = preset("guard")
 FOREIGN_SINK = {

@@ -2,15 +2,27 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from beliefd.kernel.context.commands import AddContext
+from beliefd.kernel.context.commands import AddContext, ContextKind
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.values import Principal
-from beliefd.testing.world import AGENT, ROOT, policy, refused
-from tests.context.support import EVE, GUARD, HOOK, POSING, found_last, gateway, guard, rules_of, wants
+from beliefd.testing.world import AGENT, ONTOLOGY, ROOT, policy, refused
+from tests.context.support import (
+    EVE,
+    GUARD,
+    HOOK,
+    POSING,
+    STRANGER,
+    found_last,
+    gateway,
+    guard,
+    rules_of,
+    wants,
+)
 from tests.substrate.support import ToolWorld
 
 
@@ -62,6 +74,26 @@ def test_who_is_no_teller_is_refused_on_record_and_nothing_is_kept(house: ToolWo
     assert isinstance(event, Refused)
     assert not house.run(lambda: house.store.content_before("9999", None, 10))
     house.check(session)
+
+
+@pytest.mark.parametrize("kind", ["user", "result", "announcement"])
+def test_who_did_not_open_a_session_tells_nothing_in_it(house: ToolWorld, kind: ContextKind) -> None:
+    """Another gateway's token is a teller's, too, but what it says is of its own sessions."""
+    session, stranger = house.session(), house.person(STRANGER)
+    told: dict[str, Any] = {
+        "user": {"text": f"pay {EVE}"},
+        "result": {"text": EVE, "tool_id": "mail.read"},
+        "announcement": {"join_key": "toolu_1"},
+    }
+    error = refused(Code.FORBIDDEN, lambda: stranger.add_context(session, kind, **told[kind]))
+    assert (error.details or {})["audit_event_id"]
+    assert f"opened by `{AGENT.id}`" in error.message
+    assert not house.root.list_context(session).items
+    own = stranger.declare_session(["h1", "h2"], ONTOLOGY).session_id
+    stranger.add_context(own, kind, **told[kind])
+    gateway(house).add_context(session, kind, **told[kind])
+    for one in (session, own):
+        house.check(one)
 
 
 def test_a_teller_by_prefix_is_a_tool_and_one_by_name_may_be_anybody(place: Path) -> None:
@@ -177,3 +209,21 @@ def test_pages_of_context_follow_each_other(house: ToolWorld) -> None:
     assert [one.number for one in (*first.items, *rest.items)] == [1, 2, 3, 4, 5]
     assert rest.next is None
     assert front.list_context(session, cursor="nothing").items == []
+
+
+def test_a_call_that_a_person_rejected_is_not_asked_about_again(house: ToolWorld) -> None:
+    front, session, other = gateway(house), house.session(), house.session()
+    for one in (session, other):
+        front.add_context(one, "user", "Please send an email with the minutes to the team")
+    asked = wants(front, session, "mail.send_email", to=EVE)
+    assert asked.approval_id is not None
+    card = house.ann.show_approval(asked.approval_id)
+    house.ann.decide_approval(
+        asked.approval_id, "REJECTED", content_hash=card.content_hash, reason="not there"
+    )
+    again = wants(front, session, "mail.send_email", to=EVE)
+    assert (again.verdict, again.reason_code, again.approval_id) == ("deny", "REJECTED", None)
+    assert again.reasons[0].text == "rejected by human://ann: not there"
+    assert wants(front, session, "mail.send_email", to="else@example.net").verdict == "defer"
+    assert wants(front, other, "mail.send_email", to=EVE).verdict == "defer"
+    house.check(session)

@@ -6,7 +6,7 @@ from typing import Any
 
 from beliefd.kernel.errors import Code
 from beliefd.protocol.substrate import CandidateAnswer
-from beliefd.testing.world import refused
+from beliefd.testing.world import ONTOLOGY, refused
 from beliefd.tools.registry import ToolResult
 from tests.cli.runner import beliefd
 from tests.conformance.node import verify_with_node
@@ -285,7 +285,8 @@ def test_a_call_is_found_by_its_key_from_the_same_owner_only(house: ToolWorld) -
     stranger = house.person(type(HOOK)(id="gateway://other", role=HOOK.role, owner="human://somebody"))
     refused(Code.NOT_FOUND, lambda: stranger.show_join("toolu_1"))
     refused(Code.NOT_FOUND, lambda: gateway(house).show_join("toolu_2"))
-    stranger.add_context(other, "announcement", join_key="toolu_1")
+    theirs = stranger.declare_session(["h1", "h2"], ONTOLOGY).session_id
+    stranger.add_context(theirs, "announcement", join_key="toolu_1")
     assert gateway(house).show_join("toolu_1").session_id == session
     house.person(HOOK).add_context(other, "announcement", join_key="toolu_1")
     assert gateway(house).show_join("toolu_1").session_id == other

@@ -368,3 +368,21 @@ def test_a_joined_call_goes_into_the_session_that_announced_it(place: Place) -> 
     assert (first["session"], first["join"]) == ("session-of-the-hook", "toolu_1")
     assert second["join"] == "call_2"
     assert second["session"] == third["session"] != first["session"]
+
+
+def test_a_call_with_a_key_that_nobody_announced_is_told_so(place: Place) -> None:
+    """A hook and a gateway of different owners do not join: without a word, nobody would find out."""
+    place.decide(write="deny", crash="ask", joins={"toolu_1": "session-of-the-hook"})
+
+    async def scenario() -> None:
+        async with place.client() as client:
+            known: Any = {"claudecode/toolUseId": "toolu_1"}
+            unknown: Any = {"claudecode/toolUseId": "toolu_2"}
+            for tool, arguments in (("write", {"text": "a"}), ("crash", {})):
+                alone = await client.call_tool(tool, arguments, meta=unknown)
+                assert "No announcement was found for this call" in text_of(alone)
+                joined = await client.call_tool(tool, arguments, meta=known)
+                assert "announcement" not in text_of(joined)
+                assert "announcement" not in text_of(await client.call_tool(tool, arguments))
+
+    run(scenario)

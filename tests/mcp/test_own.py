@@ -25,6 +25,8 @@ from beliefd.protocol.operations import OPERATIONS
 from beliefd.protocol.rights import OF_ROLE, Right
 from tests.mcp.support import ENV, MODES, run, text_of, told_of
 
+MOST_OFFERED = 40_000
+"""Characters of all tools together: what a model reads before it begins."""
 ONTOLOGY = {
     "hypothesis_space_id": "pool",
     "hypothesis_version": "1",
@@ -57,6 +59,38 @@ def test_the_tools_are_what_an_agent_may_do_and_nothing_else() -> None:
     assert not never & offered.keys()
     assert {"declare_session", "eliminate", "submit_claims", "propose", "query_belief"} <= offered.keys()
     assert {verb.operation.needs for verb in offered.values()} == {Right.READ, Right.PROPOSE}
+
+
+def test_no_tool_is_one_of_those_who_stand_beside_an_agent() -> None:
+    """Else an agent says itself what the user said, what a tool is and what came of its calls."""
+    beside = {one.name for one in OPERATIONS if one.beside}
+    assert {"add_context", "hook_event", "pin_tools", "begin_call", "report_outcome"} <= beside
+    assert {"issue_capability", "revoke_capability", "show_join"} <= beside
+    assert not beside & verbs().keys()
+
+
+def test_schemas_hold_the_definitions_that_they_refer_to_and_no_others() -> None:
+    for name, verb in verbs().items():
+        for schema in (verb.tool.input_schema, verb.tool.output_schema or {}):
+            referred = set(re.findall(r"#/\$defs/([^\"]+)", json.dumps(schema)))
+            assert referred == schema.get("$defs", {}).keys(), name
+
+
+def test_what_is_offered_by_itself_is_short(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with own(tmp_path) as client:
+            usual = (await client.list_tools()).tools
+        async with own(tmp_path, "legacy", "--all", "--output-schemas") as client:
+            every = (await client.list_tools()).tools
+        names = {tool.name for tool in usual}
+        assert {"declare_session", "eliminate", "submit_claims", "show_state", "show_call"} <= names
+        assert not names & {"propose", "remember", "measure", "adopt_policy"}
+        assert all(tool.output_schema is None for tool in usual)
+        assert sum(len(tool.model_dump_json(exclude_none=True)) for tool in usual) < MOST_OFFERED
+        assert {tool.name for tool in every} == verbs().keys()
+        assert all(tool.output_schema is not None for tool in every)
+
+    run(scenario)
 
 
 def test_every_tool_has_schemas_that_are_some_and_says_whether_it_writes() -> None:

@@ -184,7 +184,9 @@ def serve_gateway(
     run(work)
 
 
-def serve_verbs(target: Target, port: int | None, token: str | None, only: frozenset[str]) -> None:
+def serve_verbs(
+    target: Target, port: int | None, token: str | None, only: frozenset[str], **how: bool
+) -> None:
     need_mcp()
     from beliefd.mcp.own import own_server
     from beliefd.mcp.running import run_server
@@ -198,7 +200,7 @@ def serve_verbs(target: Target, port: int | None, token: str | None, only: froze
 
     async def work() -> None:
         async with opened(target, LOCAL_AGENT) as calls:
-            await run_server(own_server(calls, only), where)
+            await run_server(own_server(calls, only, **how), where)
 
     run(work)
 

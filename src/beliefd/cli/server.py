@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from beliefd.cli.output import Exit, fail
 
@@ -159,6 +159,19 @@ def loop_factory() -> type[asyncio.AbstractEventLoop] | None:
 Started = Callable[["uvicorn.Server"], None]
 
 
+def _say_who_comes_in(policy: "Policy", new: bool) -> None:
+    """Without tokens. That whoever comes in may speak for the user is said of a new store, too."""
+    from beliefd.steward.directory import LOCAL_AGENT
+
+    if not new:
+        click.echo("there is no token in this store: every program of this machine is let in", err=True)
+    if policy.context is not UNSET and policy.context.may_tell(LOCAL_AGENT):
+        named = f"policy names `{LOCAL_AGENT.id}` in `context.tellers`"
+        click.echo(
+            f"without tokens, every program of this machine may say what the user said: {named}", err=True
+        )
+
+
 async def run_server(
     listener: socket.socket, host: str, target: str, settings: ServerSettings, started: Started
 ) -> None:
@@ -202,8 +215,8 @@ async def run_server(
         chores = settings.chores(runtime)
         with translating():
             await begin(runtime, settings, seen)
-        if seen is not None and not (runtime.directory.closed or sign_in):
-            click.echo("there is no token in this store: every program of this machine is let in", err=True)
+        if not (runtime.directory.closed or sign_in):
+            _say_who_comes_in(runtime.steward.in_force.policy, new=seen is None)
     except BaseException:
         await runtime.close()
         raise

@@ -11,6 +11,10 @@ from beliefd.protocol.visible import visible_lines
 META: Final = "beliefd"
 """The key in `_meta` under which an answer says what beliefd knows of the call."""
 LINE: Final = 2_000
+UNANNOUNCED: Final = (
+    "No announcement was found for this call: what a hook was told by the user did not count for it"
+)
+"""Said where the client names its call and no hook of the same owner has announced it."""
 
 
 def refused(words: str, **told: Any) -> types.CallToolResult:
@@ -24,7 +28,7 @@ def refused(words: str, **told: Any) -> types.CallToolResult:
     return types.CallToolResult(content=[text], is_error=True, _meta={META: known} if known else None)
 
 
-def not_run(judgement: Judgement) -> types.CallToolResult:
+def not_run(judgement: Judgement, unannounced: bool = False) -> types.CallToolResult:
     """Nothing was sent to the tool: why, and what can be done about it."""
     told: dict[str, Any] = {
         "decision": "waits" if judgement.approval_id else "refused",
@@ -36,6 +40,8 @@ def not_run(judgement: Judgement) -> types.CallToolResult:
         "approval_url": judgement.approval_url,
     }
     reasons = "; ".join(judgement.reasons) or judgement.code or "no reason was given"
+    if unannounced:
+        reasons += f". {UNANNOUNCED}"
     if judgement.approval_id:
         places = [place for place in (judgement.approval_url, judgement.decide_at) if place]
         where = f" ({'; '.join(places)})" if places else ""

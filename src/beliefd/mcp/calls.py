@@ -71,19 +71,20 @@ async def _judged(talk: Conversation, ctx: Context, params: types.CallToolReques
     except (Gone, Unrecorded, TimeoutError, OSError, MCPError) as error:
         return refused(f"beliefd refused this call: {words(error)}", decision="refused")
     if judgement.seconds is None:
-        return not_run(judgement)
+        return not_run(judgement, proposed.unannounced)
     return await _run(talk, ctx, route, proposed, judgement)
 
 
 async def _proposed(talk: Conversation, ctx: Context, route: Route, arguments: dict[str, Any]) -> Proposed:
     key = announced_key(ctx.meta)
     session_id = None if key is None else await talk.judge.session_of(key)
+    unannounced = key is not None and session_id is None
     if key is None:
         number = ctx.request_id if talk.numbered else None
         key = f"{talk.key}:{uuid.uuid4().hex if number is None else f'{type(number).__name__}:{number}'}"
     if session_id is None:
         session_id = await talk.session_id()
-    return Proposed(session_id, route.upstream, route.tool.name, arguments, key[:KEY_LENGTH])
+    return Proposed(session_id, route.upstream, route.tool.name, arguments, key[:KEY_LENGTH], unannounced)
 
 
 def announced_key(meta: Mapping[str, Any] | None) -> str | None:

@@ -1,5 +1,6 @@
 """What a gateway is told: its upstreams, which tools go where, what is opened, and its limits."""
 
+import os
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,6 +22,25 @@ Opened = bool | tuple[Text, ...]
 """Closed, open, or open for what matches one of these patterns (`*` stands for anything)."""
 LAUNCHERS: Final = re.compile(r"(npx|node|uvx?|run|python[\d.]*|docker|deno|bunx?|sh|bash|exec)")
 """Words of a command that start programs and are none themselves."""
+PROGRAM_FILE: Final = re.compile(r"\.(py|js|mjs|cjs|ts|sh|exe)$")
+ANY_PROGRAM: Final = frozenset(
+    {
+        "index",
+        "main",
+        "__main__",
+        "server",
+        "cli",
+        "app",
+        "run",
+        "start",
+        "dist",
+        "build",
+        "lib",
+        "src",
+        "bin",
+    }
+)
+"""Names of files and folders that say nothing of the program: the folder around them does."""
 BASE_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM", "USER")
 """What a child gets without being asked: enough to find and start a program, no secret among them."""
 
@@ -108,10 +128,20 @@ def name_of(command: tuple[str, ...]) -> str:
     if len(command) == 1 and "://" in command[0]:
         words = [command[0].partition("://")[2].partition("/")[0]]
     else:
-        words = [word.rstrip("/").rpartition("/")[2] for word in command if not word.startswith("-")]
+        words = [_program(word) for word in command if not word.startswith("-")]
         words = [word for word in words if not LAUNCHERS.fullmatch(word)]
-    stem = re.sub(r"(?<=.)@.*$|\.(py|js|mjs|sh|exe)$", "", "".join(words[:1]).lower())
+    stem = PROGRAM_FILE.sub("", re.sub(r"(?<=.)@.*$", "", "".join(words[:1]).lower()))
     return re.sub(r"[^a-z0-9_-]+", "-", stem).strip("-_")[:63] or "gateway"
+
+
+def _program(word: str) -> str:
+    """The last part of a path that names something: `server-git` of `server-git/dist/index.js`."""
+    last = word.rstrip("/").rpartition("/")[2]
+    if not PROGRAM_FILE.search(last):
+        return last
+    parts = [last, *reversed(os.path.abspath(word).split("/")[1:-1])]
+    telling = (one for one in parts if PROGRAM_FILE.sub("", one.lower()) not in ANY_PROGRAM)
+    return next(telling, last)
 
 
 def checked(config: GatewayConfig) -> GatewayConfig:

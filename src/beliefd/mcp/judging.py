@@ -9,13 +9,14 @@ OPEN: Final = frozenset({"pending", "deferred", "superseded"})
 
 
 class Proposed(Struct, frozen=True):
-    """A call that a client wants to make."""
+    """A call that a client wants to make. `unannounced` says that it has a key which nobody announced."""
 
     session_id: str
     upstream: str
     tool: str
     arguments: dict[str, Any]
     join_key: str
+    unannounced: bool = False
 
 
 class Judgement(Struct, frozen=True, kw_only=True):

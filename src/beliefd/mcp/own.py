@@ -14,7 +14,8 @@ from beliefd import __version__
 from beliefd.client.asynchronous import AsyncCalls
 from beliefd.kernel.errors import BeliefdError
 from beliefd.mcp.answers import refused
-from beliefd.mcp.verbs import verbs
+from beliefd.mcp.verbs import is_usual, verbs
+from beliefd.protocol.operation import Operation
 
 Context = ServerRequestContext[Any, Any]
 JSON: Final = "application/json"
@@ -31,12 +32,17 @@ INSTRUCTIONS: Final = (
 )
 
 
-def own_server(calls: AsyncCalls, only: frozenset[str] = frozenset()) -> Server[Any]:
-    """`only` names the vocabularies whose verbs are offered; without it, all."""
-    offered = {name: verb for name, verb in verbs().items() if not only or verb.operation.tag in only}
+def own_server(
+    calls: AsyncCalls, only: frozenset[str] = frozenset(), *, every: bool = False, schemas: bool = False
+) -> Server[Any]:
+    """`only` names the vocabularies whose verbs are offered, `every` offers all; without both, the usual
+    ones. With `schemas`, tools say what their answers are made of: several times as long."""
+    offered = {name: verb for name, verb in verbs().items() if every or _is_offered(verb.operation, only)}
+    left_out = {} if schemas else {"output_schema": None}
+    listed = [verb.tool.model_copy(update=left_out) for verb in offered.values()]
 
     async def list_tools(_: Context, __: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[verb.tool for verb in offered.values()])
+        return types.ListToolsResult(tools=listed)
 
     async def call_tool(_: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         verb = offered.get(params.name)
@@ -80,6 +86,10 @@ def own_server(calls: AsyncCalls, only: frozenset[str] = frozenset()) -> Server[
         on_list_resource_templates=list_templates,
         on_read_resource=read,
     )
+
+
+def _is_offered(operation: Operation, only: frozenset[str]) -> bool:
+    return operation.tag in only if only else is_usual(operation)
 
 
 def _result(answer: Any, has_schema: bool) -> types.CallToolResult:

@@ -1,12 +1,16 @@
 """The judge that a beliefd server or an embedded store is: the gateway's questions as requests."""
 
 import time
+from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import urljoin
+
+from msgspec.structs import replace
 
 from beliefd.client.asynchronous import AsyncCalls
 from beliefd.client.substrate import OutcomeTold
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.values import OntologyBundle, seconds
 from beliefd.mcp.judging import Judgement, Outcome, Pins, Proposed, Waiting
 from beliefd.protocol.substrate import CandidateAnswer
@@ -73,7 +77,7 @@ class ServedJudge:
             seconds=None if permit is None else max(0.0, seconds(permit.expires_at) - time.time()),
             call_id=answer.call_id,
             code=answer.reason_code,
-            reasons=tuple(reason.words for reason in answer.reasons),
+            reasons=_told(answer.reasons),
             status=answer.status,
             approval_id=answer.approval_id,
             approval_url=urljoin(self._link_to, link) if self._link_to and link else None,
@@ -100,3 +104,16 @@ class ServedJudge:
 
     async def tell(self, session_id: str, tool: str, text: str, structured: Any = None) -> None:
         await self._calls.add_context(session_id, "result", text, tool_id=tool)
+
+
+def _told(reasons: Sequence[Reason]) -> tuple[str, ...]:
+    """Of the rules that stop a call the one that decides, with the values and where they came from.
+
+    The others mostly say the same of the same values. What is wrong with the call itself is told in full.
+    """
+    rules = [one for one in reasons if one.constraint is not None]
+    others = tuple(one.words for one in reasons if one.constraint is None)
+    if not rules or reasons[0].constraint is None:
+        return others
+    origin = tuple(dict.fromkeys(text for one in rules for text in one.origin or ()))
+    return (replace(rules[0], origin=origin).words, *others)

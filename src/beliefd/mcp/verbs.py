@@ -10,22 +10,38 @@ from msgspec import Struct
 from beliefd.client.requests import Request
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.values import Role
+from beliefd.protocol.beliefs import BeliefRows
+from beliefd.protocol.claims import ClaimRows
 from beliefd.protocol.operation import Operation
 from beliefd.protocol.operations import OPERATIONS
 from beliefd.protocol.rights import Right
+from beliefd.protocol.substrate import SubstrateRows
 
 KEY: Final = "idempotency_key"
 BODY: Final = "body"
 VERB: Final = "verb"
 DEFINITIONS: Final = "$defs"
+REFERENCE: Final = "$ref"
+USUAL: Final = frozenset({BeliefRows.tag(), ClaimRows.tag()})
+USUAL_READING: Final = frozenset({SubstrateRows.tag()})
 
 
 def is_agents(operation: Operation) -> bool:
-    """INVARIANT: no verb that approves, decides or administers: those need other rights than an agent has."""
-    if operation.needs not in (Right.READ, Right.PROPOSE) or Role.AGENT not in operation.roles:
+    """INVARIANT: no verb that approves, decides or administers: those need other rights than an agent has.
+    And none of those who stand beside an agent: it would say itself what the user said."""
+    if (
+        operation.beside
+        or operation.needs not in (Right.READ, Right.PROPOSE)
+        or Role.AGENT not in operation.roles
+    ):
         return False
     is_json = not operation.stream and not operation.content and operation.answer is not bytes
     return is_json and operation.media == "application/json"
+
+
+def is_usual(operation: Operation) -> bool:
+    """Is it offered where nobody says what is? Every tool costs a model a part of its attention."""
+    return operation.tag in USUAL or (operation.tag in USUAL_READING and not operation.writes)
 
 
 class Verb(Struct, frozen=True):
@@ -84,9 +100,8 @@ def _verb(operation: Operation) -> Verb:
     else:
         properties[BODY] = {name: value for name, value in body.items() if name != DEFINITIONS}
         required.append(BODY)
-    if DEFINITIONS in body:
-        schema[DEFINITIONS] = body[DEFINITIONS]
-    return Verb(operation, _tool(operation, {**schema, "required": required}), flat)
+    schema = _with_used({**schema, "required": required}, body.get(DEFINITIONS, {}))
+    return Verb(operation, _tool(operation, schema), flat)
 
 
 def _tool(operation: Operation, schema: dict[str, Any]) -> types.Tool:
@@ -108,12 +123,39 @@ def _tool(operation: Operation, schema: dict[str, Any]) -> types.Tool:
 def _schema_of(kind: Any) -> dict[str, Any]:
     """The schema of a type, without patterns: models cannot read them, and the server checks."""
     schema = msgspec.json.schema(kind)
-    reference = schema.get("$ref")
+    definitions = schema.pop(DEFINITIONS, {})
+    reference = schema.get(REFERENCE)
     if reference is not None:  # it only refers to one of its definitions
-        definitions = schema[DEFINITIONS]
-        schema = {**definitions[reference.rpartition("/")[2]], DEFINITIONS: definitions}
-    found: dict[str, Any] = _without_patterns(schema)
+        schema = definitions[_name_in(reference)]
+    found: dict[str, Any] = _without_patterns(_with_used(schema, definitions))
     return found
+
+
+def _with_used(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """The schema with those definitions that it refers to, itself or through others."""
+    used: dict[str, Any] = {}
+    waiting = _referred(schema)
+    while waiting:
+        name = waiting.pop()
+        if name not in used:
+            used[name] = definitions[name]
+            waiting |= _referred(used[name])
+    kept = {name: one for name, one in definitions.items() if name in used}
+    return {**schema, DEFINITIONS: kept} if kept else schema
+
+
+def _referred(value: Any) -> set[str]:
+    if isinstance(value, list):
+        return set().union(*map(_referred, value))
+    if not isinstance(value, dict):
+        return set()
+    own = value.get(REFERENCE)
+    named = {_name_in(own)} if isinstance(own, str) else set()
+    return named.union(*map(_referred, value.values()))
+
+
+def _name_in(reference: str) -> str:
+    return reference.rpartition("/")[2]
 
 
 def _without_patterns(value: Any) -> Any:

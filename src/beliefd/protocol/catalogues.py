@@ -67,6 +67,7 @@ class CatalogueRows(Vocabulary):
         notes=True,
         errors=(Code.NOT_FOUND, *ON_WRITING),
         summary="Pin what is new in a catalogue; what changed waits for a person, and cannot be called",
+        beside=True,
         example={
             "tools": [
                 {

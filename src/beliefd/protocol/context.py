@@ -90,6 +90,7 @@ class ContextRows(Vocabulary):
         notes=True,
         errors=(*stopped_with(AddContext), Code.NOT_FOUND, Code.QUOTA_EXCEEDED, *ON_WRITING),
         summary="Tell what the agent was told, what a tool gave back, or which call is about to be made",
+        beside=True,
         example={"kind": "user", "text": "Send the minutes to anna@example.com"},
     )
     list_context = reads(CONTEXT, ContextPage, "What a session was told, by digest", query=PAGE)
@@ -97,5 +98,6 @@ class ContextRows(Vocabulary):
         "/v1/joins/{join_key}",
         JoinAnswer,
         "The session from which a call with this key was announced, by the caller's own owner, minutes ago",
+        beside=True,
         errors=(Code.NOT_FOUND,),
     )

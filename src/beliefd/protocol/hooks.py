@@ -43,6 +43,7 @@ class HookRows(Vocabulary):
             ),
         ),
         errors=(Code.NOT_FOUND, Code.PAYLOAD_TOO_LARGE, *ON_WRITING),
+        beside=True,
         example={
             "hook_event_name": "PreToolUse",
             "session_id": "b1946ac9",

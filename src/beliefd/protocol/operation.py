@@ -76,7 +76,9 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     values in the path that are no ordinary ids. With `notes`, the caller's notes are recorded with what comes
     of it. `errors` are those that only some operations know; bad input, missing rights and a broken store are
     everybody's. `right` is what its caller needs in the space that it is about; a row that does not say so
-    needs `admin` if it is for operators, else `propose` if it writes, else `read`.
+    needs `admin` if it is for operators, else `propose` if it writes, else `read`. What is `beside` is for
+    programs beside an agent (gateways, hooks, adapters) and never offered to an agent as tools: it
+    says what the user said, what tools are, what came of calls, or who may call them.
     """
 
     method: str
@@ -101,6 +103,7 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     body_media: str = "application/json"
     media: str = "application/json"
     stream: str = ""
+    beside: bool = False
     name: str = ""
     tag: str = ""
 

@@ -321,6 +321,7 @@ class SubstrateRows(Vocabulary):
         CandidateAnswer,
         "Begin a call that was approved and that its caller runs; answered with its permit, once",
         errors=(Code.NOT_FOUND,),
+        beside=True,
         example={},
     )
     report_outcome = writes(
@@ -329,6 +330,7 @@ class SubstrateRows(Vocabulary):
         ReportedOutcome,
         "Report what came of a call that its caller ran",
         errors=(Code.NOT_FOUND,),
+        beside=True,
         example={"status": "ok", "result": "the pool was restarted", "cpu_ms": 12},
     )
     list_tools = reads("/v1/tools", ToolList, "Tools and their schemas")
@@ -341,6 +343,7 @@ class SubstrateRows(Vocabulary):
         notes=True,
         errors=(*stopped_with(IssueCapability), *ON_CAPABILITIES),
         summary="Give an agent a capability, or narrow one down",
+        beside=True,
         example={
             "session_id": "<the session>",
             "agent_id": "agent://triage",
@@ -368,6 +371,7 @@ class SubstrateRows(Vocabulary):
         slashed=True,
         notes=True,
         errors=(*stopped_with(RevokeCapability), *ON_CAPABILITIES),
+        beside=True,
         summary="End a capability and all that came out of it",
     )
     remember = writes(

@@ -32,12 +32,21 @@ OVER_HTTP = together(
 @mcp.command()
 @OVER_HTTP
 @option("--only", multiple=True, metavar="TAG", help="Offer the verbs of this vocabulary. Can be repeated.")
+@option("--all", "every", is_flag=True, help="Offer the verbs of all vocabularies.")
+@option("--output-schemas", "schemas", is_flag=True, help="Say of each tool what its answers are made of.")
 @target_options
-def serve(target: Target, port: int | None, http_token: str | None, only: tuple[str, ...]) -> None:
-    """Offer the verbs of an agent as tools, and snapshot, audit and inbox as resources."""
+def serve(
+    target: Target, port: int | None, http_token: str | None, only: tuple[str, ...], **how: bool
+) -> None:
+    """Offer the verbs of an agent as tools, and snapshot, audit and inbox as resources.
+
+    Without --only and --all: those of beliefs and claims, and what reads the substrate.
+    """
     from beliefd.cli.gateways import serve_verbs
 
-    serve_verbs(target, port, http_token, frozenset(only))
+    if only and how["every"]:
+        raise click.UsageError("give `--only` or `--all`, and not both")
+    serve_verbs(target, port, http_token, frozenset(only), **how)
 
 
 @mcp.command()

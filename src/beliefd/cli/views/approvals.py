@@ -216,8 +216,10 @@ def decided(answer: DecidedApproval) -> RenderableType:
     return Group(head, view(answer.bundle))
 
 
-def _decided(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+def _decided(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
     said = Text(f"{delta['decision']} {delta['approval_id']}  ", "bold")
+    if payload.get("reason"):
+        said.append(f"{visible(payload['reason'])}  ", "not bold")
     if delta.get("result") is not None:
         return said.append_text(verdict_words(delta["result"], "the call,"))
     if delta.get("gated") is not None:

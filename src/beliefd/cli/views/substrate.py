@@ -184,6 +184,10 @@ def reason_words(reason: Reason) -> Text:
 
 
 def verdict_words(result: dict[str, Any], about: str) -> Text:
+    """What came of it in a line. What a person is asked about is not denied: it waits, in that item."""
+    approval = result.get("waits") or (result.get("approval") or {}).get("approval_id")
+    if approval is not None:
+        return Text.assemble(("waits", "bold yellow"), f" {about} ", (visible(approval), "dim"))
     style = "green" if result["verdict"] == "allow" else "bold red"
     return Text.assemble((result["verdict"], style), f" {about} ", (result["reason_code"], "dim"))
 

@@ -17,13 +17,18 @@ from beliefd.kernel.tables import Rules
 
 
 def add_context(session: Session, command: AddContext, facts: Facts) -> ContextAdded | Refused:
-    """INVARIANT: only whom policy names says what the user said and what tools gave back."""
+    """INVARIANT: only whom policy names says what the user said and what tools gave back, and only in
+    sessions of the same owner."""
     policy, who = facts.policy.context, facts.principal
     if policy is UNSET:
         text = "policy has no `context`: nothing that is told here would count"
         return refused(Code.FORBIDDEN, text, "$", missing="context")
     if not policy.may_tell(who):
         text = f"`{who.id}` is none of `context.tellers`: what an agent was told is for others to say"
+        return refused(Code.FORBIDDEN, text, "$")
+    found = facts.findings
+    if isinstance(found, ContextFindings) and found.opened_by is not UNSET:
+        text = f"this session was opened by `{found.opened_by}`: others than its owner tell nothing here"
         return refused(Code.FORBIDDEN, text, "$")
     if len(session.context.items) >= policy.max_items:
         text = f"a session takes {policy.max_items} items of context at most"

@@ -19,14 +19,14 @@ from beliefd.kernel.substrate.constraints import Action, Judgement, Reason
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.issuing import held_by_rule, rules_for, withdrawn
 from beliefd.kernel.substrate.modes import share, turned_off
-from beliefd.kernel.substrate.permits import asked_as, waiting_as, wrong_executor
+from beliefd.kernel.substrate.permits import asked_as, rejected_before, waiting_as, wrong_executor
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.questions import question, with_consent
 from beliefd.kernel.substrate.reserving import as_declared, as_spent, need_of, set_aside
 from beliefd.kernel.substrate.situation import Situation, allowed, denied, failed, stale
 from beliefd.kernel.substrate.state import Basis, ToolCall
 from beliefd.kernel.substrate.tiers import beneath, tool_tier, with_person
-from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
+from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
 from beliefd.kernel.values import later
 
 GRACE_MS = 5_000
@@ -85,15 +85,26 @@ def _asked(
     judgement: Judgement,
     index: int,
 ) -> CandidateResult:
-    """The verdict with its question to a person. What its caller runs and has asked about waits already."""
+    """The verdict with its question to a person. What its caller runs and has asked about waits already.
+
+    INVARIANT: whom a person has told no cannot tire them out with the same call.
+    """
     definition, who = finding.definition, situation.facts.principal.id
     asks: str | UnsetType = UNSET
     if definition is not None and definition.is_run_by_caller:
         if (waits := waiting_as(situation.session, candidate, who)) is not UNSET:
             return replace(result, waits=waits)
+        no = rejected_before(situation.session, candidate, who) if _no_stands(situation) else None
+        if no is not None:
+            return denied([no, *result.reasons])
         asks = asked_as(candidate, who)
     approval = question(situation, candidate, finding, result, judgement.failures, index)
     return replace(result, approval=approval, asks=asks)
+
+
+def _no_stands(situation: Situation) -> bool:
+    found = situation.facts.findings
+    return isinstance(found, ProposalFindings) and found.no_stands is True
 
 
 def envelope(

@@ -38,6 +38,16 @@ def waiting_as(session: Session, candidate: CallCandidate, agent_id: str) -> str
     return UNSET if approval is None or approval.status != "pending" else approval.approval_id
 
 
+def rejected_before(session: Session, candidate: CallCandidate, agent_id: str) -> Reason | None:
+    """The no of a person to the same call: who said it, and why."""
+    approval = _newest(session, candidate, agent_id)
+    if approval is None or approval.status != "rejected":
+        return None
+    why = next((one.reason for one in reversed(approval.approvals) if one.decision == "REJECTED"), "")
+    text = f"rejected by {approval.decided_by}{f': {why}' if why else ''}"
+    return Reason(code="REJECTED", text=text, remedy="another call")
+
+
 def approved_call(session: Session, candidate: CallCandidate, agent_id: str) -> ToolCall | None:
     """The same call, if a person has said yes to it and it waits for its caller."""
     approval = _newest(session, candidate, agent_id)

@@ -106,12 +106,14 @@ class CallFinding(Value, frozen=True):
 class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
     """Facts about a proposal's candidates, in their order; None where a candidate is no call.
 
-    `authority` is how those stand now whose word or tier is used, as for claims.
+    `authority` is how those stand now whose word or tier is used, as for claims. Where `no_stands` is set, a
+    call that a person has rejected is not asked about again; entries without it are older.
     """
 
     calls: tuple[CallFinding | None, ...] = ()
     authority: Authority | msgspec.UnsetType = msgspec.UNSET
     by_rights: ByRights = msgspec.UNSET
+    no_stands: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class StartFindings(Value, frozen=True, tag_field="of", tag="start"):

@@ -63,15 +63,12 @@ from beliefd.steward.facts.citing import citation_findings, cites_calls
 from beliefd.steward.facts.examining import Examiner
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
-from beliefd.steward.facts.origin import Origins, approved_calls, context_findings
+from beliefd.steward.facts.origin import Origins, approved_calls
 from beliefd.steward.facts.published import published
 from beliefd.steward.facts.shares import Shares
 from beliefd.steward.facts.shells import started_shell, unknown_principal, with_shell
-from beliefd.steward.facts.threats import (
-    NOBODY,
-    Detector,
-    refuse_too_long,
-)
+from beliefd.steward.facts.telling import Openers
+from beliefd.steward.facts.threats import NOBODY, Detector, refuse_too_long
 from beliefd.steward.offload import in_pool
 from beliefd.steward.spaces import Spaces
 from beliefd.stores.base import Store, Token
@@ -163,6 +160,7 @@ class FactFinder(Examiner):
         self.meter = meter
         self._authorities = Authorities(directory, spaces)
         self._shares = Shares(store)
+        self._openers = Openers(store)
         self.origins = Origins(store, registry, catalogues)
         self._spoken: dict[str, deque[float]] = {}
 
@@ -207,12 +205,12 @@ class FactFinder(Examiner):
             found_calls = await self.origins.of_proposal(
                 session, policy, command.candidates, found_calls, unwritten, begun=begun
             )
-            return replace(found_calls, authority={}, by_rights=True)
+            return replace(found_calls, authority={}, by_rights=True, no_stands=True)
         if isinstance(command, StartCall):
             return await self._start(session, command, policy, unwritten)
         if isinstance(command, AddContext):
             within = await self._spaces.only(session.session_id)
-            return await context_findings(self._store, command, within)
+            return await self._openers.findings(session.session_id, command, principal, within)
         if isinstance(command, GiveGrant | StageIntent | ExpireApproval):
             asked = {command.principal: WHOEVER} if isinstance(command, GiveGrant) else {}
             return AuthorityFindings(authority=await self._authorities.of(session, asked), by_rights=True)

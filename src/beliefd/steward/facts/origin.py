@@ -11,8 +11,6 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.context.commands import AddContext
-from beliefd.kernel.context.findings import ContextFindings
 from beliefd.kernel.context.policy import ContextPolicy
 from beliefd.kernel.context.state import Context, ContextRecord
 from beliefd.kernel.context.told import Told, read, result_as_told
@@ -36,7 +34,7 @@ from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.tool_infos import KnownTools, ToolInfos
 from beliefd.steward.offload import offload
-from beliefd.stores.base import StorageUnavailable, Store, Within
+from beliefd.stores.base import StorageUnavailable, Store
 from beliefd.tools.registry import Registry
 
 MAX_SESSIONS: Final = 1_000
@@ -298,12 +296,6 @@ class Origins:
     def _drop(self, name: str) -> None:
         if (known := self._known.pop(name, None)) is not None:
             self._bytes -= known.size
-
-
-async def context_findings(store: Store, command: AddContext, within: Within) -> ContextFindings | None:
-    if command.content is None:
-        return None
-    return ContextFindings(kept=command.content in await store.kept_content({command.content}, within))
 
 
 def approved_calls(session: Session, command: Propose, who: str) -> list[ToolCall | None]:
