@@ -55,6 +55,7 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         fresh=any(_fresh(call, leaf) for leaf in pieces),
         crowded=len(found) > MAX_LEAVES,
         truncated=session.heard.left_out,
+        user_spoke=bool(session.asked),
         url_known=call.tier != "egress"
         or all(_url_known(call, leaf) for leaf in pieces if leaf.kind == "sink"),
     )
@@ -79,6 +80,8 @@ def _concluded(facts: CallFacts) -> CallFacts:
         facts,
         sink_trust=max((sink.trust for sink in facts.sinks), key=_TRUST.index, default="none"),
         sink_foreign=bool(sinks) or facts.crowded,
+        sink_in_text=any(sink.origin != "model" or sink.trust == "refused" for sink in sinks),
+        place_foreign=bool(sinks) and not facts.crowded and all(sink.shape == "path" for sink in sinks),
         object_foreign=bool(objects),
         link_foreign=bool(links),
         payload_foreign=bool(payload),
@@ -142,15 +145,14 @@ def _sinks(call: Call, said: Mapping[str, bool]) -> tuple[ValueFact, ...]:
             and _harmless_path(leaf.text)
         ):
             continue
-        found.append(
-            fact_of(
-                leaf,
-                at.origin,
-                where_is(at),
-                external=_external(call, leaf),
-                trust=_trust(call, leaf, at, said),
-            )
+        fact = fact_of(
+            leaf,
+            at.origin,
+            where_is(at),
+            external=_external(call, leaf),
+            trust=_trust(call, leaf, at, said),
         )
+        found.append(replace(fact, shape="path") if leaf.kind == "path" else fact)
     return tuple(found)
 
 
