@@ -10,7 +10,7 @@ from beliefd.kernel.origin.facts import RANK, CallFacts, Trust, ValueFact, reaso
 from beliefd.kernel.origin.index import Wanted
 from beliefd.kernel.origin.memory import Found, Memory, leaves
 from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, host_of, joined_accounts, name_words
-from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, trade
+from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, is_address, trade, writes_by_argument
 from beliefd.kernel.origin.wishes import carries_secret, commanded_by, is_intended
 from beliefd.kernel.values import Id, Object
 
@@ -56,8 +56,7 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         crowded=len(found) > MAX_LEAVES,
         truncated=session.heard.left_out,
         user_spoke=bool(session.asked),
-        url_known=call.tier != "egress"
-        or all(_url_known(call, leaf) for leaf in pieces if leaf.kind == "sink"),
+        url_known=call.tier != "egress" or all(_url_known(call, leaf) for leaf in pieces if _leads_out(leaf)),
     )
     return _concluded(replace(facts, **said))
 
@@ -120,6 +119,8 @@ def _tier(tool: ToolInfo, what: Trade, args: Object, session: Memory) -> Tier:
     if not what.reads or (
         tool.tier is None and what.verb in session.lexicon.hands_out and _hands_out(args, session)
     ):
+        return "write"
+    if writes_by_argument(tool, args, session.lexicon):
         return "write"
     return "egress" if goes_out(tool, args, session.lexicon) else "read"
 
@@ -201,6 +202,11 @@ def _conamed(call: Call, value: Wanted) -> bool:
     """The address bears a name of the user's text, and no other known address does."""
     names = [part for part in value.parts if part in call.session.speech.names]
     return any(call.session.named_by.get(name, {value.key}) <= {value.key} for name in names)
+
+
+def _leads_out(leaf: Leaf) -> bool:
+    hosted = leaf.value is not None and leaf.value.shape == "host"
+    return leaf.kind == "sink" or hosted or is_address(leaf.text)
 
 
 def _url_known(call: Call, leaf: Leaf) -> bool:
