@@ -124,6 +124,12 @@ def test_names_of_tools_that_read(name: str) -> None:
     assert trade(ToolInfo(tool_id=name), LEXICON).reads
 
 
+@pytest.mark.parametrize("name", ["Read\u200b", "\uff32ead", "Read ", "get\u00ad_file", "\u2060list_files"])
+def test_a_name_that_only_looks_like_one_that_reads_does_not(name: str) -> None:
+    assert not trade(ToolInfo(tool_id=name), LEXICON).reads
+    assert trade(ToolInfo(tool_id=name, tier="read"), LEXICON).reads
+
+
 @pytest.mark.parametrize("name", WRITES)
 def test_names_of_tools_that_write(name: str) -> None:
     tool, _, action = name.partition("=")

@@ -1,6 +1,7 @@
 """What a tool does, from what is declared about it and, failing that, from its name."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
@@ -75,7 +76,7 @@ def _trade(
     groups = frozenset[str]().union(*(lexicon.groups.get(noun, frozenset()) for noun in [*nouns, *pairs]))
     if not groups:
         groups = frozenset().union(*(lexicon.groups.get(word, frozenset()) for word in words))
-    reads = name == "read" if tier is None else tier != "write"
+    reads = name == "read" and not disguised(tool_id) if tier is None else tier != "write"
     if destructive:
         name, reads = ("delete" if name in (None, "read", "other") else name), False
     if name == "read" and not reads:
@@ -90,6 +91,15 @@ def _trade(
             name = rule.to
             break
     return Trade(verb, name or "other", mask, reads, frozenset(words), frozenset(nouns), groups)
+
+
+def disguised(tool_id: str) -> bool:
+    """Is a name written so that it looks like another: full-width, with invisible characters or blanks?
+
+    INVARIANT: such a name declares nothing. Who means the tool it looks like did not speak of this one.
+    """
+    shown = "".join(char for char in tool_id if unicodedata.category(char) not in ("Cf", "Cc", "Cs"))
+    return unicodedata.normalize("NFKC", shown).strip() != tool_id
 
 
 def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, Class | None]:
