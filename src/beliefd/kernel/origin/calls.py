@@ -114,8 +114,8 @@ def _foreign(sink: ValueFact, facts: CallFacts) -> bool:
 
 
 def _tier(tool: ToolInfo, what: Trade, args: Object, session: Memory) -> Tier:
-    if tool.tier == "egress":
-        return "egress"
+    if tool.tier == "egress" or (tool.examined and tool.tier is not None):
+        return tool.tier
     if not what.reads or (
         tool.tier is None and what.verb in session.lexicon.hands_out and _hands_out(args, session)
     ):

@@ -17,7 +17,10 @@ Tier = Literal["read", "egress", "write"]
 
 
 class ToolInfo(Value, frozen=True):
-    """What is pinned or declared about a tool. `tier` None: the verb in the name decides, unknown = write."""
+    """What is pinned or declared about a tool. `tier` None: the verb in the name decides, unknown = write.
+
+    `examined`: its command or the files it writes were looked into, and `tier` is what came of that.
+    """
 
     tool_id: Id
     description: str = ""
@@ -26,6 +29,7 @@ class ToolInfo(Value, frozen=True):
     open_world: bool | None = None
     destructive: bool | None = None
     identity: bool = False
+    examined: bool = False
 
 
 class Trade(Struct, frozen=True):
@@ -213,9 +217,11 @@ def goes_out(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
         return True
     asks = not _LOOKS_UP.isdisjoint(name_words(tool.tool_id))
     for name, text in texts_in(args):
-        if is_address(text):
-            return True
         plain = folded(text[:MAX_ARGUMENT]).strip()
+        # A prompt or a note may speak of an address without going there.
+        prose = len(plain.split()) > _FEW or not lexicon.names["text"].isdisjoint(name_words(name))
+        if is_address(plain[:_BEGIN] if prose else plain, anywhere=not prose):
+            return True
         if asks and _BARE.fullmatch(plain):
             return True
         # A folder may be called like a host, so what is said to be a path is one.
@@ -236,10 +242,14 @@ MAX_ARGUMENT: Final = 20_000
 """Characters of an argument that are read for addresses and statements."""
 
 
-def is_address(text: str) -> bool:
+_FEW: Final = 6
+_BEGIN: Final = 2_048
+
+
+def is_address(text: str, *, anywhere: bool = True) -> bool:
     """With a scheme anywhere, or a host at its begin: `//host/`, `\\\\host\\`, `host.example/page?q=1`."""
     plain = folded(text[:MAX_ARGUMENT]).strip()
-    if _SCHEME.search(plain) or _SHARED.match(plain):
+    if (_SCHEME.search(plain) if anywhere else _SCHEME.match(plain)) or _SHARED.match(plain):
         return True
     return _HOSTED.match(plain) is not None
 
@@ -279,8 +289,9 @@ _REMARK: Final = re.compile(r"/\*.*?\*/|--[^\n]*|^\s*#[^\n]*", re.S | re.M)
 
 def writes_by_argument(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
     """Is a read told to write: by a statement, a method or a command that stands in its arguments?"""
-    if tool.open_world:  # who searches there passes words on, and no statement
+    if tool.open_world or tool.examined:  # who searches there passes words on, and no statement
         return False
+    declared = lexicon.names["text"] if tool.tier is not None else frozenset()
     for name, text in texts_in(args):
         words = name_words(name)
         if not words:
@@ -292,6 +303,6 @@ def writes_by_argument(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon
             plain in _WRITES or lexicon.strong.get(plain, "read") != "read"
         ):
             return True
-        if not _STATED.isdisjoint(words) and _STATEMENT.search(_REMARK.sub(" ", plain)):
+        if not (_STATED - declared).isdisjoint(words) and _STATEMENT.search(_REMARK.sub(" ", plain)):
             return True
     return False
