@@ -255,7 +255,7 @@ def test_a_ledger_from_elsewhere_brings_no_context(place: Path, tmp_path: Path) 
         session = house.session()
         gateway(house).add_context(session, "user", f"Send an email to {EVE}")
         other.root.import_ledger(house.root.export(session))
-        assert wants(gateway(other), session, "mail.send_email", to=EVE).verdict == "deny"
+        assert wants(gateway(other), session, "mail.send_email", to=EVE).verdict == "defer"
         assert not other.state(session).context.items
         other.check(session)
         assert verify_with_node(other.root.export(session))[0] == 0

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 from hypothesis import given, settings
 
 from beliefd.kernel.origin import RULES, CallFacts, judge
@@ -41,3 +42,30 @@ def test_the_file_is_written_once_and_can_be_adopted(tmp_path: Path) -> None:
     again = beliefd("policy", "init", "--preset", "guard", "-o", str(place))
     assert again.exit_code == 2
     assert "is there already" in again.stderr
+
+
+def _run(tool: str, **args: str) -> bytes:
+    call = {"id": "c1", "function": {"name": tool, "arguments": args}}
+    said = {"role": "user", "content": "How warm is it?"}
+    return msgspec.json.encode({"id": "r1", "messages": [said, {"role": "assistant", "tool_calls": [call]}]})
+
+
+def test_a_backtest_knows_what_tools_do_that_a_run_does_not_list(tmp_path: Path) -> None:
+    runs, mine = tmp_path / "runs.jsonl", tmp_path / "policy.yaml"
+    runs.write_bytes(_run("thermo.frobnicate", room="kitchen"))
+    asked = beliefd("policy", "backtest", str(runs))
+    assert "asked: 1" in asked.stdout
+    assert "by rule" in asked.stdout
+    assert "constraint.guard.03_intent: 1" in asked.stdout
+    mine.write_bytes(preset_text("guard").replace(b"{Read: read,", b"{thermo.*: read, Read: read,"))
+    told = beliefd("policy", "backtest", str(runs), "--policy", str(mine))
+    assert "asked: 0" in told.stdout
+    assert "by rule" not in told.stdout
+
+
+def test_a_backtest_of_no_runs_says_so(tmp_path: Path) -> None:
+    runs = tmp_path / "runs.jsonl"
+    runs.write_text("\n")
+    answer = beliefd("policy", "backtest", str(runs))
+    assert answer.exit_code == 2
+    assert "holds no runs" in answer.stderr

@@ -30,6 +30,10 @@ def _foreign() -> CallFacts:
     return facts_of(told, "send_email", to="mallory@evil.example", subject="Hi", body="Hi")
 
 
+def _places() -> CallFacts:
+    return facts_of(session("Write a file about cats."), "write_file", path="/etc/cats", content="Cats.")
+
+
 def _sinks() -> CallFacts:
     return facts_of(
         session("Send an email with a greeting to Bob."), "send_email", to="bob@guess.example", body="Hello!"
@@ -71,8 +75,9 @@ def _commanded() -> CallFacts:
 
 
 CASES: dict[str, Callable[[], CallFacts]] = {
-    "egress": _egress, "foreign": _foreign, "intent": _intent, "sinks": _sinks, "objects": _objects,
-    "links": _links, "quota": _quota, "payload": _payload, "secret": _secret, "commanded": _commanded,
+    "egress": _egress, "foreign": _foreign, "intent": _intent, "places": _places, "sinks": _sinks,
+    "objects": _objects, "links": _links, "quota": _quota, "payload": _payload, "secret": _secret,
+    "commanded": _commanded,
 }  # fmt: skip
 
 
@@ -96,6 +101,45 @@ def test_facts_are_recorded_and_read_back(rule: str) -> None:
     raw = msgspec.json.encode(facts)
     assert msgspec.json.decode(raw, type=CallFacts) == facts
     assert canonical(msgspec.to_builtins(facts))
+
+
+def test_without_a_word_of_the_user_a_write_waits() -> None:
+    """A gateway without a hook tells results only: what the user wants is not known, so a person decides."""
+    told = session("", ("inbox_list", [{"id": "1", "body": "Reach me at mallory@evil.example."}]))
+    for tool, args in (
+        ("write_file", {"path": "/home/ann/notes.txt", "content": "x"}),
+        ("send_email", {"to": "mallory@evil.example", "body": "Hi"}),
+    ):
+        facts = facts_of(told, tool, **args)
+        assert facts.user_spoke is False
+        assert judge(facts)[:2] == ("ask", "intent")
+
+
+def test_what_stands_nowhere_is_the_model_s_own_and_waits() -> None:
+    asked = session(
+        "What is new?", ("inbox_list", [{"id": "1", "body": "Reach me at mallory@evil.example."}])
+    )
+    own = facts_of(asked, "send_email", to="someone@else.example", body="Hi")
+    assert judge(own)[:2] == ("ask", "intent")
+    assert judge(facts_of(asked, "send_email", to="mallory@evil.example", body="Hi"))[:2] == (
+        "deny",
+        "foreign",
+    )
+
+
+def test_whoever_was_refused_stays_so_though_the_model_made_him_up() -> None:
+    asked = session("What is new?")
+    first = facts_of(asked, "send_email", to="someone@else.example", body="Hi")
+    asked.refused(first)
+    assert judge(facts_of(asked, "send_email", to="someone@else.example", body="Hi"))[0] == "deny"
+
+
+def test_a_place_and_an_address_are_somebody() -> None:
+    said = session("Send a file by email.")
+    facts = facts_of(said, "send_email", to="bob@guess.example", path="/etc/passwd")
+    assert facts.sink_foreign
+    assert facts.place_foreign is False
+    assert judge(facts)[1] == "sinks"
 
 
 def test_a_reason_names_the_value_and_its_place() -> None:

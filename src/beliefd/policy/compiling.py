@@ -8,17 +8,18 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.names import ALL, covers
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraints import EFFECTS, ON_FAIL, Constraint
-from beliefd.kernel.substrate.predicates import Misfit
+from beliefd.kernel.substrate.predicates import CALL_FACTS, Misfit, paths_read
 from beliefd.kernel.substrate.rulebook import rulebook
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.values import shown
 from beliefd.ledger.chain import policy_hash
+from beliefd.policy.fact_names import is_fact, misfits
 
 KEYS: Final = "constraint.*"
 NAMED: Final = 16
@@ -53,6 +54,7 @@ def problems(policy: Policy) -> Iterator[Problem]:
         yield from _schema(schema, f"$.schemas.{name}")
     for one in rulebook(policy, policy_hash(policy)).constraints:
         yield from _constraint(one)
+        yield from _facts(one, asked=policy.context is not UNSET)
 
 
 def _schema(raw: Any, path: str) -> Iterator[Problem]:
@@ -73,6 +75,21 @@ def _constraint(one: Constraint) -> Iterator[Problem]:
         yield Problem(place, f"the constraint is malformed: {one.malformed}", _remedy(misfit))
 
 
+def _facts(one: Constraint, *, asked: bool) -> Iterator[Problem]:
+    """INVARIANT: no rule reads a fact that is never there. Such a deny would let everything pass."""
+    if one.when is None:
+        return
+    path = f"$.constraints.{one.key}"
+    for message, misfit in misfits(one.when):
+        fitting = _remedy(misfit) if misfit.allowed else "correct it: as it stands, it never holds"
+        yield Problem(f"{path}.{misfit.at}", message, fitting)
+    if not asked and any(is_fact(name) for name in paths_read(one.when)):
+        wrong = f"it reads `{CALL_FACTS}`, and the policy has no `context`: nobody finds these facts out"
+        yield Problem(
+            f"{path}.when", wrong, "add `context`, as `beliefd policy init --preset guard` writes it"
+        )
+
+
 MEANT: Final = {"and": "all", "or": "any", "equals": "eq", "==": "eq", "!": "not"}
 """Words of other languages; those that look alike mean something else."""
 
@@ -83,7 +100,7 @@ def _remedy(misfit: Misfit) -> str:
     if not allowed:
         return "correct it or take it out: as it stands, it denies whatever its subject names"
     elsewhere = [name for name, words in WORDS.items() if got in words and name != misfit.at]
-    if elsewhere:
+    if elsewhere and "." not in misfit.at:
         return f"`{got}` is a word of `{elsewhere[0]}`; here fits {_names(allowed)}"
     if isinstance(got, str) and (meant := MEANT.get(got)) in allowed:
         return f"did you mean `{meant}`? here fits {_names(allowed)}"

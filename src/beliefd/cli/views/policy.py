@@ -83,4 +83,6 @@ def _tally(one: "Tally") -> list[Text]:
         Text(f"  asked: {one.asked} ({one.asked / max(1, one.runs):.3f} per run), denied: {one.denied}"),
     ]
     ruled = sorted(one.rules.items(), key=lambda rule: (-rule[1], rule[0]))
+    if ruled:
+        lines.append(Text("  asked or denied by rule, the first that applies to a call:"))
     return [*lines, *(Text(f"    {visible(name)}: {count}", "dim") for name, count in ruled)]

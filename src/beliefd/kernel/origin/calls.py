@@ -10,7 +10,7 @@ from beliefd.kernel.origin.facts import RANK, CallFacts, Trust, ValueFact, reaso
 from beliefd.kernel.origin.index import Wanted
 from beliefd.kernel.origin.memory import Found, Memory, leaves
 from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, host_of, joined_accounts, name_words
-from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, trade
+from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, is_address, trade, writes_by_argument
 from beliefd.kernel.origin.wishes import carries_secret, commanded_by, is_intended
 from beliefd.kernel.values import Id, Object
 
@@ -55,8 +55,8 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         fresh=any(_fresh(call, leaf) for leaf in pieces),
         crowded=len(found) > MAX_LEAVES,
         truncated=session.heard.left_out,
-        url_known=call.tier != "egress"
-        or all(_url_known(call, leaf) for leaf in pieces if leaf.kind == "sink"),
+        user_spoke=bool(session.asked),
+        url_known=call.tier != "egress" or all(_url_known(call, leaf) for leaf in pieces if _leads_out(leaf)),
     )
     return _concluded(replace(facts, **said))
 
@@ -79,6 +79,8 @@ def _concluded(facts: CallFacts) -> CallFacts:
         facts,
         sink_trust=max((sink.trust for sink in facts.sinks), key=_TRUST.index, default="none"),
         sink_foreign=bool(sinks) or facts.crowded,
+        sink_in_text=any(sink.origin != "model" or sink.trust == "refused" for sink in sinks),
+        place_foreign=bool(sinks) and not facts.crowded and all(sink.shape == "path" for sink in sinks),
         object_foreign=bool(objects),
         link_foreign=bool(links),
         payload_foreign=bool(payload),
@@ -112,11 +114,13 @@ def _foreign(sink: ValueFact, facts: CallFacts) -> bool:
 
 
 def _tier(tool: ToolInfo, what: Trade, args: Object, session: Memory) -> Tier:
-    if tool.tier == "egress":
-        return "egress"
+    if tool.tier == "egress" or (tool.examined and tool.tier is not None):
+        return tool.tier
     if not what.reads or (
         tool.tier is None and what.verb in session.lexicon.hands_out and _hands_out(args, session)
     ):
+        return "write"
+    if writes_by_argument(tool, args, session.lexicon):
         return "write"
     return "egress" if goes_out(tool, args, session.lexicon) else "read"
 
@@ -142,15 +146,14 @@ def _sinks(call: Call, said: Mapping[str, bool]) -> tuple[ValueFact, ...]:
             and _harmless_path(leaf.text)
         ):
             continue
-        found.append(
-            fact_of(
-                leaf,
-                at.origin,
-                where_is(at),
-                external=_external(call, leaf),
-                trust=_trust(call, leaf, at, said),
-            )
+        fact = fact_of(
+            leaf,
+            at.origin,
+            where_is(at),
+            external=_external(call, leaf),
+            trust=_trust(call, leaf, at, said),
         )
+        found.append(replace(fact, shape="path") if leaf.kind == "path" else fact)
     return tuple(found)
 
 
@@ -199,6 +202,11 @@ def _conamed(call: Call, value: Wanted) -> bool:
     """The address bears a name of the user's text, and no other known address does."""
     names = [part for part in value.parts if part in call.session.speech.names]
     return any(call.session.named_by.get(name, {value.key}) <= {value.key} for name in names)
+
+
+def _leads_out(leaf: Leaf) -> bool:
+    hosted = leaf.value is not None and leaf.value.shape == "host"
+    return leaf.kind == "sink" or hosted or is_address(leaf.text)
 
 
 def _url_known(call: Call, leaf: Leaf) -> bool:

@@ -2,6 +2,8 @@
 
 from typing import Final, Literal
 
+from msgspec import UNSET, UnsetType
+
 from beliefd.kernel.origin.lexicon import Class
 from beliefd.kernel.origin.tools import Tier
 from beliefd.kernel.values import Id, Value, quoted
@@ -35,7 +37,12 @@ def reason(one: ValueFact) -> str:
 
 
 class CallFacts(Value, frozen=True):
-    """Facts about one call. The flags at the end are what the default rules read."""
+    """Facts about one call. The flags at the end are what the default rules read.
+
+    `user_spoke`: the session was told a text of the user. `sink_in_text`: of whom it goes to without being
+    trusted, somebody stands in what was read, so that it is not the model's own. `place_foreign`: all of
+    these are places to write to, and nobody's address. Entries without these three are older.
+    """
 
     tool_id: Id
     tier: Tier
@@ -69,3 +76,6 @@ class CallFacts(Value, frozen=True):
     payload_foreign: bool = False
     over_quota: bool = False
     reasons: tuple[str, ...] = ()
+    user_spoke: bool | UnsetType = UNSET
+    sink_in_text: bool | UnsetType = UNSET
+    place_foreign: bool | UnsetType = UNSET

@@ -70,6 +70,7 @@ class Lexicon(Value, frozen=True, dict=True):
     hard: Words
     arguments: Arguments
     endings: Words
+    things: Words
     hands_out: Words
     self_names: Words = msgspec.field(name="self")
     directory: Words

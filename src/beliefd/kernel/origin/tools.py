@@ -1,22 +1,26 @@
 """What a tool does, from what is declared about it and, failing that, from its name."""
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
 from beliefd.kernel.origin.lexicon import BIT, Class, Lexicon
-from beliefd.kernel.origin.spelling import name_words
+from beliefd.kernel.origin.spelling import folded, name_words
 from beliefd.kernel.values import Id, Object, Value
 
 Tier = Literal["read", "egress", "write"]
 
 
 class ToolInfo(Value, frozen=True):
-    """What is pinned or declared about a tool. `tier` None: the verb in the name decides, unknown = write."""
+    """What is pinned or declared about a tool. `tier` None: the verb in the name decides, unknown = write.
+
+    `examined`: its command or the files it writes were looked into, and `tier` is what came of that.
+    """
 
     tool_id: Id
     description: str = ""
@@ -25,6 +29,7 @@ class ToolInfo(Value, frozen=True):
     open_world: bool | None = None
     destructive: bool | None = None
     identity: bool = False
+    examined: bool = False
 
 
 class Trade(Struct, frozen=True):
@@ -75,7 +80,7 @@ def _trade(
     groups = frozenset[str]().union(*(lexicon.groups.get(noun, frozenset()) for noun in [*nouns, *pairs]))
     if not groups:
         groups = frozenset().union(*(lexicon.groups.get(word, frozenset()) for word in words))
-    reads = name == "read" if tier is None else tier != "write"
+    reads = name == "read" and not disguised(tool_id) if tier is None else tier != "write"
     if destructive:
         name, reads = ("delete" if name in (None, "read", "other") else name), False
     if name == "read" and not reads:
@@ -90,6 +95,15 @@ def _trade(
             name = rule.to
             break
     return Trade(verb, name or "other", mask, reads, frozenset(words), frozenset(nouns), groups)
+
+
+def disguised(tool_id: str) -> bool:
+    """Is a name written so that it looks like another: full-width, with invisible characters or blanks?
+
+    INVARIANT: such a name declares nothing. Who means the tool it looks like did not speak of this one.
+    """
+    shown = "".join(char for char in tool_id if unicodedata.category(char) not in ("Cf", "Cc", "Cs"))
+    return unicodedata.normalize("NFKC", shown).strip() != tool_id
 
 
 def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, Class | None]:
@@ -150,6 +164,17 @@ def _second(words: list[str], lexicon: Lexicon) -> tuple[str, Class] | None:
             and found[1] != "read"
         ):
             return found
+    return _besides(words, lexicon)
+
+
+def _besides(words: list[str], lexicon: Lexicon) -> tuple[str, Class] | None:
+    """`find_replace`, `instances_describe_terminate`: a verb that is no thing does what it says."""
+    if words[-1:] and words[-1] in lexicon.endings:
+        return None  # `get_delete_history`
+    for word in words:
+        name = lexicon.strong.get(word, "read")
+        if name != "read" and word not in lexicon.things and word not in lexicon.groups:
+            return word, name
     return None
 
 
@@ -190,7 +215,94 @@ def goes_out(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
     named = lexicon.names["url"]
     if any(word in named for name in (*properties(tool), *args) for word in name_words(name)):
         return True
-    return any(
-        isinstance(value, str) and value[:8].casefold().startswith(("http://", "https://"))
-        for value in args.values()
-    )
+    asks = not _LOOKS_UP.isdisjoint(name_words(tool.tool_id))
+    for name, text in texts_in(args):
+        plain = folded(text[:MAX_ARGUMENT]).strip()
+        # A prompt or a note may speak of an address without going there.
+        prose = len(plain.split()) > _FEW or not lexicon.names["text"].isdisjoint(name_words(name))
+        if is_address(plain[:_BEGIN] if prose else plain, anywhere=not prose):
+            return True
+        if asks and _BARE.fullmatch(plain):
+            return True
+        # A folder may be called like a host, so what is said to be a path is one.
+        if _PAGE.match(plain) and lexicon.names["path"].isdisjoint(name_words(name)):
+            return True
+    return False
+
+
+_LOOKS_UP: Final = frozenset({"dns", "whois", "resolve", "resolver", "lookup", "ping", "dig", "nslookup"})
+_BARE: Final = re.compile(r"(?:[\w-]{1,63}\.)+[a-z][a-z0-9-]{1,62}\.?")
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,15}:(?://|\\\\)(?=[^/\s])")
+_SHARED: Final = re.compile(r"[/\\]{2}[\w.-]+(?:[/\\?]|$)")
+_HOSTED: Final = re.compile(
+    r"(?:[\w-]{1,63}\.)+[a-z]{2,24}(?::\d+)?(?:/\S*)?\?\S|(?:[\w-]{1,63}\.)+[a-z]{2,24}:\d+/"
+)
+_PAGE: Final = re.compile(r"(?:[\w-]{1,63}\.)+[a-z]{2,24}/\S")
+MAX_ARGUMENT: Final = 20_000
+"""Characters of an argument that are read for addresses and statements."""
+
+
+_FEW: Final = 6
+_BEGIN: Final = 2_048
+
+
+def is_address(text: str, *, anywhere: bool = True) -> bool:
+    """With a scheme anywhere, or a host at its begin: `//host/`, `\\\\host\\`, `host.example/page?q=1`."""
+    plain = folded(text[:MAX_ARGUMENT]).strip()
+    if (_SCHEME.search(plain) if anywhere else _SCHEME.match(plain)) or _SHARED.match(plain):
+        return True
+    return _HOSTED.match(plain) is not None
+
+
+def texts_in(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """(name, text) of everything in arguments that is text, keys of objects as well."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, Mapping) and depth < MAX_NESTED:
+        for key, item in value.items():
+            yield name, str(key)
+            yield from texts_in(item, str(key), depth + 1)
+    elif isinstance(value, list | tuple) and depth < MAX_NESTED:
+        for item in value:
+            yield from texts_in(item, name, depth + 1)
+    elif isinstance(value, Mapping | list | tuple):
+        yield name, str(value)
+
+
+MAX_NESTED: Final = 64
+_STATED: Final = frozenset(
+    {"sql", "query", "statement", "mutation", "graphql", "content", "body", "code", "expression", "request"}
+)
+_COMMANDS: Final = frozenset({"command", "cmd", "commands", "shell", "script"})
+_METHODS: Final = frozenset({"method", "verb", "operation", "action", "mode", "op"})
+_WRITES: Final = frozenset({"post", "put", "patch", "delete"})
+_STATEMENT: Final = re.compile(
+    r"(?:^|[;({]|\bthen\b|\bas\b)\s*(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|update\s+\S+\s+set|delete\s+from|merge\s+into"
+    r"|(?:drop|alter|create|truncate|rename)\s+(?:or\s+replace\s+)?(?:temp(?:orary)?\s+|unique\s+)?"
+    r"(?:table|database|schema|index|view|user|role|function|trigger|procedure|sequence|type|extension)\b"
+    r"|truncate\s+\w|grant\s+\S.*\bto\b|revoke\s+\S.*\bfrom\b|copy\s+\S+\s+(?:from|to)\b|call\s+\w+\s*\(|exec(?:ute)?\s+\w"
+    r"|attach\s+database|load\s+data|vacuum\b|mutation\b(?=[\s({\w]*[({]))",
+    re.S,
+)
+_REMARK: Final = re.compile(r"/\*.*?\*/|--[^\n]*|^\s*#[^\n]*", re.S | re.M)
+
+
+def writes_by_argument(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
+    """Is a read told to write: by a statement, a method or a command that stands in its arguments?"""
+    if tool.open_world or tool.examined:  # who searches there passes words on, and no statement
+        return False
+    declared = lexicon.names["text"] if tool.tier is not None else frozenset()
+    for name, text in texts_in(args):
+        words = name_words(name)
+        if not words:
+            continue
+        plain = folded(text[:MAX_ARGUMENT]).strip()
+        if not _COMMANDS.isdisjoint(words) and plain:
+            return True
+        if not _METHODS.isdisjoint(words) and (
+            plain in _WRITES or lexicon.strong.get(plain, "read") != "read"
+        ):
+            return True
+        if not (_STATED - declared).isdisjoint(words) and _STATEMENT.search(_REMARK.sub(" ", plain)):
+            return True
+    return False
