@@ -3,11 +3,19 @@
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.origin.facts import ValueFact
 from beliefd.kernel.origin.index import MAX_VALUE, Wanted, wanted
 from beliefd.kernel.origin.memory import Found, Memory
-from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, joined_accounts, name_words
+from beliefd.kernel.origin.spelling import (
+    SINK_SHAPES,
+    atoms,
+    folded,
+    has_strange_address,
+    joined_accounts,
+    name_words,
+)
 from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, closed_set
 
 SHOWN: Final = 80
@@ -35,9 +43,12 @@ class Call(Struct, frozen=True):
 def sorted_leaves(name: str, value: Any, tool: ToolInfo, session: Memory) -> list[Leaf]:
     """A value as leaves: by its name and its shape, each address in it apart."""
     leaf = _leaf(name, value, tool, session)
-    if leaf.kind in ("choice", "text") or (leaf.value and leaf.value.single) or len(leaf.text) > MAX_VALUE:
+    if leaf.kind in ("choice", "text") or len(leaf.text) > MAX_VALUE:
         return [leaf]
     plain = joined_accounts(folded(leaf.text))
+    strange = leaf.kind == "sink" and has_strange_address(plain)
+    if leaf.value and leaf.value.single:
+        return [replace(leaf, value=None)] if strange else [leaf]
     inner = [
         Leaf(name, leaf.words, atom.key, "sink", Wanted(atom.key, atom.parts, True, atom.shape))
         for atom in atoms(plain, session.lexicon.month_of)
@@ -45,6 +56,8 @@ def sorted_leaves(name: str, value: Any, tool: ToolInfo, session: Memory) -> lis
     ]
     if not inner:
         return [leaf]
+    if strange:  # what the tool makes of it is not what is found in it
+        return [replace(leaf, value=None), *inner]
     return inner if leaf.kind == "sink" else [leaf, *inner]
 
 

@@ -364,7 +364,9 @@ def leaves(value: Any, name: str = "", depth: int = 0) -> list[tuple[str, Any]]:
     if depth > 64:
         return [(name, str(value))]
     if isinstance(value, Mapping):
-        return [leaf for key, item in value.items() for leaf in leaves(item, str(key), depth + 1)]
+        # A key that is an address is a value of what it stands in: `{"recipients": {"eve@x.example": "to"}}`.
+        held = [(name or str(key), str(key)) for key in value if shape_of(str(key)) in SINK_SHAPES]
+        return held + [leaf for key, item in value.items() for leaf in leaves(item, str(key), depth + 1)]
     if isinstance(value, list | tuple):
         return [leaf for item in value for leaf in leaves(item, name, depth + 1)]
     return [(name, value)] if value is not None and not isinstance(value, bool) and value != "" else []
