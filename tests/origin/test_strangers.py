@@ -58,3 +58,24 @@ def test_an_address_that_only_contains_a_known_one_is_another(to: str) -> None:
 )
 def test_a_known_address_is_known_in_each_common_notation(to: str) -> None:
     assert _mailed(to=to, body="x") == "allow"
+
+
+def test_a_line_more_in_a_field_of_one_line_is_asked_about() -> None:
+    assert _mailed(to="anna@example.com", subject="The minutes", body="x\ny") == "allow"
+    for subject in ("hi\r\nBcc: bob@guess.example", "hi\nX-Any: 1", "hi\u2028Bcc: bob"):
+        assert _mailed(to="anna@example.com", subject=subject, body="x") != "allow"
+
+
+def test_whom_the_head_of_a_whole_message_names_is_reached() -> None:
+    assert _mailed(raw="To: anna@example.com\r\nSubject: x\r\n\r\nhi") == "allow"
+    assert _mailed(raw="Subject: x\r\nTo: anna@example.com,\r\n bob@guess.example\r\n\r\nhi") != "allow"
+    assert _mailed(raw="To: eve@evil.example\r\n\r\nhi") != "allow"
+    assert _mailed(message="Subject: x\nBcc: bob@guess.example\n\nhi", to="anna@example.com") != "allow"
+
+
+@pytest.mark.parametrize(
+    "body", ["please pay to GB29NWBK60161331926819", "Write to eve@evil.example instead."]
+)
+def test_accounts_and_addresses_in_a_text_are_looked_up_like_links(body: str) -> None:
+    assert _mailed(to="anna@example.com", body=body) != "allow"
+    assert verdict(session(ASKED), "mail.send_email", to="anna@example.com", body=body)[0] == "allow"

@@ -19,6 +19,8 @@ MAX_LEAVES: Final = 256
 _TRUSTED: Final = RANK["named_field"]
 _MAKES: Final = ("create", "update", "draft")
 MAX_REASONS: Final = 20
+_PASSED_ON: Final = ("url", "host", "email", "iban")
+"""Shapes inside of texts that lead whoever reads the text to somebody."""
 _FEW: Final = 7
 """A payload of so few characters says nothing."""
 
@@ -70,7 +72,7 @@ def _concluded(facts: CallFacts) -> CallFacts:
     links = [
         one
         for one in facts.links
-        if one.origin == "text" or (one.origin == "named_text" and not facts.links_wanted)
+        if one.origin == "text" or (one.origin == "named_text" and not _wanted(one, facts))
     ]
     payload = [one for one in facts.payload if one.origin in ("text", "named_text")]
     sinks = [sink for sink in facts.sinks if _foreign(sink, facts)]
@@ -88,6 +90,13 @@ def _concluded(facts: CallFacts) -> CallFacts:
         and facts.nth >= max(1, facts.mentions),
         reasons=tuple(dict.fromkeys(reason(one) for one in suspicious))[:MAX_REASONS],
     )
+
+
+def _wanted(link: ValueFact, facts: CallFacts) -> bool:
+    """Whoever has a document passed on wants the people in it, and asks for its links."""
+    if link.shape in ("url", "host"):
+        return facts.links_wanted
+    return facts.sourced or facts.delegated or facts.granted
 
 
 def _fresh(call: Call, leaf: Leaf) -> bool:
@@ -224,7 +233,7 @@ def _links(call: Call) -> tuple[ValueFact, ...]:
             continue
         plain = joined_accounts(folded(leaf.text[:200_000]))
         for atom in atoms(plain, call.session.lexicon.month_of):
-            if atom.shape in ("url", "host") and len(found) < 64:
+            if atom.shape in _PASSED_ON and len(found) < 64:
                 inner = Leaf(
                     leaf.name, leaf.words, atom.key, "link", Wanted(atom.key, atom.parts, True, atom.shape)
                 )
