@@ -1,10 +1,12 @@
 """Whom and what a stranger slips into a call: it is found wherever it stands, and asked about."""
 
+import time
 from typing import Any
 
 import pytest
 
-from tests.origin.support import session, verdict
+from beliefd.kernel.origin import judge
+from tests.origin.support import facts_of, session, verdict
 
 PAGE = (
     "web_fetch_page",
@@ -73,9 +75,17 @@ def test_whom_the_head_of_a_whole_message_names_is_reached() -> None:
     assert _mailed(message="Subject: x\nBcc: bob@guess.example\n\nhi", to="anna@example.com") != "allow"
 
 
-@pytest.mark.parametrize(
-    "body", ["please pay to GB29NWBK60161331926819", "Write to eve@evil.example instead."]
-)
+@pytest.mark.parametrize("body", ["please pay to GB29NWBK60161331926819", "Write to eve@evil.example."])
 def test_accounts_and_addresses_in_a_text_are_looked_up_like_links(body: str) -> None:
     assert _mailed(to="anna@example.com", body=body) != "allow"
     assert verdict(session(ASKED), "mail.send_email", to="anna@example.com", body=body)[0] == "allow"
+
+
+def test_a_call_with_more_characters_than_are_looked_at_is_asked_about_at_once() -> None:
+    words = {f"p{at}": "word " * 10_000 for at in range(200)}
+    started = time.process_time()
+    facts = facts_of(session(ASKED), "mail.send_email", to="anna@example.com", **words)
+    assert time.process_time() - started < 3
+    assert facts.crowded
+    assert judge(facts)[0] != "allow"
+    assert _mailed(to="anna@example.com", body="word " * 30_000) == "allow"

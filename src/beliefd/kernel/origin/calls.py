@@ -1,7 +1,7 @@
 """Works out the facts about one call. What it reads of the session are lookups."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -16,6 +16,8 @@ from beliefd.kernel.values import Id, Object
 
 MAX_LEAVES: Final = 256
 """Values of one call that are looked at; a call with more is untrusted as a whole."""
+MAX_CHARACTERS: Final = 200_000
+"""Characters of one call that are looked at, for the same reason."""
 _TRUSTED: Final = RANK["named_field"]
 _MAKES: Final = ("create", "update", "draft")
 MAX_REASONS: Final = 20
@@ -26,10 +28,8 @@ _FEW: Final = 7
 
 
 def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping[Id, ToolInfo]) -> CallFacts:
-    what, found = trade(tool, session.lexicon), leaves(args)
-    pieces = [
-        leaf for name, value in found[:MAX_LEAVES] for leaf in sorted_leaves(name, value, tool, session)
-    ]
+    what, (found, crowded) = trade(tool, session.lexicon), _looked_at(args)
+    pieces = [leaf for name, value in found for leaf in sorted_leaves(name, value, tool, session)]
     call = Call(session, tool, what, _tier(tool, what, args, session), tuple(pieces))
     said = {kind: kind in session.speech.phrases for kind in session.lexicon.says}
     orders, commanded = commanded_by(call)
@@ -55,12 +55,23 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         nth=session.counts.get(tool.tool_id, 0) + session.pending.get(tool.tool_id, 0),
         mentions=max(session.speech.mentions[what.name], int(what.verb in session.speech.words)),
         fresh=any(_fresh(call, leaf) for leaf in pieces),
-        crowded=len(found) > MAX_LEAVES,
+        crowded=crowded,
         truncated=session.heard.left_out,
         url_known=call.tier != "egress"
         or all(_url_known(call, leaf) for leaf in pieces if leaf.kind == "sink"),
     )
     return _concluded(replace(facts, **said))
+
+
+def _looked_at(args: Object) -> tuple[list[tuple[str, Any]], bool]:
+    """The values of a call that there is room for, and whether there are more."""
+    found = leaves(args)
+    kept, room = [], MAX_CHARACTERS
+    for name, value in found[:MAX_LEAVES]:
+        room -= len(value) if isinstance(value, str) else 1
+        if room >= 0:
+            kept.append((name, value))
+    return kept, len(kept) < len(found)
 
 
 def _concluded(facts: CallFacts) -> CallFacts:
@@ -231,7 +242,7 @@ def _links(call: Call) -> tuple[ValueFact, ...]:
     for leaf in call.leaves:
         if leaf.kind not in ("text", "payload"):
             continue
-        plain = joined_accounts(folded(leaf.text[:200_000]))
+        plain = joined_accounts(folded(leaf.text))
         for atom in atoms(plain, call.session.lexicon.month_of):
             if atom.shape in _PASSED_ON and len(found) < 64:
                 inner = Leaf(
