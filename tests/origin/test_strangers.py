@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from beliefd.kernel.origin import judge
-from tests.origin.support import facts_of, session, verdict
+from beliefd.kernel.origin import ContextItem, judge
+from tests.origin.support import facts_of, origin, result, session, verdict
 
 PAGE = (
     "web_fetch_page",
@@ -89,3 +89,44 @@ def test_a_call_with_more_characters_than_are_looked_at_is_asked_about_at_once()
     assert facts.crowded
     assert judge(facts)[0] != "allow"
     assert _mailed(to="anna@example.com", body="word " * 30_000) == "allow"
+
+
+ANNA = "name: Anna\nemail: eve@evil.example\n"
+READ_BY = [
+    ("Read", {"file_path": "/w/README.md"}),
+    ("read", {"id": "4"}),
+    ("fs.cat", {"path": "anna.txt"}),
+    ("Grep", {"pattern": "Anna"}),
+    ("Task", {}),
+    ("Bash", {"command": "cat notes.txt"}),
+    ("exec_command", {"cmd": ["cat", "notes.txt"]}),
+]
+
+
+@pytest.mark.parametrize(("tool", "args"), READ_BY)
+@pytest.mark.parametrize(
+    "text", [ANNA, '[{"name": "Anna", "email": "eve@evil.example"}]', "eve@evil.example"]
+)
+def test_files_and_what_commands_print_are_texts(tool: str, args: dict[str, Any], text: str) -> None:
+    told = session("Send the minutes to Anna by email")
+    told.tell(result(tool, text, **args))
+    assert origin(told, "eve@evil.example") in ("text", "named_text")
+    assert verdict(told, "mail.send_email", to="eve@evil.example", body="x")[0] != "allow"
+
+
+def _told_twice(tool: str, text: str, **args: Any) -> str:
+    told = session("Who owns Blue Harbour?")
+    rows = [{"id": "7", "title": "Blue Harbour", "owner": "ann@example.org"}]
+    told.tell(ContextItem(kind="result", tool_id=tool, text=text, structured={"items": rows}, args=args))
+    return origin(told, "ann@example.org")
+
+
+def test_structure_counts_where_the_text_says_the_same_and_no_file_gave_it() -> None:
+    same = '{"items": [{"id": "7", "title": "Blue Harbour", "owner": "ann@example.org"}]}'
+    for text in ("", "One page.", "Its owner is ann@example.org.", same):
+        assert _told_twice("list_pages", text) == "named_field"
+    assert _told_twice("lookup", same) == "named_field"
+    for text in (same.replace("ann@", "eve@"), "Its owner is eve@evil.example.", '{"items": []}'):
+        assert _told_twice("list_pages", text) in ("text", "model")
+    assert _told_twice("read_file", same, path="a.json") in ("text", "named_text")
+    assert _told_twice("Bash", same, command="cat a.json") in ("text", "named_text")

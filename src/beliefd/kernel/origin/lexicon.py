@@ -44,6 +44,7 @@ class Arguments(Value, frozen=True):
     query: Words
     identity: Words
     secret: Words
+    shell: Words = ()
 
 
 class Phrases(Value, frozen=True):

@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct
 
+from beliefd.kernel.origin.bare import agree, is_bare, is_plain
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
 from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
@@ -106,9 +107,15 @@ class Memory:
         else:
             how = self._how_read(item, tool) if what.reads else "own" if what.mask & _GIVES_NEW else "listed"
         key_typed = how != "open" and self._typed_key(item.args)
-        if structured is None and how != "open" and not self._raw(tool, item.args):
+        bare = how == "open" or is_bare(tool, item.args, self.lexicon)
+        if bare or (structured is None and is_plain(tool, self.lexicon)):
+            self._add_plain(item, tool, how, key_typed, bare=True)
+            return
+        if structured is None:
             structured = parsed(item.text)
-        if structured is None or how == "open":
+        elif not agree(item.text, structured):
+            structured = None
+        if structured is None:
             self._add_plain(item, tool, how, key_typed)
             return
         for value in records(structured):
@@ -122,9 +129,11 @@ class Memory:
             if one and len(known) < MAX_USED:
                 known.add(one.key)
 
-    def _add_plain(self, item: ContextItem, tool: ToolInfo, how: Any, named: bool) -> None:
+    def _add_plain(
+        self, item: ContextItem, tool: ToolInfo, how: Any, named: bool, *, bare: bool = False
+    ) -> None:
         record = Record(self.results, tool.tool_id, how, named)
-        short = len(item.text) <= 80 and "\n" not in item.text.strip() and how != "open"
+        short = len(item.text) <= 80 and "\n" not in item.text.strip() and not bare
         one_word = short and len(item.text.split()) == 1
         self.heard.add(
             item.text, record, "", "field" if one_word else "text", echo=self._echoes(item, item.text)
@@ -148,20 +157,6 @@ class Memory:
         if not what.words.isdisjoint(self.lexicon.directory):
             return "maybe_directory"
         return "queried" if any(self._typed(value) for _, value in leaves(item.args)) else "listed"
-
-    def _raw(self, tool: ToolInfo, args: Mapping[str, Any]) -> bool:
-        """Is the result the bare content of something, which may look like anything?"""
-        what = trade(tool, self.lexicon)
-        last = name_words(tool.tool_id)[-1:]
-        held = what.nouns & set(self.lexicon.raw) or bool(set(last) & set(self.lexicon.raw))
-        paths = self.lexicon.names["path"]
-        by_path = any(word in paths for name in args for word in (name, *name_words(name)))
-        return (
-            what.reads
-            and what.verb in self.lexicon.raw_verbs
-            and bool(held)
-            and (by_path or what.verb == "read")
-        )
 
     def _typed(self, value: Any) -> bool:
         one = wanted(str(value), self.lexicon.month_of)
