@@ -48,7 +48,7 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         sinks=sinks,
         links=_links(call),
         payload=_payload(call),
-        objects=_objects(call),
+        objects=(*_objects(call), *_amounts(call, said)),
         orders=orders,
         commanded=commanded,
         secret=carries_secret(call),
@@ -274,4 +274,18 @@ def _objects(call: Call) -> tuple[ValueFact, ...]:
         if leaf.kind == "object" and leaf.value:
             origin = call.session.object(leaf.value)
             found.append(fact_of(leaf, origin, where_is(call.session.origin(leaf.value))))
+    return tuple(found)
+
+
+def _amounts(call: Call, said: Mapping[str, bool]) -> tuple[ValueFact, ...]:
+    """Numbers of a payment that a text gave, though the user gave others."""
+    if call.what.name != "pay" or not call.session.speech.numbers:
+        return ()
+    found = []
+    for leaf in call.leaves:
+        if leaf.kind == "payload" and leaf.value and leaf.value.shape == "number":
+            at = call.session.origin(leaf.value)
+            meant = at.origin == "named_text" and (said["sourced"] or said["delegated"])
+            if at.origin in ("text", "named_text") and not meant:
+                found.append(fact_of(leaf, "text", where_is(at)))
     return tuple(found)
