@@ -9,6 +9,7 @@ from beliefd.kernel.origin.bare import agree, is_bare, is_plain
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
 from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
+from beliefd.kernel.origin.people import Bearers
 from beliefd.kernel.origin.results import fields, parsed, records
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, folded, name_words, shape_of
 from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
@@ -64,6 +65,7 @@ class Memory:
         self.own_hosts: set[str] = set()
         self.named_orders = 0
         self.named_by: dict[str, set[str]] = {}
+        self.bearers = Bearers()
 
     def tell(self, item: ContextItem, tool: ToolInfo | None = None) -> None:
         """`tool` is what is known of the tool that gave a result; without it its name must do."""
@@ -162,7 +164,7 @@ class Memory:
         one = wanted(str(value), self.lexicon.month_of)
         return one is not None and len(one.key) > 2 and self.said.has(one)
 
-    def _typed_key(self, args: Mapping[str, Any]) -> bool:
+    def _typed_key(self, args: Mapping[str, Any], *, said_only: bool = False) -> bool:
         """Read by a key that the user typed, or by the id of something the user speaks of."""
         for name, value in leaves(args):
             words = set(name_words(name))
@@ -175,17 +177,26 @@ class Memory:
                 continue
             if (len(one.key) > 2 or words & self.lexicon.names["id"]) and self.said.has(one):
                 return True
+            if said_only:
+                continue
             if words & self.lexicon.names["id"] and self.object(one) in ("named", "user"):
                 return True
         return False
 
     def _add_record(self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool) -> None:
         found = [leaf for at, leaf in enumerate(fields(value)) if at < MAX_FIELDS]
+        people = how in ("directory", "maybe_directory")
         if how == "maybe_directory":
             identity = self.lexicon.names["identity"]
             only = all(not name or "_".join(name_words(name)) in identity for _, name, _ in found)
             how = "directory" if only else "queried"
         record = Record(self.results, tool.tool_id, how, named)
+        record.keyed = self._typed_key(item.args, said_only=True)
+        if people:
+            self.bearers.meet(found)
+        elif how != "own":
+            authors = self.lexicon.names["author"]
+            record.authored = any(not authors.isdisjoint(name_words(name)) for _, name, _ in found)
         kept: list[tuple[str, str, Kind, Shape]] = []
         for path, name, raw in found:
             text = str(raw)
@@ -288,7 +299,8 @@ class Memory:
         for field in self.heard.whole.get(value.key, ()):
             if sink and field.kind == "label" and value.shape in SINK_SHAPES:
                 continue
-            best = _better(best, Found(_field_origin(field), field))
+            doubted = sink and value.shape in SINK_SHAPES and self._doubted(field.record, value)
+            best = _better(best, Found("field" if doubted else _field_origin(field), field))
         if RANK[best.origin] <= RANK["field"]:
             return best
         for text, _ in self.heard.places(value):
@@ -296,6 +308,16 @@ class Memory:
         if best.origin == "model" and (self.heard.left_out or self.heard.uncounted(value)):
             return Found("text")
         return best
+
+    def _doubted(self, record: Record, value: Wanted) -> bool:
+        """A name is no proof: whoever writes chooses the title, and two people may bear one name."""
+        if record.how == "own":
+            return False
+        replying = not self.speech.words.isdisjoint(self.lexicon.replies)
+        if record.authored and not record.keyed and not replying:
+            return True
+        spoken = self.speech.words - self.lexicon.stops
+        return self.bearers.several(value.key, spoken)
 
     def object(self, value: Wanted) -> ObjectOrigin:
         """Where an id is from: the user, an own write, a record that was named, asked for or only listed."""
