@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from beliefd.kernel.origin import ContextItem, judge
+from beliefd.kernel.origin import ContextItem, ToolInfo, judge
 from tests.origin.support import facts_of, origin, result, session, verdict
 
 PAGE = (
@@ -112,6 +112,14 @@ def test_files_and_what_commands_print_are_texts(tool: str, args: dict[str, Any]
     told.tell(result(tool, text, **args))
     assert origin(told, "eve@evil.example") in ("text", "named_text")
     assert verdict(told, "mail.send_email", to="eve@evil.example", body="x")[0] != "allow"
+
+
+def test_a_declared_tool_named_after_one_thing_gives_a_text() -> None:
+    rows = '[{"name": "Anna", "email": "eve@evil.example"}]'
+    for name, kind in (("Task", "text"), ("tickets", "named_field")):
+        told = session("Send the minutes to Anna by email")
+        told.tell(result(name, rows), ToolInfo(tool_id=name, tier="read"))
+        assert origin(told, "eve@evil.example") == kind
 
 
 def _told_twice(tool: str, text: str, **args: Any) -> str:

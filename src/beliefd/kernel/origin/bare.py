@@ -29,8 +29,10 @@ def is_bare(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
 def is_plain(tool: ToolInfo, lexicon: Lexicon) -> bool:
     """Does the name say nothing of what is returned? `Read`, `Grep`, `Bash` give anything."""
     what = trade(tool, lexicon)
-    named_after_things = what.reads and all(word in lexicon.groups for word in what.words)
-    return not what.nouns and not named_after_things
+    things = what.words <= lexicon.groups.keys()
+    if what.reads and things and tool.tier is not None:  # declared: `playlists` gives them, `Task` does one
+        things = what.words.isdisjoint(noun for nouns in lexicon.nouns.values() for noun in nouns)
+    return not what.nouns and not (what.reads and things)
 
 
 def agree(text: str, structured: Any) -> bool:
