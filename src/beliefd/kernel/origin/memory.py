@@ -195,8 +195,9 @@ class Memory:
         if people:
             self.bearers.meet(found)
         elif how != "own":
-            authors = self.lexicon.names["author"]
-            record.authored = any(not authors.isdisjoint(name_words(name)) for _, name, _ in found)
+            # Who sends money chooses the purpose, but not whom it reaches: there only he himself is doubted.
+            by = [str(raw) for _, name, raw in found if self._by_author(name)]
+            record.authored = bool(by) and not any(shape_of(one) == "iban" for one in by)
         kept: list[tuple[str, str, Kind, Shape]] = []
         for path, name, raw in found:
             text = str(raw)
@@ -299,7 +300,7 @@ class Memory:
         for field in self.heard.whole.get(value.key, ()):
             if sink and field.kind == "label" and value.shape in SINK_SHAPES:
                 continue
-            doubted = sink and value.shape in SINK_SHAPES and self._doubted(field.record, value)
+            doubted = sink and value.shape in SINK_SHAPES and self._doubted(field, value)
             best = _better(best, Found("field" if doubted else _field_origin(field), field))
         if RANK[best.origin] <= RANK["field"]:
             return best
@@ -309,12 +310,17 @@ class Memory:
             return Found("text")
         return best
 
-    def _doubted(self, record: Record, value: Wanted) -> bool:
+    def _by_author(self, name: str) -> bool:
+        return not self.lexicon.names["author"].isdisjoint(name_words(name))
+
+    def _doubted(self, place: Place, value: Wanted) -> bool:
         """A name is no proof: whoever writes chooses the title, and two people may bear one name."""
+        record = place.record
         if record.how == "own":
             return False
         replying = not self.speech.words.isdisjoint(self.lexicon.replies)
-        if record.authored and not record.keyed and not replying:
+        authored = record.authored or (record.how != "directory" and self._by_author(place.path))
+        if authored and not record.keyed and not replying:
             return True
         spoken = self.speech.words - self.lexicon.stops
         return self.bearers.several(value.key, spoken)
