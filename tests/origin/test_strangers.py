@@ -196,3 +196,5 @@ def test_who_sent_money_is_doubted_and_whom_the_user_sent_some_is_not() -> None:
     told = session("Pay 10 euros to Spotify Premium", ("get_transactions", moved))
     assert verdict(told, "bank.pay", recipient="SE3550000000054910000003", amount=10)[0] == "allow"
     assert verdict(told, "bank.pay", recipient=eve, amount=10)[0] != "allow"
+    mine = session("Pay 10 euros to Spotify Premium", ("get_transactions", [{**moved[0], "sender": "me"}]))
+    assert verdict(mine, "bank.pay", recipient="SE3550000000054910000003", amount=10)[0] == "allow"

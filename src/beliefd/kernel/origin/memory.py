@@ -197,7 +197,8 @@ class Memory:
         elif how != "own":
             # Who sends money chooses the purpose, but not whom it reaches: there only he himself is doubted.
             by = [str(raw) for _, name, raw in found if self._by_author(name)]
-            record.authored = bool(by) and not any(shape_of(one) == "iban" for one in by)
+            others = [one for one in by if folded(one).strip() not in self.lexicon.self_names]
+            record.authored = bool(others) and not any(shape_of(one) == "iban" for one in others)
         kept: list[tuple[str, str, Kind, Shape]] = []
         for path, name, raw in found:
             text = str(raw)
