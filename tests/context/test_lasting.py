@@ -1,10 +1,14 @@
 """What was told and what was refused outlasts the process, and belongs to the ledger."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from beliefd.kernel.errors import Code
+from beliefd.kernel.origin import Session as Index
 from beliefd.protocol.substrate import CandidateAnswer
 from beliefd.testing.world import ONTOLOGY, refused
 from beliefd.tools.registry import ToolResult
@@ -48,6 +52,26 @@ def test_what_is_told_in_one_process_counts_in_another(place: Path) -> None:
         gateway(here).add_context(session, "user", f"Then send an email to {EVE}")
         assert wants(gateway(there), session, "mail.send_email", to=EVE).verdict == "allow"
         here.check(session)
+
+
+def test_a_large_call_is_looked_at_beside_the_event_loop(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: dict[bool, str] = {}
+    plain = Index.facts
+
+    def noted(self: Index, tool: Any, args: Any, catalogue: Any) -> Any:
+        threads[len(args["body"]) > 1_000] = threading.current_thread().name
+        return plain(self, tool, args, catalogue)
+
+    monkeypatch.setattr(Index, "facts", noted)
+    with ToolWorld(place, GUARD) as house:
+        session = house.session()
+        gateway(house).add_context(session, "user", f"Send an email to {EVE}")
+        for body in ("Hi", "word " * 10_000):
+            wants(gateway(house), session, "mail.send_email", to=EVE, body=body)
+        house.check(session)
+    assert threads[True] != threads[False]
 
 
 def test_a_thousand_items_are_taken_in_and_give_the_same_facts_after_a_restart(place: Path) -> None:

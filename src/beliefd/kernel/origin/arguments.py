@@ -3,15 +3,25 @@
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.origin.facts import ValueFact
 from beliefd.kernel.origin.index import MAX_VALUE, Wanted, wanted
 from beliefd.kernel.origin.memory import Found, Memory
-from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, joined_accounts, name_words
+from beliefd.kernel.origin.spelling import (
+    SINK_SHAPES,
+    atoms,
+    folded,
+    has_strange_address,
+    joined_accounts,
+    name_words,
+)
 from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, closed_set
 
 SHOWN: Final = 80
 """Characters of a value that a fact repeats; a longer one is a text."""
+
+MAX_HEAD: Final = 20_000
 
 
 class Leaf(Struct, frozen=True):
@@ -35,9 +45,17 @@ class Call(Struct, frozen=True):
 def sorted_leaves(name: str, value: Any, tool: ToolInfo, session: Memory) -> list[Leaf]:
     """A value as leaves: by its name and its shape, each address in it apart."""
     leaf = _leaf(name, value, tool, session)
-    if leaf.kind in ("choice", "text") or (leaf.value and leaf.value.single) or len(leaf.text) > MAX_VALUE:
+    if leaf.kind != "choice" and _breaks_the_line(leaf, session):
+        # A program may take the next line for a head line, and that for whom it is to reach.
+        return [leaf, replace(leaf, kind="sink", value=None)]
+    if leaf.kind == "text":
+        return [leaf, *_head_sinks(leaf, session)]
+    if leaf.kind == "choice" or len(leaf.text) > MAX_VALUE:
         return [leaf]
     plain = joined_accounts(folded(leaf.text))
+    strange = leaf.kind == "sink" and has_strange_address(plain)
+    if leaf.value and leaf.value.single:
+        return [replace(leaf, value=None)] if strange else [leaf]
     inner = [
         Leaf(name, leaf.words, atom.key, "sink", Wanted(atom.key, atom.parts, True, atom.shape))
         for atom in atoms(plain, session.lexicon.month_of)
@@ -45,7 +63,36 @@ def sorted_leaves(name: str, value: Any, tool: ToolInfo, session: Memory) -> lis
     ]
     if not inner:
         return [leaf]
+    if strange:  # what the tool makes of it is not what is found in it
+        return [replace(leaf, value=None), *inner]
     return inner if leaf.kind == "sink" else [leaf, *inner]
+
+
+def _breaks_the_line(leaf: Leaf, session: Memory) -> bool:
+    """Has a field of one line, like a subject, several? The user's own lines are his."""
+    if len(leaf.text.strip().splitlines()) < 2:
+        return False
+    one_line = session.lexicon.names["label"] & leaf.words
+    return bool(one_line) and not (leaf.value and session.said.has(leaf.value))
+
+
+def _head_sinks(leaf: Leaf, session: Memory) -> list[Leaf]:
+    """Whom a message reaches that is given whole, with its head."""
+    found = []
+    words: frozenset[str] = frozenset()
+    for line in leaf.text[:MAX_HEAD].lstrip().splitlines():
+        name, mark, rest = line.partition(":")
+        if line[:1] in (" ", "\t"):  # the line before goes on
+            rest = line
+        elif mark and name.replace("-", "").isalnum():
+            words = frozenset(name_words(name))
+        else:
+            break
+        for atom in atoms(folded(rest), {}) if words & session.lexicon.names["sink"] else ():
+            if atom.shape == "email":
+                value = Wanted(atom.key, atom.parts, True, atom.shape)
+                found.append(Leaf(leaf.name, leaf.words | words, atom.key, "sink", value))
+    return found
 
 
 def _leaf(name: str, value: Any, tool: ToolInfo, session: Memory) -> Leaf:

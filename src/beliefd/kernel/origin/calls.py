@@ -1,7 +1,7 @@
 """Works out the facts about one call. What it reads of the session are lookups."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -16,18 +16,20 @@ from beliefd.kernel.values import Id, Object
 
 MAX_LEAVES: Final = 256
 """Values of one call that are looked at; a call with more is untrusted as a whole."""
+MAX_CHARACTERS: Final = 200_000
+"""Characters of one call that are looked at, for the same reason."""
 _TRUSTED: Final = RANK["named_field"]
 _MAKES: Final = ("create", "update", "draft")
 MAX_REASONS: Final = 20
+_PASSED_ON: Final = ("url", "host", "email", "iban")
+"""Shapes inside of texts that lead whoever reads the text to somebody."""
 _FEW: Final = 7
 """A payload of so few characters says nothing."""
 
 
 def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping[Id, ToolInfo]) -> CallFacts:
-    what, found = trade(tool, session.lexicon), leaves(args)
-    pieces = [
-        leaf for name, value in found[:MAX_LEAVES] for leaf in sorted_leaves(name, value, tool, session)
-    ]
+    what, (found, crowded) = trade(tool, session.lexicon), _looked_at(args)
+    pieces = [leaf for name, value in found for leaf in sorted_leaves(name, value, tool, session)]
     call = Call(session, tool, what, _tier(tool, what, args, session), tuple(pieces))
     said = {kind: kind in session.speech.phrases for kind in session.lexicon.says}
     orders, commanded = commanded_by(call)
@@ -46,19 +48,30 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         sinks=sinks,
         links=_links(call),
         payload=_payload(call),
-        objects=_objects(call),
+        objects=(*_objects(call), *_amounts(call, said)),
         orders=orders,
         commanded=commanded,
         secret=carries_secret(call),
         nth=session.counts.get(tool.tool_id, 0) + session.pending.get(tool.tool_id, 0),
         mentions=max(session.speech.mentions[what.name], int(what.verb in session.speech.words)),
         fresh=any(_fresh(call, leaf) for leaf in pieces),
-        crowded=len(found) > MAX_LEAVES,
+        crowded=crowded,
         truncated=session.heard.left_out,
         user_spoke=bool(session.asked),
         url_known=call.tier != "egress" or all(_url_known(call, leaf) for leaf in pieces if _leads_out(leaf)),
     )
     return _concluded(replace(facts, **said))
+
+
+def _looked_at(args: Object) -> tuple[list[tuple[str, Any]], bool]:
+    """The values of a call that there is room for, and whether there are more."""
+    found = leaves(args)
+    kept, room = [], MAX_CHARACTERS
+    for name, value in found[:MAX_LEAVES]:
+        room -= len(value) if isinstance(value, str) else 1
+        if room >= 0:
+            kept.append((name, value))
+    return kept, len(kept) < len(found)
 
 
 def _concluded(facts: CallFacts) -> CallFacts:
@@ -70,7 +83,7 @@ def _concluded(facts: CallFacts) -> CallFacts:
     links = [
         one
         for one in facts.links
-        if one.origin == "text" or (one.origin == "named_text" and not facts.links_wanted)
+        if one.origin == "text" or (one.origin == "named_text" and not _wanted(one, facts))
     ]
     payload = [one for one in facts.payload if one.origin in ("text", "named_text")]
     sinks = [sink for sink in facts.sinks if _foreign(sink, facts)]
@@ -90,6 +103,13 @@ def _concluded(facts: CallFacts) -> CallFacts:
         and facts.nth >= max(1, facts.mentions),
         reasons=tuple(dict.fromkeys(reason(one) for one in suspicious))[:MAX_REASONS],
     )
+
+
+def _wanted(link: ValueFact, facts: CallFacts) -> bool:
+    """Whoever has a document passed on wants the people in it, and asks for its links."""
+    if link.shape in ("url", "host"):
+        return facts.links_wanted
+    return facts.sourced or facts.delegated or facts.granted
 
 
 def _fresh(call: Call, leaf: Leaf) -> bool:
@@ -230,9 +250,9 @@ def _links(call: Call) -> tuple[ValueFact, ...]:
     for leaf in call.leaves:
         if leaf.kind not in ("text", "payload"):
             continue
-        plain = joined_accounts(folded(leaf.text[:200_000]))
+        plain = joined_accounts(folded(leaf.text))
         for atom in atoms(plain, call.session.lexicon.month_of):
-            if atom.shape in ("url", "host") and len(found) < 64:
+            if atom.shape in _PASSED_ON and len(found) < 64:
                 inner = Leaf(
                     leaf.name, leaf.words, atom.key, "link", Wanted(atom.key, atom.parts, True, atom.shape)
                 )
@@ -262,4 +282,18 @@ def _objects(call: Call) -> tuple[ValueFact, ...]:
         if leaf.kind == "object" and leaf.value:
             origin = call.session.object(leaf.value)
             found.append(fact_of(leaf, origin, where_is(call.session.origin(leaf.value))))
+    return tuple(found)
+
+
+def _amounts(call: Call, said: Mapping[str, bool]) -> tuple[ValueFact, ...]:
+    """Numbers of a payment that a text gave, though the user gave others."""
+    if call.what.name != "pay" or not call.session.speech.numbers:
+        return ()
+    found = []
+    for leaf in call.leaves:
+        if leaf.kind == "payload" and leaf.value and leaf.value.shape == "number":
+            at = call.session.origin(leaf.value)
+            meant = at.origin == "named_text" and (said["sourced"] or said["delegated"])
+            if at.origin in ("text", "named_text") and not meant:
+                found.append(fact_of(leaf, "text", where_is(at)))
     return tuple(found)

@@ -36,13 +36,18 @@ Kind = Literal["text", "label", "field"]
 
 
 class Record(Struct, eq=False):
-    """One record of a result. `named`: the user speaks of it; `linked`: a document he follows does."""
+    """One record of a result. `named`: the user speaks of it; `linked`: a document he follows does.
+
+    `authored`: somebody has sent or posted it, and chose its title, too; `keyed`: the user gave its key.
+    """
 
     item: int
     tool: str
     how: Literal["own", "directory", "queried", "listed", "open", "said"]
     named: bool = False
     linked: bool = False
+    authored: bool = False
+    keyed: bool = False
     orders: int = 0
     labels: list[tuple[str, tuple[str, ...]]] = []
     shapes: dict[Shape, set[str]] = {}

@@ -44,6 +44,8 @@ class Arguments(Value, frozen=True):
     query: Words
     identity: Words
     secret: Words
+    shell: Words = ()
+    author: Words = ()
 
 
 class Phrases(Value, frozen=True):
@@ -81,6 +83,7 @@ class Lexicon(Value, frozen=True, dict=True):
     secrets: Words
     stop: Words
     months: Words
+    replies: Words = ()
 
     @cached_property
     def asked(self) -> dict[str, int]:

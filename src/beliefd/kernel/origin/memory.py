@@ -5,9 +5,11 @@ from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct
 
+from beliefd.kernel.origin.bare import agree, is_bare, is_plain
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
 from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
+from beliefd.kernel.origin.people import Bearers
 from beliefd.kernel.origin.results import fields, parsed, records
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, folded, name_words, shape_of
 from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
@@ -63,6 +65,7 @@ class Memory:
         self.own_hosts: set[str] = set()
         self.named_orders = 0
         self.named_by: dict[str, set[str]] = {}
+        self.bearers = Bearers()
 
     def tell(self, item: ContextItem, tool: ToolInfo | None = None) -> None:
         """`tool` is what is known of the tool that gave a result; without it its name must do."""
@@ -106,9 +109,15 @@ class Memory:
         else:
             how = self._how_read(item, tool) if what.reads else "own" if what.mask & _GIVES_NEW else "listed"
         key_typed = how != "open" and self._typed_key(item.args)
-        if structured is None and how != "open" and not self._raw(tool, item.args):
+        bare = how == "open" or is_bare(tool, item.args, self.lexicon)
+        if bare or (structured is None and is_plain(tool, self.lexicon)):
+            self._add_plain(item, tool, how, key_typed, bare=True)
+            return
+        if structured is None:
             structured = parsed(item.text)
-        if structured is None or how == "open":
+        elif not agree(item.text, structured):
+            structured = None
+        if structured is None:
             self._add_plain(item, tool, how, key_typed)
             return
         for value in records(structured):
@@ -122,9 +131,11 @@ class Memory:
             if one and len(known) < MAX_USED:
                 known.add(one.key)
 
-    def _add_plain(self, item: ContextItem, tool: ToolInfo, how: Any, named: bool) -> None:
+    def _add_plain(
+        self, item: ContextItem, tool: ToolInfo, how: Any, named: bool, *, bare: bool = False
+    ) -> None:
         record = Record(self.results, tool.tool_id, how, named)
-        short = len(item.text) <= 80 and "\n" not in item.text.strip() and how != "open"
+        short = len(item.text) <= 80 and "\n" not in item.text.strip() and not bare
         one_word = short and len(item.text.split()) == 1
         self.heard.add(
             item.text, record, "", "field" if one_word else "text", echo=self._echoes(item, item.text)
@@ -149,25 +160,11 @@ class Memory:
             return "maybe_directory"
         return "queried" if any(self._typed(value) for _, value in leaves(item.args)) else "listed"
 
-    def _raw(self, tool: ToolInfo, args: Mapping[str, Any]) -> bool:
-        """Is the result the bare content of something, which may look like anything?"""
-        what = trade(tool, self.lexicon)
-        last = name_words(tool.tool_id)[-1:]
-        held = what.nouns & set(self.lexicon.raw) or bool(set(last) & set(self.lexicon.raw))
-        paths = self.lexicon.names["path"]
-        by_path = any(word in paths for name in args for word in (name, *name_words(name)))
-        return (
-            what.reads
-            and what.verb in self.lexicon.raw_verbs
-            and bool(held)
-            and (by_path or what.verb == "read")
-        )
-
     def _typed(self, value: Any) -> bool:
         one = wanted(str(value), self.lexicon.month_of)
         return one is not None and len(one.key) > 2 and self.said.has(one)
 
-    def _typed_key(self, args: Mapping[str, Any]) -> bool:
+    def _typed_key(self, args: Mapping[str, Any], *, said_only: bool = False) -> bool:
         """Read by a key that the user typed, or by the id of something the user speaks of."""
         for name, value in leaves(args):
             words = set(name_words(name))
@@ -180,17 +177,28 @@ class Memory:
                 continue
             if (len(one.key) > 2 or words & self.lexicon.names["id"]) and self.said.has(one):
                 return True
+            if said_only:
+                continue
             if words & self.lexicon.names["id"] and self.object(one) in ("named", "user"):
                 return True
         return False
 
     def _add_record(self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool) -> None:
         found = [leaf for at, leaf in enumerate(fields(value)) if at < MAX_FIELDS]
+        people = how in ("directory", "maybe_directory")
         if how == "maybe_directory":
             identity = self.lexicon.names["identity"]
             only = all(not name or "_".join(name_words(name)) in identity for _, name, _ in found)
             how = "directory" if only else "queried"
         record = Record(self.results, tool.tool_id, how, named)
+        record.keyed = self._typed_key(item.args, said_only=True)
+        if people:
+            self.bearers.meet(found)
+        elif how != "own":
+            # Who sends money chooses the purpose, but not whom it reaches: there only he himself is doubted.
+            by = [str(raw) for _, name, raw in found if self._by_author(name)]
+            others = [one for one in by if folded(one).strip() not in self.lexicon.self_names]
+            record.authored = bool(others) and not any(shape_of(one) == "iban" for one in others)
         kept: list[tuple[str, str, Kind, Shape]] = []
         for path, name, raw in found:
             text = str(raw)
@@ -293,7 +301,8 @@ class Memory:
         for field in self.heard.whole.get(value.key, ()):
             if sink and field.kind == "label" and value.shape in SINK_SHAPES:
                 continue
-            best = _better(best, Found(_field_origin(field), field))
+            doubted = sink and value.shape in SINK_SHAPES and self._doubted(field, value)
+            best = _better(best, Found("field" if doubted else _field_origin(field), field))
         if RANK[best.origin] <= RANK["field"]:
             return best
         for text, _ in self.heard.places(value):
@@ -301,6 +310,21 @@ class Memory:
         if best.origin == "model" and (self.heard.left_out or self.heard.uncounted(value)):
             return Found("text")
         return best
+
+    def _by_author(self, name: str) -> bool:
+        return not self.lexicon.names["author"].isdisjoint(name_words(name))
+
+    def _doubted(self, place: Place, value: Wanted) -> bool:
+        """A name is no proof: whoever writes chooses the title, and two people may bear one name."""
+        record = place.record
+        if record.how == "own":
+            return False
+        replying = not self.speech.words.isdisjoint(self.lexicon.replies)
+        authored = record.authored or (record.how != "directory" and self._by_author(place.path))
+        if authored and not record.keyed and not replying:
+            return True
+        spoken = self.speech.words - self.lexicon.stops
+        return self.bearers.several(value.key, spoken)
 
     def object(self, value: Wanted) -> ObjectOrigin:
         """Where an id is from: the user, an own write, a record that was named, asked for or only listed."""
@@ -364,7 +388,9 @@ def leaves(value: Any, name: str = "", depth: int = 0) -> list[tuple[str, Any]]:
     if depth > 64:
         return [(name, str(value))]
     if isinstance(value, Mapping):
-        return [leaf for key, item in value.items() for leaf in leaves(item, str(key), depth + 1)]
+        # A key that is an address is a value of what it stands in: `{"recipients": {"eve@x.example": "to"}}`.
+        held = [(name or str(key), str(key)) for key in value if shape_of(str(key)) in SINK_SHAPES]
+        return held + [leaf for key, item in value.items() for leaf in leaves(item, str(key), depth + 1)]
     if isinstance(value, list | tuple):
         return [leaf for item in value for leaf in leaves(item, name, depth + 1)]
     return [(name, value)] if value is not None and not isinstance(value, bool) and value != "" else []

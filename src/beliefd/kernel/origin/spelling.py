@@ -37,6 +37,10 @@ _FILE_END: Final = re.compile(
 _PHONE: Final = re.compile(r"(?:\+|00)\d[\d\s().-]{6,20}\d$|\(?\d{3}\)?[\s.-]\d{3}[\s.-]\d{4}$")
 _CARD: Final = re.compile(r"(?<!\d)(?:\d[ -]?){12,18}\d(?!\d)")
 _ACCOUNT_GROUPS: Final = re.compile(r"\b([a-z]{2}\d{2}(?: [a-z0-9]{4}){2,7}(?: [a-z0-9]{1,4})?)\b")
+_ADDRESS: Final = re.compile(
+    r"""(?:(?<=[\s,;<("'])|^)(?:mailto:)?[^\W_][\w.+%&'*/=!~-]{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}"""
+    r"""\.?(?=[\s,;>)"']|$)"""
+)
 _TRAILING: Final = ".,;:!?)]}>'\"*_`"
 
 
@@ -202,6 +206,13 @@ def shape_of(text: str) -> Shape:
         return "card" if has_card(value) else "word"
     atom = _atom(found.lastgroup or "word", found.group())
     return atom.shape if atom else "word"
+
+
+def has_strange_address(text: str) -> bool:
+    """An address that is part of something longer, which may be another: `"ann@x.org"@evil.example`."""
+    if any(atom.shape == "email" for atom in atoms(text, {})):
+        return "@" in _ADDRESS.sub("", text)
+    return "\\" in text and "://" in text  # browsers and libraries disagree about the host
 
 
 def has_card(text: str) -> bool:

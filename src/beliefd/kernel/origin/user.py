@@ -34,6 +34,7 @@ class Said(Struct, frozen=True):
     names: frozenset[str]
     quoted: tuple[tuple[str, ...], ...]
     secrets: frozenset[str]
+    numbers: frozenset[str] = frozenset()
 
 
 def read_said(text: str, lexicon: Lexicon) -> Said:
@@ -59,6 +60,7 @@ def read_said(text: str, lexicon: Lexicon) -> Said:
         names=frozenset(_names(text, lexicon)),
         quoted=tuple(one.parts for one in quoted if one and any(len(part) > 2 for part in one.parts)),
         secrets=frozenset(lexicon.secret_words.findall(plain)),
+        numbers=frozenset(atom.key for atom in found if atom.shape == "number"),
     )
 
 
@@ -106,4 +108,5 @@ def together(said: list[Said]) -> Said:
         names=nothing.union(*(one.names for one in said)),
         quoted=tuple(quote for one in said for quote in one.quoted),
         secrets=nothing.union(*(one.secrets for one in said)),
+        numbers=nothing.union(*(one.numbers for one in said)),
     )

@@ -18,6 +18,7 @@ from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
 from beliefd.kernel.origin import Session as Index
 from beliefd.kernel.origin.index import wanted
+from beliefd.kernel.origin.memory import leaves
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose
@@ -89,6 +90,9 @@ class Known(Struct):
         sinks = [one for one, asked in context.refused_sinks.items() if answered is None or asked != answered]
         self.index.refused_sinks = {found.key for one in sinks if (found := wanted(one, months)) is not None}
         self.refused = context.refused_sinks if answered is None else None
+
+    def facts_of(self, context: Context, asked: Sequence[Asked], tools: KnownTools) -> list[CallFacts]:
+        return [self.facts(context, one, tools) for one in asked]
 
     def facts(self, context: Context, asked: Asked, tools: KnownTools) -> CallFacts:
         """How often a tool was called is the ledger's to say, too."""
@@ -194,9 +198,13 @@ class Origins:
             tools = await self._tools.known_in(session, known.upstreams, policy)
             known.refuse(session.context, answered)
             basis = ContextBasis(told=known.told, lost=known.lost)
+            size = sum(len(value) for one in asked for _, value in leaves(one.args) if isinstance(value, str))
+            facts = await offload(
+                size > HEAVY_BYTES, known.facts_of, session.context, asked, tools, kind="decide"
+            )
             found = [
-                replace(one.finding, origin=known.facts(session.context, one, tools), context=basis)
-                for one in asked
+                replace(one.finding, origin=origin, context=basis)
+                for one, origin in zip(asked, facts, strict=True)
             ]
         self._forget_the_oldest()
         return found

@@ -1,0 +1,49 @@
+"""Which results are just text, whatever they look like: whoever wrote it chose its shape."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from beliefd.kernel.canonical import canonical
+from beliefd.kernel.origin.lexicon import Lexicon
+from beliefd.kernel.origin.results import fields, parsed
+from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, joined_accounts, name_words
+from beliefd.kernel.origin.tools import ToolInfo, properties, trade
+
+
+def is_bare(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
+    """Is the result the content of a file, or what a command printed?"""
+    given = {word for name in (*args, *properties(tool)) for word in (name, *name_words(name))}
+    if given & lexicon.names["shell"]:
+        return True
+    what = trade(tool, lexicon)
+    words = name_words(re.split(r"__|[./:]", tool.tool_id)[-1])
+    held = bool(what.nouns & set(lexicon.raw)) or bool(set(words[-1:]) & set(lexicon.raw))
+    by_path = bool(given & lexicon.names["path"])
+    verb_alone = not set(words) - set(what.verb.split())
+    if not what.reads or what.verb not in lexicon.raw_verbs:
+        return verb_alone and by_path
+    return (held and (by_path or what.verb == "read")) or (verb_alone and by_path)
+
+
+def is_plain(tool: ToolInfo, lexicon: Lexicon) -> bool:
+    """Does the name say nothing of what is returned? `Read`, `Grep`, `Bash` give anything."""
+    what = trade(tool, lexicon)
+    things = what.words <= lexicon.groups.keys()
+    if what.reads and things and tool.tier is not None:  # declared: `playlists` gives them, `Task` does one
+        things = what.words.isdisjoint(noun for nouns in lexicon.nouns.values() for noun in nouns)
+    return not what.nouns and not (what.reads and things)
+
+
+def agree(text: str, structured: Any) -> bool:
+    """Do the two say the same? Programs read the one, models the other."""
+    shown = text.removesuffix(canonical(structured).decode()).strip()
+    told = parsed(shown) if shown[:1] in ("{", "[") else None
+    if told is not None:
+        return bool(told == structured)
+    held = {key for _, _, value in fields(structured) for key in _addresses(str(value))}
+    return _addresses(shown) <= held
+
+
+def _addresses(text: str) -> set[str]:
+    return {atom.key for atom in atoms(joined_accounts(folded(text)), {}) if atom.shape in SINK_SHAPES}

@@ -1,0 +1,44 @@
+"""Who bears which name, as directories say."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from beliefd.kernel.origin.index import MAX_VALUE, wanted
+from beliefd.kernel.origin.spelling import SINK_SHAPES, name_words
+
+MAX_NAMES: Final = 100_000
+MAX_BEARERS: Final = 8
+
+
+class Bearers:
+    """Each word of a name with the people who bear it, who are known by the first address of their record."""
+
+    def __init__(self) -> None:
+        self._of_name: dict[str, set[str]] = {}
+        self._names: dict[str, set[str]] = {}
+
+    def meet(self, record: Iterable[tuple[str, str, Any]]) -> None:
+        """Take in a record of a directory, as (path, name, value) of its fields."""
+        names: set[str] = set()
+        addresses: list[str] = []
+        for _, name, raw in record:
+            one = wanted(str(raw), {}) if len(str(raw)) <= MAX_VALUE else None
+            if one is None:
+                continue
+            if one.shape in SINK_SHAPES:
+                addresses.append(one.key)
+            elif "name" in name_words(name):
+                names.update(one.parts)
+        if not addresses or len(self._of_name) + len(names) > MAX_NAMES:
+            return
+        for address in addresses:
+            self._names.setdefault(address, set()).update(names)
+        for part in names:
+            known = self._of_name.setdefault(part, set())
+            if len(known) < MAX_BEARERS:
+                known.add(addresses[0])
+
+    def several(self, address: str, spoken: frozenset[str]) -> bool:
+        """Is each name of whom it belongs to that is spoken of somebody else's as well?"""
+        meant = self._names.get(address, set()) & spoken
+        return bool(meant) and all(len(self._of_name.get(part, ())) > 1 for part in meant)
