@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from beliefd.hooks.shell.effects import Effects
 from beliefd.hooks.shell.options import Doubt, Reading, Words, plain
-from beliefd.hooks.shell.paths import Places, inside, resolved
+from beliefd.hooks.shell.paths import Places, resolved
 from beliefd.hooks.shell.table import TABLE
 from beliefd.hooks.shell.words import Word
 from beliefd.kernel.substrate.shell import UNKNOWN_PATH
@@ -16,8 +16,9 @@ def git(reading: Reading, words: Words, places: Places) -> None:
         return
     (verb,) = plain(words[at : at + 1], "git")
     rest, rules, effects = words[at + 1 :], TABLE.git, reading.effects
-    if not all(inside(one, effects.roots) for one in places):
-        raise Doubt("`git` obeys the settings of the folder it is in, which is not the project")
+    if not places <= set(effects.roots):
+        # Any folder can be made a repository whose settings run programs, out of plain files.
+        raise Doubt("`git` obeys the settings of the folder it is in, which is not the project's own")
     if verb in rules.looks:
         _git_looks(verb, rest)
     elif _git_lists(verb, rest):

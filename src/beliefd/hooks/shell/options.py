@@ -79,6 +79,8 @@ def _read_short(name: str, word: Word, known: Known, rest: list[Word], values: d
             if attached:
                 values.setdefault(letter, []).append(Word(attached, word.literal, word.loose))
             elif rest:
+                if rest[0].loose:
+                    raise Doubt(f"what stands behind `-{letter}` of `{name}` may become several words")
                 values.setdefault(letter, []).append(rest.pop(0))
             return
         if letter not in known.flags:
@@ -89,7 +91,10 @@ def _read_short(name: str, word: Word, known: Known, rest: list[Word], values: d
 
 def check_reading(name: str, words: Sequence[Word], known: Known) -> None:
     """Does it only read, called like this? Otherwise it says why not."""
-    operands = read_options(name, words, known).operands
+    found = read_options(name, words, known)
+    operands = found.operands
+    if known.values and not set(plain(sum(found.values.values(), ()), name)) <= known.values:
+        raise Doubt(f"a setting of `{name}` is not known to be harmless")
     first = words[0].text if words else ""
     if known.needs and not (first.startswith("-") and set(known.needs) & set(first)):
         raise Doubt(f"`{name}` does more than read without an option that says so")

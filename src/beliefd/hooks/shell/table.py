@@ -13,7 +13,8 @@ Names = frozenset[str]
 class Known(Struct, frozen=True, forbid_unknown_fields=True):
     """Options and operands with which a command only reads. `names`: its operands become variables.
 
-    With `needs`, the first word must be a cluster of options with one of these letters.
+    With `needs`, the first word must be a cluster of options with one of these letters. `values` are the only
+    ones that its options may have.
     """
 
     flags: str = ""
@@ -23,6 +24,7 @@ class Known(Struct, frozen=True, forbid_unknown_fields=True):
     operand: str | None = None
     names: bool = False
     needs: str = ""
+    values: Names = frozenset()
 
 
 class Find(Struct, frozen=True, forbid_unknown_fields=True):
