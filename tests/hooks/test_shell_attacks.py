@@ -1,6 +1,7 @@
 """Commands that were let through once, each with bash as the witness that it does what it should not."""
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,88 @@ def test_what_writes_outside_of_the_project_asks(name: str, project: Path, tmp_p
     _run(command, project)
     assert (out / "pwn").exists(), "bash does not do it"
     assert reach == "asks"
+
+
+# What each makes is a file that programs obey, though not every command names it.
+STEERING = {
+    ".claude/settings.json": (
+        "cp -r ev/. .",
+        "cp -rT ev .",
+        "cp -r ev/.claude .",
+        "git add ev/c; git mv ev/c .claude",
+    ),
+    ".mcp.json": ("echo x > .mcp; sed -i.json p .mcp", "git mv f .mcp.json"),
+    ".envrc": ("echo x > .env; sed -irc p .env", "echo x > .env; sed --in-place=rc p .env"),
+    "CLAUDE.md": (
+        "cp ev/CLAUDE.md .",
+        "mv ev/* .",
+        'x=CLAUDE.md; cd ev; cp "$x" ..',
+        "echo x > CLAUDE; sed -i.md p CLAUDE",
+    ),
+}
+
+
+@pytest.mark.parametrize(("made", "command"), [(made, one) for made in STEERING for one in STEERING[made]])
+def test_what_makes_a_file_that_programs_obey_asks(made: str, command: str, project: Path) -> None:
+    reach = examine(command, str(project), (str(project),)).reach
+    _run(command, project)
+    assert (project / made).exists(), "bash does not do it"
+    assert reach == "asks"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("CLAUDE.local.md", ".cursorrules", ".windsurfrules", ".roo/x", ".kiro/x", ".aider.conf.yml"),
+        *(".yarnrc.yml", ".mise.toml", ".zshenv", ".circleci/config.yml", "usercustomize.py"),
+        ".config/systemd/user/x.service",
+    ],
+)
+def test_files_that_programs_obey_are_known_by_name(name: str) -> None:
+    assert examine(f"echo x > {name}", "/proj", ("/proj",)).reach == "asks"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("git rm -rf ../other", "git clean -fdx ..", "git checkout x -- ../y", "git mv f ../y"),
+        *(
+            "git checkout x -- :/y",
+            'git rm "$x"',
+            "git checkout -m ../y",
+            "git restore --pathspec-from-file=y",
+        ),
+    ],
+)
+def test_git_stays_in_a_project_that_is_a_part_of_a_repository(command: str) -> None:
+    assert examine(command, "/repo/pkg", ("/repo/pkg",)).reach == "asks"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("rm -rf ./[!.]*", "rm -rf ./*[a-z]*", "rm -rf */*", "find ./[!.]* -delete"),
+        *("git rm -rf .", "git rm -r *", "git clean -fdx", "git clean -fd -e x"),
+    ],
+)
+def test_deleting_all_of_the_project_asks(command: str) -> None:
+    assert examine(command, "/proj", ("/proj",)).reach == "asks"
+
+
+@pytest.mark.parametrize(
+    "command", ["git rm a.txt", "git clean -fd build", "git mv a.txt b.txt", "mv ./*.txt build"]
+)
+def test_what_is_named_in_the_project_may_change(command: str) -> None:
+    assert examine(command, "/proj", ("/proj",)).reach == "project"
+
+
+@pytest.mark.parametrize("mode", ["4755", "2755", "06755", "+4000", "u+s"])
+def test_a_mode_that_gives_rights_is_seen(mode: str) -> None:
+    assert examine(f"chmod {mode} x", "/proj", ("/proj",)).privilege
+
+
+def test_many_texts_in_a_command_are_not_even_parsed() -> None:
+    """The parser takes seconds for them, during which nobody else is answered."""
+    begins = time.process_time()
+    assert examine("<<a\n" * 4_900, "/proj", ("/proj",)).unparsed
+    assert time.process_time() - begins < 1

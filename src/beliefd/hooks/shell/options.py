@@ -1,5 +1,6 @@
 """Options and operands of a command, checked against what is known of it."""
 
+import posixpath
 import re
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -36,6 +37,17 @@ def plain(words: Words, what: str) -> list[str]:
     if any(not word.literal or word.loose for word in words):
         raise Doubt(f"what `{what}` is called with cannot be told")
     return [word.text for word in words]
+
+
+def check_names(reading: Reading, operands: Words, places: Places, *, onto: bool) -> None:
+    """What is put into a folder keeps its name there; what stands in a folder has names that are not seen."""
+    *sources, goal = operands
+    for source in sources:
+        name = posixpath.basename(source.text.rstrip("/"))
+        if onto or name in ("", ".", ".."):
+            raise Doubt("what is put there has names that are not written")
+        copy = Word(f"{goal.text}/{name}", goal.literal and source.literal, goal.loose or source.loose)
+        reading.effects.may_write(copy, places)
 
 
 class Arguments(Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from beliefd.hooks.shell.git import git
-from beliefd.hooks.shell.options import Doubt, Reading, Words, plain, read_options
+from beliefd.hooks.shell.options import Doubt, Reading, Words, check_names, plain, read_options
 from beliefd.hooks.shell.paths import Places, resolved
 from beliefd.hooks.shell.scripts import awk_only_prints, sed_only_prints
 from beliefd.hooks.shell.table import TABLE, Known
@@ -131,8 +131,13 @@ def sed(reading: Reading, words: Words, places: Places) -> None:
     if not all(text and sed_only_prints(text) for text in plain(scripts, "sed")):
         raise Doubt("the script of `sed` may write files or run programs")
     if in_place:
+        copies = [
+            word.text.removeprefix("--in-place=").removeprefix("-i") for word in words if _is_in_place(word)
+        ]
         for word in operands:
             reading.effects.writes(word, places)
+            for copy in copies:
+                reading.effects.may_write(Word(word.text + copy, word.literal, word.loose), places)
 
 
 def _is_in_place(word: Word) -> bool:
@@ -221,12 +226,13 @@ def write_all(name: str) -> Callable[[Reading, Words, Places], None]:
 
     def read(reading: Reading, words: Words, places: Places) -> None:
         operands = read_options(name, words, Known(flags=TABLE.writers[name])).operands
+        if name in ("cp", "mv") and len(operands) > 1:
+            flags = "".join(word.text for word in words if word.text.startswith("-"))
+            check_names(reading, operands, places, onto="T" in flags)
         if name == "cp":
             operands = operands[-1:] if len(operands) > 1 else (UNKNOWN,)
         elif name == "chmod":
-            if "s" in "".join(word.text for word in operands[:1]) or any(
-                not word.literal for word in operands[:1]
-            ):
+            if any(_gives_rights(word) for word in operands[:1]):
                 reading.effects.needs_privilege(name)
             operands = operands[1:]
         elif name == "ln" and len(operands) > 1:
@@ -235,6 +241,12 @@ def write_all(name: str) -> Callable[[Reading, Words, Places], None]:
             reading.effects.writes(word, places)
 
     return read
+
+
+def _gives_rights(mode: Word) -> bool:
+    """Does a program with this mode run as its owner or its group?"""
+    numbers = re.findall(r"[0-7]+", mode.text)
+    return not mode.literal or mode.loose or "s" in mode.text or any(int(one, 8) & 0o6000 for one in numbers)
 
 
 def _link(reading: Reading, operands: Words, places: Places) -> None:

@@ -42,6 +42,8 @@ class Git(Struct, frozen=True, forbid_unknown_fields=True):
     refused_short: dict[str, str]
     writes: Names
     deletes: Names
+    with_message: Names
+    removing: Names
     network: Names
     listings: dict[str, Listing]
 
