@@ -69,6 +69,12 @@ class Paths(Struct, frozen=True, forbid_unknown_fields=True):
     homes: tuple[str, ...]
 
 
+class Arguments(Struct, frozen=True, forbid_unknown_fields=True):
+    folders: Names
+    harmless: Names
+    paths: Names
+
+
 class Table(Struct, frozen=True, forbid_unknown_fields=True):
     any: Names
     versions: Names
@@ -81,6 +87,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     privilege: Privilege
     variables: Variables
     paths: Paths
+    arguments: Arguments
 
     @property
     def sinks(self) -> Names:
