@@ -132,6 +132,8 @@ eval 'ls -l'
 eval ls
 set -e
 set -euo pipefail; ls
+set -o errexit -o pipefail
+env LANG="$x" ls
 tar tf x.tar
 tar -tvf x.tar
 tar tzf x.tar.gz
@@ -179,7 +181,6 @@ git grep -n foo
 git config --get user.name
 git config --list
 git --no-pager log
-git -C src status
 git worktree list
 git reflog
 git describe --tags
@@ -259,6 +260,45 @@ cp /etc/hosts hosts
 """.strip().splitlines()
 
 ASKS: Final = r"""
+git -C src status
+cd src && git log
+sort a.txt$x
+sort -k $x a.txt
+sort -k * a.txt
+find a.txt$x
+find . -name a$x
+find . -exec echo $x \;
+find . -exec echo * \;
+git log HEAD$x
+git diff HEAD$(cat x)
+sed p a.txt$x
+cp a.txt$x b.txt
+rm a$x
+touch "a"$x
+env LANG=$x ls
+env LANG=C$(cat x) ls
+env -u $x ls
+nice -n $x ls
+timeout -k $x 5 ls
+xargs -n $x echo
+export LANG=$x
+set -o keyword
+set -o history -o histexpand
+set -eo posix
+set -o "$x"
+(( a ))
+((a))
+if ((a)); then :; fi
+while (( a )); do :; done
+[ a > b ]
+[ x = y > b ]
+[ a < b ]
+[ a && b ]
+[ * ]
+ln -s ../x sub/../l
+ln -s ../../x sub/l
+cd a/b && ln -s ../.. ../../l
+echo x > HEAD
 rm -rf /
 rm -rf /*
 rm -rf ~

@@ -214,3 +214,13 @@ def test_the_command_of_the_package_starts_it_too(house: Guarded) -> None:
     )
     assert done.returncode == 2
     assert b"waits for a person" in done.stderr
+
+
+def test_without_a_server_it_says_where_it_looked() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens there
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        ended = run_hook("codex", event("codex", "before"), BELIEFD_URL=url)
+    assert ended.code == 2
+    assert f"no server at {url}" in ended.stderr
+    assert "is `beliefd serve` running?" in ended.stderr

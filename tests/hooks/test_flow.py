@@ -172,9 +172,65 @@ def test_an_event_that_is_not_understood_blocks(told: dict[str, Any], house: Gua
     assert "beliefd: nothing may run without a verdict" in ended.stderr
 
 
-def test_the_whole_disk_is_nobodys_project(house: Guarded) -> None:
-    told = event("claude-code", "before", conversation="whole", command="rm -rf /etc/x", use="w")
-    assert house.send("claude-code", told, BELIEFD_PROJECT="/").code == 2
+@pytest.mark.parametrize("root", ["/", "//", "/x/..", "/./"])
+def test_the_whole_disk_is_nobodys_project(root: str, house: Guarded) -> None:
+    told = event("claude-code", "before", conversation=f"whole {root}", command="rm -rf /etc/x", use="w")
+    assert house.send("claude-code", told, BELIEFD_PROJECT=root).code == 2
+    assert house.send("claude-code", {**told, "cwd": root, "tool_use_id": "cwd"}).code == 2
+
+
+def _codes(house: Guarded, talk: str, tool: str, inputs: list[dict[str, Any]]) -> list[int]:
+    base = event("claude-code", "before", conversation=talk)
+    return [
+        house.send(
+            "claude-code",
+            {**base, "tool_name": tool, "tool_input": one, "tool_use_id": f"{talk}-{at}", "cwd": PROJECT},
+            CLAUDE_PROJECT_DIR=PROJECT,
+        ).code
+        for at, one in enumerate(inputs)
+    ]
+
+
+def test_other_arguments_of_a_shell_count(house: Guarded) -> None:
+    passing: list[dict[str, Any]] = [
+        {},
+        {"timeout": 5, "description": "x"},
+        {"workdir": PROJECT},
+        {"cwd": "src"},
+        {"env": None},
+    ]
+    asking: list[dict[str, Any]] = [
+        {"workdir": "/etc"},
+        {"dir_path": "../x"},
+        {"directory": ["/etc"]},
+        {"env": {"PATH": "x"}},
+        {"new": 1},
+    ]
+    given = [{"command": "touch x", **others} for others in [*passing, *asking]]
+    assert _codes(house, "arguments", "Bash", given) == [0] * len(passing) + [2] * len(asking)
+
+
+def test_every_path_that_a_tool_is_given_counts(house: Guarded) -> None:
+    within = {"filePath": f"{PROJECT}/a.py", "content": "see /etc/passwd"}
+    passing: list[dict[str, Any]] = [within, {**within, "file_text": "/etc/x"}]
+    asking: list[dict[str, Any]] = [
+        {**within, "file_path": "/etc/passwd"},
+        {**within, "edits": [{"targetFile": "/etc/passwd"}]},
+        {**within, "paths": ["/etc/passwd"]},
+        {**within, "uri": "file:///etc/passwd"},
+        {**within, "path": {"of": "x"}},
+    ]
+    assert _codes(house, "paths", "write", [*passing, *asking]) == [0] * len(passing) + [2] * len(asking)
+
+
+def test_an_agent_that_changes_its_folder_does_not_change_its_project(house: Guarded) -> None:
+    """The folder of the first event is the project, where the client does not name one."""
+    told = event("claude-code", "before", conversation="moves", command="touch x", use="m")
+    codes = [
+        house.send("claude-code", {**told, "cwd": cwd, "tool_use_id": cwd}).code
+        for cwd in (PROJECT, f"{PROJECT}/src", "/home/ann", "/etc")
+    ]
+    assert codes == [0, 0, 2, 2]
 
 
 def test_the_ledgers_verify(house: Guarded) -> None:

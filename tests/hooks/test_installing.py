@@ -270,3 +270,20 @@ def test_the_doctor_finds_what_is_wrong(user: User, house: Guarded) -> None:
     said = complaint(json.dumps(silent))
     assert "no event arrived" in said
     assert "does not block" in said
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_taking_away_tells_of_the_other_place(client: str, user: User) -> None:
+    assert user.beliefd("install", client, "--project").code == 0
+    told = user.beliefd("uninstall", client).stdout
+    assert "nothing to change" in told
+    assert f"beliefd hook uninstall {client} --project" in told
+    assert user.beliefd("uninstall", client, "--project").code == 0
+    assert "--project" not in user.beliefd("uninstall", client).stdout
+
+
+def test_a_token_file_that_is_not_there_is_told(user: User) -> None:
+    told = user.beliefd("install", "codex", "--token-file", "nope").stdout
+    assert f"there is no file {user.project / 'nope'}" in told
+    (user.project / "nope").write_text("x")
+    assert "there is no file" not in user.beliefd("install", "codex", "--token-file", "nope").stdout

@@ -154,7 +154,11 @@ def _exchanged(parts: SplitResult, request: bytes) -> tuple[int, bytes]:
     if parts.hostname is None:
         raise Failed("BELIEFD_URL names no host")
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    connection: socket.socket = socket.create_connection((parts.hostname, port))
+    try:
+        connection: socket.socket = socket.create_connection((parts.hostname, port))
+    except OSError as error:
+        address = f"{parts.scheme}://{parts.hostname}:{port}"
+        raise Failed(f"no server at {address} ({error}): is `beliefd serve` running?") from None
     if parts.scheme == "https":
         import ssl
 

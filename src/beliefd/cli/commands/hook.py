@@ -3,7 +3,9 @@
 `beliefd hook CLIENT`, which clients start before each tool, is not here: it imports none of this.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click import argument, option
@@ -12,6 +14,9 @@ from beliefd.cli.options import setting, together
 from beliefd.cli.output import Exit, Reply, replies
 from beliefd.hooks.clients import CLIENTS
 from beliefd.kernel.errors import invalid
+
+if TYPE_CHECKING:
+    from beliefd.hooks.installing.writing import Installation
 
 hook = click.Group(
     "hook",
@@ -56,6 +61,8 @@ def install(
         raise invalid(str(error), client) from None
     words = [f"wrote {path}" for path in written] or ["nothing to change"]
     words += [one.advice] if one.advice else []
+    if token is not None and not Path(token).is_file():
+        words.append(f"there is no file {token}: without its token the hook may be refused, which blocks")
     return Reply({"written": written}, "\n".join([*words, f"try it: beliefd hook doctor {client}"]))
 
 
@@ -71,9 +78,22 @@ def uninstall(client: str, project: bool) -> Reply:
         ]
     except NotInstalled as error:
         raise invalid(str(error), client) from None
-    return Reply(
-        {"written": written}, "\n".join(f"changed {path}" for path in written) or "nothing to change"
-    )
+    words = [f"changed {path}" for path in written] or ["nothing to change"]
+    words += _left(INSTALLATIONS[client], client, project)
+    return Reply({"written": written}, "\n".join(words))
+
+
+def _left(one: "Installation", client: str, project: bool) -> Iterator[str]:
+    """What there is in the other of the two places: whoever forgot it is still asked for verdicts."""
+    from beliefd.hooks.installing.writing import NotInstalled
+
+    try:
+        found = one.found(None if project else Path.cwd())
+    except NotInstalled:
+        return
+    if found is not None and found.commands:
+        flag = "" if project else " --project"
+        yield f"there is one in {found.path}, too: beliefd hook uninstall {client}{flag}"
 
 
 @replies(hook, argument("client", type=click.Choice(sorted(CLIENTS)), required=False))

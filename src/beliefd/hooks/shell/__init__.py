@@ -5,19 +5,36 @@ counts as unparsed, and somebody is asked. Not seen by reading: symbolic links, 
 user, what variables hold, and what settings (of git, of the shell) make programs do.
 """
 
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
 from beliefd.hooks.shell.effects import Effects
 from beliefd.hooks.shell.options import Doubt
-from beliefd.hooks.shell.paths import Places, normal
+from beliefd.hooks.shell.paths import Places, normal, resolved
+from beliefd.hooks.shell.table import TABLE
 from beliefd.hooks.shell.walking import Walker
 from beliefd.hooks.shell.words import Unparsed, Word
 from beliefd.kernel.substrate.shell import UNKNOWN_PATH, ShellFacts
 
-__all__ = ["ShellFacts", "examine", "examine_paths"]
+__all__ = ["ShellFacts", "examine", "examine_paths", "paths_in"]
+
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
-def examine(command: str, cwd: str | None = None, roots: tuple[str, ...] = ()) -> ShellFacts:
-    """The facts about a command that is to run in `cwd`. `roots` are the project's folders. Never fails."""
+def examine(
+    command: str, cwd: str | None = None, roots: tuple[str, ...] = (), others: Mapping[str, Any] | None = None
+) -> ShellFacts:
+    """The facts about a command that is to run in `cwd`. `roots` are the project's folders. Never fails.
+
+    `others` are further arguments of the tool that runs it: a folder, or what is known to change nothing.
+    """
     effects, places = _beginning(cwd, roots)
+    for name, value in (others or {}).items():
+        if name in TABLE.arguments.folders and isinstance(value, str):
+            places |= frozenset(resolved(Word(value, literal=not value.startswith("~")), places))
+        elif name not in TABLE.arguments.harmless and value is not None:
+            effects.not_read(f"what argument `{name[:40]}` changes is not known")
     try:
         Walker(effects).script(command, places, posix=False)
     except (Unparsed, Doubt) as reason:
@@ -34,6 +51,20 @@ def examine_paths(paths: list[str], cwd: str | None, roots: tuple[str, ...]) -> 
     for path in paths:
         effects.writes(Word(path, literal=not path.startswith("~")), places)
     return effects.facts()
+
+
+def paths_in(value: Any) -> Iterator[Any]:
+    """What stands under a name that says it is a path, however deep; it may be no text."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            words = [word.lower() for word in _WORD.findall(str(name))]
+            if set(words[-1:]) & TABLE.arguments.paths:
+                yield from inner if isinstance(inner, list) else [inner]
+            else:
+                yield from paths_in(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from paths_in(inner)
 
 
 def _beginning(cwd: str | None, roots: tuple[str, ...]) -> tuple[Effects, Places]:

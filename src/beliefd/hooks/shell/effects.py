@@ -44,6 +44,12 @@ class Effects:
                 self._writes[path[:SHOWN]] = None
                 self.because(f"writes `{path[:SHOWN]}`")
 
+    def may_write(self, word: Word, places: Places) -> None:
+        """Told of only where it matters: what is written there if a folder or a copy of that name is."""
+        for path in resolved(word, places):
+            if self._is_outside(path, written=True, deleted=False):
+                self.writes(word, places)
+
     def deletes(self, word: Word, places: Places) -> None:
         for path in resolved(word, places):
             self._deletes[path[:SHOWN]] = None
@@ -62,11 +68,16 @@ class Effects:
         return tuple(
             path
             for path in changed
-            if path == UNKNOWN_PATH
+            if self._is_outside(path, written=path in self._writes, deleted=path in self._deletes)
+        )
+
+    def _is_outside(self, path: str, *, written: bool, deleted: bool) -> bool:
+        return (
+            path == UNKNOWN_PATH
             or not inside(path, self.roots)
             or len(path) >= SHOWN
-            or steers(path, self.roots, TABLE.steering, by_glob=path in self._writes)
-            or (path in self._deletes and is_whole(path, self.roots))
+            or steers(path, self.roots, TABLE.steering, by_glob=written)
+            or (deleted and is_whole(path, self.roots))
         )
 
     def facts(self) -> ShellFacts:

@@ -1,5 +1,6 @@
 """Options and operands of a command, checked against what is known of it."""
 
+import posixpath
 import re
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -36,6 +37,17 @@ def plain(words: Words, what: str) -> list[str]:
     if any(not word.literal or word.loose for word in words):
         raise Doubt(f"what `{what}` is called with cannot be told")
     return [word.text for word in words]
+
+
+def check_names(reading: Reading, operands: Words, places: Places, *, onto: bool) -> None:
+    """What is put into a folder keeps its name there; what stands in a folder has names that are not seen."""
+    *sources, goal = operands
+    for source in sources:
+        name = posixpath.basename(source.text.rstrip("/"))
+        if onto or name in ("", ".", ".."):
+            raise Doubt("what is put there has names that are not written")
+        copy = Word(f"{goal.text}/{name}", goal.literal and source.literal, goal.loose or source.loose)
+        reading.effects.may_write(copy, places)
 
 
 class Arguments(Struct, frozen=True):
@@ -79,6 +91,8 @@ def _read_short(name: str, word: Word, known: Known, rest: list[Word], values: d
             if attached:
                 values.setdefault(letter, []).append(Word(attached, word.literal, word.loose))
             elif rest:
+                if rest[0].loose:
+                    raise Doubt(f"what stands behind `-{letter}` of `{name}` may become several words")
                 values.setdefault(letter, []).append(rest.pop(0))
             return
         if letter not in known.flags:
@@ -89,7 +103,10 @@ def _read_short(name: str, word: Word, known: Known, rest: list[Word], values: d
 
 def check_reading(name: str, words: Sequence[Word], known: Known) -> None:
     """Does it only read, called like this? Otherwise it says why not."""
-    operands = read_options(name, words, known).operands
+    found = read_options(name, words, known)
+    operands = found.operands
+    if known.values and not set(plain(sum(found.values.values(), ()), name)) <= known.values:
+        raise Doubt(f"a setting of `{name}` is not known to be harmless")
     first = words[0].text if words else ""
     if known.needs and not (first.startswith("-") and set(known.needs) & set(first)):
         raise Doubt(f"`{name}` does more than read without an option that says so")

@@ -19,6 +19,8 @@ NOT_POSIX: Final = frozenset(
 NOT_POSIX_SIGNS: Final = frozenset({"[[", "&>", "&>>", "|&", ">&"})
 _COMMENT_AFTER: Final = re.compile(rb"(?:\A|[^\\])[ \t\n;&|()]\Z|\A\Z")
 MAX_BYTES: Final = 20_000
+MAX_TEXTS: Final = 20
+"""How many texts and lists may stand in a command: the parser's time grows with their square."""
 _CONTROL: Final = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ud800-\udfff]"
 )
@@ -70,7 +72,7 @@ def prepared(text: str) -> bytes:
     """A script as bytes, with lines joined as the shell joins them."""
     if _CONTROL.search(text):
         raise Unparsed("it holds characters that do not show")
-    if len(text) > MAX_BYTES:
+    if len(text) > MAX_BYTES or any(text.count(sign) > MAX_TEXTS for sign in ("<<", "=(")):
         raise Unparsed("it is too long to read")
     if "\\\n" in text:
         text = _joined_lines(text)

@@ -11,6 +11,7 @@ from beliefd.kernel.substrate.shell import UNKNOWN_PATH
 Places = frozenset[str]
 """The folders that a command may run in: several, where a `cd` may have failed. `?` is any folder."""
 
+_GLOBS: Final = re.compile(r"\*|\?|\[[!^]?\]?[^\]/]*\]")
 _UP_BY_GLOB: Final = re.compile(r"(^|/)\.[^/]*[*?\[]")
 
 
@@ -47,5 +48,4 @@ def steers(path: str, roots: tuple[str, ...], steering: frozenset[str], *, by_gl
 
 def is_whole(path: str, roots: tuple[str, ...]) -> bool:
     """Is it all of a project, or all that stands in it?"""
-    head, tail = posixpath.split(path)
-    return path in roots or (head in roots and tail.strip("*?") == "")
+    return any(not _GLOBS.sub("", path[len(root) :]).strip("/") for root in roots if inside(path, (root,)))

@@ -1,12 +1,13 @@
 """Commands that options alone do not tell about: each has a reader of its own."""
 
+import posixpath
 import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from beliefd.hooks.shell.git import git
-from beliefd.hooks.shell.options import Doubt, Reading, Words, plain, read_options
-from beliefd.hooks.shell.paths import Places
+from beliefd.hooks.shell.options import Doubt, Reading, Words, check_names, plain, read_options
+from beliefd.hooks.shell.paths import Places, resolved
 from beliefd.hooks.shell.scripts import awk_only_prints, sed_only_prints
 from beliefd.hooks.shell.table import TABLE, Known
 from beliefd.hooks.shell.words import UNKNOWN, Word
@@ -15,6 +16,8 @@ from beliefd.kernel.substrate.shell import UNKNOWN_PATH
 
 def find(reading: Reading, words: Words, places: Places) -> None:
     at = 0
+    if any(word.splits for word in words):
+        raise Doubt("a word of `find` may become several")
     while at < len(words):
         word = words[at]
         at += 1
@@ -43,6 +46,8 @@ def _find_exec(reading: Reading, words: Words, at: int, places: Places) -> int:
         word = words[at]
         if word.text == "+" and words[at - 1].text == "{}":
             break
+        if word.loose:
+            raise Doubt("where the command inside `find` ends cannot be told")
         inner.append(Word("?", literal=False) if "{}" in word.text else word)
         at += 1
     # The files that are found begin with where the search began; that is not followed here.
@@ -73,7 +78,9 @@ def _leading(words: Words, name: str, flags: str = "", takes: str = "", long: Se
             if text.partition("=")[0][2:] not in long:
                 raise Doubt(f"option `{text[:40]}` of `{name}` is not known to be harmless")
         elif text[1:2] and text[1] in takes:
-            at += len(text) == 2
+            if len(text) == 2:
+                plain(words[at : at + 1], name)
+                at += 1
         elif not text[1:] or not set(text[1:]) <= set(flags):
             raise Doubt(f"option `{text[:40]}` of `{name}` is not known to be harmless")
     return at
@@ -105,7 +112,8 @@ def command(reading: Reading, words: Words, places: Places) -> None:
 def env(reading: Reading, words: Words, places: Places) -> None:
     at = _leading(words, "env", flags="i0", takes="u")
     while at < len(words) and "=" in words[at].text:
-        if words[at].text.partition("=")[0] not in TABLE.variables.harmless:
+        name = words[at].text.partition("=")[0]
+        if name not in TABLE.variables.harmless or words[at].loose:
             raise Doubt("`env` sets a variable that something may rest on")
         at += 1
     if words[at:]:
@@ -123,8 +131,13 @@ def sed(reading: Reading, words: Words, places: Places) -> None:
     if not all(text and sed_only_prints(text) for text in plain(scripts, "sed")):
         raise Doubt("the script of `sed` may write files or run programs")
     if in_place:
+        copies = [
+            word.text.removeprefix("--in-place=").removeprefix("-i") for word in words if _is_in_place(word)
+        ]
         for word in operands:
             reading.effects.writes(word, places)
+            for copy in copies:
+                reading.effects.may_write(Word(word.text + copy, word.literal, word.loose), places)
 
 
 def _is_in_place(word: Word) -> bool:
@@ -198,7 +211,9 @@ def check_test(words: Words, *, double: bool) -> None:
             raise Doubt(f"`{word.text[:20]}` in a test is not known to be harmless")
         if _NUMERIC & set(around) and not (word.literal and _NUMBER.fullmatch(word.text)):
             raise Doubt("a number in a test cannot be told")
-        if not double and not word.literal and (word.loose or not (_UNARY | _BINARY) & set(around)):
+        if not double and word.loose:
+            raise Doubt("a word in a test may become several")
+        if not double and not word.literal and not (_UNARY | _BINARY) & set(around):
             raise Doubt("a word in a test may become an operator")
 
 
@@ -211,18 +226,35 @@ def write_all(name: str) -> Callable[[Reading, Words, Places], None]:
 
     def read(reading: Reading, words: Words, places: Places) -> None:
         operands = read_options(name, words, Known(flags=TABLE.writers[name])).operands
+        if name in ("cp", "mv") and len(operands) > 1:
+            flags = "".join(word.text for word in words if word.text.startswith("-"))
+            check_names(reading, operands, places, onto="T" in flags)
         if name == "cp":
             operands = operands[-1:] if len(operands) > 1 else (UNKNOWN,)
         elif name == "chmod":
-            if "s" in "".join(word.text for word in operands[:1]) or any(
-                not word.literal for word in operands[:1]
-            ):
+            if any(_gives_rights(word) for word in operands[:1]):
                 reading.effects.needs_privilege(name)
             operands = operands[1:]
+        elif name == "ln" and len(operands) > 1:
+            _link(reading, operands, places)
         for word in operands:
             reading.effects.writes(word, places)
 
     return read
+
+
+def _gives_rights(mode: Word) -> bool:
+    """Does a program with this mode run as its owner or its group?"""
+    numbers = re.findall(r"[0-7]+", mode.text)
+    return not mode.literal or mode.loose or "s" in mode.text or any(int(one, 8) & 0o6000 for one in numbers)
+
+
+def _link(reading: Reading, operands: Words, places: Places) -> None:
+    """A relative target belongs to the folder of the link, which is beside its name or in it."""
+    named = resolved(operands[-1], places)
+    folders = frozenset(UNKNOWN_PATH if one == UNKNOWN_PATH else posixpath.dirname(one) for one in named)
+    for target in operands[:-1]:
+        reading.effects.writes(target, folders | frozenset(named))
 
 
 def delete_all(name: str) -> Callable[[Reading, Words, Places], None]:

@@ -13,7 +13,8 @@ Names = frozenset[str]
 class Known(Struct, frozen=True, forbid_unknown_fields=True):
     """Options and operands with which a command only reads. `names`: its operands become variables.
 
-    With `needs`, the first word must be a cluster of options with one of these letters.
+    With `needs`, the first word must be a cluster of options with one of these letters. `values` are the only
+    ones that its options may have.
     """
 
     flags: str = ""
@@ -23,6 +24,7 @@ class Known(Struct, frozen=True, forbid_unknown_fields=True):
     operand: str | None = None
     names: bool = False
     needs: str = ""
+    values: Names = frozenset()
 
 
 class Find(Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,6 +42,8 @@ class Git(Struct, frozen=True, forbid_unknown_fields=True):
     refused_short: dict[str, str]
     writes: Names
     deletes: Names
+    with_message: Names
+    removing: Names
     network: Names
     listings: dict[str, Listing]
 
@@ -65,6 +69,12 @@ class Paths(Struct, frozen=True, forbid_unknown_fields=True):
     homes: tuple[str, ...]
 
 
+class Arguments(Struct, frozen=True, forbid_unknown_fields=True):
+    folders: Names
+    harmless: Names
+    paths: Names
+
+
 class Table(Struct, frozen=True, forbid_unknown_fields=True):
     any: Names
     versions: Names
@@ -77,6 +87,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     privilege: Privilege
     variables: Variables
     paths: Paths
+    arguments: Arguments
 
     @property
     def sinks(self) -> Names:

@@ -1,7 +1,7 @@
 """From a parsed script to its effects: every command in it, in the folders that it may run in."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from tree_sitter import Node
@@ -50,7 +50,7 @@ class Walker:
         for at, node in enumerate(nodes):
             if node.type == ";;" and (node.parent is None or node.parent.type != "case_item"):
                 raise Unparsed("its grammar is not understood")
-            if not node.is_named or node.type in ("comment", "variable_name"):
+            if not node.is_named or node.type == "comment":
                 continue
             after = _either(self._statement(node, places))
             behind = nodes[at + 1] if at + 1 < len(nodes) else None
@@ -88,6 +88,8 @@ class Walker:
         return places, places
 
     def _group(self, node: Node, places: Places) -> Ends:
+        if node.children[0].type not in ("{", "do"):
+            raise Unparsed("arithmetic can run commands")
         after = self._sequence(node.children, places)
         return after, after
 
@@ -114,7 +116,11 @@ class Walker:
             (name,) = [child for child in node.children if child.type == "variable_name"]
             if node.children[0].type != "for" or not may_assign(Word(text_of(name))):
                 raise Unparsed("a loop sets a variable that something may rest on")
-        body = [child for child in node.children if child.is_named and child.type not in _WORDS]
+        body = [
+            child
+            for child in node.children
+            if child.is_named and child.type not in _WORDS | {"variable_name"}
+        ]
         for _ in range(3):
             after = places | self._sequence(body, places)
             if after == places:
@@ -206,6 +212,8 @@ class Walker:
         for child in node.children[1:]:
             if child.type != "variable_assignment":
                 raise Unparsed("a declaration may do more than set a value")
+            if any(self._word(value, places).splits for value in child.children[2:]):
+                raise Unparsed("to some shells a declaration may set several variables")
             self._assignment(child, places)
         return places, places
 
@@ -213,12 +221,15 @@ class Walker:
         sign = node.children[0].type
         if sign not in ("[", "[["):
             raise Unparsed("arithmetic can run commands")
-        words = [word for child in node.children[1:-1] for word in self._test_words(child, places)]
+        inner = node.children[1:-1]
+        if sign == "[" and any(one not in _TEST_SIGNS for child in inner for one in _signs(child)):
+            raise Unparsed("what stands in the brackets is more than a test")  # `[ a > f ]` writes
+        words = [word for child in inner for word in self._test_words(child, places)]
         check_test(words, double=sign == "[[")
         return places, places
 
     def _test_words(self, node: Node, places: Places) -> list[Word]:
-        if node.type in ("unary_expression", "binary_expression", "parenthesized_expression"):
+        if node.type in _TESTS:
             return [word for child in node.children for word in self._test_words(child, places)]
         if node.type in _WORDS:
             return [self._word(node, places)]
@@ -293,6 +304,15 @@ class Walker:
         self._sequence([one for one in node.children if not one.type.endswith("_redirect")], places)
 
 
+def _signs(node: Node) -> Iterator[str]:
+    """The signs between the words of a test."""
+    if node.type in _TESTS:
+        for child in node.children:
+            yield from _signs(child)
+    elif not node.is_named:
+        yield node.type
+
+
 def _name(text: str) -> str:
     """A command by its own name, if it is one of the system's; otherwise as it was written."""
     for home in TABLE.paths.homes:
@@ -313,6 +333,8 @@ def _bounded(places: Places) -> Places:
     return places if len(places) <= MAX_PLACES else ANYWHERE
 
 
+_TESTS: Final = frozenset({"unary_expression", "binary_expression", "parenthesized_expression"})
+_TEST_SIGNS: Final = frozenset({"=", "==", "!=", "!"})
 _WORDS: Final = frozenset(
     {
         *("word", "number", "raw_string", "ansi_c_string", "string", "simple_expansion", "expansion"),

@@ -24,8 +24,15 @@ class Word(Struct, frozen=True):
 
     @property
     def may_be_option(self) -> bool:
-        """May it become an option that is not written there?"""
-        return (self.loose or not self.literal) and self.text[:1] in ("?", "*", "[", "{", "-")
+        """May it become an option that is not written there, or split into words one of which is?"""
+        return self.splits or (
+            (self.loose or not self.literal) and self.text[:1] in ("?", "*", "[", "{", "-")
+        )
+
+    @property
+    def splits(self) -> bool:
+        """May the shell make words of it that nothing written here begins?"""
+        return self.loose and not self.literal
 
 
 UNKNOWN: Final = Word("?", literal=False, loose=True)

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from beliefd.hooks.shell import ShellFacts, examine, examine_paths
+from beliefd.hooks.shell import ShellFacts, examine, examine_paths, paths_in
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, Provenance, Workspace
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
@@ -68,13 +68,19 @@ def _shell_facts(
     if definition.shell_args is not UNSET:
         given = [args[name] for name in definition.shell_args if name in args]
         # A list of words, or anything else that is no text, is not read: somebody is asked.
-        return examine(given[0] if len(given) == 1 and isinstance(given[0], str) else "\0", cwd, roots)
+        others = {name: value for name, value in args.items() if name not in definition.shell_args}
+        command = given[0] if len(given) == 1 and isinstance(given[0], str) else "\0"
+        return examine(command, cwd, roots, others)
     named = definition.workspace_args or ()
     paths = [args[name] for name in named if name in args]
     # A tool of that name that takes other arguments, or runs elsewhere, is another tool.
     if workspace is None or not paths:
         return None
-    return examine_paths([one if isinstance(one, str) else "\0" for one in paths], cwd, roots)
+    # Which of several paths a client obeys is not known: all of them count.
+    paths += paths_in({name: value for name, value in args.items() if name not in named})
+    return examine_paths(
+        [one if isinstance(one, str) and "://" not in one else "\0" for one in paths], cwd, roots
+    )
 
 
 def unknown_principal(name: str) -> Principal:

@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct
 
 from beliefd.hooks.clients import CLIENTS
 from beliefd.hooks.events import BadEvent, HookEvent, Said
+from beliefd.hooks.shell.paths import normal
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import MAX_ID_LENGTH, OntologyBundle
@@ -64,6 +65,7 @@ class HookHandlers(Struct, frozen=True):
     positions: Positions
     in_force: PolicyInForce
     sessions: Remembered = msgspec.field(default_factory=Remembered)
+    folders: Remembered = msgspec.field(default_factory=Remembered)
     begun: Remembered = msgspec.field(default_factory=Remembered)
 
     async def hook_event(self, call: Call) -> HookAnswer:
@@ -90,6 +92,7 @@ class HookHandlers(Struct, frozen=True):
         if event.kind == "other":
             return Said()
         session_id = await self._session(call, event)
+        first = await self._first_folder(session_id, event)
         if event.kind == "prompt":
             await self._tell(call, session_id, {"kind": "user", "text": event.text})
             return Said()
@@ -101,7 +104,19 @@ class HookHandlers(Struct, frozen=True):
         if event.kind == "after":
             await self._report(call, session_id, event)
             return Said()
-        return await self._judge(call, session_id, event)
+        return await self._judge(call, session_id, event, first)
+
+    async def _first_folder(self, session_id: str, event: HookEvent) -> str | None:
+        """INVARIANT: an agent that changes its folder does not change its project: the first one stays."""
+        if (first := self.folders.get((session_id,))) is not None:
+            return first
+        calls = (await self.positions.existing(session_id)).session.substrate.calls
+        told = [one.provenance.workspace for one in calls.values() if one.provenance is not UNSET]
+        recorded = [one.roots[0] if one.roots else "/" for one in told if one is not UNSET]
+        first = recorded[0] if recorded else event.cwd
+        if first is not None:
+            self.folders.keep((session_id,), first)
+        return first
 
     async def _session(self, call: Call, event: HookEvent) -> str:
         """One session per conversation of a client, for each who tells of it."""
@@ -132,7 +147,7 @@ class HookHandlers(Struct, frozen=True):
         if self.in_force.policy.context is not UNSET:
             await self._ask(call, "add_context", {"session_id": session_id}, told)
 
-    async def _judge(self, call: Call, session_id: str, event: HookEvent) -> Said:
+    async def _judge(self, call: Call, session_id: str, event: HookEvent, first: str | None) -> Said:
         candidate = {
             "kind": "tool_call",
             "tool_id": event.tool_id,
@@ -141,7 +156,7 @@ class HookHandlers(Struct, frozen=True):
             "join_key": event.join_key or f"use-{secrets.token_hex(16)}",
         }
         body = {
-            "provenance": {"source": "agent", **_workspace(call, event)},
+            "provenance": {"source": "agent", **_workspace(call, event, first)},
             "candidates": [candidate],
             "execute": "caller",
         }
@@ -204,10 +219,11 @@ def _is_gated(call: Call, event: HookEvent) -> bool:
     return prefix == "mcp" and bool(tool) and server in str(call.query["gated"] or "").split(",")
 
 
-def _workspace(call: Call, event: HookEvent) -> dict[str, Any]:
+def _workspace(call: Call, event: HookEvent, first: str | None) -> dict[str, Any]:
     project = call.query["project"]
-    roots = [project] if project else [*event.roots] or ([event.cwd] if event.cwd else [])
-    known = [root for root in roots if root.startswith("/") and root != "/"]
+    roots = [project] if project else [*event.roots] or ([first] if first else [])
+    # `//` and `/x/..` are `/` by other names, and all there is is nobody's project.
+    known = [normal(root) for root in roots if root.startswith("/") and normal(root) != "/"]
     cwd = event.cwd or (known[0] if known else None)
     if cwd is None or not cwd.startswith("/"):
         return {}
