@@ -215,7 +215,7 @@ def test_a_header_holds_utf_8_as_it_is_or_percent_encoded(name: str) -> None:
         assert notes_of(house, session) == [None, told]
 
 
-@pytest.mark.parametrize("sent", [b"%ff", b"", b"Gr\xfc\xdfe", b"x" * (MAX_NOTES + 1)])
+@pytest.mark.parametrize("sent", [b"%ff", b"100%", b"5%zz", b"", b"Gr\xfc\xdfe", b"x" * (MAX_NOTES + 1)])
 def test_a_header_that_is_no_text_is_refused(sent: bytes) -> None:
     with World() as house:
         for path, body in (

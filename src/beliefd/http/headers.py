@@ -64,11 +64,16 @@ NOTES_PATTERN: Final = f"^{_CHARACTER}(( |{_CHARACTER}){{0,{MAX_NOTES - 2}}}{_CH
 """One to so many characters of UTF-8, of which all but printable ASCII is percent-encoded."""
 
 
+_STRAY: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
 def notes_in(headers: Headers) -> str | None:
     """The caller's notes: UTF-8, in which any byte may be percent-encoded, and `%` must be."""
     written = headers.get("Audit-Notes")
     if written is None:
         return None
+    if _STRAY.search(written):
+        raise invalid("Audit-Notes has a `%` that begins no encoded byte; write it as `%25`", "Audit-Notes")
     try:
         return unquote_to_bytes(written.encode("latin-1")).decode()
     except UnicodeDecodeError:
