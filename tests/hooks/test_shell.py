@@ -70,6 +70,8 @@ def test_the_table_is_long_and_says_everything_once() -> None:
 def test_nothing_that_is_put_beside_a_reading_command_is_overlooked(reads: str, other: str, how: str) -> None:
     """A comment at the end of the first would hide the second in real shells, too."""
     reads = "ls" if "#" in reads else reads
+    # Behind a pipe, `cd` changes the folder of its own process alone.
+    other = f"{{ {other}; }}" if "|" in how and other.startswith("cd ") else other
     assert not examine(how.format(a=reads, b=other), "/proj", ("/proj",)).read_only
 
 

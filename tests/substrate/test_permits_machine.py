@@ -57,6 +57,7 @@ class Permits(RuleBasedStateMachine):
         self.calls: dict[str, Known] = {}
         self.keys: dict[tuple[str, str], str] = {}
         self.waiting: dict[tuple[str, str], str] = {}
+        self.rejected: set[tuple[str, str]] = set()
         self.permits: list[str] = []
         self.reports: list[str] = []
         self.now = 0.0
@@ -99,6 +100,9 @@ class Permits(RuleBasedStateMachine):
             self.calls[call_id] = Known(name, tool, word, "running", self.now + PERMIT_SECONDS)
             self.keys[tool, key] = call_id
             self.permits.append(call_id)
+        elif (name, word) in self.rejected:
+            assert (answer.verdict, answer.approval_id, answer.permit) == ("deny", None, None)
+            assert [reason.code for reason in answer.reasons] == ["REJECTED"]
         else:
             assert (answer.verdict, answer.on_fail, answer.permit) == ("defer", "ask", None)
             waits = self.waiting.setdefault((name, word), str(answer.approval_id))
@@ -136,6 +140,7 @@ class Permits(RuleBasedStateMachine):
             return
         del self.waiting[name, word]
         if not yes:
+            self.rejected.add((name, word))
             return
         assert told.call is not None
         assert told.call.permit is None
