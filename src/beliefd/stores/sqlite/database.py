@@ -5,6 +5,7 @@ import contextlib
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -113,11 +114,25 @@ def connect(path: Path) -> sqlite3.Connection:
         place, uri=only is not None, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000
     )
     if only is None:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _keep_a_log(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
     connection.execute("PRAGMA foreign_keys = ON")
     return connection
+
+
+def _keep_a_log(connection: sqlite3.Connection) -> None:
+    """Processes that open a new file at once all switch it over, and there SQLite waits for nobody."""
+    until = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def words(error: Exception) -> str:
