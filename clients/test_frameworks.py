@@ -105,8 +105,8 @@ def test_what_waits_does_not_run_after_it_is_rejected(player: Player, house: Wor
         played = house.play(player, *turns(player.name))
     assert decided == played.waits, played
     assert effects(ASKED)[0] not in house.effects()
-    if player.name in CANNOT_WAIT:  # the model has made another call, which waits by itself
-        assert house.ledger() == ["defer", *between(player.name), "defer"]
+    if player.name in CANNOT_WAIT:  # the model has made the same call again, and a no stands
+        assert house.ledger() == ["defer", *between(player.name), "deny"]
     else:
         assert "rejected" in played.told[-1]
         assert "seen by ann" in played.told[-1]

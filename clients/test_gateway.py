@@ -156,10 +156,7 @@ def test_a_tool_whose_definition_changed_is_gone_until_it_is_accepted(place: Pla
 
 
 def test_guard_is_one_line_in_front_of_a_server(place: Place) -> None:
-    """Nobody has said what the user wants: reading passes, and a file that nobody spoke of is not written.
-
-    Where the rule asks instead, a yes of a person is for one call.
-    """
+    """Nobody has said what the user wants: reading passes, writing waits, and a yes is for one call."""
     path, data = place.work / "effect.txt", place.root / "guarded"
     options = ("--data", str(data), "--hold", "0", "--name", "files")
     guarded = Server((*PROGRAM, "guard", *options, "--", *filesystem(place.work).command))
@@ -169,13 +166,8 @@ def test_guard_is_one_line_in_front_of_a_server(place: Place) -> None:
         async with connected(place, guarded) as client:
             listed = await client.call_tool("list_directory", {"path": str(place.work)})
             assert not listed.is_error, listed
-            refused = await client.call_tool("write_file", asked)
-            assert refused.is_error
-            assert "appears nowhere in what the session was told" in text_of(refused)
-
-    async def as_it_is_edited() -> None:
-        async with connected(place, guarded) as client:
             waits = await client.call_tool("write_file", asked)
+            assert "nothing in the user's words asks for it" in text_of(waits)
             assert not path.exists()
             name = (waits.meta or {})["beliefd"]["approval_id"]
             yes = (*PROGRAM, "inbox", "approve", name, "--yes", "--data", str(data))
@@ -188,10 +180,6 @@ def test_guard_is_one_line_in_front_of_a_server(place: Place) -> None:
     play(as_it_comes)
     assert not path.exists()
     assert "beliefd inbox list" in (place.root / "gateway.log").read_text()
-    rules = data / "guard.yaml"
-    rules.write_text(rules.read_text().replace("on_fail: block", "on_fail: ask"))
-    play(as_it_is_edited)
-    assert not path.exists()
 
 
 def test_two_servers_with_a_tool_of_one_name_are_refused_at_the_start(place: Place, guard: Guard) -> None:
