@@ -3,7 +3,8 @@
 import json
 from typing import Any, ClassVar
 
-from beliefd.hooks.events import BadEvent, HookEvent, Kind, Replay, Said, object_in, text_in
+from beliefd.hooks.clients.told import kind_of, texts_in
+from beliefd.hooks.events import HookEvent, Kind, Replay, Said, object_in, text_in
 
 
 class Cline:
@@ -17,12 +18,8 @@ class Cline:
     }
 
     def read(self, event: dict[str, Any]) -> HookEvent:
-        name = text_in(event, "hookName")
-        kind = self.moments.get(name)
-        if kind is None:
-            raise BadEvent(f"event `{name[:64]}` is not known")
-        given = event.get("workspaceRoots")
-        roots = tuple(one for one in given if isinstance(one, str)) if isinstance(given, list) else ()
+        kind = kind_of(text_in(event, "hookName"), self.moments)
+        roots = texts_in(event, "workspaceRoots")
         told: dict[str, Any] = {"conversation": text_in(event, "taskId"), "roots": roots}
         told["cwd"] = roots[0] if roots else None
         if kind == "prompt":

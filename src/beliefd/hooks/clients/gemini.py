@@ -2,20 +2,11 @@
 
 from typing import Any, ClassVar
 
-from beliefd.hooks.events import (
-    BadEvent,
-    HookEvent,
-    Kind,
-    Replay,
-    Said,
-    blocked,
-    object_in,
-    optional_text,
-    text_in,
-)
+from beliefd.hooks.clients.told import FlatEvents
+from beliefd.hooks.events import Kind
 
 
-class Gemini:
+class Gemini(FlatEvents):
     moments: ClassVar[dict[str, Kind]] = {
         "BeforeAgent": "prompt",
         "BeforeTool": "before",
@@ -23,24 +14,6 @@ class Gemini:
         **dict.fromkeys(("SessionStart", "SessionEnd", "AfterAgent", "Notification"), "other"),
     }
 
-    def read(self, event: dict[str, Any]) -> HookEvent:
-        name = text_in(event, "hook_event_name")
-        kind = self.moments.get(name)
-        if kind is None:
-            raise BadEvent(f"event `{name[:64]}` is not known")
-        told: dict[str, Any] = {
-            "conversation": text_in(event, "session_id"),
-            "cwd": optional_text(event, "cwd"),
-        }
-        if kind == "prompt":
-            told["text"] = text_in(event, "prompt")
-        elif kind in ("before", "after"):
-            told |= {"tool_id": text_in(event, "tool_name"), "args": object_in(event, "tool_input")}
-        if kind == "after":
-            response = event.get("tool_response")
-            told["result"] = response
-            told["failed"] = isinstance(response, dict) and bool(response.get("error"))
-        return HookEvent(kind=kind, **told)
-
-    def answer(self, event: HookEvent, said: Said) -> Replay:
-        return Replay() if said.verdict == "pass" else blocked(said.reason)
+    def outcome(self, event: dict[str, Any], name: str) -> tuple[Any, bool]:
+        response = event.get("tool_response")
+        return response, isinstance(response, dict) and bool(response.get("error"))

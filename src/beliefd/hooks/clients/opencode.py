@@ -2,43 +2,18 @@
 
 from typing import Any, ClassVar
 
-from beliefd.hooks.events import (
-    BadEvent,
-    HookEvent,
-    Kind,
-    Replay,
-    Said,
-    blocked,
-    object_in,
-    optional_text,
-    text_in,
-)
+from beliefd.hooks.clients.told import FlatEvents
+from beliefd.hooks.events import Kind
 
 
-class OpenCode:
+class OpenCode(FlatEvents):
     moments: ClassVar[dict[str, Kind]] = {
         "chat.message": "prompt",
         "tool.execute.before": "before",
         "tool.execute.after": "after",
     }
+    name, conversation, prompt = "event", "sessionID", "text"
+    tool, args, use = "tool", "args", "callID"
 
-    def read(self, event: dict[str, Any]) -> HookEvent:
-        name = text_in(event, "event")
-        kind = self.moments.get(name)
-        if kind is None:
-            raise BadEvent(f"event `{name[:64]}` is not known")
-        told: dict[str, Any] = {
-            "conversation": text_in(event, "sessionID"),
-            "cwd": optional_text(event, "cwd"),
-        }
-        if kind == "prompt":
-            told["text"] = text_in(event, "text")
-        else:
-            told |= {"tool_id": text_in(event, "tool"), "args": object_in(event, "args")}
-            told["join_key"] = optional_text(event, "callID")
-        if kind == "after":
-            told["result"] = event.get("output")
-        return HookEvent(kind=kind, **told)
-
-    def answer(self, event: HookEvent, said: Said) -> Replay:
-        return Replay() if said.verdict == "pass" else blocked(said.reason)
+    def outcome(self, event: dict[str, Any], name: str) -> tuple[Any, bool]:
+        return event.get("output"), False
