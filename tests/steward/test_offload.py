@@ -108,7 +108,9 @@ async def test_one_who_asks_for_much_leaves_a_thread_and_places_to_others(
     pools: dict[module.Kind, Pool],
 ) -> None:
     greedy = Held()
-    running = [begin("measure", greedy, "agent://greedy") for _ in range(3)]
+    running = [begin("measure", greedy, "agent://greedy")]
+    await until(greedy.begun.is_set)  # or the first would still wait, and take the place of the third
+    running += [begin("measure", greedy, "agent://greedy") for _ in range(2)]
     await until(lambda: pools["measure"].waiting == 2)
     assert pools["measure"].running == 1
     with pytest.raises(BeliefdError, match="2 of yours wait already"):

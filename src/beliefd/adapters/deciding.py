@@ -26,18 +26,11 @@ from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import MAX_ID_LENGTH, Object
 from beliefd.protocol.approvals import ApprovalCard
+from beliefd.protocol.conversations import HYPOTHESES, ONTOLOGY, conversation_key
 from beliefd.protocol.substrate import CandidateAnswer
 
 log = logging.getLogger("beliefd.adapters")
 T = TypeVar("T")
-HYPOTHESES: Final = ("as_asked", "led_astray")
-"""What a session of an agent is about, unless it is told otherwise: does it do what it was asked to?"""
-ONTOLOGY: Final = {
-    "hypothesis_space_id": "conversation",
-    "hypothesis_version": "1",
-    "causal_graph_ref": "conversation",
-    "causal_graph_version": "1",
-}
 OPEN: Final = frozenset({"pending", "deferred", "superseded"})
 MOST_CONVERSATIONS: Final = 10_000
 MOST_ATTEMPTS: Final = 8
@@ -74,7 +67,7 @@ class Guard:
         self.system = system
         self.hold = hold
         self.hypotheses = tuple(hypotheses)
-        self.ontology = dict(ontology or ONTOLOGY)
+        self.ontology = ONTOLOGY if ontology is None else dict(ontology)
         self.space = space
         self._held: OrderedDict[str, Conversation] = OrderedDict()
         self._lock = threading.Lock()
@@ -134,7 +127,7 @@ class Conversation:
             return self._session_id
 
     def _opened(self) -> str:
-        guard, name = self.guard, f"conversation:{self.guard.framework}:{self.key}"
+        guard, name = self.guard, conversation_key(self.guard.framework, self.key)
         session_id = self.client.declare_session(
             guard.hypotheses,
             guard.ontology,

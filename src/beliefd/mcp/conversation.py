@@ -25,6 +25,7 @@ from beliefd.mcp.judging import Judge, Waiting
 from beliefd.mcp.reports import Reports
 from beliefd.mcp.routes import Route, Table, as_shown, definition_of, table_of
 from beliefd.mcp.upstream import Gone, Listeners, Session, words
+from beliefd.protocol.conversations import conversation_key
 
 log = logging.getLogger("beliefd.mcp")
 RESTART_SECONDS: Final = 1.0
@@ -74,7 +75,7 @@ class Conversation:
         """Its session in beliefd, opened when it is first needed."""
         async with self._opening:
             if self._session_id is None:
-                key = f"conversation:gateway:{self.config.name}:{self.key}"
+                key = conversation_key("gateway", self.config.name, self.key)
                 self._session_id = await self.judge.open_session(key)
             return self._session_id
 

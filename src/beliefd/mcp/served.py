@@ -11,18 +11,11 @@ from beliefd.client.asynchronous import AsyncCalls
 from beliefd.client.substrate import OutcomeTold
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.substrate.constraints import Reason
-from beliefd.kernel.values import OntologyBundle, seconds
+from beliefd.kernel.values import seconds
 from beliefd.mcp.judging import Judgement, Outcome, Pins, Proposed, Waiting
+from beliefd.protocol.conversations import HYPOTHESES, ONTOLOGY
 from beliefd.protocol.substrate import CandidateAnswer
 
-HYPOTHESES: Final = ("as_asked", "led_astray")
-"""What a session of an agent is about: does it do what it was asked to?"""
-ONTOLOGY: Final = OntologyBundle(
-    hypothesis_space_id="conversation",
-    hypothesis_version="1",
-    causal_graph_ref="conversation",
-    causal_graph_version="1",
-)
 SOURCE: Final = "agent"
 """The words of a call are the agent's; that the gateway hands them in is in the record anyway."""
 

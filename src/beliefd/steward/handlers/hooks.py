@@ -15,7 +15,8 @@ from beliefd.hooks.events import BadEvent, HookEvent, Said
 from beliefd.hooks.shell.paths import normal
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.values import MAX_ID_LENGTH, OntologyBundle
+from beliefd.kernel.values import MAX_ID_LENGTH
+from beliefd.protocol.conversations import HYPOTHESES, ONTOLOGY, conversation_key
 from beliefd.protocol.hooks import HookAnswer
 from beliefd.protocol.operations import BY_NAME
 from beliefd.protocol.substrate import CandidateAnswer
@@ -25,14 +26,6 @@ from beliefd.steward.failures import not_found
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 
-HYPOTHESES: Final = ("as_asked", "led_astray")
-"""What a session of an agent is about: does it do what it was asked to?"""
-ONTOLOGY: Final = OntologyBundle(
-    hypothesis_space_id="conversation",
-    hypothesis_version="1",
-    causal_graph_ref="conversation",
-    causal_graph_version="1",
-)
 CANARY: Final = "beliefd_canary"
 MOST_REMEMBERED: Final = 10_000
 _KEY: Final = re.compile(KEY_PATTERN)
@@ -121,11 +114,11 @@ class HookHandlers(Struct, frozen=True):
     async def _session(self, call: Call, event: HookEvent) -> str:
         """One session per conversation of a client, for each who tells of it."""
         client = call.path["client"]
-        name = f"conversation:{client}:{event.conversation}"
+        name = conversation_key(client, event.conversation)
         known: Key = (call.principal.id, call.rights.home, str(call.query["space"]), name)
         if (session_id := self.sessions.get(known)) is not None:
             return session_id
-        key = name if _KEY.fullmatch(name) else f"conversation:{client}:{_short(name)}"
+        key = name if _KEY.fullmatch(name) else conversation_key(client, _short(name))
         body: dict[str, Any] = {
             "ontology": msgspec.to_builtins(ONTOLOGY),
             "hypotheses": list(HYPOTHESES),
