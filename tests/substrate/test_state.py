@@ -73,7 +73,12 @@ def test_removing_takes_the_same_right_as_setting(house: ToolWorld) -> None:
 
 def test_the_role_is_that_of_the_token_whatever_the_provenance_says(house: ToolWorld) -> None:
     session = house.session()
-    answer = one(house.agent.propose(session, [delta(fact__x=1)], source="encoder"))
+    error = refused(
+        Code.FORBIDDEN, lambda: house.agent.propose(session, [delta(fact__x=1)], source="encoder")
+    )
+    assert (error.details or {})["path"] == "$.provenance.source"
+    taken_at_their_word = house.with_policy(provenance={"sources": "any"})
+    answer = one(taken_at_their_word.agent.propose(session, [delta(fact__x=1)], source="encoder"))
     assert codes(answer) == ["NOT_AUTHORISED"]
 
 
