@@ -247,7 +247,7 @@ class CapabilityView(Answer, frozen=True):
 
     `rule` is the rule of the policy that issued it, if one did. `policy_hash` is the policy that it was
     issued under and `provenance` at whose word, null if that is older. `parents` is what it came out of,
-    nearest first. `left` is what it leaves itself; nothing can be used that one of its parents has no more of.
+    nearest first. `left` is what it leaves itself; nothing can be used that a parent has no more of.
     """
 
     capability_id: str

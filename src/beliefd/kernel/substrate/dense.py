@@ -3,6 +3,7 @@
 No rule reads it. What its numbers mean is known to who made them.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Final
 
 import msgspec
@@ -44,6 +45,12 @@ class VectorRef(Value, frozen=True):
     digest: str
     dims: int
     event_id: Id
+
+
+def vector(values: Iterable[float]) -> DeltaVector:
+    """These numbers, ready to be sent along."""
+    given = tuple(map(float, values))
+    return DeltaVector(digest=digest(given), dims=len(given), values=given)
 
 
 def ref(vector: DeltaVector, event_id: str) -> VectorRef:
