@@ -331,6 +331,7 @@ class SubstrateRows(Vocabulary):
         ProposalRequest,
         ProposalAnswer,
         "Arbitrate state changes and tool calls; what is allowed happens, nothing else does",
+        errors=(Code.NOT_FOUND,),
         example={
             "provenance": {"source": "agent"},
             "candidates": [
@@ -410,6 +411,7 @@ class SubstrateRows(Vocabulary):
         MemoryAnswer,
         "Take an entry into memory, if it is what it says it is",
         status=201,
+        errors=(Code.NOT_FOUND,),
         example={
             "memory_id": "pool-is-shared",
             "kind": "hypothesis",
