@@ -4,23 +4,28 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 from rpds import HashTrieMap
 
+from beliefd.kernel.canonical import canonical, digest
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.policy import recorded
-from beliefd.kernel.substrate.commands import IssueCapability
+from beliefd.kernel.substrate.commands import IssueCapability, Propose
 from beliefd.kernel.substrate.events import CapabilityIssued
-from beliefd.kernel.substrate.provenance import CLAIMED_BY, SOURCES
+from beliefd.kernel.substrate.proposals import DeltaCandidate, Patch
+from beliefd.kernel.substrate.provenance import CLAIMED_BY, SOURCES, Provenance
 from beliefd.kernel.substrate.provenance_rules import MOST_INPUTS, RECORDS, is_recorded
 from beliefd.kernel.values import Role
 from beliefd.ledger.chain import policy_hash
 from beliefd.ledger.envelope import read
-from beliefd.testing.world import AGENT, BY_ROLE, OTHER_AGENT, ROOT, policy, refused
+from beliefd.ledger.transfer import entry_lines, header_line
+from beliefd.testing.kernel import KernelSession
+from beliefd.testing.world import AGENT, BY_ROLE, OTHER_AGENT, ROOT, World, policy, refused
 from tests.substrate.conftest import Build
 from tests.substrate.kernel import facts_of, session_with
 from tests.substrate.support import ALLOW_ALL, SUB_AGENT, ToolWorld, delta, one, rules, scope, tool_call
@@ -232,3 +237,35 @@ def test_ledgers_whose_policy_says_nothing_of_it_are_decided_as_they_were() -> N
     event = decide(session_with(), command, facts_of(earlier, principal=ROOT))
     assert isinstance(event, CapabilityIssued)
     assert (event.capability.policy_hash, event.capability.provenance) == (UNSET, UNSET)
+
+
+def test_an_exported_ledger_of_before_is_decided_again_byte_for_byte() -> None:
+    """An agent that called itself an encoder, with inputs and permissions that nobody has."""
+    told = Earlier(policy=recorded({"v": 1}))
+    told.tell(IssueCapability(agent_id="a", scope=scope(), expires_in_seconds=9, secret_hash="0" * 64), ROOT)
+    lies = Provenance(source="encoder", inputs=("nobody",), permissions=("cap-nobody",))
+    change = DeltaCandidate(patch=Patch(set={"goal.x": {"v": 1}}))
+    told.tell(Propose(provenance=lies, candidates=(change,)))
+    with World() as world:
+        world.import_ledger(told.export)
+        world.check(told.session_id)
+        (view,) = world.list_capabilities(told.session_id).capabilities
+        assert (view.policy_hash, view.provenance) == (None, None)
+
+
+class Earlier(KernelSession):
+    """A session under a policy whose document has no `provenance`, as earlier versions wrote it."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        written: dict[str, Any] = msgspec.to_builtins(self.policy)
+        del written["provenance"]
+        return written
+
+    def _facts(self, *given: Any) -> Any:
+        return replace(super()._facts(*given), policy_hash=digest(self.document))
+
+    @property
+    def export(self) -> bytes:
+        header = header_line(self.session_id, self.head, {digest(self.document): canonical(self.document)})
+        return header + b"".join(entry_lines(self.entries))
