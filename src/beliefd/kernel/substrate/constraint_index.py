@@ -11,9 +11,11 @@ from typing import Any, Final
 from msgspec import Struct
 from rpds import HashTrieMap
 
+from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.kernel.substrate.constraints import (
     EVERYTHING,
     INVARIANTS,
+    NEWEST,
     Action,
     Constraint,
     Failure,
@@ -31,15 +33,22 @@ INVARIANT: Final = Subject(tool_id="", capability="")
 
 
 class ConstraintIndex:
-    """Constraints of one policy, ready to be asked. `known` are the schemas that they may name."""
+    """Constraints of one policy, ready to be asked. `known` are the schemas that they may name.
+
+    Those that depend on the call or on the time are judged per call, all others once per change of a key.
+    """
 
     __slots__ = ("allows", "by_read", "called", "constraints", "fits", "fixed", "read_by")
 
     def __init__(
-        self, raw: Mapping[str, Any], fits: SchemaCheck, known: Container[str] | None = None
+        self,
+        raw: Mapping[str, Any],
+        fits: SchemaCheck,
+        known: Container[str] | None = None,
+        rules: ArbitrationPolicy = NEWEST,
     ) -> None:
         self.fits = fits
-        self.constraints = [read_constraint(key, raw[key], known) for key in sorted(raw)]
+        self.constraints = [read_constraint(key, raw[key], known, rules) for key in sorted(raw)]
         self.fixed: dict[Subject, list[Constraint]] = {INVARIANT: []}
         self.called: dict[Subject, list[Constraint]] = {}
         self.allows: dict[Subject, int] = {}
