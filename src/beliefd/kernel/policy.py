@@ -377,7 +377,7 @@ class Policy(Value, frozen=True):
         return max(found, key=lambda name: Tier[name])
 
 
-EARLIER: Final = {
+EARLIER: Final[dict[str, dict[str, Any]]] = {
     "arbitration": {"constraints": 1, "reasons": "failure"},
     "beliefs": {"conclusions": "free", "tier": "READ_ONLY"},
     "evidence": {"require": "attested"},

@@ -60,8 +60,8 @@ class Constraint(Struct, frozen=True):
     """A constraint as read. `malformed` says why it could not be; then it denies whatever it names.
 
     `effect` is `deny` for one that asks, defers or degrades, and `on_fail` says so; `raw` is as it was
-    written. `misfit` says where, and what could stand there. `remedy` is what would make it pass, where that does not
-    follow from a condition.
+    written. `misfit` says where, and what could stand there. `remedy` is what would make it pass, where that
+    does not follow from a condition.
     """
 
     key: str

@@ -8,9 +8,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from beliefd.kernel.substrate.operators import TABLE, SchemaCheck
+from beliefd.kernel.substrate.arbitration_policy import STEPS, VERSION
+from beliefd.kernel.substrate.operators import TABLE
+from beliefd.kernel.substrate.operators import SchemaCheck as SchemaCheck
 from beliefd.kernel.substrate.paths import ABSENT, look_up
-from beliefd.kernel.substrate.schemas import STEPS, BadPattern, BadSchema
+from beliefd.kernel.substrate.schemas import BadPattern, BadSchema
 
 MAX_DEPTH: Final = 32
 MAX_NODES: Final = 1_000
@@ -18,8 +20,6 @@ CALL: Final = "call"
 """The key under which the kernel writes down the call itself before rules run."""
 CALL_FACTS: Final = "fact.call"
 """The key under which it writes down where the values of the call came from."""
-VERSION: Final = 2
-"""The newest version of the language. Each knows all that those before it know."""
 
 
 class Misfit(Struct, frozen=True):

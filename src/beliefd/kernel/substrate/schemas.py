@@ -6,11 +6,8 @@ from typing import Any, Final, NoReturn
 
 import jsonschema_rs
 
-STEPS: Final = 10_000
-"""So often a pattern with look-around or a back-reference may try again on one text. Where that is not enough,
-the text fits neither the pattern nor its opposite. All other patterns take linear time, and no such steps."""
-EARLIER_STEPS: Final = None
-"""What ledgers were decided with before: as many as the engine allows, a million."""
+from beliefd.kernel.substrate.arbitration_policy import STEPS
+
 MAX_PATTERN: Final = 1_000
 MAX_COMPILED: Final = 1024 * 1024
 LINEAR: Final = jsonschema_rs.RegexOptions(size_limit=MAX_COMPILED, dfa_size_limit=MAX_COMPILED)
