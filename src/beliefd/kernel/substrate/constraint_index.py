@@ -24,8 +24,9 @@ from beliefd.kernel.substrate.constraints import (
     failing,
     read_constraint,
 )
+from beliefd.kernel.substrate.operators import SchemaCheck
 from beliefd.kernel.substrate.paths import keys_of
-from beliefd.kernel.substrate.predicates import SchemaCheck, paths_read, reads_call
+from beliefd.kernel.substrate.predicates import paths_read, reads_call
 
 NO_FAILURES: "Final[HashTrieMap[str, Failure]]" = HashTrieMap()
 INVARIANT: Final = Subject(tool_id="", capability="")

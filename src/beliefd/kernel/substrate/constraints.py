@@ -10,13 +10,13 @@ from typing import Any, Final, Literal, get_args
 from msgspec import UNSET, Struct, UnsetType
 
 from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
+from beliefd.kernel.substrate.operators import SchemaCheck
 from beliefd.kernel.substrate.predicates import (
     CALL,
     CALL_FACTS,
     Malformed,
     Misfit,
     Predicate,
-    SchemaCheck,
     holds,
     is_of_call,
     parse,

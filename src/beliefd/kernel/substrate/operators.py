@@ -4,8 +4,8 @@
 INVARIANT: a value of the wrong kind makes no comparison true, and none an error.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, get_args
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal, get_args
 
 from msgspec import Struct
 
@@ -37,6 +37,8 @@ COUNTED: Final = (*COMPARISONS, "eq")
 Args = tuple[Any, ...]
 """A path first, then what the value there is held against."""
 Truth = Callable[[Any, Args, Mapping[str, Any], SchemaCheck], bool]
+Kind = Literal["number", "text", "list", "object"]
+"""What a value is, as far as operators of version 2 tell values apart."""
 
 
 class Operator(Struct, frozen=True):
@@ -44,6 +46,7 @@ class Operator(Struct, frozen=True):
     at the path. `words` gives what is wanted of the value, and what is wanted if it is not to hold.
 
     `prepared` makes of the arguments what is needed to judge quickly. `reads` are paths beside its own.
+    `kinds` are the values that one of version 2 can be true of; those of version 1 are about anything.
     """
 
     takes: str
@@ -53,6 +56,14 @@ class Operator(Struct, frozen=True):
     prepared: Callable[[Args, int | None], Args] = lambda args, _: args
     version: int = 2
     reads: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = get_args(Kind)
+
+    def can_hold(self, kinds: Iterable[str], args: Args) -> bool:
+        """Can it be true of such values? A number is compared with numbers, a time with times."""
+        mine: Iterable[str] = self.kinds
+        if "number" in mine and "text" in mine:
+            mine = ("number",) if is_number(args[1]) else ("text",)
+        return not set(kinds).isdisjoint(mine)
 
 
 def _path_and(*checks: Callable[[Any], bool]) -> Callable[[Args], bool]:
@@ -132,7 +143,8 @@ def _comparison(op: Comparison) -> Operator:
     def words(args: Args) -> tuple[str, str]:
         return _is(f"{(_NUMBERS if is_number(args[1]) else _TIMES)[op]} {shown(args[1])}")
 
-    return Operator("a path and a number or an ISO time", _path_and(comparable), holds, words, _bounds)
+    takes = "a path and a number or an ISO time"
+    return Operator(takes, _path_and(comparable), holds, words, _bounds, kinds=("number", "text"))
 
 
 def _bounds(args: Args, _: int | None) -> Args:
@@ -180,6 +192,7 @@ TABLE: Final[dict[str, Operator]] = {
         lambda found, args, _, __: compare("ge", found, args[1]) and compare("le", found, args[2]),
         lambda args: _is(f"between {shown(args[1])} and {shown(args[2])}"),
         _bounds,
+        kinds=("number", "text"),
     ),
     "age_over": Operator(
         "a path and a number of seconds, 0 or more",
@@ -187,18 +200,21 @@ TABLE: Final[dict[str, Operator]] = {
         _older,
         lambda args: _is(f"older than {shown(args[1])} seconds"),
         reads=(NOW,),
+        kinds=("text",),
     ),
     "starts_with": Operator(
         "a path and a text",
         _path_and(_is_text),
         lambda found, args, _, __: isinstance(found, str) and found.startswith(args[1]),
         lambda args: (f"starts with {shown(args[1])}", f"does not start with {shown(args[1])}"),
+        kinds=("text",),
     ),
     "ends_with": Operator(
         "a path and a text",
         _path_and(_is_text),
         lambda found, args, _, __: isinstance(found, str) and found.endswith(args[1]),
         lambda args: (f"ends with {shown(args[1])}", f"does not end with {shown(args[1])}"),
+        kinds=("text",),
     ),
     "matches": Operator(
         "a path and a pattern",
@@ -206,6 +222,7 @@ TABLE: Final[dict[str, Operator]] = {
         lambda found, args, _, __: isinstance(found, str) and args[1].found_in(found),
         lambda args: (f"matches {shown(args[1])}", f"does not match {shown(args[1])}"),
         lambda args, _: (args[0], Pattern(args[1])),
+        kinds=("text",),
     ),
     "subset": Operator(
         "a path and a list of values",
@@ -213,6 +230,7 @@ TABLE: Final[dict[str, Operator]] = {
         _subset,
         lambda args: (f"lists only some of {shown(args[1])}", f"does not list only some of {shown(args[1])}"),
         _members,
+        kinds=("list",),
     ),
     "intersects": Operator(
         "a path and a list of values",
@@ -220,6 +238,7 @@ TABLE: Final[dict[str, Operator]] = {
         _intersects,
         lambda args: (f"lists one of {shown(args[1])}", f"lists none of {shown(args[1])}"),
         _members,
+        kinds=("list",),
     ),
     "count": Operator(
         f"a path, one of {', '.join(COUNTED)}, and a whole number, 0 or more",
@@ -229,6 +248,7 @@ TABLE: Final[dict[str, Operator]] = {
             f"holds {_NUMBERS[args[1]]} {shown(args[2])}",
             f"does not hold {_NUMBERS[args[1]]} {shown(args[2])}",
         ),
+        kinds=("list", "object"),
     ),
 }
 """Every operator that looks at the state, by name."""

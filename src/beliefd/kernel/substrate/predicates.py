@@ -9,8 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from beliefd.kernel.substrate.arbitration_policy import STEPS, VERSION
-from beliefd.kernel.substrate.operators import TABLE
-from beliefd.kernel.substrate.operators import SchemaCheck as SchemaCheck
+from beliefd.kernel.substrate.operators import TABLE, SchemaCheck
 from beliefd.kernel.substrate.paths import ABSENT, look_up
 from beliefd.kernel.substrate.schemas import BadPattern, BadSchema
 

@@ -7,9 +7,9 @@ from msgspec import UNSET
 
 from beliefd.kernel.context.words import origin_of
 from beliefd.kernel.substrate.constraints import Failure, Reason, Strictness
-from beliefd.kernel.substrate.operators import TABLE, shown
+from beliefd.kernel.substrate.operators import TABLE, SchemaCheck, shown
 from beliefd.kernel.substrate.paths import ABSENT, look_up
-from beliefd.kernel.substrate.predicates import CALL_FACTS, Predicate, SchemaCheck, holds, paths_read
+from beliefd.kernel.substrate.predicates import CALL_FACTS, Predicate, holds, paths_read
 
 MAX_WORDS: Final = 2_000
 NO_ALLOW: Final = Reason(code="NO_ALLOW", text="no constraint allows it", remedy="an allow that applies")
