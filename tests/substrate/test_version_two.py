@@ -58,7 +58,7 @@ def test_ask_before_payments_over_100_is_one_line_and_goes_to_the_inbox(web: Web
 
 
 def test_an_allow_with_a_condition_fails_closed() -> None:
-    """What cannot be compared is asked about, too: the way to write it where no schema says what a number is."""
+    """What cannot be compared is asked about, too: so it is written where no schema says what comes."""
     up_to = when("le", "call.args.amount", 100)
     safe = {"v": 2, "effect": "allow", "subject": {"tool_id": "pay"}, "when": up_to, "on_fail": "ask"}
     toolbox = Toolbox()
