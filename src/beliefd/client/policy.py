@@ -1,10 +1,13 @@
 """The rules in force."""
 
+from typing import Any
+
 import msgspec
 
 from beliefd.client.method import Method
 from beliefd.client.requests import Request
 from beliefd.kernel.policy import Policy
+from beliefd.protocol.explaining import PolicyExplanation
 from beliefd.protocol.policy import PolicyAnswer, PolicyRows
 
 
@@ -20,3 +23,8 @@ class PolicyCalls:
     def adopt_policy(self, policy: Policy) -> Request[PolicyAnswer]:
         """Decide under another policy from now on."""
         return Request(PolicyRows.adopt_policy, body=msgspec.to_builtins(policy))
+
+    @Method
+    def explain_policy(self, **asked: Any) -> Request[PolicyExplanation]:
+        """Why a call or a change is decided as it is; the members of `ExplainPolicy` by name."""
+        return Request(PolicyRows.explain_policy, body=msgspec.to_builtins(asked))

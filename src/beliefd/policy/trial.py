@@ -1,18 +1,21 @@
-"""Trying a policy out on files: explain one call, or run a file of calls against their verdicts."""
+"""Trying a policy out on files: explain one call or change, or run a file of them against their verdicts."""
 
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from beliefd.documents import read_document
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.capabilities import Capability
-from beliefd.kernel.substrate.explaining import Explanation, Question, explain_call
-from beliefd.kernel.substrate.schemas import BadSchema, Schema
-from beliefd.kernel.values import Value
-from beliefd.ledger.chain import policy_hash
+from beliefd.kernel.substrate.explaining import Explanation, Question
+from beliefd.kernel.substrate.proposals import Patch
+from beliefd.kernel.values import Role, Value
+from beliefd.policy.coverage import fired_by
+from beliefd.policy.explaining.answering import explained, under
+from beliefd.policy.explaining.trials import Trial, call_trial, delta_trial
+from beliefd.protocol.explaining import PolicyExplanation
 from beliefd.protocol.wire import convert
 
 
@@ -22,12 +25,25 @@ class Expected(Value, frozen=True):
 
 
 class Case(Value, frozen=True):
-    """One call and what should become of it; `state` is laid over the file's."""
+    """One call, or one change of the state by somebody of a `role`, and what should become of it; `state` is
+    laid over the file's."""
 
-    call: Question
     expect: Expected
+    call: Question | UnsetType = UNSET
+    delta: Patch | UnsetType = UNSET
+    role: Role = Role.AGENT
     name: str = ""
     state: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        if (self.call is UNSET) is (self.delta is UNSET):
+            raise ValueError("a case has a `call` or a `delta`")
+
+    def trial(self, policy: Policy, state: dict[str, Any], now: str) -> Trial:
+        if self.delta is not UNSET:
+            return delta_trial(policy, state, self.delta, self.role, now=now)
+        assert self.call is not UNSET  # noqa: S101 - one of them is there
+        return call_trial(policy, state, self.call, None, now)
 
 
 class Cases(Value, frozen=True):
@@ -36,42 +52,62 @@ class Cases(Value, frozen=True):
 
 
 class Tried(Struct, frozen=True):
+    """A case, what became of it, and the constraints that had a say in it."""
+
     name: str
     ok: bool
     expected: Expected
     explanation: Explanation
+    fired: list[str]
 
 
 def explain_files(
-    policy: Policy, state_file: Path, call_file: Path, token_file: Path | None, now: str
-) -> Explanation:
-    question = convert(read_document(call_file), Question)
-    capability = None if token_file is None else _capability(_object(token_file))
-    return _explained(policy, _object(state_file), question, capability, now)
+    policy: Policy,
+    now: str,
+    *,
+    state_file: Path | None = None,
+    call_file: Path | None = None,
+    delta_file: Path | None = None,
+    capability_file: Path | None = None,
+    against: Policy | None = None,
+    role: Role = Role.AGENT,
+) -> PolicyExplanation:
+    """Explain what files say; `against` is another policy to compare with."""
+    state = {} if state_file is None else _object(state_file)
+    capability = None if capability_file is None else _capability(_object(capability_file))
+    patch = None if delta_file is None else convert(read_document(delta_file), Patch)
+    question = None if call_file is None else convert(read_document(call_file), Question)
+
+    def trial(by: Policy) -> Trial:
+        if patch is not None:
+            return delta_trial(by, state, patch, role, now=now)
+        assert question is not None  # noqa: S101 - one of them is given
+        return call_trial(by, state, question, capability, now)
+
+    others = [] if against is None else [under("against", trial(against))]
+    return explained(trial(policy), others)
 
 
 def try_cases(policy: Policy, path: Path, now: str) -> list[Tried]:
     cases = convert(read_document(path), Cases)
-    tried = []
-    for number, case in enumerate(cases.cases, 1):
-        explanation = _explained(policy, {**cases.state, **case.state}, case.call, None, now)
-        code = case.expect.reason_code
-        ok = explanation.verdict == case.expect.verdict and code in (None, explanation.reason_code)
-        tried.append(Tried(case.name or f"case {number}", ok, case.expect, explanation))
-    return tried
+    return [
+        _tried(case, case.name or f"case {number}", case.trial(policy, {**cases.state, **case.state}, now))
+        for number, case in enumerate(cases.cases, 1)
+    ]
 
 
-def _explained(
-    policy: Policy, state: dict[str, Any], question: Question, capability: Capability | None, now: str
-) -> Explanation:
-    tool = policy.tools.get(question.tool_id)
-    errors: tuple[str, ...] = ()
-    if tool is not None:
-        try:
-            errors = Schema(tool.schema).errors(question.args)
-        except BadSchema as error:
-            raise invalid(f"the schema of `{question.tool_id}` is none: {error}", "$.tools") from None
-    return explain_call(policy, policy_hash(policy), state, question, errors, capability, now)
+def _tried(case: Case, name: str, trial: Trial) -> Tried:
+    ruling, code = trial.ruling(), case.expect.reason_code
+    told = Explanation(
+        verdict=ruling.verdict,
+        reason_code=ruling.reason_code,
+        on_fail=ruling.on_fail,
+        reasons=list(ruling.reasons),
+        allowed_by=trial.rules.allowing(trial.state, trial.action),
+        left_out=list(trial.left_out),
+    )
+    ok = ruling.verdict == case.expect.verdict and code in (None, ruling.reason_code)
+    return Tried(name, ok, case.expect, told, fired_by(trial, ruling))
 
 
 def _object(path: Path) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from typing import Literal
 
 from beliefd.kernel.policy import Policy
-from beliefd.protocol.operation import MIB, OPERATORS, Answer, Operation, Vocabulary, reads
+from beliefd.protocol.explaining import ExplainPolicy, PolicyExplanation
+from beliefd.protocol.operation import MIB, OPERATORS, Answer, Operation, Vocabulary, asks, reads
 
 
 class PolicyAnswer(Answer, frozen=True):
@@ -30,4 +31,12 @@ class PolicyRows(Vocabulary):
         max_body=4 * MIB,  # a file of the largest size that is read, with all defaults filled in
         summary="Decide under another policy from now on",
         example={"uncertainty": {"explain_above": 0.4, "defer_above": 0.7}},
+    )
+    explain_policy = asks(
+        "/v1/policy/explain",
+        ExplainPolicy,
+        PolicyExplanation,
+        "Why a call or a change is decided as it is, and what would make it pass",
+        max_body=8 * MIB,  # two policies
+        example={"call": {"tool_id": "pay", "args": {"amount": 250}}, "state": {"fact.open": {"v": 1}}},
     )

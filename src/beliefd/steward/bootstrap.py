@@ -35,6 +35,7 @@ from beliefd.steward.handlers.content import ContentHandlers
 from beliefd.steward.handlers.context import ContextHandlers
 from beliefd.steward.handlers.counterfactual import CounterfactualHandlers
 from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHandlers
+from beliefd.steward.handlers.explaining import ExplainHandlers
 from beliefd.steward.handlers.hooks import HookHandlers
 from beliefd.steward.handlers.intents import IntentHandlers
 from beliefd.steward.handlers.knowledge import KnowledgeHandlers
@@ -143,6 +144,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         ApprovalHandlers(ledgers, positions, submit, expiry, tools, in_force, finder, environment, feeds),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
+        ExplainHandlers(ledgers, positions, in_force, finder, environment),
         SpaceHandlers(ledgers, system, environment),
         TokenHandlers(ledgers, system, directory),
         StateHandlers(ledgers, positions, in_force),

@@ -1,5 +1,7 @@
 """`beliefd policy`: policy files, tried out before they are in force, and brought into force."""
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,8 @@ from click import argument, option
 
 from beliefd.cli.ledgers import counting
 from beliefd.cli.output import DECISION_EXITS, Reply, passed, replies
-from beliefd.cli.target import Question, asks
+from beliefd.cli.target import Question, Target, asks, target_options
+from beliefd.kernel.values import Role
 from beliefd.policy.presets import PRESETS
 
 PATH = click.Path(path_type=Path)
@@ -44,41 +47,84 @@ def adopt(path: Path) -> Question:
     return lambda calls: calls.adopt_policy(found)
 
 
+@policy.command()
+@option("--policy", "policy_file", type=PATH, help="The policy; without it, the one in force.")
+@option("--call", "call_file", type=PATH, help='`{"tool_id": ..., "args": {...}}`.')
+@option("--delta", "delta_file", type=PATH, help='A change of the state: `{"set": {...}, "remove": [...]}`.')
+@option(
+    "--state", "state_file", type=PATH, help="F_sparse: an object of keys and values; none, if not given."
+)
+@option("--session", "session_id", metavar="ID", help="On the state of this session.")
+@option("--at", type=click.IntRange(1), help="As it was right after the event with this `seq`.")
+@option("--event", "event_id", metavar="ID", help="A decision of the session that is on record.")
+@option("--candidate", type=click.IntRange(0, 99), default=0, help="Which of its candidates, from 0 on.")
+@option("--role", type=click.Choice(list(Role)), default=Role.AGENT.value, help="Who makes the change.")
+@option("--against", "against_file", type=PATH, help="Another policy, to compare with.")
+@option(
+    "--capability",
+    "capability_file",
+    type=PATH,
+    help="A capability, as `beliefd capability show --json` prints it.",
+)
+@target_options
+def explain(target: Target, **given: Any) -> None:
+    """Say what arbitration would decide about a call or a change, or has decided, and why.
+
+    Names the constraints that decide, what they read and who wrote it, the smallest change that would make it
+    pass, and what the policy before would have said. With --policy and without --session no server is
+    needed. Nothing is recorded.
+    """
+    from beliefd.cli.explaining import explain as asked
+    from beliefd.cli.output import show
+
+    answer = asked(target, **given)
+    show(answer, target.as_json)
+    sys.exit(DECISION_EXITS[answer.verdict])
+
+
 @replies(
     policy,
+    argument("path", metavar="CASES", type=PATH),
     POLICY,
-    option("--state", "state_file", type=PATH, required=True, help="F_sparse: an object of keys and values."),
-    option("--call", "call_file", type=PATH, required=True, help='`{"tool_id": ..., "args": {...}}`.'),
-    option(
-        "--token",
-        "token_file",
-        type=PATH,
-        help="A capability, as `beliefd capability show --json` prints it.",
-    ),
-    json_help="Print the explanation as JSON.",
+    option("--min-coverage", type=click.FloatRange(0, 100), default=0, help="Fail below so many percent."),
+    json_help="Print every case as JSON.",
 )
-def explain(policy_file: Path, **files: Any) -> Reply:
-    """Say what arbitration would decide about a call, and why. Needs no server and records nothing."""
-    from beliefd.policy.files import load_policy
-    from beliefd.policy.trial import explain_files
-    from beliefd.steward.environment import now
-
-    answer = explain_files(load_policy(policy_file), **files, now=now())
-    return Reply(answer, exit=DECISION_EXITS[answer.verdict])
-
-
-@replies(policy, argument("path", metavar="CASES", type=PATH), POLICY, json_help="Print every case as JSON.")
-def test(path: Path, policy_file: Path) -> Reply:
-    """Run a file of calls and compare with the verdicts they should get."""
+def test(path: Path, policy_file: Path, min_coverage: float) -> Reply:
+    """Run a file of calls and compare with the verdicts they should get; say which constraints none tried."""
     from beliefd.cli.views.policy import cases
+    from beliefd.policy.coverage import coverage
     from beliefd.policy.files import load_policy
     from beliefd.policy.trial import try_cases
     from beliefd.steward.environment import now
 
-    tried = try_cases(load_policy(policy_file), path, now())
-    failed = sum(not case.ok for case in tried)
-    answer = {"passed": len(tried) - failed, "failed": failed, "cases": tried}
-    return Reply(answer, cases(tried), passed(not failed))
+    found = load_policy(policy_file)
+    tried = try_cases(found, path, now())
+    failed, covered = sum(not case.ok for case in tried), coverage(found, (case.fired for case in tried))
+    answer = {"passed": len(tried) - failed, "failed": failed, "cases": tried, "coverage": covered}
+    short = covered.percent < min_coverage
+    return Reply(
+        answer, cases(tried, covered, min_coverage if short else None), passed(not failed and not short)
+    )
+
+
+@replies(policy, FILE, json_help="Print every finding as JSON.")
+def lint(path: Path) -> Reply:
+    """Name constraints of FILE that can never matter, get into each other's way, or read what is not there."""
+    from beliefd.cli.views.policy import linted
+    from beliefd.policy.files import load_policy
+    from beliefd.policy.lint import lint as looked_at
+
+    found = looked_at(load_policy(path))
+    return Reply(found, linted(found), passed(not found.warnings))
+
+
+@replies(policy, json_help="Print it in one line.")
+def schema() -> Reply:
+    """Print the JSON Schema of policy files: editors complete and check them with it."""
+    from beliefd.policy.schema import policy_schema
+
+    found = policy_schema()
+    return Reply(found, json.dumps(found, indent=2, ensure_ascii=False))
 
 
 @replies(

@@ -11,12 +11,15 @@ from beliefd.cli.views.drawing import json_text, names, view
 from beliefd.cli.views.substrate import VERDICT_STYLE, reason_words
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.explaining import Explanation
+from beliefd.protocol.explaining import Deciding, PolicyExplanation, Reading, Under
 from beliefd.protocol.policy import PolicyAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from beliefd.policy.backtest import Tally
+    from beliefd.policy.coverage import Coverage
+    from beliefd.policy.lint import Linted
     from beliefd.policy.trial import Tried
 
 ORIGIN = {
@@ -46,27 +49,104 @@ def _changed(value: Any, default: Any) -> Any:
 
 @view.register
 def explanation(answer: Explanation) -> RenderableType:
-    lines: list[RenderableType] = [
+    return Group(*_verdict(answer), Text(f"  not judged here: {', '.join(answer.left_out)}", "dim"))
+
+
+@view.register
+def policy_explanation(answer: PolicyExplanation) -> RenderableType:
+    lines = [*_verdict(answer), *(line for one in answer.deciding for line in _read_by(one))]
+    if answer.remedy is not None:
+        lines.append(Text.assemble(("  to pass: ", "bold"), visible(answer.remedy.words)))
+        roles = sorted({role for change in answer.remedy.changes for role in change.by})
+        if roles:
+            lines.append(Text(f"    keys of the state are written by: {', '.join(roles)}", "dim"))
+    lines += (_under(one) for one in answer.under)
+    if answer.assumed:
+        lines.append(Text(f"  taken to stay as it is: {', '.join(answer.assumed)}", "dim"))
+    if answer.left_out:
+        lines.append(Text(f"  not judged here: {', '.join(map(visible, answer.left_out))}", "dim"))
+    return Group(*lines)
+
+
+def _verdict(answer: Explanation | PolicyExplanation) -> list[Text]:
+    lines = [
         Text.assemble((answer.verdict, VERDICT_STYLE[answer.verdict]), f" {answer.reason_code}"),
         *(reason_words(reason) for reason in answer.reasons),
     ]
     if answer.allowed_by:
         lines.append(Text(f"  allowed by {names(answer.allowed_by)}", "dim"))
-    lines.append(Text(f"  not judged here: {', '.join(answer.left_out)}", "dim"))
-    return Group(*lines)
+    return lines
 
 
-def cases(tried: "list[Tried]") -> RenderableType:
+def _read_by(one: Deciding) -> list[Text]:
+    """What a constraint looked at, a line each."""
+    if not one.reads:
+        return []
+    return [Text(f"  read by {visible(one.constraint)} ({one.effect}):", "dim"), *map(_reading, one.reads)]
+
+
+def _reading(one: Reading) -> Text:
+    value = "not there" if not one.present else f"{one.long} bytes" if one.long else json_text(one.value)
+    words = Text.assemble("    ", visible(one.path), (" = " if one.present else ": ", "dim"), value)
+    if one.written:
+        who = f"{visible(one.written.by)} ({one.written.role})"
+        words.append(f"  written by {who} at {one.written.at}, event {one.written.seq}", "dim")
+    return words
+
+
+WHICH = {
+    "in_force": "under the policy in force",
+    "before": "under the policy before",
+    "defaults": "before, under the defaults",
+    "against": "under the other policy",
+}
+
+
+def _under(one: Under) -> Text:
+    words = Text.assemble(f"  {WHICH[one.which]}: ", (one.verdict, VERDICT_STYLE[one.verdict]))
+    words.append(f" {one.reason_code}" + ("" if one.differs else ", the same"))
+    if one.differs and one.reasons:
+        words.append(f" ({visible(one.reasons[0].constraint or one.reasons[0].words)})", "dim")
+    return words
+
+
+def cases(tried: "list[Tried]", covered: "Coverage", wanted: float | None = None) -> RenderableType:
+    """`wanted` is the coverage that was asked for, if it is not reached."""
     lines: list[RenderableType] = []
     for case in tried:
         mark = ("ok   ", "green") if case.ok else ("FAIL ", "bold red")
         lines.append(Text.assemble(mark, visible(case.name)))
         if not case.ok:
-            wanted = f"{case.expected.verdict} {case.expected.reason_code or ''}".strip()
-            lines.append(Text(f"     expected {wanted}, got:"))
+            said = f"{case.expected.verdict} {case.expected.reason_code or ''}".strip()
+            lines.append(Text(f"     expected {said}, got:"))
             lines.append(explanation(case.explanation))
+    lines.append(Text(f"{covered.fired} of {covered.constraints} constraints tried ({covered.percent:g} %)"))
+    lines += (
+        Text(
+            f"  never fired: {visible(one.constraint)} ({one.effect}); it takes {visible(one.wanted)}", "dim"
+        )
+        for one in covered.untried
+    )
+    if wanted is not None:
+        lines.append(Text(f"coverage is below {wanted:g} %", "bold red"))
     passed = sum(case.ok for case in tried)
     lines.append(Text(f"{passed} passed, {len(tried) - passed} failed"))
+    return Group(*lines)
+
+
+LEVELS = {"warning": "bold yellow", "note": "dim"}
+
+
+def linted(answer: "Linted") -> RenderableType:
+    lines = []
+    for one in answer.findings:
+        place = visible(one.constraint) + (f" and {visible(one.other)}" if one.other else "")
+        lines.append(
+            Text.assemble((f"{one.level} ", LEVELS[one.level]), one.code, f" {place}: {visible(one.message)}")
+        )
+    notes = len(answer.findings) - answer.warnings
+    lines.append(Text(f"{answer.warnings} warnings, {notes} notes in {answer.constraints} constraints"))
+    lines.append(Text(f"  {answer.complete}", "dim"))
     return Group(*lines)
 
 

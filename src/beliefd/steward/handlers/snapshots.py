@@ -23,7 +23,7 @@ async def made_by(store: Store, session: Session) -> dict[str, Any]:
     """What the view of a session's newest snapshot tells beside its keys."""
     held = session.substrate
     entry = await _made(store, session.session_id, held.state_snapshot_id)
-    proposed = await _proposed(store, entry)
+    proposed = await proposal_behind(store, entry)
     is_proposal = isinstance(proposed.delta, Arbitrated)
     return {
         "created_at": entry.ts,
@@ -41,7 +41,7 @@ async def _made(store: Store, session_id: str, snapshot_id: str) -> Entry:
     return read(first[0].record)
 
 
-async def _proposed(store: Store, entry: Entry) -> Entry:
+async def proposal_behind(store: Store, entry: Entry) -> Entry:
     """The proposal behind an event: a person may have been asked about it, and about what came of that."""
     while isinstance(entry.delta, ApprovalDecided | ApprovalClosed):
         entry = await entry_of(store, entry.session_id, entry.delta.approval.event_id)

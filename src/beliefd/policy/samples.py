@@ -1,0 +1,182 @@
+"""Values that tell conditions apart: for one path, some for every way in which they can come out."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
+from itertools import islice, pairwise
+from typing import Any, Final
+
+from beliefd.kernel.substrate.comparing import is_number, key_of, moment
+from beliefd.kernel.substrate.operators import SchemaCheck
+from beliefd.kernel.substrate.paths import ABSENT
+from beliefd.kernel.substrate.predicates import JOINING, Predicate, holds
+from beliefd.kernel.substrate.schemas import Schema
+
+MOST: Final = 96
+"""So many values of one path are tried; a list that is longer is looked at in part."""
+MOST_LISTED: Final = 24
+KINDS: Final[tuple[Any, ...]] = ("text", 0, True, [], {}, None)
+"""One value of every kind, for schemas that say no more."""
+LITERAL: Final = re.compile(r"\^?([\w /:@-]+)\$?")
+"""A pattern that is a text but for its anchors."""
+
+
+def leaves(predicate: Predicate) -> Iterator[Predicate]:
+    """What looks at the state: everything but what joins."""
+    if predicate.op in JOINING:
+        for inner in predicate.args:
+            yield from leaves(inner)
+    else:
+        yield predicate
+
+
+def by_path(predicates: Iterable[Predicate]) -> dict[str, list[Predicate]]:
+    """The leaves of some conditions, by the path that each looks at."""
+    found: dict[str, list[Predicate]] = {}
+    for leaf in (leaf for predicate in predicates for leaf in leaves(predicate)):
+        found.setdefault(leaf.args[0], []).append(leaf)
+    return found
+
+
+def samples(about: Iterable[Predicate], now: str) -> list[Any]:
+    """Values for the path that these leaves look at: those that they name and their neighbours first, then
+    nothing at all, then some that none of them names."""
+    told = list(about)
+    found = [value for leaf in told for value in _ABOUT.get(leaf.op, _nothing)(leaf.args, now)]
+    found += _joined(told)
+    found += _halfway(found)
+    return unique([*found, ABSENT, *_others(found)])[:MOST]
+
+
+def telling(
+    about: Iterable[Predicate],
+    now: str,
+    fits: SchemaCheck,
+    each: int = 1,
+    possible: Callable[[Any], bool] = lambda _: True,
+) -> list[Any]:
+    """The same of those that are possible, but no more than `each` of which all leaves say the same."""
+    told, seen = list(about), dict[tuple[bool, ...], int]()
+    found: list[Any] = []
+    for value in filter(possible, samples(told, now)):
+        said = tuple(holds(leaf, state_of({leaf.args[0]: value}, now), fits) for leaf in told)
+        # INVARIANT: that nothing is there is one thing to say, however many values would do as well.
+        if value is ABSENT or seen.get(said, 0) < each:
+            found.append(value)
+            seen[said] = seen.get(said, 0) + (value is not ABSENT)
+    return found
+
+
+def state_of(values: Mapping[str, Any], now: str) -> dict[str, Any]:
+    """A state in which paths hold values, and the time of the decision is known."""
+    given = {path: value for path, value in values.items() if value is not ABSENT}
+    return given if "call.now" in values else {"call.now": now, **given}
+
+
+def unique(values: Iterable[Any]) -> list[Any]:
+    """Each value once, the first one kept."""
+    return list({"absent" if one is ABSENT else key_of(one): one for one in reversed(list(values))}.values())[
+        ::-1
+    ]
+
+
+Args = tuple[Any, ...]
+
+
+def _nothing(_: Args, __: str) -> list[Any]:
+    return []
+
+
+def _equal(args: Args, _: str) -> list[Any]:
+    value = args[1]
+    return [value, not value] if isinstance(value, bool) else [value]
+
+
+def _listed(args: Args, _: str) -> list[Any]:
+    return list(islice(args[1], MOST_LISTED))
+
+
+def _near(args: Args, _: str) -> list[Any]:
+    return [one for end in args[1:] for one in _neighbours(end)]
+
+
+def _neighbours(end: Any) -> list[Any]:
+    if is_number(end):
+        return [end, end - 1, end + 1]
+    then = moment(end)
+    return [str(end)] if then is None else [str(end), *(_time(then, by) for by in (-1, 1))]
+
+
+def _aged(args: Args, now: str) -> list[Any]:
+    then = moment(now)
+    try:
+        return [] if then is None else [_time(then, -args[1]), _time(then, -args[1] - 1)]
+    except OverflowError:  # older than time itself
+        return []
+
+
+def _time(then: Any, seconds: float) -> str:
+    return (then + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
+
+
+def _pattern(args: Args, _: str) -> list[Any]:
+    literal = LITERAL.fullmatch(str(args[1]))
+    return [] if literal is None else [literal[1]]
+
+
+def _sets(args: Args, _: str) -> list[Any]:
+    members = list(islice(args[1], MOST_LISTED))
+    return [members, members[:1], [], [*members, "other"], ["other"]]
+
+
+def _counted(args: Args, _: str) -> list[Any]:
+    sizes = (int(args[2]) + by for by in (0, -1, 1))
+    return [[0] * size for size in sizes if 0 <= size <= MOST_LISTED]
+
+
+def _schema(args: Args, _: str) -> list[Any]:
+    raw = args[1].raw if isinstance(args[1], Schema) else None
+    return [*_named(raw), *KINDS] if isinstance(raw, dict) else list(KINDS)
+
+
+def _named(raw: dict[str, Any]) -> list[Any]:
+    found = [raw[name] for name in ("const", "default") if name in raw]
+    for name in ("enum", "examples"):
+        found += raw.get(name, [])[:MOST_LISTED] if isinstance(raw.get(name), list) else []
+    for name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+        found += _neighbours(raw[name]) if is_number(raw.get(name)) else []
+    return found
+
+
+_ABOUT: Final[dict[str, Callable[[Args, str], list[Any]]]] = {
+    "eq": _equal,
+    "in": _listed,
+    "schema": _schema,
+    **dict.fromkeys(("lt", "le", "gt", "ge", "between"), _near),
+    "age_over": _aged,
+    **dict.fromkeys(("starts_with", "ends_with"), lambda args, _: [args[1]]),
+    "matches": _pattern,
+    **dict.fromkeys(("subset", "intersects"), _sets),
+    "count": _counted,
+}
+"""By operator, what it names. Whether something is there is asked by `exists` and `missing`, of anything."""
+
+
+def _joined(told: list[Predicate]) -> list[Any]:
+    """Texts that begin and end as they should."""
+    heads = [leaf.args[1] for leaf in told if leaf.op == "starts_with"][:MOST_LISTED]
+    tails = [leaf.args[1] for leaf in told if leaf.op == "ends_with"][:MOST_LISTED]
+    return [head + tail for head in heads[:4] for tail in tails[:4]]
+
+
+def _halfway(found: list[Any]) -> list[Any]:
+    numbers = sorted({one for one in found if is_number(one)})
+    return [(low + high) / 2 for low, high in pairwise(numbers[:MOST_LISTED]) if high - low > 1]
+
+
+def _others(found: list[Any]) -> list[Any]:
+    numbers = [one for one in found if is_number(one)]
+    text = "other"
+    while any(isinstance(one, str) and one == text for one in found):
+        text += "-one"
+    return [text, max(numbers, default=0) + 1, True, False, {"v": 1}]
