@@ -23,10 +23,10 @@ def explain(target: Target, role: str, **given: Any) -> "PolicyExplanation":
     if event_id is not None and session_id is None:
         raise invalid("--event needs the --session that it is an event of", "--event")
     if policy is not None and session_id is None:
-        from beliefd.policy.trial import explain_files
+        from beliefd.policy.trial import Files, explain_files
         from beliefd.steward.environment import now
 
-        return explain_files(policy, now(), against=against, role=Role(role), **given)
+        return explain_files(policy, Files(role=Role(role), **given), now(), against)
     if given["capability_file"] is not None:
         raise invalid("--capability goes with files alone: with --policy, without --session", "--capability")
     asked = {

@@ -1,4 +1,4 @@
-"""Which constraints a file of cases has tried: a deny that never denied, or an allow that never held, is not."""
+"""Which constraints a file of cases has tried: denies that denied once, and allows that held once."""
 
 from collections.abc import Iterable
 

@@ -154,7 +154,8 @@ _ABOUT: Final[dict[str, Callable[[Args, str], list[Any]]]] = {
     "schema": _schema,
     **dict.fromkeys(("lt", "le", "gt", "ge", "between"), _near),
     "age_over": _aged,
-    **dict.fromkeys(("starts_with", "ends_with"), lambda args, _: [args[1]]),
+    "starts_with": lambda args, _: [args[1], f"{args[1]}other"],
+    "ends_with": lambda args, _: [args[1], f"other{args[1]}"],
     "matches": _pattern,
     **dict.fromkeys(("subset", "intersects"), _sets),
     "count": _counted,
@@ -170,8 +171,32 @@ def _joined(told: list[Predicate]) -> list[Any]:
 
 
 def _halfway(found: list[Any]) -> list[Any]:
+    """Values between any two that are named: two conditions may leave just a gap."""
     numbers = sorted({one for one in found if is_number(one)})
-    return [(low + high) / 2 for low, high in pairwise(numbers[:MOST_LISTED]) if high - low > 1]
+    times = sorted({then for one in found if isinstance(one, str) and (then := moment(one)) is not None})
+    between = [(low + high) / 2 for low, high in pairwise(numbers)]
+    return between + [_time(low, (high - low).total_seconds() / 2) for low, high in pairwise(times)]
+
+
+ORDERED: Final = ("eq", "in", "exists", "missing", "lt", "le", "gt", "ge", "between")
+"""Of these, the values that they name, their neighbours and what lies between stand for all others."""
+
+
+def is_exhaustive(about: Iterable[Predicate], now: str, fits: SchemaCheck) -> bool:
+    """Do the samples show every way in which these leaves can come out together?
+
+    INVARIANT: where that is not known, it is not said.
+    """
+    told = list({(leaf.op, repr(leaf.args)): leaf for leaf in about}.values())
+    values = samples(told, now)
+    if len(values) == MOST or any(leaf.op == "in" and len(leaf.args[1]) > MOST_LISTED for leaf in told):
+        return False
+    loose = [leaf for leaf in told if leaf.op not in ORDERED]
+    named = [leaf for leaf in told if leaf.op in ORDERED and leaf.op not in ("exists", "missing")]
+    if not loose:
+        return True
+    there = (state_of({loose[0].args[0]: one}, now) for one in values if one is not ABSENT)
+    return len(loose) == 1 and not named and len({holds(loose[0], one, fits) for one in there}) > 1
 
 
 def _others(found: list[Any]) -> list[Any]:

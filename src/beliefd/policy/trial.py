@@ -61,26 +61,27 @@ class Tried(Struct, frozen=True):
     fired: list[str]
 
 
-def explain_files(
-    policy: Policy,
-    now: str,
-    *,
-    state_file: Path | None = None,
-    call_file: Path | None = None,
-    delta_file: Path | None = None,
-    capability_file: Path | None = None,
-    against: Policy | None = None,
-    role: Role = Role.AGENT,
-) -> PolicyExplanation:
+class Files(Struct, frozen=True, kw_only=True):
+    """What is to be explained: a call or a change, by somebody, on a state, perhaps under a capability."""
+
+    state_file: Path | None = None
+    call_file: Path | None = None
+    delta_file: Path | None = None
+    capability_file: Path | None = None
+    role: Role = Role.AGENT
+
+
+def explain_files(policy: Policy, files: Files, now: str, against: Policy | None = None) -> PolicyExplanation:
     """Explain what files say; `against` is another policy to compare with."""
-    state = {} if state_file is None else _object(state_file)
-    capability = None if capability_file is None else _capability(_object(capability_file))
-    patch = None if delta_file is None else convert(read_document(delta_file), Patch)
-    question = None if call_file is None else convert(read_document(call_file), Question)
+    state = {} if files.state_file is None else _object(files.state_file)
+    held = files.capability_file
+    capability = None if held is None else _capability(_object(held))
+    patch = None if files.delta_file is None else convert(read_document(files.delta_file), Patch)
+    question = None if files.call_file is None else convert(read_document(files.call_file), Question)
 
     def trial(by: Policy) -> Trial:
         if patch is not None:
-            return delta_trial(by, state, patch, role, now=now)
+            return delta_trial(by, state, patch, files.role, now=now)
         assert question is not None  # noqa: S101 - one of them is given
         return call_trial(by, state, question, capability, now)
 

@@ -58,7 +58,12 @@ def adopt(path: Path) -> Question:
 @option("--at", type=click.IntRange(1), help="As it was right after the event with this `seq`.")
 @option("--event", "event_id", metavar="ID", help="A decision of the session that is on record.")
 @option("--candidate", type=click.IntRange(0, 99), default=0, help="Which of its candidates, from 0 on.")
-@option("--role", type=click.Choice(list(Role)), default=Role.AGENT.value, help="Who makes the change.")
+@option(
+    "--role",
+    type=click.Choice([one.value for one in Role]),
+    default=Role.AGENT.value,
+    help="Who makes the change.",
+)
 @option("--against", "against_file", type=PATH, help="Another policy, to compare with.")
 @option(
     "--capability",
@@ -109,7 +114,7 @@ def test(path: Path, policy_file: Path, min_coverage: float) -> Reply:
 
 @replies(policy, FILE, json_help="Print every finding as JSON.")
 def lint(path: Path) -> Reply:
-    """Name constraints of FILE that can never matter, get into each other's way, or read what is not there."""
+    """Name constraints of FILE that never matter, get into each other's way, or read what is not there."""
     from beliefd.cli.views.policy import linted
     from beliefd.policy.files import load_policy
     from beliefd.policy.lint import lint as looked_at

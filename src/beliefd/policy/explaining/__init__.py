@@ -1,1 +1,1 @@
-"""Why a policy decides as it does: what the deciding constraints read, and the smallest change that passes."""
+"""Why a policy decides as it does: what deciding constraints read, and the smallest change that passes."""

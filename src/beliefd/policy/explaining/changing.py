@@ -101,7 +101,7 @@ def _written(before: Any, key: str, path: str, value: Any) -> Any:
 
 
 def _placed(holder: dict[str, Any], path: str, value: Any) -> dict[str, Any] | None:
-    """An object with a value at a path inside; names hold dots themselves, so what is there is found first."""
+    """An object with a value at a path inside; names may hold dots, so what is there is found first."""
     there = next((name for name in keys_of(path) if name in holder), None)
     name = there if there is not None else path.partition(".")[0]
     if name == path:

@@ -15,7 +15,7 @@ from beliefd.kernel.substrate.paths import ABSENT, same
 from beliefd.kernel.substrate.predicates import Predicate, paths_read
 from beliefd.policy.explaining.changing import Target, Tried, changed, targets, value_at
 from beliefd.policy.explaining.trials import Trial
-from beliefd.policy.samples import by_path, telling
+from beliefd.policy.samples import by_path, is_exhaustive, telling
 from beliefd.wanted import check_wanted
 
 MOST_CHANGES: Final = 4
@@ -55,6 +55,7 @@ class _Search:
         concerned = [one for one in rules.constraints if one.when is not None and _concerns(one, trial)]
         self._leaves = by_path(one.when for one in concerned if one.when is not None)
         self._values: dict[Target, list[Any]] = {}
+        self._blind = False
 
     def run(self, most: int) -> Found:
         for length in range(1, most + 1):
@@ -65,8 +66,8 @@ class _Search:
             except _Enough:
                 return Found(None, False, self._judged)
             if row is not None or not self._cut:
-                return Found(row, True, self._judged)
-        return Found(None, not self._cut, self._judged)
+                return Found(row, row is not None or not self._blind, self._judged)
+        return Found(None, False, self._judged)
 
     def _from(self, row: Row, tried: Tried, left: int) -> Row | None:
         """A row that begins so, has `left` more changes at most, and passes."""
@@ -125,11 +126,12 @@ class _Search:
         leaves: list[Predicate] = self._leaves[target.path]
         alone = sum(_overlap(target.path, other) for other in self._leaves) == 1
         each = 10_000 if not alone else EACH_ARGUMENT if target.where == "argument" else 1
-        base = (self._trial.state, self._trial.candidate)
+        base, now, fits = (self._trial.state, self._trial.candidate), self._trial.now, self._trial.rules.fits
+        self._blind = self._blind or not is_exhaustive(leaves, now, fits)
         return telling(
             leaves,
-            self._trial.now,
-            self._trial.rules.fits,
+            now,
+            fits,
             each,
             lambda value: changed(target, value, base) is not None,
         )

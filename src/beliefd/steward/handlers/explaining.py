@@ -1,4 +1,4 @@
-"""The handler that says why something is decided as it is. It judges as often as it likes and writes nothing."""
+"""The handler that says why something is decided as it is. It writes nothing."""
 
 import hashlib
 from bisect import bisect_left

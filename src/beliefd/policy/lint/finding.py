@@ -1,0 +1,32 @@
+"""What lint says."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+Code = Literal[
+    "NEVER_FIRES",
+    "ALWAYS_FIRES",
+    "NEVER_ALLOWS",
+    "IDLE_CONDITION",
+    "NOT_OF_COMPARISON",
+    "DUPLICATE",
+    "SHADOWED",
+    "UNREACHABLE",
+    "OVERLAPPING",
+    "UNKNOWN_TOOL",
+    "UNKNOWN_CAPABILITY",
+    "UNKNOWN_KEY",
+    "UNKNOWN_ARGUMENT",
+    "SIMILAR_KEYS",
+]
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """A constraint, perhaps another one, and what is the matter. A warning is most probably a mistake."""
+
+    code: Code
+    constraint: str
+    message: str
+    level: Literal["warning", "note"] = "warning"
+    other: str = ""
