@@ -25,6 +25,6 @@ class PolicyCalls:
         return Request(PolicyRows.adopt_policy, body=msgspec.to_builtins(policy))
 
     @Method
-    def explain_policy(self, **asked: Any) -> Request[PolicyExplanation]:
+    def explain_policy(self, /, **asked: Any) -> Request[PolicyExplanation]:
         """Why a call or a change is decided as it is; the members of `ExplainPolicy` by name."""
         return Request(PolicyRows.explain_policy, body=msgspec.to_builtins(asked))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice, pairwise
 from typing import Any, Final
 
@@ -54,11 +54,13 @@ def telling(
     fits: SchemaCheck,
     each: int = 1,
     possible: Callable[[Any], bool] = lambda _: True,
+    more: Iterable[Any] = (),
 ) -> list[Any]:
-    """The same of those that are possible, but no more than `each` of which all leaves say the same."""
+    """The same of those that are possible, but no more than `each` of which all leaves say the same. `more`
+    come first."""
     told, seen = list(about), dict[tuple[bool, ...], int]()
     found: list[Any] = []
-    for value in filter(possible, samples(told, now)):
+    for value in filter(possible, unique([*more, *samples(told, now)])):
         said = tuple(holds(leaf, state_of({leaf.args[0]: value}, now), fits) for leaf in told)
         # INVARIANT: that nothing is there is one thing to say, however many values would do as well.
         if value is ABSENT or seen.get(said, 0) < each:
@@ -115,7 +117,7 @@ def _aged(args: Args, now: str) -> list[Any]:
         return []
 
 
-def _time(then: Any, seconds: float) -> str:
+def _time(then: datetime, seconds: float) -> str:
     return (then + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
 
 
@@ -136,10 +138,11 @@ def _counted(args: Args, _: str) -> list[Any]:
 
 def _schema(args: Args, _: str) -> list[Any]:
     raw = args[1].raw if isinstance(args[1], Schema) else None
-    return [*_named(raw), *KINDS] if isinstance(raw, dict) else list(KINDS)
+    return [*named_in(raw), *KINDS] if isinstance(raw, dict) else list(KINDS)
 
 
-def _named(raw: dict[str, Any]) -> list[Any]:
+def named_in(raw: dict[str, Any]) -> list[Any]:
+    """Values that a schema names."""
     found = [raw[name] for name in ("const", "default") if name in raw]
     for name in ("enum", "examples"):
         found += raw.get(name, [])[:MOST_LISTED] if isinstance(raw.get(name), list) else []

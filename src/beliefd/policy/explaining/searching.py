@@ -13,9 +13,9 @@ from beliefd.kernel.substrate.constraints import Constraint, Reason
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.paths import ABSENT, same
 from beliefd.kernel.substrate.predicates import Predicate, paths_read
-from beliefd.policy.explaining.changing import Target, Tried, changed, targets, value_at
+from beliefd.policy.explaining.changing import ARGS, Target, Tried, changed, targets, value_at
 from beliefd.policy.explaining.trials import Trial
-from beliefd.policy.samples import by_path, is_exhaustive, telling
+from beliefd.policy.samples import by_path, is_exhaustive, named_in, telling
 from beliefd.wanted import check_wanted
 
 MOST_CHANGES: Final = 4
@@ -109,7 +109,8 @@ class _Search:
             found = [one for path in paths for one in targets(path, self._trial.candidate)]
             choices.append([one for one in found if one not in taken])
         # All of them must give way, so the one with the fewest values will do to go on from.
-        return sorted(min(choices, key=len, default=[]), key=lambda one: (one.where, one.path))
+        fewest: list[Target] = min(choices, key=len, default=[])
+        return sorted(fewest, key=lambda one: (one.where, one.path))
 
     def _touching(self, paths: Iterable[str]) -> Iterator[str]:
         """Paths that constraints read and that lead to these, or from them."""
@@ -134,7 +135,15 @@ class _Search:
             fits,
             each,
             lambda value: changed(target, value, base) is not None,
+            self._wanted_by_tool(target),
         )
+
+    def _wanted_by_tool(self, target: Target) -> list[Any]:
+        """Values of an argument that the policy's schema of the tool names."""
+        tool = self._trial.policy.tools.get(self._trial.action.tool_id or "")
+        known = tool.schema.get("properties") if tool is not None and target.where == "argument" else None
+        wanted = known.get(target.path[len(ARGS) + 1 :]) if isinstance(known, dict) else None
+        return named_in(wanted) if isinstance(wanted, dict) else []
 
 
 def is_final(reason: Reason) -> bool:

@@ -34,6 +34,7 @@ from beliefd.kernel.values import Principal, Role, TierName
 from beliefd.ledger.chain import policy_hash
 
 Judge = Callable[[SymbolicState, Candidate], CandidateResult]
+Refind = Callable[[CallCandidate], CallFinding]
 ORIGINS: Final = "where the values of the call came from"
 
 
@@ -135,9 +136,17 @@ def proposed(candidate: Candidate, role: Role) -> Propose:
 
 
 def session_trial(
-    session: Session, command: Propose, facts: Facts, index: int = 0, left_out: tuple[str, ...] = ()
+    session: Session,
+    command: Propose,
+    facts: Facts,
+    index: int = 0,
+    left_out: tuple[str, ...] = (),
+    refind: Refind | None = None,
 ) -> Trial:
-    """One candidate of a proposal in a session, under facts that are on record or were found out just now."""
+    """One candidate of a proposal in a session, under facts that are on record or were found out just now.
+
+    `refind` finds out about a call with other arguments; without it, only the policy's schemas are known.
+    """
     candidates = command.candidates[:index]
     findings = findings_of(facts)
     finding = findings[index] if index < len(findings) else CallFinding()
@@ -147,7 +156,7 @@ def session_trial(
         held = session
         if changed is not session.substrate.symbolic_state:
             held = replace(session, substrate=replace(session.substrate, symbolic_state=changed))
-        known = facts if other is candidate else _refound(facts, finding, other, index)
+        known = facts if other is candidate else _refound(facts, finding, other, index, refind)
         return _ruled(decide(held, replace(command, candidates=(*candidates, other)), known), index)
 
     asked = isinstance(candidate, CallCandidate)
@@ -166,13 +175,21 @@ def session_trial(
     )
 
 
-def _refound(facts: Facts, finding: CallFinding, candidate: Candidate, index: int) -> Facts:
-    """The facts with what the arguments of a changed call are by its tool's schema, as policy says it."""
+def _refound(
+    facts: Facts, finding: CallFinding, candidate: Candidate, index: int, refind: Refind | None
+) -> Facts:
+    """The facts with what depends on the arguments of a call; where its values came from stays as it is."""
     if not isinstance(candidate, CallCandidate) or not isinstance(facts.findings, ProposalFindings):
         return facts
-    errors = argument_errors(facts.policy, Question(tool_id=candidate.tool_id, args=candidate.args))
+    if refind is None:
+        asked = Question(tool_id=candidate.tool_id, args=candidate.args)
+        found = replace(finding, argument_errors=argument_errors(facts.policy, asked))
+    else:
+        new = refind(candidate)
+        files = new.files if finding.files else ()
+        found = replace(finding, argument_errors=new.argument_errors, hosts=new.hosts, files=files)
     calls = facts.findings.calls
-    changed = (*calls[:index], replace(finding, argument_errors=errors), *calls[index + 1 :])
+    changed = (*calls[:index], found, *calls[index + 1 :])
     return replace(facts, findings=replace(facts.findings, calls=changed))
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeGuard
 
 import msgspec
@@ -37,7 +37,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember, StartCall
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.provenance import Provenance
-from beliefd.kernel.substrate.tools import MemoryFindings, StartFindings
+from beliefd.kernel.substrate.tools import CallFinding, MemoryFindings, StartFindings
 from beliefd.kernel.values import Principal
 from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
 from beliefd.ledger.envelope import Sealed, read
@@ -55,6 +55,7 @@ from beliefd.steward.facts.authority import (
 from beliefd.steward.facts.call_facts import (
     Proof,
     Tools,
+    call_finding,
     confirmed_finding,
     proposal_findings,
     start_findings,
@@ -110,6 +111,7 @@ Examined = (
     | AddContext
     | Eliminate
 )
+Refind = Callable[[CallCandidate], CallFinding]
 MOST_TRIES: Final = 10_000
 """Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
 MOST_SPEAKERS: Final = 10_000
@@ -234,6 +236,11 @@ class FactFinder(Examiner):
     async def _tools(self, session: Session, candidates: Sequence[Candidate], policy: Policy) -> Tools:
         offered = await self._catalogues.offered_to(session, candidates, policy)
         return Tools(self._registry, offered)
+
+    async def refinding(self, session: Session, candidate: Candidate, policy: Policy) -> Refind:
+        """What finds out about a call beside its token and its origin, for calls with other arguments."""
+        tools = await self._tools(session, (candidate,), policy)
+        return lambda call: call_finding(session, call, None, policy, tools)
 
     async def _start(
         self, session: Session, command: StartCall, policy: Policy, unwritten: Sequence[Sealed]

@@ -132,7 +132,11 @@ class ExplainHandlers(Struct, frozen=True):
                 findings=_under_anything(found, asked.call),
             )
             return session_trial(
-                _able(session, who), _naming_capability(command), facts, left_out=(OTHERS_SCOPE,)
+                _able(session, who),
+                _naming_capability(command),
+                facts,
+                left_out=(OTHERS_SCOPE,),
+                refind=await self.finder.refinding(session, command.candidates[0], policy),
             )
 
         return made
@@ -154,7 +158,8 @@ class ExplainHandlers(Struct, frozen=True):
 
         async def made(policy: Policy) -> Trial:
             facts = replace(facts_of(entry, policy), policy_hash=policy_hash(policy))
-            return session_trial(before, command, facts, index)
+            refind = await self.finder.refinding(before, command.candidates[index], policy)
+            return session_trial(before, command, facts, index, refind=refind)
 
         policy = asked.policy or await self._document(entry)
         return _Asked(made, policy, before, event_id)
@@ -194,7 +199,9 @@ class ExplainHandlers(Struct, frozen=True):
     async def _before(self, decided: str) -> tuple[tuple[Which, Policy, dict[str, str]] | None, list[str]]:
         """The policy that was adopted before this one, as the server's own ledger says."""
         own = self.in_force.origin.adopted if decided == self.in_force.hash else None
-        names, earlier, last = {decided, own or decided}, None, None
+        names = {decided, own or decided}
+        earlier: tuple[str, Entry] | None = None
+        last: tuple[str, Entry] | None = None
         known = False
         async for chunk in self.store.stream(SYSTEM):
             for entry in (read(one.record) for one in chunk):
@@ -203,15 +210,15 @@ class ExplainHandlers(Struct, frozen=True):
                 if entry.delta.policy_hash in names:
                     known, earlier = True, last
                 else:
-                    last = entry
+                    last = (entry.delta.policy_hash, entry)
         if not known:
             return None, []
         if earlier is None:
             return ("defaults", Policy(), {}), []
-        name = earlier.delta.policy_hash
+        name, entry = earlier
         if (policy := await self._kept(name)) is None:
             return None, [f"the policy before, `{name}`, which is not kept"]
-        return ("before", policy, {"adopted_at": earlier.ts, "adopted_by": earlier.actor.id}), []
+        return ("before", policy, {"adopted_at": entry.ts, "adopted_by": entry.actor.id}), []
 
     async def _kept(self, name: str) -> Policy | None:
         adoption = await self.store.adopted(name)

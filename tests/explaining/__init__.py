@@ -1,0 +1,1 @@
+"""Why policies decide as they do, and policies that are looked over."""
