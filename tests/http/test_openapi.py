@@ -140,6 +140,7 @@ STORY = [
     "submit_claims",
     "withdraw_approval",
     "give_grant",
+    "explain_policy",
     "adopt_policy",
     "create_space",
     "create_token",

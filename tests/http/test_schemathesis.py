@@ -73,6 +73,8 @@ BEYOND_SCHEMA = {
     r"^no space `|` names no space; |^role `\w+` (cannot have|has) |are no rights; ": "rights nobody has",
     r"^policy issues nothing to `|` issues to nobody: |has two rules named `": "capabilities of nobody",
     r"the constraint is malformed|is not in `constraint\\.\\*`|the schema of ": "rules that do not compile",
+    r"^give one of `call`, `delta`|^`event_id` needs|^`state` is given or|^`at` goes with": "one thing to explain",
+    r"^no event `|is no decision about a proposal$|^the proposal has \d+ candidates": "a decision nobody made",
     r"^a claim is named twice": "one claim in two places",
     r"^an announcement has a `join_key`|^context of kind `|^a result names its tool": "another kind",
     r"^no conclusion was accepted by this event": "a page after what is not there",
