@@ -41,7 +41,7 @@ def _written(folder: Path, **documents: Any) -> dict[str, Path]:
     ("tool_id", "args", "state", "verdict", "reason_code", "code"),
     [
         ("email.send", {}, SOURCE, "deny", "DENIED", 4),
-        ("fs.write", {"path": "/x"}, {}, "defer", "DENIED", 3),
+        ("fs.write", {"path": "/x"}, {}, "defer", "ASK", 3),
         ("fs.write", {"path": "/x"}, SOURCE, "allow", "ALLOWED", 0),
         ("fs.write", {}, SOURCE, "deny", "BAD_ARGUMENTS", 4),
         ("fs.read", {}, SOURCE, "deny", "NO_ALLOW", 4),
