@@ -245,7 +245,14 @@ def _server(
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            started(self, lambda token: f"/sign-in?key={consoles[0].visits.link(token)}")
+            needs_token = await consoles[0].visits.need_tokens()
+
+            def sign_in_path(token: str | None) -> str:
+                # Where tokens are needed, nobody is let in without one of their own.
+                keyless = token is None and needs_token
+                return "/" if keyless else f"/sign-in?key={consoles[0].visits.link(token)}"
+
+            started(self, sign_in_path)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             runtime.feeds.end()

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup, escape
 
 from beliefd.kernel.values import Tier, seconds
-from beliefd.protocol.visible import visible, visible_json
+from beliefd.protocol.visible import visible, visible_json, visible_lines
 
 SHOWN: Final = 20_000
 """Characters of one text on a page. What is longer is cut, and the page says so."""
@@ -26,7 +26,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"text": text, "data": data, "age": age, "moment": moment, "size": size}
+    made.filters |= {"text": text, "data": data, "age": age, "moment": moment, "size": size, "plain": plain}
     return made
 
 
@@ -39,6 +39,11 @@ def text(value: object) -> Markup:
     lines = str(value)[:SHOWN].split("\n")
     cut = Markup(" <em>… cut here</em>") if len(str(value)) > SHOWN else Markup("")
     return Markup("<br>").join(escape(visible(line)) for line in lines) + cut
+
+
+def plain(value: str) -> str:
+    """What somebody edits: what they see is all there is in it."""
+    return visible_lines(value)
 
 
 def data(value: object) -> Markup:

@@ -45,6 +45,9 @@ class Visits:
         self._links[key] = Visit(None if token is None else f"Bearer {token}", self._clock() + LINK_SECONDS)
         return key
 
+    async def need_tokens(self) -> bool:
+        return await self._authenticator.configured()
+
     async def sign_in(self, token: str) -> str:
         """The cookie of a new visit; refuses a token that is not known here."""
         authorization = f"Bearer {token.strip()}"
@@ -81,7 +84,7 @@ class Visits:
             return None
         if visit.authorization is not None:
             return await self._authenticator.authenticate(visit.authorization)
-        return None if await self._authenticator.configured() else LOCAL_PERSON
+        return None if await self.need_tokens() else LOCAL_PERSON
 
 
 def cookie_of(header: str | None) -> str | None:

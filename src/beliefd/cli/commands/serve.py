@@ -103,7 +103,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
             server.tune_interpreter()
             url = server.url_of(listener, host)
             click.echo(f"beliefd is listening on {url}")
-            click.echo(f"look and decide at {url}{sign_in_path(None)} (opens once)", err=True)
+            click.echo(f"look and decide at {url}{sign_in_path(None)}", err=True)
 
         with asyncio.Runner(loop_factory=server.loop_factory()) as runner:
             runner.run(server.run_server(listener, host, store_name(data, store), settings, started))

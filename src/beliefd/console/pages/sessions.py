@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import msgspec
+
 from beliefd.console.app import Seen, Visitor
 from beliefd.console.drawing import collapse
 from beliefd.protocol.beliefs import BeliefSnapshot, SessionPage
@@ -47,4 +49,5 @@ async def verified(visitor: Visitor) -> Seen:
 async def _trail(visitor: Visitor, after: str | None) -> AuditPage:
     query: dict[str, Any] = {"limit": ROWS, "since_event_id": after}
     found: AuditPage = await visitor.asker.ask("audit_trace", visitor.path, query)
-    return found
+    # Entries are passed on as they are stored; a page looks into them.
+    return msgspec.json.decode(msgspec.json.encode(found), type=AuditPage)
