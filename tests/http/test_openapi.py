@@ -12,11 +12,11 @@ import pytest
 import yaml
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from beliefd.http.errors import STATUS
 from beliefd.http.openapi import as_yaml, openapi_document
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
 from beliefd.protocol.operations import BY_NAME, OPERATIONS, Operation
+from beliefd.protocol.statuses import STATUS
 from tests.http.calls import error_of, url
 from tests.http.conftest import make_tokens
 from tests.support.server import server_process
