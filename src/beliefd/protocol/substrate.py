@@ -10,6 +10,7 @@ from beliefd.kernel.labels import Label
 from beliefd.kernel.substrate.capabilities import Amounts, Budgets, Scope, Used
 from beliefd.kernel.substrate.commands import IssueCapability, RevokeCapability, StartCall
 from beliefd.kernel.substrate.constraints import OnFail, Reason
+from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Provenance, Rationale
@@ -78,7 +79,9 @@ class CapabilityRequest(Value, frozen=True):
 
 
 class StateAnswer(Answer, frozen=True):
-    """F_sparse at a snapshot: what was proposed and committed, and the constraints of the policy in force."""
+    """F_sparse at a snapshot: what was proposed and committed, what rules derived from it, and what the policy
+    in force adds: its constraints, its rules, and `policy.*`. `derived` says which facts rules derived, each
+    with its rule and the keys that it read."""
 
     state_snapshot_id: str
     state_version: int
@@ -86,6 +89,7 @@ class StateAnswer(Answer, frozen=True):
     mode: str
     seq: int
     policy_hash: str
+    derived: dict[str, Source]
 
 
 class Permit(Answer, frozen=True):

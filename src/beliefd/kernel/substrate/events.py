@@ -9,6 +9,7 @@ from beliefd.kernel.context.state import ContextRecord
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
+from beliefd.kernel.substrate.derived import Derivation
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import Patch
 from beliefd.kernel.substrate.state import Confirmation, ToolCall
@@ -24,7 +25,8 @@ class CandidateResult(Value, frozen=True):
     A call that a person has said yes to is `started` by its caller proposing it again, or `stopped` if it may
     not begin any more. `asks` is the digest of what the `approval` is about, if its caller will run it, and
     `waits` the item of the inbox in which the same was asked before. Where it was found out where the values
-    of a call came from, `refused_sinks` are the addresses that it does not reach.
+    of a call came from, `refused_sinks` are the addresses that it does not reach. `derived` is what rules
+    make of the `patch`.
     """
 
     verdict: Verdict
@@ -40,6 +42,7 @@ class CandidateResult(Value, frozen=True):
     asks: str | UnsetType = UNSET
     waits: str | UnsetType = UNSET
     refused_sinks: tuple[str, ...] | UnsetType = UNSET
+    derived: Derivation | UnsetType = UNSET
 
 
 class ModeChange(Value, frozen=True):
@@ -51,6 +54,7 @@ class Arbitrated(EventBase, frozen=True, tag="arbitrated"):
     """A proposal was judged; what was allowed takes effect with this event, and nothing else does.
 
     `issued` are the capabilities that policy issues to the proposer for these calls, of which it had none.
+    `derived` is what the rules of the policy make of the state that was left by others.
     """
 
     event_id: str
@@ -58,6 +62,7 @@ class Arbitrated(EventBase, frozen=True, tag="arbitrated"):
     results: tuple[CandidateResult, ...]
     mode: ModeChange | None = None
     issued: tuple[Capability, ...] | UnsetType = UNSET
+    derived: Derivation | UnsetType = UNSET
 
 
 class CallStarted(EventBase, frozen=True, tag="call_started"):
