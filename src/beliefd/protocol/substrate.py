@@ -79,9 +79,9 @@ class CapabilityRequest(Value, frozen=True):
 
 
 class StateAnswer(Answer, frozen=True):
-    """F_sparse at a snapshot: what was proposed and committed, what rules derived from it, and what the policy
-    in force adds: its constraints, its rules, and `policy.*`. `derived` says which facts rules derived, each
-    with its rule and the keys that it read."""
+    """F_sparse at a snapshot: what was proposed and committed, what rules derive from it, and what the policy
+    adds: its constraints, its rules, and `policy.*`. `derived` are the facts that rules derive, each with its
+    rule and the keys that the rule read."""
 
     state_snapshot_id: str
     state_version: int

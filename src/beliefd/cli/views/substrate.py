@@ -32,6 +32,9 @@ def state(answer: StateAnswer) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for key in sorted(answer.f_sparse):
         table.add_row(Text(visible(key), "bold"), Text(json_text(answer.f_sparse[key])))
+        if (source := answer.derived.get(key)) is not None:
+            read = f" from {names(source.inputs)}" if source.inputs else ""
+            table.add_row("", Text(f"derived by {visible(source.rule)}{read}", "dim"))
     head = Text.assemble(("snapshot ", "dim"), answer.state_snapshot_id, ("  mode ", "dim"), answer.mode)
     return Group(head, table if answer.f_sparse else Text("nothing is known", "dim"))
 

@@ -211,9 +211,7 @@ def _problems(rules: list[Rule], by_key: Mapping[str, list[Clause]], count: int)
         first = clauses[0]
         for other in clauses[1:]:
             if first.copies or other.copies or not same(first.value, other.value):
-                text = (
-                    f"`{first.rule}` and `{other.rule}` both derive `{key}`, and not the same literal value"
-                )
+                text = f"`{first.rule}` and it both derive `{key}`, and not as the same literal value"
                 yield RuleProblem(text, other.rule, Misfit(f"derive.{key}"))
         above = next((one for one in keys_of(key) if one != key and one in by_key), None)
         if above is not None:

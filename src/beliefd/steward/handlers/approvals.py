@@ -54,6 +54,7 @@ from beliefd.steward.effects.tools import ToolCalls
 from beliefd.steward.entries import entry_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import FactFinder
+from beliefd.steward.facts.in_force import with_in_force
 from beliefd.steward.failures import not_found
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.claims import snake_body
