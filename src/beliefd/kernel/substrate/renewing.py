@@ -32,7 +32,7 @@ def renewed(session: Session, facts: Facts, mode: str) -> Renewed:
     under = _under(rules, facts, mode)
     if under == held.derived_under:
         return Renewed(session, problem=rules.problem)
-    values, seen = held.symbolic_state.values, policy_seen(facts, mode)
+    values, seen = held.symbolic_state.mapped, policy_seen(facts, mode)
     try:
         done = rules.settle_anew(
             values if seen is None else values.insert(POLICY, seen), held.derived, held.derived_size
@@ -50,7 +50,7 @@ def derived_from(
     held, rules = session.substrate, rule_set(facts.policy, facts.policy_hash)
     changed = (*patch.remove, *patch.set)
     try:
-        done = rules.settle(staged.values, held.derived, held.derived_size, changed)
+        done = rules.settle(staged.mapped, held.derived, held.derived_size, changed)
     except TooLarge as error:
         return too_large(error)
     return _derivation(done, held.derived_under) if done.set or done.fell else UNSET

@@ -95,7 +95,7 @@ class Clause(Struct, frozen=True):
 
     def _inputs(self, state: Mapping[str, Any]) -> tuple[str, ...]:
         """The keys that its paths lead to. Of the policy there is one key, so there the path says which."""
-        found = set()
+        found: set[str] = set()
         for path in self.paths:
             if is_of_policy(path):
                 found.update({path} if look_up(state, path) is not ABSENT else ())

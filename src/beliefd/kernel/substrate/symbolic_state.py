@@ -44,7 +44,7 @@ class SymbolicState(Mapping[str, Any]):
         return after
 
     @property
-    def values(self) -> "HashTrieMap[str, Any]":
+    def mapped(self) -> "HashTrieMap[str, Any]":
         return self._values
 
     def over(self, rules: ConstraintIndex, key: str, value: Any) -> "SymbolicState":
