@@ -1,4 +1,4 @@
-"""Derived facts in sessions: they follow what is written, count like anything else, and nobody writes them."""
+"""Derived facts in sessions: they follow what is written, count like all others, and nobody writes them."""
 
 from pathlib import Path
 from typing import Any
