@@ -57,9 +57,12 @@ def problems(policy: Policy) -> Iterator[Problem]:
     for one in rulebook(policy, policy_hash(policy)).constraints:
         yield from _constraint(one)
         yield from _facts(one, asked=policy.context is not UNSET)
-        yield from _policy_keys(one)
-    for wrong in rule_set(policy, policy_hash(policy)).problems:
+        yield from _policy_keys(() if one.when is None else paths_read(one.when), f"$.constraints.{one.key}")
+    rules = rule_set(policy, policy_hash(policy))
+    for wrong in rules.problems:
         yield _rule(wrong)
+    for clause in (one for rule in rules.rules for one in rule.clauses):
+        yield from _policy_keys(clause.paths, f"$.rules.{clause.rule}")
 
 
 def _schema(raw: Any, path: str) -> Iterator[Problem]:
@@ -95,13 +98,13 @@ def _facts(one: Constraint, *, asked: bool) -> Iterator[Problem]:
         )
 
 
-def _policy_keys(one: Constraint) -> Iterator[Problem]:
-    for path in sorted(paths_read(one.when)) if one.when is not None else ():
-        name = path.partition(".")[2]
-        if is_of_policy(path) and name not in NAMES:
+def _policy_keys(paths: Iterable[str], place: str) -> Iterator[Problem]:
+    """INVARIANT: no rule reads of the policy what is never there."""
+    for path in sorted(paths):
+        if is_of_policy(path) and path.partition(".")[2] not in ("", *NAMES):
             fitting = tuple(f"{POLICY}.{known}" for known in NAMES)
             wrong = f"`{path}` is nothing that can be read of a policy"
-            yield Problem(f"$.constraints.{one.key}.when", wrong, _remedy(Misfit("when", path, fitting)))
+            yield Problem(place, wrong, _remedy(Misfit("when", path, fitting)))
 
 
 def _rule(wrong: RuleProblem) -> Problem:
