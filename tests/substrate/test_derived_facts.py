@@ -211,6 +211,20 @@ def test_a_call_that_waits_begins_under_the_rules_of_then() -> None:
         assert "a large order waits" in (house.ann.show_approval(waits.approval_id).cannot_run or "")
 
 
+def test_rules_that_come_into_force_while_one_call_runs_stop_the_next() -> None:
+    with ToolWorld(policy=ruled({}, quick=deny("quick", when=when("exists", "fact.large")))) as house:
+        session = house.session()
+        house.encoder.propose(session, [order()])
+        token = house.token(session)
+        later = ruled(quick=deny("quick", when=when("exists", "fact.large")))
+        house.toolbox.add("slow", lambda: house.steward.in_force.adopt(later))
+        house.toolbox.add("quick", lambda: "ran")
+        answer = house.agent.propose(session, [tool_call("slow", token), tool_call("quick", token)])
+        assert [result.status for result in answer.results] == ["ok", "stopped"]
+        assert codes(answer.results[1]) == ["DENIED"]
+        house.check(session)
+
+
 def test_what_is_read_of_the_policy() -> None:
     constraints = {
         "mode": deny("email.send", when=when("not", when("eq", "policy.mode", "normal"))),

@@ -7,12 +7,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rpds import HashTrieMap
 
-from beliefd.kernel.substrate import deriving
+from beliefd.kernel.canonical import canonical
+from beliefd.kernel.substrate import deriving, rule_reading
 from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.deriving import MAX_RULES, RuleSet
 from beliefd.kernel.substrate.paths import ABSENT, look_up, same
 from beliefd.kernel.substrate.rule_graph import MAX_STRATA
-from beliefd.kernel.substrate.rule_reading import MAX_BYTES, Clause, TooLarge
+from beliefd.kernel.substrate.rule_reading import MAX_BYTES, MAX_FACTS, Clause, TooLarge
 from beliefd.kernel.substrate.rulebook import KnownSchemas
 from beliefd.testing.world import policy
 from tests.substrate import strategies as some
@@ -283,6 +284,22 @@ def test_what_is_copied_may_be_neither_too_large_nor_too_deep() -> None:
     with pytest.raises(TooLarge):
         Kept(found).change({"fact.a": {"v": 1, "n": deep}})
     Kept(found).change({"fact.a": {"v": 1, "n": "x" * (MAX_BYTES - 100), "m": deep}})
+
+
+def test_what_is_copied_many_times_is_weighed_before_it_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    weighed: list[int] = []
+
+    def counted(value: Any) -> bytes:
+        weighed.append(len(found := canonical(value)))
+        return found
+
+    for module in (deriving, rule_reading):
+        monkeypatch.setattr(module, "canonical", counted)
+    copies = [{"from": "fact.a.n"} for _ in range(MAX_FACTS)]
+    kept = Kept(rule_set({"rule.1": fact("fact.p", n=copies)}))
+    with pytest.raises(TooLarge):
+        kept.change({"fact.a": {"v": 1, "n": "x" * (MAX_BYTES - 10)}})
+    assert sum(weighed) < 3 * MAX_BYTES
 
 
 def test_together_facts_may_not_be_too_large_either() -> None:
