@@ -217,6 +217,7 @@ export const stateHash = (session) => {
     derived: session.derived,
     derived_under: session.derivedUnder,
     derived_size: session.derivedSize,
+    s_core: session.sCore,
     pins: session.pins,
     offered: session.offered,
     memory: session.memory,
@@ -286,6 +287,7 @@ const begin = (id, payload) => ({
   derived: new Map(),
   derivedUnder: "",
   derivedSize: 0,
+  sCore: null,
   pins: new Map(),
   offered: new Map(),
   memory: new Map(),
@@ -491,6 +493,7 @@ const keepResult = (session, result) => {
   }
   if (patch) write(session, patch.get("set"), patch.get("remove"));
   keepDerived(session, result.get("derived"));
+  if (result.has("vector")) session.sCore = result.get("vector");
 };
 const keepMode = (session, mode) => {
   if (!mode) return;

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.approvals.standing import is_recorded
 from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
+from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.calls import judge_call
@@ -22,6 +23,7 @@ from beliefd.kernel.substrate.issuing import fresh, rules_for, with_issued
 from beliefd.kernel.substrate.modes import lower, mode_at
 from beliefd.kernel.substrate.permits import approved_call
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
+from beliefd.kernel.substrate.provenance_rules import unfit
 from beliefd.kernel.substrate.renewing import Renewed, renewed
 from beliefd.kernel.substrate.situation import Situation, denied
 from beliefd.kernel.substrate.snapshots import changed_since
@@ -29,7 +31,12 @@ from beliefd.kernel.substrate.starting import start_approved
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
 
 
-def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
+def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated | Refused:
+    inputs = facts.findings.inputs if isinstance(facts.findings, ProposalFindings) else UNSET
+    return unfit(session, command.provenance, inputs, facts) or _arbitrated(session, command, facts)
+
+
+def _arbitrated(session: Session, command: Propose, facts: Facts) -> Arbitrated:
     found = findings_of(facts)
     stale = changed_since(session, command.state_snapshot_id)
     mode = mode_at(session, facts.policy, facts.now)
@@ -99,8 +106,16 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
     mode = mode_at(session, facts.policy, facts.now)
     now = renewed(session, facts, mode)
     told = subject.provenance if isinstance(subject, CallSubject) else UNSET
+    vector = subject.vector if isinstance(subject, DeltaSubject) else UNSET
     situation = Situation(
-        now.session, proposer, mode, stale, subject.asked, provenance=told, underivable=now.problem
+        now.session,
+        proposer,
+        mode,
+        stale,
+        subject.asked,
+        provenance=told,
+        vector=vector,
+        underivable=now.problem,
     )
     return judge(situation, candidate, finding, 0)
 

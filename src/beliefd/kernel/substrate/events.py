@@ -9,6 +9,7 @@ from beliefd.kernel.context.state import ContextRecord
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
+from beliefd.kernel.substrate.dense import VectorRef
 from beliefd.kernel.substrate.derived import Derivation
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import Patch
@@ -26,7 +27,7 @@ class CandidateResult(Value, frozen=True):
     not begin any more. `asks` is the digest of what the `approval` is about, if its caller will run it, and
     `waits` the item of the inbox in which the same was asked before. Where it was found out where the values
     of a call came from, `refused_sinks` are the addresses that it does not reach. `derived` is what rules
-    make of the `patch`.
+    make of the `patch`, `vector` names its dense side.
     """
 
     verdict: Verdict
@@ -43,6 +44,7 @@ class CandidateResult(Value, frozen=True):
     waits: str | UnsetType = UNSET
     refused_sinks: tuple[str, ...] | UnsetType = UNSET
     derived: Derivation | UnsetType = UNSET
+    vector: VectorRef | UnsetType = UNSET
 
 
 class ModeChange(Value, frozen=True):

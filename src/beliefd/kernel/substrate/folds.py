@@ -70,6 +70,8 @@ def with_result(session: Session, result: CandidateResult) -> Session:
         held = _patched(held, result.patch.set, result.patch.remove)
     if result.derived is not UNSET:
         held = derived_in(held, result.derived)
+    if result.vector is not UNSET:
+        held = replace(held, s_core=result.vector)
     approvals = session.approvals.with_approval(result.approval)
     return replace(session, substrate=held, approvals=approvals, context=_traced(session.context, result))
 

@@ -9,9 +9,10 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.constraint_index import ConstraintIndex
 from beliefd.kernel.substrate.constraints import Judgement, OnFail, Reason
+from beliefd.kernel.substrate.dense import VectorRef
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.policy_keys import POLICY, policy_seen
-from beliefd.kernel.substrate.proposals import Provenance
+from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.reasons import NO_ALLOW, explain, in_order
 from beliefd.kernel.substrate.rulebook import rulebook
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
@@ -25,7 +26,8 @@ class Situation(Struct, frozen=True):
     `consent` are the constraints that a person was asked about and said yes to, each with its hash.
     `waiting_ms` is how long the calls before this one may take. `starting`: it is judged to begin right now.
     `execute` is who is to run what is proposed, None if that was asked before; `provenance` is where it comes
-    from, if its caller runs it. `underivable` is why the rules cannot be applied: then nothing passes.
+    from, if its caller runs it. `vector` is what came with a change that a person has said yes to.
+    `underivable` is why the rules cannot be applied: then nothing passes.
     """
 
     session: Session
@@ -37,6 +39,7 @@ class Situation(Struct, frozen=True):
     starting: bool = False
     execute: Literal["server", "caller"] | None = None
     provenance: Provenance | UnsetType = UNSET
+    vector: VectorRef | UnsetType = UNSET
     underivable: Reason | None = None
 
     @property

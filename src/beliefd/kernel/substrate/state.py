@@ -8,9 +8,10 @@ from msgspec import UNSET, Struct, UnsetType
 from beliefd.kernel.labels import Label
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.substrate.capabilities import Amounts, Capability, Narrowing
+from beliefd.kernel.substrate.dense import VectorRef
 from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
-from beliefd.kernel.substrate.proposals import Provenance
+from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import Executor, FileUse, Witness
 from beliefd.kernel.values import Count, Digest, Principal, Value
@@ -111,6 +112,7 @@ class Substrate(Part, frozen=True):
     is, by the digest of a call that its caller runs, the item of the inbox in which it was asked about last.
     `derived` says of facts in the symbolic state which rule they come from, `derived_under` which rules those
     were, and `derived_size` how many bytes these facts take up.
+    `s_core` names the vector of the newest change that had one.
     """
 
     symbolic_state: SymbolicState = msgspec.field(default=SymbolicState(), name="sparse")
@@ -131,6 +133,7 @@ class Substrate(Part, frozen=True):
     derived: Growing[Source] = EMPTY
     derived_under: str = ""
     derived_size: int = 0
+    s_core: VectorRef | None = None
 
     @property
     def state_snapshot_id(self) -> str:
