@@ -177,14 +177,13 @@ def read_constraint(key: str, raw: Any, known: Container[str] | None = None) -> 
             raise Malformed(f"`on_fail` is none of {', '.join(ON_FAIL)}", "on_fail", on_fail, ON_FAIL)
         if not isinstance(reason, str):
             raise Malformed("`reason` is not text", "reason")
-        when = None if raw.get("when") is None else condition(raw["when"], known)
+        when = None if raw.get("when") is None else condition(parse(raw["when"]), known)
         return Constraint(key, effect, subject, when, on_fail, reason, raw=raw)
     except Malformed as error:
         return Constraint(key, subject=subject, malformed=str(error), raw=raw, misfit=error.misfit)
 
 
-def condition(raw: Any, known: Container[str] | None) -> Predicate:
-    when = parse(raw)
+def condition(when: Predicate, known: Container[str] | None) -> Predicate:
     if known is not None:
         # Also where another branch would decide: what cannot be judged whole is not judged in part.
         for name in sorted(schemas_named(when)):

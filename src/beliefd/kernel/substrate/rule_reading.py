@@ -23,6 +23,7 @@ from beliefd.kernel.substrate.predicates import (
     SchemaCheck,
     holds,
     is_of_call,
+    parse,
     paths_read,
     reads_call,
 )
@@ -129,7 +130,7 @@ def _clauses(key: str, raw: Any, known: Container[str] | None) -> Iterator[Claus
         raise Malformed(f"`{unknown[0]}` is not a field of a rule", unknown[0], unknown[0], left)
     if raw.get("v") != 1 or isinstance(raw.get("v"), bool):
         raise Malformed("`v` is not 1", "v", raw.get("v"), ["1"])
-    when = None if raw.get("when") is None else condition(raw["when"], known)
+    when = None if raw.get("when") is None else condition(parse(raw["when"]), known)
     if when is not None and reads_call(when):
         raise Malformed("a rule reads the state, and `when` is about a call or the time", "when")
     derive = raw.get("derive")
