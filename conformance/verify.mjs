@@ -15,7 +15,7 @@ const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "shapers", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
-  "insufficient", "costs", "issued", "asked", "pins", "offered", "context", "begun", "refusedSinks",
+  "insufficient", "costs", "issued", "asked", "derived", "pins", "offered", "context", "begun", "refusedSinks",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated", "tokens", "spaces", "imported", "keys",
 ];
@@ -214,6 +214,9 @@ export const stateHash = (session) => {
     costs: session.costs,
     issued: session.issued,
     asked: session.asked,
+    derived: session.derived,
+    derived_under: session.derivedUnder,
+    derived_size: session.derivedSize,
     s_core: session.sCore,
     pins: session.pins,
     offered: session.offered,
@@ -281,6 +284,9 @@ const begin = (id, payload) => ({
   costs: new Map(),
   issued: new Map(),
   asked: new Map(),
+  derived: new Map(),
+  derivedUnder: "",
+  derivedSize: 0,
   sCore: null,
   pins: new Map(),
   offered: new Map(),
@@ -455,6 +461,23 @@ const stopCall = (session, call) => {
   session.calls.set(call.get("call_id"), call);
   uncount(session, call);
 };
+const write = (session, set, remove) => {
+  session.stateVersion++;
+  for (const key of [...remove, ...set.keys()]) session.written.set(key, session.stateVersion);
+  for (const key of remove) session.sparse.delete(key);
+  for (const [key, value] of set) session.sparse.set(key, value);
+};
+const keepDerived = (session, derived) => {
+  if (!derived) return;
+  const [set, fell] = [derived.get("set"), derived.get("fell")];
+  for (const key of fell) session.derived.delete(key);
+  for (const [key, fact] of set) {
+    session.derived.set(key, record({ rule: fact.get("rule"), inputs: fact.get("inputs") }));
+  }
+  if (set.size || fell.length) write(session, new Map([...set].map(([key, fact]) => [key, fact.get("value")])), fell);
+  session.derivedUnder = derived.get("under");
+  session.derivedSize = derived.get("size");
+};
 const keepResult = (session, result) => {
   const [approval, call, patch] = [result.get("approval"), result.get("call"), result.get("patch")];
   if (result.has("stopped")) stopCall(session, result.get("stopped"));
@@ -468,12 +491,9 @@ const keepResult = (session, result) => {
     use(session, call.get("capability_id"), { calls: 1 });
     if (call.has("reserved")) use(session, call.get("capability_id"), amounts(call.get("reserved")), "reserved");
   }
+  if (patch) write(session, patch.get("set"), patch.get("remove"));
+  keepDerived(session, result.get("derived"));
   if (result.has("vector")) session.sCore = result.get("vector");
-  if (!patch) return;
-  session.stateVersion++;
-  for (const key of [...patch.get("remove"), ...patch.get("set").keys()]) session.written.set(key, session.stateVersion);
-  for (const key of patch.get("remove")) session.sparse.delete(key);
-  for (const [key, value] of patch.get("set")) session.sparse.set(key, value);
 };
 const keepMode = (session, mode) => {
   if (!mode) return;
@@ -483,6 +503,7 @@ const keepMode = (session, mode) => {
 };
 const keepResults = (session, results, delta) => {
   const before = session.stateVersion;
+  keepDerived(session, delta.get("derived"));
   for (const result of results) {
     keepResult(session, result);
     keepTraced(session, result);
@@ -636,6 +657,7 @@ const FOLDS = {
     ended(session.capabilities, delta.get("at"));
     for (const name of ["context", "begun", "refusedSinks"]) session[name] = new Map();
     session.witnessed = 0;
+    session.derivedUnder = "";
     for (const [name, members] of Object.entries(UNSEEN)) unseen(session[name], members);
     for (const [id, one] of session.measurements) {
       session.measurements.set(id, new Map([...one].filter(([name]) => name !== "witnesses")));

@@ -347,11 +347,13 @@ class Policy(Value, frozen=True):
     calls: CallsPolicy | UnsetType = UNSET
     context: ContextPolicy | UnsetType = UNSET
     catalogues: CataloguesPolicy | UnsetType = UNSET
+    rules: dict[Id, Any] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.
         schemas = {name: {"schema": tool.schema} for name, tool in self.tools.items()}
-        canonical({"constraints": self.constraints, "schemas": self.schemas, "tools": schemas})
+        free = {"constraints": self.constraints, "rules": self.rules or {}, "schemas": self.schemas}
+        canonical({**free, "tools": schemas})
         named = [rule.name for rule in self.capabilities or ()]
         if twice := [name for name in named if named.count(name) > 1]:
             raise ValueError(f"`capabilities` has two rules named `{twice[0]}`")

@@ -11,6 +11,7 @@ from beliefd.kernel.substrate.capabilities import Amounts, Budgets, Scope, Used
 from beliefd.kernel.substrate.commands import IssueCapability, RevokeCapability, StartCall
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.dense import MAX_DIMS_OF_PROPOSAL
+from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Rationale
@@ -95,8 +96,10 @@ class CoreVector(Answer, frozen=True):
 
 
 class StateAnswer(Answer, frozen=True):
-    """F_sparse at a snapshot: what was proposed and committed, and the constraints of the policy in force.
+    """F_sparse at a snapshot: what was proposed and committed, what rules derive from it, and what the policy
+    adds: its constraints, its rules, and `policy.*`.
 
+    `derived` are the facts that rules derive, each with its rule and the keys that the rule read.
     `policy_hash` is the policy whose constraints are shown, `created_under` the one that the snapshot was
     made under. `agent_id` proposed the change that made it and `provenance` is what came with that; of the
     empty state, who declared the session.
@@ -108,6 +111,7 @@ class StateAnswer(Answer, frozen=True):
     mode: str
     seq: int
     policy_hash: str
+    derived: dict[str, Source]
     created_at: str
     created_under: str
     agent_id: str

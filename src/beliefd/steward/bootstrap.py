@@ -145,7 +145,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         PolicyHandlers(in_force),
         SpaceHandlers(ledgers, system, environment),
         TokenHandlers(ledgers, system, directory),
-        StateHandlers(ledgers, positions, in_force),
+        StateHandlers(ledgers, positions, in_force, environment),
         ProposalHandlers(submit, signer, registry, tools),
         CallHandlers(ledgers, positions, submit, in_force, environment, spaces, finder.origins, background),
         CatalogueHandlers(positions, submit, in_force, spaces, finder),

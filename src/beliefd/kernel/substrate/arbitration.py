@@ -24,6 +24,7 @@ from beliefd.kernel.substrate.modes import lower, mode_at
 from beliefd.kernel.substrate.permits import approved_call
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
 from beliefd.kernel.substrate.provenance_rules import unfit
+from beliefd.kernel.substrate.renewing import Renewed, renewed
 from beliefd.kernel.substrate.situation import Situation, denied
 from beliefd.kernel.substrate.snapshots import changed_since
 from beliefd.kernel.substrate.starting import start_approved
@@ -40,7 +41,8 @@ def _arbitrated(session: Session, command: Propose, facts: Facts) -> Arbitrated:
     stale = changed_since(session, command.state_snapshot_id)
     mode = mode_at(session, facts.policy, facts.now)
     issued = _issued(session, command, facts)
-    situation = _proposed(with_issued(session, issued), command, facts, mode, stale or frozenset())
+    now = renewed(with_issued(session, issued), facts, mode)
+    situation = _proposed(now, command, facts, mode, stale or frozenset())
     results: list[CandidateResult] = []
     for index, candidate in enumerate(command.candidates):
         finding = found[index] if index < len(found) else CallFinding()
@@ -57,16 +59,16 @@ def _arbitrated(session: Session, command: Propose, facts: Facts) -> Arbitrated:
         results=tuple(results),
         mode=changed_mode(session, facts, results),
         issued=issued or UNSET,
+        derived=now.derived,
     )
 
 
-def _proposed(
-    session: Session, command: Propose, facts: Facts, mode: str, stale: frozenset[str]
-) -> Situation:
+def _proposed(now: Renewed, command: Propose, facts: Facts, mode: str, stale: frozenset[str]) -> Situation:
     """What is run by its caller is told where it came from: its envelope says so."""
+    proposed = Situation(now.session, facts, mode, stale, execute="server", underivable=now.problem)
     if command.execute is UNSET:
-        return Situation(session, facts, mode, stale, execute="server")
-    return Situation(session, facts, mode, stale, execute="caller", provenance=command.provenance)
+        return proposed
+    return replace(proposed, execute="caller", provenance=command.provenance)
 
 
 def _issued(session: Session, command: Propose, facts: Facts) -> tuple[Capability, ...]:
@@ -102,13 +104,25 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
         stale = (changed_since(session, subject.judged_on) or frozenset()) & touched
     proposer = replace(facts, principal=approval.proposer)
     mode = mode_at(session, facts.policy, facts.now)
+    now = renewed(session, facts, mode)
     told = subject.provenance if isinstance(subject, CallSubject) else UNSET
     vector = subject.vector if isinstance(subject, DeltaSubject) else UNSET
-    situation = Situation(session, proposer, mode, stale, subject.asked, provenance=told, vector=vector)
+    situation = Situation(
+        now.session,
+        proposer,
+        mode,
+        stale,
+        subject.asked,
+        provenance=told,
+        vector=vector,
+        underivable=now.problem,
+    )
     return judge(situation, candidate, finding, 0)
 
 
 def judge(situation: Situation, candidate: Candidate, finding: CallFinding, index: int) -> CandidateResult:
+    if situation.underivable is not None:
+        return denied([situation.underivable])
     if isinstance(candidate, DeltaCandidate):
         return judge_delta(situation, candidate, index)
     if situation.execute == "caller":

@@ -10,6 +10,7 @@ from beliefd.kernel.event import EventBase
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.dense import VectorRef
+from beliefd.kernel.substrate.derived import Derivation
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import Patch
 from beliefd.kernel.substrate.state import Confirmation, ToolCall
@@ -25,8 +26,8 @@ class CandidateResult(Value, frozen=True):
     A call that a person has said yes to is `started` by its caller proposing it again, or `stopped` if it may
     not begin any more. `asks` is the digest of what the `approval` is about, if its caller will run it, and
     `waits` the item of the inbox in which the same was asked before. Where it was found out where the values
-    of a call came from, `refused_sinks` are the addresses that it does not reach. `vector` names the dense
-    side of a patch.
+    of a call came from, `refused_sinks` are the addresses that it does not reach. `derived` is what rules
+    make of the `patch`, `vector` names its dense side.
     """
 
     verdict: Verdict
@@ -42,6 +43,7 @@ class CandidateResult(Value, frozen=True):
     asks: str | UnsetType = UNSET
     waits: str | UnsetType = UNSET
     refused_sinks: tuple[str, ...] | UnsetType = UNSET
+    derived: Derivation | UnsetType = UNSET
     vector: VectorRef | UnsetType = UNSET
 
 
@@ -54,6 +56,7 @@ class Arbitrated(EventBase, frozen=True, tag="arbitrated"):
     """A proposal was judged; what was allowed takes effect with this event, and nothing else does.
 
     `issued` are the capabilities that policy issues to the proposer for these calls, of which it had none.
+    `derived` is what the rules of the policy make of the state that was left by others.
     """
 
     event_id: str
@@ -61,6 +64,7 @@ class Arbitrated(EventBase, frozen=True, tag="arbitrated"):
     results: tuple[CandidateResult, ...]
     mode: ModeChange | None = None
     issued: tuple[Capability, ...] | UnsetType = UNSET
+    derived: Derivation | UnsetType = UNSET
 
 
 class CallStarted(EventBase, frozen=True, tag="call_started"):

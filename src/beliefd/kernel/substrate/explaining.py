@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 from rpds import HashTrieMap
 
+from beliefd.kernel.adopted import Adopted
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts
@@ -18,10 +19,12 @@ from beliefd.kernel.substrate.capabilities import ANY, Capability, Scope
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.renewing import renewed
+from beliefd.kernel.substrate.rulebook import reads_policy
 from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.state import NORMAL_MODE, Substrate
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
-from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
+from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
 from beliefd.kernel.values import OntologyBundle, Principal, Role, TierName, Value
 
 EPOCH: Final = "1970-01-01T00:00:00.000000Z"
@@ -83,10 +86,12 @@ def explain_call(
         principal=Principal(id=held.agent_id, role=Role.AGENT, tier=question.tier),
         policy=policy,
         policy_hash=policy_hash,
+        findings=ProposalFindings(in_force=Adopted() if reads_policy(policy, policy_hash) else UNSET),
     )
     capabilities = HashTrieMap({held.capability_id: held})
     substrate = Substrate(symbolic_state=SymbolicState(state), capabilities=capabilities)
-    situation = Situation(replace(NOWHERE, substrate=substrate), facts, NORMAL_MODE)
+    known = renewed(replace(NOWHERE, substrate=substrate), facts, NORMAL_MODE)
+    situation = Situation(known.session, facts, NORMAL_MODE, underivable=known.problem)
     definition = policy.tools.get(question.tool_id, ToolDefinition())
     candidate = CallCandidate(
         tool_id=question.tool_id,
@@ -108,6 +113,6 @@ def explain_call(
         reason_code=result.reason_code,
         on_fail=result.on_fail,
         reasons=list(result.reasons),
-        allowed_by=situation.rules.allowing(state, action),
+        allowed_by=situation.rules.allowing(situation.state, action),
         left_out=left_out,
     )

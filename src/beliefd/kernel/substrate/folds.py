@@ -1,14 +1,16 @@
 """How the events of the substrate change the state of a session."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.context.state import Context
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import Amounts, ancestors
+from beliefd.kernel.substrate.derived import Derivation, Source
 from beliefd.kernel.substrate.events import (
     Arbitrated,
     CallStarted,
@@ -21,7 +23,6 @@ from beliefd.kernel.substrate.events import (
     Remembered,
 )
 from beliefd.kernel.substrate.issuing import with_issued
-from beliefd.kernel.substrate.proposals import Patch
 from beliefd.kernel.substrate.reserving import AMOUNTS, released, reserved, settled
 from beliefd.kernel.substrate.state import NORMAL_MODE, MemoryState, Substrate, ToolCall
 from beliefd.kernel.tables import Folds
@@ -31,6 +32,7 @@ def arbitrated(session: Session, event: Arbitrated) -> Session:
     if event.issued is not UNSET:
         session = with_issued(session, event.issued)
     before = session.substrate.state_version
+    session = with_derived(session, event.derived)
     for result in event.results:
         session = with_result(session, result)
     return with_mode(with_snapshot(session, before, event.event_id), event.mode)
@@ -65,7 +67,9 @@ def with_result(session: Session, result: CandidateResult) -> Session:
     if result.call is not None:
         held = _with_call(held, result.call)
     if result.patch is not None:
-        held = _patched(held, result.patch)
+        held = _patched(held, result.patch.set, result.patch.remove)
+    if result.derived is not UNSET:
+        held = derived_in(held, result.derived)
     if result.vector is not UNSET:
         held = replace(held, s_core=result.vector)
     approvals = session.approvals.with_approval(result.approval)
@@ -92,12 +96,30 @@ def without_call(context: Context, call: ToolCall) -> Context:
     return context.with_begun(call.tool_id, -1) if call.tool_id in context.begun else context
 
 
-def _patched(held: Substrate, patch: Patch) -> Substrate:
+def _patched(held: Substrate, sets: Mapping[str, Any], removes: tuple[str, ...]) -> Substrate:
     version, written = held.state_version + 1, held.written
-    for key in (*patch.remove, *patch.set):
+    for key in (*removes, *sets):
         written = written.insert(key, version)
-    symbolic_state = held.symbolic_state.patched(patch.set, patch.remove)
+    symbolic_state = held.symbolic_state.patched(sets, removes)
     return replace(held, symbolic_state=symbolic_state, state_version=version, written=written)
+
+
+def with_derived(session: Session, derivation: Derivation | UnsetType) -> Session:
+    if derivation is UNSET:
+        return session
+    return replace(session, substrate=derived_in(session.substrate, derivation))
+
+
+def derived_in(held: Substrate, derivation: Derivation) -> Substrate:
+    """What rules derive is written like anything else: who relied on what was there before is told so."""
+    facts, sources = derivation.set, held.derived
+    for key in derivation.fell:
+        sources = sources.discard(key)
+    for key, fact in facts.items():
+        sources = sources.insert(key, Source(rule=fact.rule, inputs=fact.inputs))
+    if facts or derivation.fell:
+        held = _patched(held, derivation.values, derivation.fell)
+    return replace(held, derived=sources, derived_under=derivation.under, derived_size=derivation.size)
 
 
 def outcome_recorded(session: Session, event: OutcomeRecorded) -> Session:

@@ -10,6 +10,7 @@ from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.modes import mode_at
 from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.renewing import renewed
 from beliefd.kernel.substrate.reserving import released
 from beliefd.kernel.substrate.situation import Situation, denied
 from beliefd.kernel.substrate.state import Basis, ToolCall
@@ -29,6 +30,8 @@ def judged_to_start(
     session = replace(session, substrate=released(session.substrate, call))
     situation = _situation(session, basis, found, facts)
     result = _gone(call, found, facts)
+    if result is None and situation.underivable is not None:
+        result = denied([situation.underivable])
     result = result or judge_call(situation, _candidate(call, basis), found.call, index)
     if result.call is None:
         return replace(call, status="stopped", outcome=facts.event_id), result
@@ -60,7 +63,15 @@ def start_approved(
 def _situation(session: Session, basis: Basis, found: StartFindings, facts: Facts) -> Situation:
     who = found.caller or basis.proposer
     mode = mode_at(session, facts.policy, facts.now)
-    return Situation(session, replace(facts, principal=who), mode, consent=basis.consent, starting=True)
+    now = renewed(session, facts, mode)
+    return Situation(
+        now.session,
+        replace(facts, principal=who),
+        mode,
+        consent=basis.consent,
+        starting=True,
+        underivable=now.problem,
+    )
 
 
 def _candidate(call: ToolCall, basis: Basis) -> CallCandidate:

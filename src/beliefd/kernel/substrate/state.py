@@ -9,6 +9,7 @@ from beliefd.kernel.labels import Label
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.substrate.capabilities import Amounts, Capability, Narrowing
 from beliefd.kernel.substrate.dense import VectorRef
+from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
@@ -109,6 +110,8 @@ class Substrate(Part, frozen=True):
     hash of a value that was remembered as provisional, the evidence that was named for it then. `costs` is
     the most that a call of each tool has used, `issued` what policy has issued, by rule and holder. `asked`
     is, by the digest of a call that its caller runs, the item of the inbox in which it was asked about last.
+    `derived` says of facts in the symbolic state which rule they come from, `derived_under` which rules those
+    were, and `derived_size` how many bytes these facts take up.
     `s_core` names the vector of the newest change that had one.
     """
 
@@ -127,6 +130,9 @@ class Substrate(Part, frozen=True):
     costs: Growing[Amounts] = EMPTY
     issued: Growing[str] = EMPTY
     asked: Growing[str] = EMPTY
+    derived: Growing[Source] = EMPTY
+    derived_under: str = ""
+    derived_size: int = 0
     s_core: VectorRef | None = None
 
     @property

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from beliefd.kernel.adopted import InForce
 from beliefd.kernel.approvals.findings import Authority, ByRights
 from beliefd.kernel.origin import CallFacts
 from beliefd.kernel.substrate.shell import ShellFacts
@@ -108,13 +109,15 @@ class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
 
     `authority` is how those stand now whose word or tier is used, as for claims. Where `no_stands` is set, a
     call that a person has rejected is not asked about again; entries without it are older. `inputs` are
-    those of its provenance that are events of the ledger or stored content.
+    those of its provenance that are events of the ledger or stored content. `in_force` is who
+    adopted the policy, here and below.
     """
 
     calls: tuple[CallFinding | None, ...] = ()
     authority: Authority | msgspec.UnsetType = msgspec.UNSET
     by_rights: ByRights = msgspec.UNSET
     no_stands: bool | msgspec.UnsetType = msgspec.UNSET
+    in_force: InForce = msgspec.UNSET
     inputs: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -129,6 +132,7 @@ class StartFindings(Value, frozen=True, tag_field="of", tag="start"):
     call: CallFinding
     caller: Principal | msgspec.UnsetType | None = msgspec.UNSET
     takes_rest: bool | msgspec.UnsetType = msgspec.UNSET
+    in_force: InForce = msgspec.UNSET
 
 
 class Witness(Value, frozen=True):

@@ -73,6 +73,8 @@ def _substrate(held: Substrate, at: str) -> Substrate:
         held,
         capabilities=_each(held.capabilities, lambda one: replace(one, revoked_at=one.revoked_at or at)),
         memory=_each(held.memory, _unconfirmed),
+        # What rules are said to have derived there is derived anew before anything is judged on it here.
+        derived_under="",
     )
 
 
