@@ -57,16 +57,18 @@ class SubstrateCalls:
         inputs: Sequence[str] = (),
         state_snapshot_id: str | None = None,
         execute: str | None = None,
+        qos: str | None = None,
         **conditions: Unpack[Conditions],
     ) -> Request[ProposalAnswer]:
         """Have state changes and tool calls arbitrated; what is allowed happens.
 
-        With `execute="caller"`, tools are run by who proposes: what is allowed has a `permit`.
+        With `execute="caller"`, tools are run by who proposes: what is allowed has a `permit`. `qos` is the
+        class in which calls wait for their turn: `interactive`, `background` or `maintenance`.
         """
         body = {
             "provenance": {"source": source, "inputs": list(inputs)},
             "candidates": list(candidates),
-            **given(state_snapshot_id=state_snapshot_id, execute=execute),
+            **given(state_snapshot_id=state_snapshot_id, execute=execute, qos=qos),
         }
         return command(SubstrateRows.propose, {"session_id": session_id}, body, **conditions)
 

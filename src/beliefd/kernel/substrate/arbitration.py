@@ -10,6 +10,9 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.standing import is_recorded
 from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.scheduling.episodes import next_episode, with_calls
+from beliefd.kernel.scheduling.interruptions import interruption_at, reason_of
+from beliefd.kernel.scheduling.state import Interruption
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.calls import judge_call
 from beliefd.kernel.substrate.capabilities import Capability
@@ -19,19 +22,23 @@ from beliefd.kernel.substrate.deltas import judge_delta
 from beliefd.kernel.substrate.events import Arbitrated, CandidateResult, ModeChange
 from beliefd.kernel.substrate.folds import with_result
 from beliefd.kernel.substrate.issuing import fresh, rules_for, with_issued
-from beliefd.kernel.substrate.modes import lower, mode_at
+from beliefd.kernel.substrate.modes import is_over, lower, mode_at
 from beliefd.kernel.substrate.permits import approved_call
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
-from beliefd.kernel.substrate.situation import Situation, denied
+from beliefd.kernel.substrate.situation import Situation, denied, verdict
 from beliefd.kernel.substrate.snapshots import changed_since
 from beliefd.kernel.substrate.starting import start_approved
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
 
 
 def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
-    found = findings_of(facts)
+    found, mode = findings_of(facts), mode_at(session, facts.policy, facts.now)
+    if (held := interruption_at(session, facts.now)) is not None:
+        return _deferred(session, command, facts, held)
+    episode = next_episode(session, facts, mode, len(command.candidates))
+    if episode is not UNSET and episode.interruption is not None:
+        return replace(_deferred(session, command, facts, episode.interruption), episode=episode)
     stale = changed_since(session, command.state_snapshot_id)
-    mode = mode_at(session, facts.policy, facts.now)
     issued = _issued(session, command, facts)
     situation = _proposed(with_issued(session, issued), command, facts, mode, stale or frozenset())
     results: list[CandidateResult] = []
@@ -50,6 +57,18 @@ def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
         results=tuple(results),
         mode=changed_mode(session, facts, results),
         issued=issued or UNSET,
+        episode=with_calls(episode, results),
+    )
+
+
+def _deferred(session: Session, command: Propose, facts: Facts, held: Interruption) -> Arbitrated:
+    """INVARIANT: while a session is interrupted, nothing that is proposed happens."""
+    result = verdict("defer", [reason_of(held)])
+    return Arbitrated(
+        event_id=facts.event_id,
+        state_snapshot_id=session.substrate.state_snapshot_id,
+        results=(result,) * len(command.candidates),
+        mode=changed_mode(session, facts, []),
     )
 
 
@@ -58,8 +77,9 @@ def _proposed(
 ) -> Situation:
     """What is run by its caller is told where it came from: its envelope says so."""
     if command.execute is UNSET:
-        return Situation(session, facts, mode, stale, execute="server")
-    return Situation(session, facts, mode, stale, execute="caller", provenance=command.provenance)
+        return Situation(session, facts, mode, stale, execute="server", qos=command.qos)
+    told = command.provenance
+    return Situation(session, facts, mode, stale, execute="caller", provenance=told, qos=command.qos)
 
 
 def _issued(session: Session, command: Propose, facts: Facts) -> tuple[Capability, ...]:
@@ -81,6 +101,8 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
     assert isinstance(subject, CallSubject | DeltaSubject)  # noqa: S101 - asked by who calls this
     candidate = subject.candidate
     assert candidate is not None  # noqa: S101 - it is pending
+    if (held := interruption_at(session, facts.now)) is not None:
+        return verdict("defer", [reason_of(held)])
     finding = next(iter(findings_of(facts)), CallFinding())
     if isinstance(candidate, CallCandidate) and finding.definition is None and is_recorded(facts):
         text = f"no tool `{candidate.tool_id}` is registered in this process"
@@ -136,7 +158,10 @@ def changed_mode(session: Session, facts: Facts, results: list[CandidateResult])
     after = mode_at(session, facts.policy, facts.now)
     if any(result.on_fail == "degrade" for result in results):
         after = lower(after)
-    return None if after == session.substrate.mode else ModeChange(mode=after, since=facts.now)
+    over = is_over(session.substrate.set_mode, facts.now)
+    if after == session.substrate.mode and not over:
+        return None
+    return ModeChange(mode=after, since=facts.now, over=over or UNSET)
 
 
 def _after(situation: Situation, result: CandidateResult, finding: CallFinding) -> Situation:

@@ -13,7 +13,7 @@ from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.proposals import Provenance
 from beliefd.kernel.substrate.reasons import NO_ALLOW, explain, in_order
 from beliefd.kernel.substrate.rulebook import rulebook
-from beliefd.kernel.substrate.tools import CallFinding
+from beliefd.kernel.substrate.tools import CallFinding, Qos
 from beliefd.kernel.values import Object
 
 
@@ -23,7 +23,7 @@ class Situation(Struct, frozen=True):
     `consent` are the constraints that a person was asked about and said yes to, each with its hash.
     `waiting_ms` is how long the calls before this one may take. `starting`: it is judged to begin right now.
     `execute` is who is to run what is proposed, None if that was asked before; `provenance` is where it comes
-    from, if its caller runs it.
+    from, if its caller runs it, and `qos` the class that its calls wait in.
     """
 
     session: Session
@@ -35,6 +35,7 @@ class Situation(Struct, frozen=True):
     starting: bool = False
     execute: Literal["server", "caller"] | None = None
     provenance: Provenance | UnsetType = UNSET
+    qos: Qos | UnsetType = UNSET
 
     @property
     def rules(self) -> ConstraintIndex:

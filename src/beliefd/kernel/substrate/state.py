@@ -11,14 +11,26 @@ from beliefd.kernel.substrate.capabilities import Amounts, Capability, Narrowing
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import Provenance
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
-from beliefd.kernel.substrate.tools import Executor, FileUse, Witness
+from beliefd.kernel.substrate.tools import Executor, FileUse, Qos, Witness
 from beliefd.kernel.values import Count, Digest, Principal, Value
 
 CallStatus = Literal["scheduled", "running", "stopped", "ok", "error", "unknown"]
 Confirmation = Literal["witness", "sources"]
 NORMAL_MODE: Final = "normal"
+BOOST: Final = "boost"
+"""The only mode that leaves more than normal."""
 GENESIS_SNAPSHOT: Final = "genesis"
 """The name of the empty F_sparse that every session begins with."""
+
+
+class SetModeRecord(Value, frozen=True):
+    """A mode that a person has set: who, why, since when, and until when if it ends by itself."""
+
+    mode: str
+    by: str
+    reason: str
+    since: str
+    until: str | UnsetType = UNSET
 
 
 class Basis(Value, frozen=True):
@@ -50,7 +62,8 @@ class ToolCall(Value, frozen=True):
     that every call is judged again when it begins.
 
     A call with an `executor` is run by who proposed it: while it is running it is their permit, which ends at
-    its `deadline`. What they then `reported` has the `label` that their word has.
+    its `deadline`. What they then `reported` has the `label` that their word has. `qos` is the class that it
+    waits in for its turn, `interactive` unless said.
     """
 
     call_id: str
@@ -77,6 +90,7 @@ class ToolCall(Value, frozen=True):
     provenance: Provenance | UnsetType = UNSET
     reported: Reported | UnsetType = UNSET
     label: Label | UnsetType = UNSET
+    qos: Qos | UnsetType = UNSET
 
     @property
     def is_run_by_caller(self) -> bool:
@@ -108,6 +122,7 @@ class Substrate(Part, frozen=True):
     hash of a value that was remembered as provisional, the evidence that was named for it then. `costs` is
     the most that a call of each tool has used, `issued` what policy has issued, by rule and holder. `asked`
     is, by the digest of a call that its caller runs, the item of the inbox in which it was asked about last.
+    `set_mode` is the mode that a person has set, `lowered_mode` what it was lowered to from there.
     """
 
     symbolic_state: SymbolicState = msgspec.field(default=SymbolicState(), name="sparse")
@@ -125,6 +140,7 @@ class Substrate(Part, frozen=True):
     costs: Growing[Amounts] = EMPTY
     issued: Growing[str] = EMPTY
     asked: Growing[str] = EMPTY
+    set_mode: SetModeRecord | None = None
 
     @property
     def state_snapshot_id(self) -> str:
@@ -133,4 +149,5 @@ class Substrate(Part, frozen=True):
 
     @property
     def mode(self) -> str:
-        return self.lowered_mode or NORMAL_MODE
+        """The mode as the last event left it; `modes.mode_at` knows what time has made of it."""
+        return self.lowered_mode or (NORMAL_MODE if self.set_mode is None else self.set_mode.mode)

@@ -12,6 +12,8 @@ from beliefd.kernel.values import Id, Principal, TierName, Value
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Executor = Literal["caller"]
 """Who runs a tool that the server does not run."""
+Qos = Literal["interactive", "background", "maintenance"]
+"""Classes in which calls wait for their turn, from first to last."""
 
 
 class Uses(Value, frozen=True):
@@ -28,7 +30,8 @@ class ToolDefinition(Value, frozen=True):
     `uses` is what is reserved for a call before it begins. Calls of a `concurrent` tool that changes nothing
     may run beside others of their proposal. A tool whose `executor` is its `caller` is run by whoever is let
     through with it, somewhere else, and the outcome is reported here. `shell_args` are arguments that a shell
-    reads as commands there, `workspace_args` files that it writes there.
+    reads as commands there, `workspace_args` files that it writes there. `network: false` says that no call
+    of it ever reaches the network; one that does not say so is off where a mode has switched that off.
     """
 
     schema: dict[str, Any] = {}
@@ -46,6 +49,7 @@ class ToolDefinition(Value, frozen=True):
     executor: Executor | msgspec.UnsetType = msgspec.UNSET
     shell_args: tuple[Id, ...] | msgspec.UnsetType = msgspec.UNSET
     workspace_args: tuple[Id, ...] | msgspec.UnsetType = msgspec.UNSET
+    network: bool | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def is_run_by_caller(self) -> bool:
@@ -75,6 +79,7 @@ class CallFinding(Value, frozen=True):
     as they have tokens; entries without it are older than the rule that a capability ends with them.
     `origin` is where the values of the call came from, and `context` what that rests on: they are found out
     where policy has `context`. `shell` is what its commands may do, or which files of the project it writes.
+    `network` is whether it may reach the network, as far as anybody says.
     """
 
     definition: ToolDefinition | None = None
@@ -90,6 +95,7 @@ class CallFinding(Value, frozen=True):
     origin: CallFacts | msgspec.UnsetType = msgspec.UNSET
     context: ContextBasis | msgspec.UnsetType = msgspec.UNSET
     shell: ShellFacts | msgspec.UnsetType = msgspec.UNSET
+    network: bool | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def call_facts(self) -> dict[str, Any]:

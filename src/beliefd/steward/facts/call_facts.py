@@ -118,14 +118,17 @@ def _known_tool(candidate: CallCandidate, policy: Policy, tools: Tools) -> CallF
     if named is not None and not definition.is_run_by_caller:
         definition = tightened(definition, named)
         errors += _policy_errors(named, candidate.args)
+    hosts = hosts_of(definition, candidate.args)
     return CallFinding(
         definition=replace(definition, schema={}, description="", timeout_ms=time_limit(definition, policy)),
         definition_hash=tool.definition_hash,
         argument_errors=errors,
         files=files_of(definition, candidate.args),
-        hosts=hosts_of(definition, candidate.args),
+        hosts=hosts,
         tier=tool.definition.tier,
         begins=True,
+        # INVARIANT: that nobody says it reaches the network is no word that it does not.
+        network=definition.network is not False or bool(hosts),
     )
 
 
@@ -151,7 +154,13 @@ def tightened(own: ToolDefinition, named: ToolDefinition) -> ToolDefinition:
         fs_write_args=tuple(dict.fromkeys((*own.fs_write_args, *named.fs_write_args))),
         net_args=tuple(dict.fromkeys((*own.net_args, *named.net_args))),
         uses=_most(own.uses, named.uses),
+        network=reaches(own.network, named.network),
     )
+
+
+def reaches(own: bool | UnsetType, said: bool | UnsetType) -> bool | UnsetType:
+    """Whether a tool reaches the network, as two say: one who says that it does is believed."""
+    return own if said is UNSET or own is True else said
 
 
 def _most(own: Uses | UnsetType, named: Uses | UnsetType) -> Uses | UnsetType:

@@ -26,6 +26,7 @@ from beliefd.kernel.substrate.events import (
 from beliefd.kernel.substrate.issuing import rules_for, still_held
 from beliefd.kernel.substrate.memory import unconfirmed_here
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
+from beliefd.kernel.substrate.modes import mode_at
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.reserving import left_of
 from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState, ToolCall
@@ -75,17 +76,21 @@ class StateHandlers(Struct, frozen=True):
     store: Store
     positions: Positions
     in_force: PolicyInForce
+    environment: Environment
 
     async def show_state(self, call: Call) -> StateAnswer:
         position = await self.positions.existing(call.session_id)
         policy, policy_hash = self.in_force.policy, self.in_force.hash
+        mode = mode_at(position.session, policy, self.environment.now())
         if (at := call.query["at"]) is not None and at != position.session.substrate.state_snapshot_id:
             position = await self._at_snapshot(position, at)
             policy, policy_hash = await self._policy_at(position)
+            mode = position.session.substrate.mode
         return view_of(
             StateAnswer,
             position.session.substrate,
             f_sparse={**policy.constraints, **dict(position.session.substrate.symbolic_state)},
+            mode=mode,
             seq=position.head.seq,
             policy_hash=policy_hash,
         )
@@ -173,6 +178,7 @@ def read_proposal(body: Any, signer: Signer | None) -> tuple[Propose, tuple[Proo
         candidates=tuple(candidates),
         state_snapshot_id=asked.state_snapshot_id,
         execute="caller" if asked.execute == "caller" else UNSET,
+        qos=UNSET if asked.qos == "interactive" else asked.qos,
     )
     return command, tuple(proofs)
 
