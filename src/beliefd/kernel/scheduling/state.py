@@ -1,6 +1,6 @@
 """What scheduling leaves behind: an interruption, the wakes before it, and the episode under way."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import UNSET, UnsetType
 
@@ -9,7 +9,7 @@ from beliefd.kernel.values import Value
 
 Kind = Literal["surprisal", "goal_conflict", "user_intent", "policy_deadline"]
 Running = Literal["drain", "cancel"]
-BUDGET = "budget"
+BUDGET: Final = "budget"
 """The kind of an interruption that nobody asked for: an episode was used up."""
 
 
