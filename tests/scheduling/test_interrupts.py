@@ -1,4 +1,4 @@
-"""Interrupts: what waits never begins, what runs is drained or cancelled, nothing is let through until resumed."""
+"""Interrupts: what waits never begins, what runs is drained or cancelled, and nothing is let through."""
 
 import asyncio
 import threading
@@ -177,8 +177,7 @@ class Blocked:
 
     async def coroutine(self) -> str:
         self.began.release()
-        while not self.go.is_set():
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(self.go.wait, 60)
         return "ran"
 
 

@@ -116,6 +116,11 @@ class Slots:
             place.used = True
             self.give_back(place.who)
 
+    def waiting(self) -> Counter[int]:
+        """How many wait, by the rank of their class."""
+        with self._lock:
+            return Counter(one.rank for one in self._waiting)
+
     def _give_up(self, waiting: Waiting) -> None:
         with self._lock:
             still_waits = waiting in self._waiting

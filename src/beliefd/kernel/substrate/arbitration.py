@@ -155,11 +155,13 @@ def findings_of(facts: Facts) -> tuple[CallFinding, ...]:
 
 def changed_mode(session: Session, facts: Facts, results: list[CandidateResult]) -> ModeChange | None:
     """The mode after it, if that is another: one step down for any number of `degrade`s."""
-    after = mode_at(session, facts.policy, facts.now)
+    before = after = mode_at(session, facts.policy, facts.now)
     if any(result.on_fail == "degrade" for result in results):
-        after = lower(after)
+        after = lower(before)
     over = is_over(session.substrate.set_mode, facts.now)
-    if after == session.substrate.mode and not over:
+    # Down to where it was lowered to before, after it had recovered: that begins anew.
+    relapsed = after != before and getattr(facts.findings, "relapses", UNSET) is True
+    if after == session.substrate.mode and not over and not relapsed:
         return None
     return ModeChange(mode=after, since=facts.now, over=over or UNSET)
 

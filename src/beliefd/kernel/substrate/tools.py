@@ -113,13 +113,15 @@ class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
     """Facts about a proposal's candidates, in their order; None where a candidate is no call.
 
     `authority` is how those stand now whose word or tier is used, as for claims. Where `no_stands` is set, a
-    call that a person has rejected is not asked about again; entries without it are older.
+    call that a person has rejected is not asked about again; entries without it are older. Where `relapses`
+    is set, a mode that had recovered and is lowered to where it was begins to recover anew; likewise.
     """
 
     calls: tuple[CallFinding | None, ...] = ()
     authority: Authority | msgspec.UnsetType = msgspec.UNSET
     by_rights: ByRights = msgspec.UNSET
     no_stands: bool | msgspec.UnsetType = msgspec.UNSET
+    relapses: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class StartFindings(Value, frozen=True, tag_field="of", tag="start"):
@@ -128,11 +130,13 @@ class StartFindings(Value, frozen=True, tag_field="of", tag="start"):
     `caller` is what the principal who proposed it may by now, and None if it may not propose here any more.
     Nothing is said of one that never had a token here. Where `takes_rest` is set, a call gets all that is
     left of what its tool does not declare, whatever earlier calls used; entries without it are older.
+    `relapses` is as for proposals.
     """
 
     call: CallFinding
     caller: Principal | msgspec.UnsetType | None = msgspec.UNSET
     takes_rest: bool | msgspec.UnsetType = msgspec.UNSET
+    relapses: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class Witness(Value, frozen=True):

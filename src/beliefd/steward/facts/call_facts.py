@@ -67,12 +67,13 @@ def proposal_findings(
     tools: Tools,
 ) -> ProposalFindings:
     return ProposalFindings(
+        relapses=True,
         calls=tuple(
             call_finding(session, candidate, proofs[index] if index < len(proofs) else None, policy, tools)
             if isinstance(candidate, CallCandidate)
             else None
             for index, candidate in enumerate(candidates)
-        )
+        ),
     )
 
 
@@ -82,7 +83,7 @@ def confirmed_finding(
     """For a call that a person confirms: its token was checked when it was proposed."""
     finding = call_finding(session, candidate, None, policy, tools)
     return ProposalFindings(
-        calls=(replace(finding, capability_id=candidate.capability_id, token_problem=None),)
+        relapses=True, calls=(replace(finding, capability_id=candidate.capability_id, token_problem=None),)
     )
 
 
@@ -95,7 +96,7 @@ def start_findings(
     finding = _known_tool(candidate, policy, tools)
     caller = standings.get(call.agent_id, UNSET)
     known = replace(finding, capability_id=call.capability_id)
-    return StartFindings(call=known, caller=caller, takes_rest=True)
+    return StartFindings(call=known, caller=caller, takes_rest=True, relapses=True)
 
 
 def call_finding(
