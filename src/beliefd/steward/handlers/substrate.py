@@ -81,7 +81,7 @@ class StateHandlers(Struct, frozen=True):
     async def show_state(self, call: Call) -> StateAnswer:
         position = await self.positions.existing(call.session_id)
         policy, policy_hash = self.in_force.policy, self.in_force.hash
-        mode = mode_at(position.session, policy, self.environment.now())
+        mode = mode_at(as_it_counts(position.session, position.due), policy, self.environment.now())
         if (at := call.query["at"]) is not None and at != position.session.substrate.state_snapshot_id:
             position = await self._at_snapshot(position, at)
             policy, policy_hash = await self._policy_at(position)
