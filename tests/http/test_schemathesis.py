@@ -39,7 +39,7 @@ BEYOND_SCHEMA = {
     r"is not an absolute path without dots or": "a root that is none",
     r"^the patch is empty$|is both set and removed$": "a change that changes nothing, or two ways at once",
     r"^line 1: (not JSON|expected a JSON object)": "a text that is not an exported ledger",
-    r"^`require_human` must name |is no role of people|^`explain_above` is larger": "rules we never take",
+    r"^`require_human` must name |is no role of people|^`(explain_above|falling)` is larger": "rules we never take",
     r"^`required` is \d+, but only \d+ may approve$": "more approvals than there are approvers",
     r"^give either `confidence` or `token_logprobs`$": "both, or neither",
     r"^\d+ (confidences|rows|labels|log-probabilities|scores)[ ,]": "two lists of different lengths",

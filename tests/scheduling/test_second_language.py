@@ -18,7 +18,6 @@ SCHEDULED = policy(
         "interrupts": {"wakes": 5, "rising": 0.5, "falling": 0.2},
     },
 )
-DEGRADING = {"a": 1, "b": 1}
 
 
 def story(house: ToolWorld, session: str) -> None:
@@ -27,7 +26,7 @@ def story(house: ToolWorld, session: str) -> None:
     house.toolbox.add("think", lambda: ToolResult("so", tokens=10), network=False)
     call = [tool_call("think", token)]
     house.ann.set_mode(session, "boost", "an incident", until=later(house.clock.now(), 100))
-    house.agent.propose(session, [tool_call("calc.add", token, **DEGRADING)])
+    house.agent.propose(session, [tool_call("calc.add", token, a=1, b=1)])
     house.agent.set_mode(session, "throttled", "careful")
     for _ in range(5):
         house.agent.propose(session, call)
@@ -56,7 +55,7 @@ def test_node_recomputes_when_a_session_may_act(tmp_path: Path, resumed: bool) -
         if resumed:
             house.agent.resume(session, "looked")
             house.agent.propose(session, [tool_call("think", house.token(session))])
-            house.agent.propose(session, [tool_call("calc.add", house.token(session), **DEGRADING)])
+            house.agent.propose(session, [tool_call("calc.add", house.token(session), a=1, b=1)])
         filled_to_the_hash(house, session)
         written = state_document(house.state(session))
         assert {"set_mode", "wakes", "excited"} <= written.keys()

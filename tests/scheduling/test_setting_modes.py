@@ -1,5 +1,7 @@
 """Modes that are set: by people up and down, by programs only down; who, why and until when is recorded."""
 
+from functools import partial
+
 import pytest
 
 from beliefd.kernel.errors import Code
@@ -70,10 +72,10 @@ def test_a_program_lowers_and_never_raises(build: Build) -> None:
     house = build(policy=ANYTHING)
     session = house.session()
     for mode in ("boost", "normal"):
-        refused(Code.FORBIDDEN, lambda mode=mode: house.agent.set_mode(session, mode, "I am in a hurry"))
+        refused(Code.FORBIDDEN, partial(house.agent.set_mode, session, mode, "I am in a hurry"))
     house.agent.set_mode(session, "throttled", "I was told to slow down")
     for mode in ("boost", "normal", "eco", "throttled"):
-        refused(Code.FORBIDDEN, lambda mode=mode: house.agent.set_mode(session, mode, "I am in a hurry"))
+        refused(Code.FORBIDDEN, partial(house.agent.set_mode, session, mode, "I am in a hurry"))
     until = later(house.clock.now(), 1)
     refused(Code.FORBIDDEN, lambda: house.agent.set_mode(session, "offline-safe", "x", until=until))
     assert mode_of(house, session) == "throttled"
