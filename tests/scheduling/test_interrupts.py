@@ -6,16 +6,22 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.scheduling.events import Interrupted, SignalNoted
-from beliefd.kernel.scheduling.state import Kind
-from beliefd.kernel.substrate.events import OutcomeRecorded
+from beliefd.kernel.scheduling.state import Interruption, Kind, Scheduling
+from beliefd.kernel.substrate.commands import StartCall
+from beliefd.kernel.substrate.events import CallStopped, OutcomeRecorded
+from beliefd.kernel.substrate.state import Basis, ToolCall
+from beliefd.kernel.values import later
 from beliefd.protocol.substrate import ProposalAnswer
-from beliefd.testing.world import OTHER_AGENT, policy, refused
+from beliefd.testing.world import AGENT, OTHER_AGENT, policy, refused
 from beliefd.tools import slots
 from tests.substrate.conftest import Build
+from tests.substrate.kernel import NOW, facts_of, session_with
 from tests.substrate.support import ALLOW_ALL, ToolWorld, codes, delta, deny, one, rules, tool_call
 
 ANYTHING = rules(all=ALLOW_ALL)
@@ -293,6 +299,28 @@ def test_cancelling_ends_approved_calls_that_have_not_begun(build: Build) -> Non
     refused(Code.CONFLICT, lambda: house.agent.begin_call(session, call_id))
     assert house.agent.show_call(session, call_id).status == "stopped"
     house.check(session)
+
+
+def test_no_call_begins_in_an_interrupted_session_however_it_came_to_wait_there() -> None:
+    """An interrupt stops all that waits. Whatever waits all the same does not begin either."""
+    waits = ToolCall(
+        call_id="c",
+        tool_id="note.read",
+        args={},
+        args_hash="",
+        definition_hash="",
+        agent_id=AGENT.id,
+        state_snapshot_id="genesis",
+        policy_hash="",
+        scheduled_at=NOW,
+        deadline=later(NOW, 60),
+        basis=Basis(proposer=AGENT),
+    )
+    stop = Interruption(kind="user_intent", reason="stop", by="human://ann", by_person=True, at=NOW)
+    session = replace(session_with(calls={"c": waits}), scheduling=Scheduling(interruption=stop))
+    event = decide(session, StartCall(call_id="c"), facts_of(ANYTHING))
+    assert isinstance(event, CallStopped)
+    assert event.result.reason_code == "INTERRUPTED"
 
 
 def test_a_yes_while_it_is_interrupted_stays_unspent(build: Build) -> None:
