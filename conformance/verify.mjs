@@ -208,6 +208,11 @@ export const stateHash = (session) => {
     written: session.written,
     lowered_mode: session.mode,
     mode_since: session.modeSince,
+    set_mode: session.setMode,
+    interruption: session.interruption,
+    wakes: session.wakes,
+    excited: session.excited,
+    episode: session.episode,
     calls: session.calls,
     call_keys: session.callKeys,
     capabilities: session.capabilities,
@@ -278,6 +283,11 @@ const begin = (id, payload) => ({
   written: new Map(),
   mode: "",
   modeSince: "",
+  setMode: null,
+  interruption: null,
+  wakes: [],
+  excited: false,
+  episode: null,
   calls: new Map(),
   callKeys: new Map(),
   capabilities: new Map(),
@@ -497,9 +507,10 @@ const keepResult = (session, result) => {
 };
 const keepMode = (session, mode) => {
   if (!mode) return;
-  const normal = mode.get("mode") === "normal"; // what nothing has changed yet
-  session.mode = normal ? "" : mode.get("mode");
-  session.modeSince = normal ? "" : mode.get("since");
+  if (mode.get("over")) session.setMode = null;
+  const back = mode.get("mode") === (session.setMode?.get("mode") ?? "normal"); // as if nothing had lowered it
+  session.mode = back ? "" : mode.get("mode");
+  session.modeSince = back ? "" : mode.get("since");
 };
 const keepResults = (session, results, delta) => {
   const before = session.stateVersion;
@@ -609,7 +620,27 @@ const FOLDS = {
   arbitrated(session, delta) {
     keepIssued(session, delta.get("issued"));
     keepResults(session, delta.get("results"), delta);
+    if (!delta.has("episode")) return;
+    session.episode = delta.get("episode").get("episode");
+    session.interruption = delta.get("episode").get("interruption");
   },
+  mode_set(session, delta) {
+    if (delta.has("lowered")) {
+      keepMode(session, delta.get("lowered"));
+      return;
+    }
+    session.setMode = delta.get("set_mode");
+    session.mode = session.modeSince = "";
+  },
+  interrupted(session, delta) {
+    for (const call of delta.get("stopped")) stopCall(session, call);
+    session.interruption = delta.get("interruption");
+    session.wakes = delta.get("wakes");
+    session.excited = delta.get("excited");
+    session.episode = null;
+  },
+  signal_noted: (session, delta) => (session.excited = delta.get("excited")),
+  resumed: (session) => (session.interruption = session.episode = null),
   call_started: (session, delta) => startCall(session, delta.get("call")),
   call_stopped(session, delta) {
     stopCall(session, delta.get("call"));
@@ -621,6 +652,9 @@ const FOLDS = {
     else use(session, call.get("capability_id"), amounts(delta));
     session.calls.set(call.get("call_id"), call);
     if (delta.has("context")) keepContext(session, delta.get("context"));
+    if (!session.episode) return;
+    const tokens = Math.min(session.episode.get("tokens") + delta.get("tokens"), Number.MAX_SAFE_INTEGER);
+    session.episode = new Map([...session.episode, ["tokens", tokens]]);
   },
   context_added(session, delta) {
     if (delta.get("item").get("kind") !== "announcement") keepContext(session, delta.get("item"));
@@ -658,6 +692,7 @@ const FOLDS = {
     for (const name of ["context", "begun", "refusedSinks"]) session[name] = new Map();
     session.witnessed = 0;
     session.derivedUnder = "";
+    if (session.setMode?.get("mode") === "boost") session.setMode = null;
     for (const [name, members] of Object.entries(UNSEEN)) unseen(session[name], members);
     for (const [id, one] of session.measurements) {
       session.measurements.set(id, new Map([...one].filter(([name]) => name !== "witnesses")));

@@ -120,6 +120,9 @@ SPEAKERS = {
     "store_calibration": Role.ADMIN,
     "append_calibration": Role.ADMIN,
     "issue_capability": Role.ADMIN,
+    "set_mode": Role.APPROVER,
+    "interrupt": Role.APPROVER,
+    "resume": Role.APPROVER,
     "pin_tools": Role.ADMIN,
 }
 
@@ -157,6 +160,9 @@ STORY = [
     "add_context",
     "pin_tools",
     "remember",
+    "set_mode",
+    "interrupt",
+    "resume",
     "speculate",
     "hook_event",
     "observe",

@@ -278,6 +278,7 @@ def test_a_running_server_keeps_the_old_policy_and_says_who_brought_which(tmp_pa
         assert server.stderr is not None
         assert server.stderr.readline().startswith("a new store: ")
         first = server.stderr.readline()
+        assert server.stderr.readline().startswith("look and decide at ")
         path.write_text(WRONG["field"][0])
         second = server.stderr.readline()
         assert httpx.get(f"{url}/v1/policy", verify=False).json() == before

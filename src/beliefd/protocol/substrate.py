@@ -17,7 +17,7 @@ from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Rationale
 from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.state import Confirmation
-from beliefd.kernel.substrate.tools import Amount, ToolDefinition, Witness
+from beliefd.kernel.substrate.tools import Amount, Qos, ToolDefinition, Witness
 from beliefd.kernel.values import Id, Note, Object, TierName, Upstream, Value
 from beliefd.protocol.operation import (
     ON_WRITING,
@@ -56,13 +56,15 @@ class CallRequest(Value, frozen=True, tag_field="kind", tag="tool_call"):
 class ProposalRequest(Value, frozen=True):
     """Candidates for arbitration, made on a snapshot; without one, on the newest.
 
-    With `execute: caller`, who proposes runs the tools: what is allowed is answered with a permit.
+    With `execute: caller`, who proposes runs the tools: what is allowed is answered with a permit. `qos` is
+    the class in which calls wait for their turn when the server is busy.
     """
 
     provenance: Provenance
     candidates: Annotated[tuple[DeltaCandidate | CallRequest, ...], Meta(min_length=1, max_length=100)]
     state_snapshot_id: Id | None = None
     execute: Literal["server", "caller"] = "server"
+    qos: Qos = "interactive"
 
     def __post_init__(self) -> None:
         vectors = (one.delta_vector for one in self.candidates if isinstance(one, DeltaCandidate))

@@ -42,6 +42,7 @@ from beliefd.steward.handlers.ledger import LedgerHandlers
 from beliefd.steward.handlers.measurements import MeasurementHandlers
 from beliefd.steward.handlers.observations import ObservationHandlers
 from beliefd.steward.handlers.policy import PolicyHandlers
+from beliefd.steward.handlers.scheduling import SchedulingHandlers
 from beliefd.steward.handlers.spaces import SpaceHandlers, TokenHandlers
 from beliefd.steward.handlers.speculation import SpeculationHandlers
 from beliefd.steward.handlers.substrate import (
@@ -151,6 +152,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         CatalogueHandlers(positions, submit, in_force, spaces, finder),
         CapabilityHandlers(positions, submit, signer, in_force, environment),
         MemoryHandlers(positions, submit, environment),
+        SchedulingHandlers(positions, submit, tools, environment),
         ContextHandlers(
             ledgers, positions, submit, in_force, environment, spaces, Joins(), finder.origins, background
         ),

@@ -135,6 +135,7 @@ def envelope(
         join_key=candidate.join_key,
         upstream=candidate.upstream,
         provenance=situation.provenance if definition.is_run_by_caller else UNSET,
+        qos=situation.qos,
     )
     if situation.execute != "caller":
         return call

@@ -7,6 +7,7 @@ from msgspec import UNSET, UnsetType
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.context.state import ContextRecord
 from beliefd.kernel.event import EventBase
+from beliefd.kernel.scheduling.state import EpisodeChange
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.dense import VectorRef
@@ -48,8 +49,11 @@ class CandidateResult(Value, frozen=True):
 
 
 class ModeChange(Value, frozen=True):
+    """`over` if the time of the mode that a person had set is up."""
+
     mode: str
     since: str
+    over: bool | UnsetType = UNSET
 
 
 class Arbitrated(EventBase, frozen=True, tag="arbitrated"):
@@ -57,6 +61,7 @@ class Arbitrated(EventBase, frozen=True, tag="arbitrated"):
 
     `issued` are the capabilities that policy issues to the proposer for these calls, of which it had none.
     `derived` is what the rules of the policy make of the state that was left by others.
+    `episode` is what it makes of the session's episode, where policy gives episodes budgets.
     """
 
     event_id: str
@@ -65,6 +70,7 @@ class Arbitrated(EventBase, frozen=True, tag="arbitrated"):
     mode: ModeChange | None = None
     issued: tuple[Capability, ...] | UnsetType = UNSET
     derived: Derivation | UnsetType = UNSET
+    episode: EpisodeChange | UnsetType = UNSET
 
 
 class CallStarted(EventBase, frozen=True, tag="call_started"):

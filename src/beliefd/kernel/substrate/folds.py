@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.context.state import Context
+from beliefd.kernel.scheduling.state import Scheduling
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import Amounts, ancestors
 from beliefd.kernel.substrate.derived import Derivation, Source
@@ -35,6 +36,10 @@ def arbitrated(session: Session, event: Arbitrated) -> Session:
     session = with_derived(session, event.derived)
     for result in event.results:
         session = with_result(session, result)
+    if event.episode is not UNSET:
+        change = event.episode
+        held = replace(session.scheduling, episode=change.episode, interruption=change.interruption)
+        session = replace(session, scheduling=held)
     return with_mode(with_snapshot(session, before, event.event_id), event.mode)
 
 
@@ -50,9 +55,13 @@ def with_snapshot(session: Session, version_before: int, event_id: str) -> Sessi
 def with_mode(session: Session, change: ModeChange | None) -> Session:
     if change is None:
         return session
-    # Normal is what nothing has changed yet: a session that is back there looks as it did before.
-    mode, since = ("", "") if change.mode == NORMAL_MODE else (change.mode, change.since)
-    return replace(session, substrate=replace(session.substrate, lowered_mode=mode, mode_since=since))
+    held = session.substrate
+    given = None if change.over is True else held.set_mode
+    # What is back where nothing had lowered it looks as it did before.
+    top = NORMAL_MODE if given is None else given.mode
+    mode, since = ("", "") if change.mode == top else (change.mode, change.since)
+    held = replace(held, set_mode=given, lowered_mode=mode, mode_since=since)
+    return replace(session, substrate=held)
 
 
 def with_result(session: Session, result: CandidateResult) -> Session:
@@ -130,7 +139,15 @@ def outcome_recorded(session: Session, event: OutcomeRecorded) -> Session:
         held = settled(held, call, Amounts(**{name: getattr(event, name) for name in AMOUNTS}))
     context = session.context if event.context is UNSET else session.context.with_item(event.context)
     held = replace(held, calls=held.calls.insert(call.call_id, call))
-    return replace(session, substrate=held, context=context)
+    return replace(session, substrate=held, context=context, scheduling=_with_tokens(session, event))
+
+
+def _with_tokens(session: Session, event: OutcomeRecorded) -> Scheduling:
+    """What a call used is used of the episode in which that is told."""
+    held = session.scheduling
+    if held.episode is None:
+        return held
+    return replace(held, episode=replace(held.episode, tokens=_sum(held.episode.tokens, event.tokens)))
 
 
 def call_started(session: Session, event: CallStarted) -> Session:
@@ -138,8 +155,12 @@ def call_started(session: Session, event: CallStarted) -> Session:
 
 
 def call_stopped(session: Session, event: CallStopped) -> Session:
-    held, context = _stopped(session.substrate, event.call), without_call(session.context, event.call)
-    return with_mode(replace(session, substrate=held, context=context), event.mode)
+    return with_mode(with_stopped(session, event.call), event.mode)
+
+
+def with_stopped(session: Session, call: ToolCall) -> Session:
+    held, context = _stopped(session.substrate, call), without_call(session.context, call)
+    return replace(session, substrate=held, context=context)
 
 
 def _started(held: Substrate, call: ToolCall) -> Substrate:

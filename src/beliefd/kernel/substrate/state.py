@@ -13,14 +13,26 @@ from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
-from beliefd.kernel.substrate.tools import Executor, FileUse, Witness
+from beliefd.kernel.substrate.tools import Executor, FileUse, Qos, Witness
 from beliefd.kernel.values import Count, Digest, Principal, Value
 
 CallStatus = Literal["scheduled", "running", "stopped", "ok", "error", "unknown"]
 Confirmation = Literal["witness", "sources"]
 NORMAL_MODE: Final = "normal"
+BOOST: Final = "boost"
+"""The only mode that leaves more than normal."""
 GENESIS_SNAPSHOT: Final = "genesis"
 """The name of the empty F_sparse that every session begins with."""
+
+
+class SetModeRecord(Value, frozen=True):
+    """A mode that a person has set: who, why, since when, and until when if it ends by itself."""
+
+    mode: str
+    by: str
+    reason: str
+    since: str
+    until: str | UnsetType = UNSET
 
 
 class Basis(Value, frozen=True):
@@ -52,7 +64,8 @@ class ToolCall(Value, frozen=True):
     that every call is judged again when it begins.
 
     A call with an `executor` is run by who proposed it: while it is running it is their permit, which ends at
-    its `deadline`. What they then `reported` has the `label` that their word has.
+    its `deadline`. What they then `reported` has the `label` that their word has. `qos` is the class that it
+    waits in for its turn, `interactive` unless said.
     """
 
     call_id: str
@@ -79,6 +92,7 @@ class ToolCall(Value, frozen=True):
     provenance: Provenance | UnsetType = UNSET
     reported: Reported | UnsetType = UNSET
     label: Label | UnsetType = UNSET
+    qos: Qos | UnsetType = UNSET
 
     @property
     def is_run_by_caller(self) -> bool:
@@ -113,6 +127,7 @@ class Substrate(Part, frozen=True):
     `derived` says of facts in the symbolic state which rule they come from, `derived_under` which rules those
     were, and `derived_size` how many bytes these facts take up.
     `s_core` names the vector of the newest change that had one.
+    `set_mode` is the mode that a person has set, `lowered_mode` what it was lowered to from there.
     """
 
     symbolic_state: SymbolicState = msgspec.field(default=SymbolicState(), name="sparse")
@@ -134,6 +149,7 @@ class Substrate(Part, frozen=True):
     derived_under: str = ""
     derived_size: int = 0
     s_core: VectorRef | None = None
+    set_mode: SetModeRecord | None = None
 
     @property
     def state_snapshot_id(self) -> str:
@@ -142,4 +158,5 @@ class Substrate(Part, frozen=True):
 
     @property
     def mode(self) -> str:
-        return self.lowered_mode or NORMAL_MODE
+        """The mode as the last event left it; `modes.mode_at` knows what time has made of it."""
+        return self.lowered_mode or (NORMAL_MODE if self.set_mode is None else self.set_mode.mode)

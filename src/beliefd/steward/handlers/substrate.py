@@ -85,7 +85,7 @@ class StateHandlers(Struct, frozen=True):
         position = await self.positions.existing(call.session_id)
         policy, policy_hash, origin = self.in_force.policy, self.in_force.hash, self.in_force.origin
         adopted = Adopted(by=origin.adopted_by, at=origin.adopted_at)
-        mode = mode_at(position.session, policy, self.environment.now())
+        mode = mode_at(as_it_counts(position.session, position.due), policy, self.environment.now())
         if (at := call.query["at"]) is not None and at != position.session.substrate.state_snapshot_id:
             position = await self._at_snapshot(position, at)
             policy, policy_hash = await self._policy_at(position)
@@ -98,6 +98,7 @@ class StateHandlers(Struct, frozen=True):
             StateAnswer,
             held,
             f_sparse={**policy.constraints, **(policy.rules or {}), **virtual, **dict(held.symbolic_state)},
+            mode=mode,
             seq=position.head.seq,
             policy_hash=policy_hash,
             derived=dict(held.derived),
@@ -187,6 +188,7 @@ def read_proposal(body: Any, signer: Signer | None) -> tuple[Propose, tuple[Proo
         candidates=tuple(candidates),
         state_snapshot_id=asked.state_snapshot_id,
         execute="caller" if asked.execute == "caller" else UNSET,
+        qos=UNSET if asked.qos == "interactive" else asked.qos,
     )
     return command, tuple(proofs)
 
