@@ -48,7 +48,7 @@ class SubstrateCalls:
         return Request(SubstrateRows.show_state, {"session_id": session_id}, query(at=at))
 
     @Method
-    def propose(  # noqa: PLR0913, PLR0917 - one argument per thing that is said of it
+    def propose(  # noqa: PLR0913 - one argument per thing that is said of it
         self,
         session_id: str,
         candidates: Sequence[Object],
