@@ -43,7 +43,8 @@ def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
         else:
             result = judge(situation, candidate, finding, index)
         results.append(result)
-        situation = _after(situation, result, finding)
+        if index + 1 < len(command.candidates):
+            situation = _after(situation, result, finding)
     return Arbitrated(
         event_id=facts.event_id,
         state_snapshot_id=session.substrate.state_snapshot_id,
