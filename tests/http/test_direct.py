@@ -154,7 +154,8 @@ def test_claims_and_permits_are_among_what_is_answered_directly() -> None:
 
 def test_only_a_permit_is_asked_for_without_the_application(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proposal whose tools the server runs may take long: the application looks after what is under way."""
-    surface, begun = Mock(), []
+    surface = Mock()
+    begun: list[str] = []
     surface.routes = Routes(OPERATIONS)
     surface.runtime.background.start = begun.append
     monkeypatch.setattr(direct, "known_caller", lambda *_: Caller(LOCAL_AGENT, EVERYTHING))
