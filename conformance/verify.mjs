@@ -214,6 +214,7 @@ export const stateHash = (session) => {
     costs: session.costs,
     issued: session.issued,
     asked: session.asked,
+    s_core: session.sCore,
     pins: session.pins,
     offered: session.offered,
     memory: session.memory,
@@ -280,6 +281,7 @@ const begin = (id, payload) => ({
   costs: new Map(),
   issued: new Map(),
   asked: new Map(),
+  sCore: null,
   pins: new Map(),
   offered: new Map(),
   memory: new Map(),
@@ -466,6 +468,7 @@ const keepResult = (session, result) => {
     use(session, call.get("capability_id"), { calls: 1 });
     if (call.has("reserved")) use(session, call.get("capability_id"), amounts(call.get("reserved")), "reserved");
   }
+  if (result.has("vector")) session.sCore = result.get("vector");
   if (!patch) return;
   session.stateVersion++;
   for (const key of [...patch.get("remove"), ...patch.get("set").keys()]) session.written.set(key, session.stateVersion);

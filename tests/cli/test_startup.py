@@ -20,6 +20,7 @@ EXPECTED = {
     "guard": set(),
     "mcp": {"gateway", "policy-init", "serve"},
     "measurement": {"list", "make", "show"},
+    "memory": {"add", "list"},
     "observation": {"list", "show", "take"},
     "serve": set(),
     "doctor": set(),

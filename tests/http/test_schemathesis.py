@@ -37,6 +37,7 @@ BEYOND_SCHEMA = {
     r"is not measured from answers in field `samples`$": "a method that measures something else",
     r"^all answers are empty": "answers that say nothing",
     r"is not an absolute path without dots or": "a root that is none",
+    r"^\d+ numbers are |^the digest of the values is ": "a vector that does not fit its digest or its size",
     r"^the patch is empty$|is both set and removed$": "a change that changes nothing, or two ways at once",
     r"^line 1: (not JSON|expected a JSON object)": "a text that is not an exported ledger",
     r"^`require_human` must name |is no role of people|^`explain_above` is larger": "rules we never take",

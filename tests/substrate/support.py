@@ -9,7 +9,8 @@ import msgspec
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.capabilities import Scope
 from beliefd.kernel.substrate.commands import Propose
-from beliefd.kernel.substrate.proposals import CallCandidate, Provenance
+from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.values import Principal, Role
 from beliefd.protocol.substrate import CandidateAnswer, ProposalAnswer
 from beliefd.stores.opening import MEMORY

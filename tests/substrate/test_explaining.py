@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.arbitration import propose
 from beliefd.kernel.substrate.capabilities import Capability, Scope
+from beliefd.kernel.substrate.events import Arbitrated
 from beliefd.kernel.substrate.explaining import Question, explain_call
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
@@ -75,7 +76,9 @@ def test_explain_and_propose_agree_on_any_policy(
     session = session_with(symbolic_state=SymbolicState(state), capabilities={"cap-1": token})
     candidate = call_candidate(action.tool_id, args=action.args, capability_id="cap-1", idempotency_key="k")
     facts = facts_of(policy, ProposalFindings(calls=(finding,)), HOLDER)
-    (result,) = propose(session, proposal(candidate), facts).results
+    event = propose(session, proposal(candidate), facts)
+    assert isinstance(event, Arbitrated)
+    (result,) = event.results
 
     assert (told.verdict, told.reason_code, told.on_fail) == (
         result.verdict,

@@ -24,7 +24,7 @@ from tests.substrate.kernel import facts_of, session_with
 from tests.substrate.support import ALLOW_ALL, ToolWorld, rules, tool_call
 from tests.substrate.test_asking import ASKS, ask
 
-PROVENANCE = {"source": "tool"}
+PROVENANCE = {"source": "agent"}
 LATER = "2026-02-01T00:00:00Z"
 
 

@@ -11,6 +11,7 @@ import pytest
 import beliefd
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.commands import RecordOutcome
+from beliefd.kernel.substrate.dense import vector
 from beliefd.kernel.values import Principal, Role
 from beliefd.steward.effects.tools import EXECUTOR
 from beliefd.testing.world import ONTOLOGY
@@ -47,10 +48,14 @@ def test_node_recomputes_the_state_of_a_long_ledger_of_proposals(tmp_path: Path)
         scope = {"tools": ["*"], "budgets": {"calls": ROUNDS}}
         token = root.issue_capability(session, agent_id=agent.id, scope=scope).token
         for number in range(ROUNDS):
-            goal = {"kind": "delta", "patch": {"set": {f"goal.{number % 7}": {"v": 1, "n": number}}}}
+            goal: dict[str, Any] = {
+                "kind": "delta",
+                "patch": {"set": {f"goal.{number % 7}": {"v": 1, "n": number}}},
+            }
             call = {"kind": "tool_call", "tool_id": "echo", "args": {"word": str(number)}}
             proof = {"capability_token": token, "idempotency_key": str(number)}
             loud = {"kind": "tool_call", "tool_id": "loud", "capability_token": token}
+            goal["delta_vector"] = msgspec.to_builtins(vector([number, 0.5]))
             candidates: list[dict[str, Any]] = [goal, {**call, **proof}]
             # A call that degrades leaves less to those after it: one, and late, but before the state hash.
             own.propose(session, [*candidates, loud] if number == LOUD else candidates)

@@ -6,7 +6,7 @@ import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
-from beliefd.testing.world import BY_ROLE, refused
+from beliefd.testing.world import BY_ROLE, policy, refused
 from tests.substrate.conftest import Build
 from tests.substrate.support import ALLOW_ALL, ToolWorld, codes, delta, one, remove, rules, when
 
@@ -73,6 +73,11 @@ def test_removing_takes_the_same_right_as_setting(house: ToolWorld) -> None:
 
 def test_the_role_is_that_of_the_token_whatever_the_provenance_says(house: ToolWorld) -> None:
     session = house.session()
+    error = refused(
+        Code.FORBIDDEN, lambda: house.agent.propose(session, [delta(fact__x=1)], source="encoder")
+    )
+    assert (error.details or {})["path"] == "$.provenance.source"
+    house.steward.in_force.adopt(policy(provenance={"sources": "any"}))
     answer = one(house.agent.propose(session, [delta(fact__x=1)], source="encoder"))
     assert codes(answer) == ["NOT_AUTHORISED"]
 

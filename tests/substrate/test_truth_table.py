@@ -19,6 +19,7 @@ from beliefd.kernel.substrate.constraints import (
     judge,
     read_constraint,
 )
+from beliefd.kernel.substrate.events import Arbitrated
 from beliefd.kernel.substrate.explaining import Question, explain_call
 from beliefd.kernel.substrate.rulebook import KnownSchemas, rulebook
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
@@ -95,7 +96,9 @@ def test_arbitration_in_a_session_says_what_the_table_says(case: Case) -> None:
     candidate = call_candidate(
         case.call["tool_id"], args=case.call["args"], capability_id=CAPABILITY.capability_id
     )
-    (result,) = propose(session, proposal(candidate), facts).results
+    event = propose(session, proposal(candidate), facts)
+    assert isinstance(event, Arbitrated)
+    (result,) = event.results
     answer = {"verdict": result.verdict, "reason_code": result.reason_code, "on_fail": result.on_fail}
     assert answer == case.expect
     assert (result.call is not None) == (result.verdict == "allow")

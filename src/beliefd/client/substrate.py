@@ -55,16 +55,19 @@ class SubstrateCalls:
         *,
         source: str = "agent",
         inputs: Sequence[str] = (),
+        permissions: Sequence[str] = (),
         state_snapshot_id: str | None = None,
         execute: str | None = None,
         **conditions: Unpack[Conditions],
     ) -> Request[ProposalAnswer]:
         """Have state changes and tool calls arbitrated; what is allowed happens.
 
-        With `execute="caller"`, tools are run by who proposes: what is allowed has a `permit`.
+        `inputs` are the records that it was made from, `permissions` the capabilities held for it. With
+        `execute="caller"`, tools are run by who proposes: what is allowed has a `permit`.
         """
+        provenance = {"source": source, "inputs": list(inputs), "permissions": list(permissions)}
         body = {
-            "provenance": {"source": source, "inputs": list(inputs)},
+            "provenance": provenance,
             "candidates": list(candidates),
             **given(state_snapshot_id=state_snapshot_id, execute=execute),
         }

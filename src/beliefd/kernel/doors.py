@@ -38,7 +38,7 @@ from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.speculation.lanes import SPECULATIVE
 from beliefd.kernel.substrate.commands import Propose, RecordOutcome, Remember, StartCall
 from beliefd.kernel.substrate.memory import PROVISIONAL
-from beliefd.kernel.substrate.proposals import DeltaCandidate
+from beliefd.kernel.substrate.proposals import DeltaCandidate, without_vector
 from beliefd.kernel.system.commands import SystemCommand
 from beliefd.kernel.transfers.commands import ReceiveLedger
 
@@ -70,12 +70,13 @@ def _elimination(command: Eliminate) -> Any:
 
 
 def _proposal(command: Propose) -> Any:
-    """Not the arguments of calls: a tool may be asked about an idea, and its answer is what it is."""
-    deltas = (one if isinstance(one, DeltaCandidate) else None for one in command.candidates)
-    return {
-        "provenance": msgspec.to_builtins(command.provenance),
-        "candidates": [None if one is None else msgspec.to_builtins(one) for one in deltas],
-    }
+    """Not the arguments of calls: a tool may be asked about an idea, and its answer is what it is. Vectors
+    say nothing in words."""
+    deltas = (
+        msgspec.to_builtins(without_vector(one)) if isinstance(one, DeltaCandidate) else None
+        for one in command.candidates
+    )
+    return {"provenance": msgspec.to_builtins(command.provenance), "candidates": list(deltas)}
 
 
 def _memory(command: Remember) -> Any:

@@ -14,6 +14,7 @@ from beliefd.kernel.limits import DEFAULT_LIMITS, LimitsPolicy
 from beliefd.kernel.names import ALL, covers, refuse_loose
 from beliefd.kernel.scan.whole_words import whole_words
 from beliefd.kernel.substrate.capability_policy import BEGIN_WITHIN_SECONDS, CallsPolicy, CapabilityRule
+from beliefd.kernel.substrate.provenance import ProvenancePolicy
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import PEOPLE, ClaimType, Id, JudgeName, Method, Role, Tier, TierName, Unit, Value
 
@@ -337,6 +338,7 @@ class Policy(Value, frozen=True):
     firewall: FirewallPolicy = FirewallPolicy()
     content: ContentPolicy = ContentPolicy()
     tiers: TiersPolicy = TiersPolicy()
+    provenance: ProvenancePolicy = ProvenancePolicy()
     # Not in the hash while they are not given: what was adopted before there were any keeps its hash.
     limits: LimitsPolicy | UnsetType = UNSET
     capabilities: Annotated[tuple[CapabilityRule, ...], msgspec.Meta(max_length=1000)] | UnsetType = UNSET
@@ -378,6 +380,7 @@ class Policy(Value, frozen=True):
 EARLIER: Final = {
     "beliefs": {"conclusions": "free", "tier": "READ_ONLY"},
     "evidence": {"require": "attested"},
+    "provenance": {"sources": "any", "inputs": "any", "permissions": "any", "capabilities": "plain"},
 }
 """How it was decided where a policy did not say: members that came later, with what was the rule before."""
 

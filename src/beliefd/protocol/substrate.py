@@ -10,9 +10,11 @@ from beliefd.kernel.labels import Label
 from beliefd.kernel.substrate.capabilities import Amounts, Budgets, Scope, Used
 from beliefd.kernel.substrate.commands import IssueCapability, RevokeCapability, StartCall
 from beliefd.kernel.substrate.constraints import OnFail, Reason
+from beliefd.kernel.substrate.dense import MAX_DIMS_OF_PROPOSAL
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
-from beliefd.kernel.substrate.proposals import DeltaCandidate, Provenance, Rationale
+from beliefd.kernel.substrate.proposals import DeltaCandidate, Rationale
+from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.state import Confirmation
 from beliefd.kernel.substrate.tools import Amount, ToolDefinition, Witness
 from beliefd.kernel.values import Id, Note, Object, TierName, Upstream, Value
@@ -61,6 +63,12 @@ class ProposalRequest(Value, frozen=True):
     state_snapshot_id: Id | None = None
     execute: Literal["server", "caller"] = "server"
 
+    def __post_init__(self) -> None:
+        vectors = (one.delta_vector for one in self.candidates if isinstance(one, DeltaCandidate))
+        if (dims := sum(one.dims for one in vectors if one)) > MAX_DIMS_OF_PROPOSAL:
+            most = f"the vectors of one proposal have at most {MAX_DIMS_OF_PROPOSAL}"
+            raise ValueError(f"{dims} numbers are too many: {most}, in field `candidates`")
+
 
 class CapabilityRequest(Value, frozen=True):
     """A capability in a session; with `parent_token`, a narrower one out of what that token allows.
@@ -77,8 +85,22 @@ class CapabilityRequest(Value, frozen=True):
     signed: bool = False
 
 
+class CoreVector(Answer, frozen=True):
+    """The dense side of the newest change that had one, as it was sent. The event holds its proposal."""
+
+    digest: str
+    dims: int
+    values: list[float]
+    event_id: str
+
+
 class StateAnswer(Answer, frozen=True):
-    """F_sparse at a snapshot: what was proposed and committed, and the constraints of the policy in force."""
+    """F_sparse at a snapshot: what was proposed and committed, and the constraints of the policy in force.
+
+    `policy_hash` is the policy whose constraints are shown, `created_under` the one that the snapshot was
+    made under. `agent_id` proposed the change that made it and `provenance` is what came with that; of the
+    empty state, who declared the session.
+    """
 
     state_snapshot_id: str
     state_version: int
@@ -86,6 +108,11 @@ class StateAnswer(Answer, frozen=True):
     mode: str
     seq: int
     policy_hash: str
+    created_at: str
+    created_under: str
+    agent_id: str
+    provenance: Provenance | None = None
+    s_core: CoreVector | None = None
 
 
 class Permit(Answer, frozen=True):
@@ -218,8 +245,9 @@ class CapabilityLevel(Answer, frozen=True):
 class CapabilityView(Answer, frozen=True):
     """A capability without its secret. `reserved` is set aside for calls that run right now.
 
-    `rule` is the rule of the policy that issued it, if one did. `parents` is what it came out of, nearest
-    first. `left` is what it leaves itself; nothing can be used that one of its parents has no more of.
+    `rule` is the rule of the policy that issued it, if one did. `policy_hash` is the policy that it was
+    issued under and `provenance` at whose word, null if that is older. `parents` is what it came out of,
+    nearest first. `left` is what it leaves itself; nothing can be used that a parent has no more of.
     """
 
     capability_id: str
@@ -234,6 +262,8 @@ class CapabilityView(Answer, frozen=True):
     revoked_at: str | None
     reserved: Amounts = Amounts()
     rule: str | None = None
+    policy_hash: str | None = None
+    provenance: Provenance | None = None
     left: Budgets = Budgets()
     parents: list[CapabilityLevel] = []
 
@@ -301,6 +331,7 @@ class SubstrateRows(Vocabulary):
         ProposalRequest,
         ProposalAnswer,
         "Arbitrate state changes and tool calls; what is allowed happens, nothing else does",
+        errors=(Code.NOT_FOUND,),
         example={
             "provenance": {"source": "agent"},
             "candidates": [
@@ -380,6 +411,7 @@ class SubstrateRows(Vocabulary):
         MemoryAnswer,
         "Take an entry into memory, if it is what it says it is",
         status=201,
+        errors=(Code.NOT_FOUND,),
         example={
             "memory_id": "pool-is-shared",
             "kind": "hypothesis",

@@ -34,6 +34,8 @@ def _worst(answer: Any) -> Exit:
         help="Who runs the tools; a caller gets a permit for each call that is allowed.",
     ),
     option("--source", default="agent", show_default=True, help="observer, encoder, tool or agent."),
+    option("--input", "inputs", multiple=True, metavar="ID", help="A record that it was made from."),
+    option("--permission", "permissions", multiple=True, metavar="CAPABILITY", help="One held for it."),
     option(
         "--snapshot", "state_snapshot_id", metavar="SNAPSHOT", help="The snapshot the proposal was made on."
     ),

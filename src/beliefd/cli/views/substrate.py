@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +18,9 @@ from beliefd.protocol.substrate import (
     CapabilityPage,
     CapabilityView,
     IssuedCapability,
+    MemoryAnswer,
+    MemoryPage,
+    MemoryView,
     ProposalAnswer,
     ReportedOutcome,
     RevokedCapability,
@@ -33,7 +37,28 @@ def state(answer: StateAnswer) -> RenderableType:
     for key in sorted(answer.f_sparse):
         table.add_row(Text(visible(key), "bold"), Text(json_text(answer.f_sparse[key])))
     head = Text.assemble(("snapshot ", "dim"), answer.state_snapshot_id, ("  mode ", "dim"), answer.mode)
-    return Group(head, table if answer.f_sparse else Text("nothing is known", "dim"))
+    made = Text.assemble(("made by ", "dim"), visible(answer.agent_id), (" at ", "dim"), answer.created_at)
+    if answer.s_core is not None:
+        made.append(f"  vector of {answer.s_core.dims} numbers, {answer.s_core.digest[:16]}", "dim")
+    return Group(head, made, table if answer.f_sparse else Text("nothing is known", "dim"))
+
+
+@view.register
+def remembered_entry(answer: MemoryAnswer) -> RenderableType:
+    return _entry_words(answer.memory)
+
+
+@view.register
+def memory(answer: MemoryPage) -> RenderableType:
+    lines = [_entry_words(one) for one in answer.entries]
+    return Group(*lines) if lines else Text("nothing is remembered", "dim")
+
+
+def _entry_words(one: MemoryView) -> Text:
+    entry = one.entry
+    told = f" {entry.kind} {json_text(entry.value)}  confidence {entry.confidence:g}, "
+    words = Text.assemble((visible(entry.memory_id), "bold"), told, _confirmation(msgspec.to_builtins(one)))
+    return words.append("  due for review", "yellow") if one.review_due else words
 
 
 @view.register

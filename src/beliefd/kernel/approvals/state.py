@@ -14,7 +14,9 @@ from beliefd.kernel.claims.tiers import Raised
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.policy import ApproverRule
-from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate, Provenance
+from beliefd.kernel.substrate.dense import VectorRef
+from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
+from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.values import Principal, TierName, Value
 
 ApprovalStatus = Literal[
@@ -59,11 +61,15 @@ class CallSubject(Value, frozen=True, tag_field="kind", tag="call"):
 
 
 class DeltaSubject(Value, frozen=True, tag_field="kind", tag="delta"):
-    """A change of the symbolic state that waits likewise. It was judged on snapshot `judged_on`."""
+    """A change of the symbolic state that waits likewise. It was judged on snapshot `judged_on`.
+
+    The candidate is kept without its vector, which `vector` names.
+    """
 
     candidate: DeltaCandidate | None = None
     asked: dict[str, str] = {}
     judged_on: str = ""
+    vector: VectorRef | msgspec.UnsetType = msgspec.UNSET
 
 
 class IntentSubject(Value, frozen=True, tag_field="kind", tag="intent"):

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.approvals.standing import is_recorded
 from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
+from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.calls import judge_call
@@ -22,13 +23,19 @@ from beliefd.kernel.substrate.issuing import fresh, rules_for, with_issued
 from beliefd.kernel.substrate.modes import lower, mode_at
 from beliefd.kernel.substrate.permits import approved_call
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
+from beliefd.kernel.substrate.provenance_rules import unfit
 from beliefd.kernel.substrate.situation import Situation, denied
 from beliefd.kernel.substrate.snapshots import changed_since
 from beliefd.kernel.substrate.starting import start_approved
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
 
 
-def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated:
+def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated | Refused:
+    inputs = facts.findings.inputs if isinstance(facts.findings, ProposalFindings) else UNSET
+    return unfit(session, command.provenance, inputs, facts) or _arbitrated(session, command, facts)
+
+
+def _arbitrated(session: Session, command: Propose, facts: Facts) -> Arbitrated:
     found = findings_of(facts)
     stale = changed_since(session, command.state_snapshot_id)
     mode = mode_at(session, facts.policy, facts.now)
@@ -97,9 +104,9 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
     proposer = replace(facts, principal=approval.proposer)
     mode = mode_at(session, facts.policy, facts.now)
     told = subject.provenance if isinstance(subject, CallSubject) else UNSET
-    return judge(
-        Situation(session, proposer, mode, stale, subject.asked, provenance=told), candidate, finding, 0
-    )
+    vector = subject.vector if isinstance(subject, DeltaSubject) else UNSET
+    situation = Situation(session, proposer, mode, stale, subject.asked, provenance=told, vector=vector)
+    return judge(situation, candidate, finding, 0)
 
 
 def judge(situation: Situation, candidate: Candidate, finding: CallFinding, index: int) -> CandidateResult:

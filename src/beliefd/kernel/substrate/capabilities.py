@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.approvals.findings import Authority
+from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.tools import Amount, CallFinding
 from beliefd.kernel.values import Id, Timestamp, Value, refuse_impossible, seconds
 
@@ -60,7 +61,8 @@ class Capability(Value, frozen=True):
     """A capability as recorded; of the token itself only its hash is kept.
 
     `reserved` is set aside for calls under way. `rule` is the rule of the policy that issued it, if one did:
-    its holder needs no token.
+    its holder needs no token. `policy_hash` is the policy that it was issued under, `provenance` at whose
+    word: older ones do not say.
     """
 
     capability_id: str
@@ -75,6 +77,8 @@ class Capability(Value, frozen=True):
     used: Used = Used()
     rule: Id | UnsetType = UNSET
     reserved: Amounts | UnsetType = UNSET
+    policy_hash: str | UnsetType = UNSET
+    provenance: Provenance | UnsetType = UNSET
 
 
 class Narrowing(Value, frozen=True):

@@ -15,6 +15,7 @@ from beliefd.kernel.substrate.issuing import (
     held_by_rule,
     rule_covering,
     rules_for,
+    traced,
     with_issued,
     withdrawn,
 )
@@ -55,6 +56,7 @@ def issue_capability(session: Session, command: IssueCapability, facts: Facts) -
         issued_by=facts.principal.id,
         secret_hash=command.secret_hash,
         parent=command.parent,
+        **traced(facts, command.parent),
     )
     return CapabilityIssued(capability=capability, issued=issued or UNSET)
 

@@ -7,7 +7,8 @@ from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.substrate.capabilities import Scope
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
-from beliefd.kernel.substrate.proposals import Candidate, Provenance
+from beliefd.kernel.substrate.proposals import Candidate
+from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.state import Reported
 from beliefd.kernel.substrate.tools import Amount, Executor
 from beliefd.kernel.values import Id, Note, Value

@@ -2,16 +2,18 @@
 
 from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.substrate.constraints import Action, Failure, Judgement, Reason
+from beliefd.kernel.substrate.dense import ATTACHED_BY
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.namespaces import may_write, write_capability
 from beliefd.kernel.substrate.paths import keys_of
 from beliefd.kernel.substrate.predicates import paths_read
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Patch
-from beliefd.kernel.substrate.questions import question, with_consent
+from beliefd.kernel.substrate.questions import question, vector_of, with_consent
 from beliefd.kernel.substrate.reasons import explain, in_order
 from beliefd.kernel.substrate.situation import Situation, allowed, denied, failed, stale, verdict
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
@@ -23,7 +25,7 @@ GOALS = "goal."
 def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> CandidateResult:
     patch, state, rules = candidate.patch, situation.session.substrate.symbolic_state, situation.rules
     touched = {*patch.set, *patch.remove}
-    if reasons := _not_writable(situation, patch, touched):
+    if reasons := [*_not_attachable(situation, candidate), *_not_writable(situation, patch, touched)]:
         return denied(reasons)
     needed = tuple(sorted({write_capability(key) for key in touched}))
     action = Action(None, needed, None, situation.context(), situation.call_facts())
@@ -38,7 +40,7 @@ def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> 
         judgement = with_consent(_broken(staged, action, situation), situation.consent)
         result = _dropped(judgement, staged, action, situation)
     if result is None:
-        return allowed(patch=patch)
+        return allowed(patch=patch, vector=vector_of(situation, candidate))
     if result.on_fail == "ask":
         asked = question(situation, candidate, CallFinding(), result, judgement.failures, index)
         return replace(result, approval=asked)
@@ -57,6 +59,16 @@ def _not_writable(situation: Situation, patch: Patch, touched: set[str]) -> list
         for key, value in sorted(patch.set.items())
         if not _is_versioned(value)
     ]
+
+
+def _not_attachable(situation: Situation, candidate: DeltaCandidate) -> list[Reason]:
+    """INVARIANT: who may send a vector along is all that is asked about it; what it holds decides nothing."""
+    role = situation.facts.principal.role
+    if candidate.delta_vector is UNSET or role in ATTACHED_BY:
+        return []
+    able = ", ".join(sorted(ATTACHED_BY))
+    text = f"role `{role}` sends no vectors along"
+    return [Reason(code="NOT_AUTHORISED", text=text, remedy=f"a principal with role {able}")]
 
 
 def _is_versioned(value: Any) -> bool:

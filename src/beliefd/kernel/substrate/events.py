@@ -9,6 +9,7 @@ from beliefd.kernel.context.state import ContextRecord
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
+from beliefd.kernel.substrate.dense import VectorRef
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import Patch
 from beliefd.kernel.substrate.state import Confirmation, ToolCall
@@ -24,7 +25,8 @@ class CandidateResult(Value, frozen=True):
     A call that a person has said yes to is `started` by its caller proposing it again, or `stopped` if it may
     not begin any more. `asks` is the digest of what the `approval` is about, if its caller will run it, and
     `waits` the item of the inbox in which the same was asked before. Where it was found out where the values
-    of a call came from, `refused_sinks` are the addresses that it does not reach.
+    of a call came from, `refused_sinks` are the addresses that it does not reach. `vector` names the dense
+    side of a patch.
     """
 
     verdict: Verdict
@@ -40,6 +42,7 @@ class CandidateResult(Value, frozen=True):
     asks: str | UnsetType = UNSET
     waits: str | UnsetType = UNSET
     refused_sinks: tuple[str, ...] | UnsetType = UNSET
+    vector: VectorRef | UnsetType = UNSET
 
 
 class ModeChange(Value, frozen=True):

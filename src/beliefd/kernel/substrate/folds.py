@@ -66,6 +66,8 @@ def with_result(session: Session, result: CandidateResult) -> Session:
         held = _with_call(held, result.call)
     if result.patch is not None:
         held = _patched(held, result.patch)
+    if result.vector is not UNSET:
+        held = replace(held, s_core=result.vector)
     approvals = session.approvals.with_approval(result.approval)
     return replace(session, substrate=held, approvals=approvals, context=_traced(session.context, result))
 

@@ -5,7 +5,7 @@ far as the policy of the moment would issue them again.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import ANY, Capability, Scope, Used, widened
 from beliefd.kernel.substrate.capability_policy import CapabilityRule
+from beliefd.kernel.substrate.provenance import Provenance, source_of
 from beliefd.kernel.substrate.reserving import as_spent
 from beliefd.kernel.values import Principal, later, seconds
 
@@ -85,7 +86,17 @@ def _by_rule(rule: CapabilityRule, facts: Facts, index: int, earlier: Capability
         secret_hash=NO_SECRET,
         used=Used() if earlier is None else as_spent(earlier).used,
         rule=rule.name,
+        **traced(facts),
     )
+
+
+def traced(facts: Facts, parent: str | None = None) -> dict[str, Any]:
+    """What a capability says of how it came about: nobody is asked, it is known here."""
+    if facts.policy.provenance.capabilities == "plain":
+        return {}
+    source, through = source_of(facts.principal.role), () if parent is None else (parent,)
+    said = Provenance(source=source, permissions=through, timestamp=facts.now)
+    return {"policy_hash": facts.policy_hash, "provenance": said}
 
 
 def still_held(session: Session, agent_id: str, policy: Policy, now: str) -> tuple[str, ...]:

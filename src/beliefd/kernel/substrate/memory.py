@@ -16,6 +16,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Remember
 from beliefd.kernel.substrate.events import Remembered
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
+from beliefd.kernel.substrate.provenance_rules import unfit
 from beliefd.kernel.substrate.state import Confirmation, MemoryState
 from beliefd.kernel.substrate.tools import MemoryFindings, Witness
 from beliefd.kernel.values import later
@@ -32,7 +33,8 @@ def remember(session: Session, command: Remember, facts: Facts) -> Remembered | 
     found = facts.findings if isinstance(facts.findings, MemoryFindings) else MemoryFindings()
     witness = found.witness
     confirmed_by = confirmation(entry, witness, facts.policy.memory)
-    problem = _not_as_it_says(entry, found, confirmed_by) or _of_what_ended(session, witness)
+    problem = None if entry.provenance is None else unfit(session, entry.provenance, found.inputs, facts)
+    problem = problem or _not_as_it_says(entry, found, confirmed_by) or _of_what_ended(session, witness)
     if problem is not None:
         return problem
     before = session.substrate.memory.get(entry.memory_id)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from beliefd.kernel.substrate.proposals import Provenance
+from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.values import Id, Timestamp, Value, nested_deeper, refuse_impossible
 
 MAX_TTL_MS: Final = 100 * 365 * 24 * 3600 * 1000

@@ -1,38 +1,16 @@
-"""What a proposal is made of: provenance, and candidates that change state or call a tool."""
+"""What a proposal is made of beside its provenance: candidates that change state or call a tool."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from beliefd.kernel.substrate.capabilities import Narrowing
-from beliefd.kernel.values import Id, Object, Timestamp, Upstream, Value, refuse_impossible
+from beliefd.kernel.substrate.dense import DeltaVector
+from beliefd.kernel.values import Id, Object, Upstream, Value
 
 Rationale = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
-
-
-FolderPath = Annotated[str, msgspec.Meta(min_length=1, max_length=4096, pattern=r"^/[^\x00]*$")]
-
-
-class Workspace(Value, frozen=True):
-    """The folder that a caller runs its tools in, and the folders that are the user's project."""
-
-    cwd: FolderPath
-    roots: Annotated[tuple[FolderPath, ...], msgspec.Meta(max_length=16)] = ()
-
-
-class Provenance(Value, frozen=True):
-    """Where a proposal comes from. A `workspace` counts if policy takes its proposer's word on context."""
-
-    source: Literal["observer", "encoder", "tool", "agent"]
-    inputs: tuple[Id, ...] = ()
-    permissions: tuple[Id, ...] = ()
-    timestamp: Timestamp | None = None
-    workspace: Workspace | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        if self.timestamp is not None:
-            refuse_impossible(self.timestamp, "timestamp")
 
 
 class Patch(Value, frozen=True):
@@ -49,7 +27,10 @@ class Patch(Value, frozen=True):
 
 
 class DeltaCandidate(Value, frozen=True, tag_field="kind", tag="delta"):
+    """A change of F_sparse. `delta_vector` is its dense side, which no rule reads."""
+
     patch: Patch
+    delta_vector: DeltaVector | UnsetType = UNSET
 
 
 class CallCandidate(Value, frozen=True, tag_field="kind", tag="tool_call"):
@@ -71,3 +52,12 @@ class CallCandidate(Value, frozen=True, tag_field="kind", tag="tool_call"):
 
 
 Candidate = DeltaCandidate | CallCandidate
+
+C = TypeVar("C", bound=Candidate)
+
+
+def without_vector(candidate: C) -> C:
+    """A candidate as rules and people see it."""
+    if isinstance(candidate, DeltaCandidate) and candidate.delta_vector is not UNSET:
+        return replace(candidate, delta_vector=UNSET)
+    return candidate

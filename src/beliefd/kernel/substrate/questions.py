@@ -1,16 +1,17 @@
 """Questions to a person: what `ask` puts into the inbox, what a yes binds and what it answers (DESIGN 10)."""
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.approvals.shaping import content_of_candidate, shaped
 from beliefd.kernel.approvals.standing import names_of
 from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
 from beliefd.kernel.canonical import digest
-from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraints import Constraint, Failure, Judgement
+from beliefd.kernel.substrate.dense import VectorRef, ref
 from beliefd.kernel.substrate.events import CandidateResult
-from beliefd.kernel.substrate.proposals import Candidate, DeltaCandidate
+from beliefd.kernel.substrate.proposals import Candidate, DeltaCandidate, without_vector
 from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.tiers import tool_tier
 from beliefd.kernel.substrate.tools import CallFinding
@@ -32,7 +33,7 @@ def question(
         approval_id=f"apr-{facts.event_id}-{index}",
         event_id=facts.event_id,
         subject=_subject(situation, candidate, finding, failures),
-        content_hash=binding(candidate, finding, facts, situation.session.substrate.state_snapshot_id),
+        content_hash=binding(situation, candidate, finding),
         proposers=(facts.principal.id,),
         proposer=facts.principal,
         gate="constraints",
@@ -59,7 +60,12 @@ def _subject(
     # What somebody has said yes to already stays answered, where a yes led to another question.
     asked = {**(situation.consent or {}), **{one.key: hash_of(one) for one in asking}}
     if isinstance(candidate, DeltaCandidate):
-        return DeltaSubject(candidate=candidate, asked=asked, judged_on=_snapshot(situation))
+        return DeltaSubject(
+            candidate=without_vector(candidate),
+            asked=asked,
+            judged_on=_snapshot(situation),
+            vector=vector_of(situation, candidate),
+        )
     return CallSubject(
         candidate=candidate,
         definition_hash=finding.definition_hash,
@@ -79,16 +85,25 @@ def _snapshot(situation: Situation) -> str:
     )
 
 
-def binding(candidate: Candidate, finding: CallFinding, facts: Facts, snapshot_id: str) -> str:
-    """What a confirmation binds: effective arguments, the tool's definition, policy and snapshot."""
+def binding(situation: Situation, candidate: Candidate, finding: CallFinding) -> str:
+    """What a confirmation binds: effective arguments, the tool's definition, policy, snapshot and vector."""
+    vector = vector_of(situation, candidate)
     return digest(
         {
-            "candidate": msgspec.to_builtins(candidate),
+            "candidate": msgspec.to_builtins(without_vector(candidate)),
             "definition_hash": finding.definition_hash,
-            "policy_hash": facts.policy_hash,
-            "state_snapshot_id": snapshot_id,
+            "policy_hash": situation.facts.policy_hash,
+            "state_snapshot_id": situation.session.substrate.state_snapshot_id,
+            **({} if vector is UNSET else {"vector": vector.digest}),
         }
     )
+
+
+def vector_of(situation: Situation, candidate: Candidate) -> VectorRef | UnsetType:
+    """The dense side of a change, by name: as it comes now, or as it came when a person was asked."""
+    if not isinstance(candidate, DeltaCandidate) or candidate.delta_vector is UNSET:
+        return situation.vector
+    return ref(candidate.delta_vector, situation.facts.event_id)
 
 
 def hash_of(constraint: Constraint) -> str:

@@ -9,8 +9,9 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.constraint_index import ConstraintIndex
 from beliefd.kernel.substrate.constraints import Judgement, OnFail, Reason
+from beliefd.kernel.substrate.dense import VectorRef
 from beliefd.kernel.substrate.events import CandidateResult
-from beliefd.kernel.substrate.proposals import Provenance
+from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.reasons import NO_ALLOW, explain, in_order
 from beliefd.kernel.substrate.rulebook import rulebook
 from beliefd.kernel.substrate.tools import CallFinding
@@ -23,7 +24,7 @@ class Situation(Struct, frozen=True):
     `consent` are the constraints that a person was asked about and said yes to, each with its hash.
     `waiting_ms` is how long the calls before this one may take. `starting`: it is judged to begin right now.
     `execute` is who is to run what is proposed, None if that was asked before; `provenance` is where it comes
-    from, if its caller runs it.
+    from, if its caller runs it. `vector` is what came with a change that a person has said yes to.
     """
 
     session: Session
@@ -35,6 +36,7 @@ class Situation(Struct, frozen=True):
     starting: bool = False
     execute: Literal["server", "caller"] | None = None
     provenance: Provenance | UnsetType = UNSET
+    vector: VectorRef | UnsetType = UNSET
 
     @property
     def rules(self) -> ConstraintIndex:

@@ -8,8 +8,9 @@ from msgspec import UNSET, Struct, UnsetType
 from beliefd.kernel.labels import Label
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.substrate.capabilities import Amounts, Capability, Narrowing
+from beliefd.kernel.substrate.dense import VectorRef
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
-from beliefd.kernel.substrate.proposals import Provenance
+from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import Executor, FileUse, Witness
 from beliefd.kernel.values import Count, Digest, Principal, Value
@@ -108,6 +109,7 @@ class Substrate(Part, frozen=True):
     hash of a value that was remembered as provisional, the evidence that was named for it then. `costs` is
     the most that a call of each tool has used, `issued` what policy has issued, by rule and holder. `asked`
     is, by the digest of a call that its caller runs, the item of the inbox in which it was asked about last.
+    `s_core` names the vector of the newest change that had one.
     """
 
     symbolic_state: SymbolicState = msgspec.field(default=SymbolicState(), name="sparse")
@@ -125,6 +127,7 @@ class Substrate(Part, frozen=True):
     costs: Growing[Amounts] = EMPTY
     issued: Growing[str] = EMPTY
     asked: Growing[str] = EMPTY
+    s_core: VectorRef | None = None
 
     @property
     def state_snapshot_id(self) -> str:

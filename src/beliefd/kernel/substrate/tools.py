@@ -107,13 +107,15 @@ class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
     """Facts about a proposal's candidates, in their order; None where a candidate is no call.
 
     `authority` is how those stand now whose word or tier is used, as for claims. Where `no_stands` is set, a
-    call that a person has rejected is not asked about again; entries without it are older.
+    call that a person has rejected is not asked about again; entries without it are older. `inputs` are
+    those of its provenance that are events of the ledger or stored content.
     """
 
     calls: tuple[CallFinding | None, ...] = ()
     authority: Authority | msgspec.UnsetType = msgspec.UNSET
     by_rights: ByRights = msgspec.UNSET
     no_stands: bool | msgspec.UnsetType = msgspec.UNSET
+    inputs: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class StartFindings(Value, frozen=True, tag_field="of", tag="start"):
@@ -143,8 +145,10 @@ class Witness(Value, frozen=True):
 class MemoryFindings(Value, frozen=True, tag_field="of", tag="memory"):
     """What the event that is said to confirm an entry bears witness to; None if to nothing.
 
-    `elsewhere` if it was written before the session came here: then it bears witness to nothing.
+    `elsewhere` if it was written before the session came here: then it bears witness to nothing. `inputs` is
+    as for proposals.
     """
 
     witness: Witness | None = None
     elsewhere: bool | msgspec.UnsetType = msgspec.UNSET
+    inputs: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET

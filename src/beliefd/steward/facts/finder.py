@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeGuard
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval, ExpireApproval, GiveGrant
@@ -36,6 +36,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, Remember, StartCall
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
+from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.tools import MemoryFindings, StartFindings
 from beliefd.kernel.values import Principal
 from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
@@ -61,6 +62,7 @@ from beliefd.steward.facts.call_facts import (
 from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.steward.facts.citing import citation_findings, cites_calls
 from beliefd.steward.facts.examining import Examiner
+from beliefd.steward.facts.inputs import known_inputs
 from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.observing import observation_findings
 from beliefd.steward.facts.origin import Origins, approved_calls
@@ -205,7 +207,8 @@ class FactFinder(Examiner):
             found_calls = await self.origins.of_proposal(
                 session, policy, command.candidates, found_calls, unwritten, begun=begun
             )
-            return replace(found_calls, authority={}, by_rights=True, no_stands=True)
+            inputs = await self._inputs(session, command.provenance, unwritten)
+            return replace(found_calls, authority={}, by_rights=True, no_stands=True, inputs=inputs)
         if isinstance(command, StartCall):
             return await self._start(session, command, policy, unwritten)
         if isinstance(command, AddContext):
@@ -215,7 +218,7 @@ class FactFinder(Examiner):
             asked = {command.principal: WHOEVER} if isinstance(command, GiveGrant) else {}
             return AuthorityFindings(authority=await self._authorities.of(session, asked), by_rights=True)
         if isinstance(command, Remember):
-            return await self._confirmation(session, command)
+            return await self._memory(session, command, unwritten)
         if isinstance(command, Eliminate):
             within = await self._spaces.only(session.session_id)
             return await citation_findings(self._store, session, command, within)
@@ -283,6 +286,21 @@ class FactFinder(Examiner):
         """INVARIANT: nobody fills the store with sessions. What does not begin has no ledger to say so in."""
         limit = policy.bounds.open_sessions
         _raise_if_over(SESSIONS, await self._shares.sessions(principal.id, limit), limit)
+
+    async def _inputs(
+        self, session: Session, told: Provenance | None, unwritten: Sequence[Sealed]
+    ) -> tuple[str, ...] | UnsetType:
+        if told is None or not told.inputs:
+            return UNSET
+        within = await self._spaces.only(session.session_id)
+        return await known_inputs(self._store, session, told, unwritten, within)
+
+    async def _memory(
+        self, session: Session, command: Remember, unwritten: Sequence[Sealed]
+    ) -> MemoryFindings | None:
+        found = await self._confirmation(session, command)
+        inputs = await self._inputs(session, command.entry.provenance, unwritten)
+        return found if inputs is UNSET else replace(found or MemoryFindings(), inputs=inputs)
 
     async def _confirmation(self, session: Session, command: Remember) -> MemoryFindings | None:
         event_id = command.entry.confirmed_by_event_id

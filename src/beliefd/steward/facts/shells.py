@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from beliefd.hooks.shell import ShellFacts, examine, examine_paths, paths_in
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, Provenance, Workspace
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
+from beliefd.kernel.substrate.provenance import Provenance, Workspace
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
 from beliefd.kernel.values import Principal, Role
 

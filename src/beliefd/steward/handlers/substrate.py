@@ -60,6 +60,7 @@ from beliefd.steward.facts.call_facts import UNPROVEN, Proof, check_token, prese
 from beliefd.steward.facts.caller_tools import CallerTool, declared_tool
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, filling, page, read_as, view_of
+from beliefd.steward.handlers.snapshots import made_by
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -88,6 +89,7 @@ class StateHandlers(Struct, frozen=True):
             f_sparse={**policy.constraints, **dict(position.session.substrate.symbolic_state)},
             seq=position.head.seq,
             policy_hash=policy_hash,
+            **await made_by(self.store, position.session),
         )
 
     async def _at_snapshot(self, position: Position, snapshot_id: str) -> Position:
@@ -323,6 +325,8 @@ def _capability(kind: type[V], session: Session, capability: Capability, **rest:
         session_id=session.session_id,
         reserved=capability.reserved or Amounts(),
         rule=capability.rule or None,
+        policy_hash=capability.policy_hash or None,
+        provenance=capability.provenance or None,
         left=left_of(capability),
         parents=[
             view_of(
