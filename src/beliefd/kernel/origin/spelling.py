@@ -241,8 +241,17 @@ def joined_accounts(text: str) -> str:
 
 def name_words(name: str) -> list[str]:
     """`chat.postMessage`, `create-issue`, `HTTPGet` as words. Invisible characters part no words."""
+    # The same few names of tools and arguments are asked for again and again; long ones are nobody's names.
+    return list(_known_words(name) if len(name) <= _NAME else _words_of(name))
+
+
+def _words_of(name: str) -> tuple[str, ...]:
     if not name.isascii():
         shown = "".join(char for char in name if unicodedata.category(char) not in ("Cf", "Cc", "Cs", "Mn"))
         name = unicodedata.normalize("NFKC", shown[:1_024])
     spaced = re.sub(r"([a-z0-9])([A-Z])|([A-Z]+)([A-Z][a-z])", r"\1\3 \2\4", name)
-    return [word.casefold() for word in re.split(r"[^A-Za-z0-9À-ɏ]+", spaced) if word]
+    return tuple(word.casefold() for word in re.split(r"[^A-Za-z0-9À-ɏ]+", spaced) if word)
+
+
+_NAME: Final = 128
+_known_words: Final = lru_cache(4_096)(_words_of)

@@ -60,7 +60,8 @@ def _arbitrated(session: Session, command: Propose, facts: Facts) -> Arbitrated:
         else:
             result = judge(situation, candidate, finding, index)
         results.append(result)
-        situation = _after(situation, result, finding)
+        if index + 1 < len(command.candidates):
+            situation = _after(situation, result, finding)
     return Arbitrated(
         event_id=facts.event_id,
         state_snapshot_id=session.substrate.state_snapshot_id,
