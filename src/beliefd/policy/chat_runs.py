@@ -115,7 +115,7 @@ def parse_run(
     calls: dict[str, ChatCall] = {}
     for at, message in enumerate(raw.messages):
         steps += _steps(message, calls, f"`{where}` message {at + 1}")
-    if strict and (bad := [one for one in calls.values() if one.problem]):
+    if strict and (bad := [one for one in steps if isinstance(one, ChatCall) and one.problem]):
         raise invalid(bad[0].problem, "$.messages")
     return ChatRun(run_id=raw.id or f"run-{number}", tools=tools, steps=tuple(steps), label=raw.label)
 

@@ -19,10 +19,12 @@ MOST_OPEN: Final = 256
 MOST_SPANS: Final = 10_000
 MOST_REMEMBERED: Final = 100_000
 SAYS_NOTHING: Final = "the trace does not carry what the agent was told (`gen_ai.input.messages`)"
+TOGETHER: Final = "one"
+"""When calls ended is said by their spans, so nothing follows from the order in which they were made."""
 _READ_BY: Final = "gen_ai.input.messages"
 
 
-class _Value(Struct):
+class _Value(Struct, frozen=True):
     string: str | UnsetType = msgspec.field(default=UNSET, name="stringValue")
     boolean: bool | UnsetType = msgspec.field(default=UNSET, name="boolValue")
     integer: int | str | UnsetType = msgspec.field(default=UNSET, name="intValue")
@@ -109,12 +111,12 @@ def _run(trace: str, held: _Open) -> Iterator[Step]:
     if not spans:
         return
     run = _Run()
-    moments: list[tuple[int, int, list[Step]]] = []
+    moments: list[tuple[int, int, list[Step | Ended]]] = []
     for span, said in spans:
         if said["gen_ai.operation.name"] == "execute_tool":
             call = _called(span, said)
             moments.append((_nanos(span.start), 1, [call]))
-            moments.append((_nanos(span.end), 0, [_result(span, said, call)]))
+            moments.append((_nanos(span.end), 0, [_result(span, said, call) or Ended(call)]))
         else:
             moments.append((_nanos(span.start), 0, [*_messages(said)]))
     yield Began(named(trace, "trace"))
@@ -124,32 +126,48 @@ def _run(trace: str, held: _Open) -> Iterator[Step]:
         yield from run.new(found)
 
 
+class Ended(Struct, frozen=True):
+    """A call has ended, and its span does not say with what."""
+
+    call: Called
+
+
 class _Run:
-    """What was told of a run so far: every message of a model's input is told once."""
+    """What was told of a run so far: every message of a model's input is told once, every result, too."""
 
     def __init__(self) -> None:
-        self.seen: set[object] = set()
+        self.said: set[tuple[str, str]] = set()
         self.results: set[str | None] = set()
+        self.without: dict[str, Called] = {}
         self.speaks = False
 
-    def new(self, found: Iterable[Step]) -> Iterator[Step]:
+    def new(self, found: Iterable[Step | Ended]) -> Iterator[Step]:
         for step in found:
-            if isinstance(step, Called) and not self.speaks:
-                yield Missing(SAYS_NOTHING)
-            if isinstance(step, Missing) and not step.why:
-                continue
-            if isinstance(step, ContextItem):
-                if step.kind == "result":
-                    if step.call_id in self.results:
-                        continue
-                    self.results.add(step.call_id)
-                else:
-                    key = (step.kind, step.text)
-                    if key in self.seen:
-                        continue
-                    self.seen.add(key)
-                    self.speaks = self.speaks or step.kind == "user"
-            yield step
+            if isinstance(step, Ended):
+                self.without[step.call.call_id] = step.call
+            elif isinstance(step, Called):
+                yield from self._gaps()
+                yield step
+            elif isinstance(step, ContextItem) and self._is_new(step):
+                yield step
+
+    def _gaps(self) -> Iterator[Missing]:
+        if not self.speaks:
+            yield Missing(SAYS_NOTHING)
+        for name, call in self.without.items():
+            if name not in self.results:
+                yield Missing(f"the result of `{call.tool_id}` (`{name}`) is not in the trace")
+        self.without.clear()
+
+    def _is_new(self, item: ContextItem) -> bool:
+        if item.kind == "result":
+            new = item.call_id not in self.results
+            self.results.add(item.call_id)
+            return new
+        new = (item.kind, item.text) not in self.said
+        self.said.add((item.kind, item.text))
+        self.speaks = self.speaks or item.kind == "user"
+        return new
 
 
 def _called(span: _Span, said: Object) -> Called:
@@ -160,15 +178,14 @@ def _called(span: _Span, said: Object) -> Called:
         named(said.get("gen_ai.tool.name"), "unknown"),
         args if known else {},
         "" if known else "its arguments are not in the trace (`gen_ai.tool.call.arguments`)",
-        turn=f"before {span.parent}",
+        turn=TOGETHER,
     )
 
 
-def _result(span: _Span, said: Object, call: Called) -> Step:
-    """The result of a tool; nothing, if the trace has none: who goes on after it had it."""
+def _result(span: _Span, said: Object, call: Called) -> ContextItem | None:
     given = said.get("gen_ai.tool.call.result")
     if given is None:
-        return Missing("")
+        return None
     parsed = _parsed(given)
     return ContextItem(
         kind="result",
