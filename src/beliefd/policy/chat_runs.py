@@ -96,10 +96,8 @@ def read_runs(path: Path) -> Iterator[ChatRun]:
                 yield parse_run(line, f"{path.name} line {number}", number)
 
 
-def parse_run(
-    line: bytes | str, where: str = "run", number: int = 1, *, strict: bool = True
-) -> ChatRun:
-    """The run of a line. Unless `strict`, a call whose arguments cannot be read is told with what is wrong."""
+def parse_run(line: bytes | str, where: str = "run", number: int = 1, *, strict: bool = True) -> ChatRun:
+    """The run of a line. Unless `strict`, calls may have arguments that cannot be read: they say so."""
     data = line.encode() if isinstance(line, str) else line
     if len(data) > MAX_LINE:
         raise invalid(f"`{where}`: a run may hold {MAX_LINE} bytes at most", "$")

@@ -33,7 +33,11 @@ def _steps(run: ChatRun) -> Iterator[Step]:
     for step in run.steps:
         if isinstance(step, ChatCall):
             yield Called(
-                named(step.call_id, "call"), named(step.tool_id, "unknown"), step.args, step.problem, str(turn)
+                named(step.call_id, "call"),
+                named(step.tool_id, "unknown"),
+                step.args,
+                step.problem,
+                str(turn),
             )
         else:
             turn += 1

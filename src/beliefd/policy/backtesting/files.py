@@ -2,33 +2,34 @@
 
 import gzip
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
 import msgspec
 
-from beliefd.kernel.errors import invalid
+from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.ledger.transfer import FORMAT
 from beliefd.policy.backtesting import chat, claude, codex, otlp
+from beliefd.policy.backtesting.names import AUTO, FORMATS, LEDGER, RUNS
 from beliefd.policy.backtesting.steps import Line, Step, with_gaps
 
 MAX_LINE: Final = 64 * 1024 * 1024
 LOOKED_AT: Final = 20
 """So many lines are looked at to find out what format they are in."""
-AUTO: Final = "auto"
-LEDGER: Final = "ledger"
-READERS: Final[dict[str, ModuleType]] = {"openai-chat": chat, "claude": claude, "codex": codex, "otlp": otlp}
-FORMATS: Final = (AUTO, LEDGER, *READERS)
+READERS: Final[dict[str, ModuleType]] = dict(zip(RUNS, (chat, claude, codex, otlp), strict=True))
 
 Report = Callable[[int], None]
 
 
 def lines_of(path: Path, report: Report = lambda _: None) -> Iterator[Line]:
     """The lines that are not blank. `report` is told how many bytes of the file were read."""
-    with path.open("rb") as raw:
-        file: IO[bytes] = gzip.open(raw) if path.suffix == ".gz" else raw  # type: ignore[assignment]
+    with ExitStack() as opened:
+        raw: IO[bytes] = opened.enter_context(path.open("rb"))
+        packed = path.suffix == ".gz"
+        file = cast(IO[bytes], opened.enter_context(gzip.open(raw))) if packed else raw
         number = 0
         try:
             while line := file.readline(MAX_LINE + 1):
@@ -45,17 +46,18 @@ def lines_of(path: Path, report: Report = lambda _: None) -> Iterator[Line]:
 
 def format_of(path: Path) -> str:
     """The format of a file, by its first lines."""
-    for line in islice(lines_of(path), LOOKED_AT):
+    lines = list(islice(lines_of(path), LOOKED_AT))
+    if not lines:
+        raise _nothing(path)
+    for line in lines:
         try:
             value = msgspec.json.decode(line.data or b"")
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
         if isinstance(value, dict) and (found := _format(value)) is not None:
             return found
-    raise invalid(
-        f"cannot tell the format of `{path.name}`; give one of {', '.join(FORMATS[1:])} with `--format`",
-        "--format",
-    )
+    known = ", ".join(one for one in FORMATS if one != AUTO)
+    raise invalid(f"cannot tell the format of `{path.name}`; give one of {known} with `--format`", "--format")
 
 
 def _format(value: dict[str, Any]) -> str | None:
@@ -70,5 +72,9 @@ def steps_of(path: Path, form: str, report: Report = lambda _: None) -> Iterator
     steps: Iterator[Step] = READERS[form].steps(lines)
     first = next(steps, None)
     if first is None:
-        raise invalid(f"`{path.name}` holds no runs", "$")
+        raise _nothing(path)
     return with_gaps(chain([first], steps))
+
+
+def _nothing(path: Path) -> BeliefdError:
+    return invalid(f"`{path.name}` holds no runs", "$")

@@ -6,9 +6,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from beliefd.kernel.substrate.constraint_index import ConstraintIndex
-from beliefd.kernel.substrate.constraints import INVARIANTS, Action, Constraint, SchemaCheck
+from beliefd.kernel.substrate.constraints import INVARIANTS, Action, Constraint
 from beliefd.kernel.substrate.events import CandidateResult
-from beliefd.kernel.substrate.predicates import CALL, CALL_FACTS, Predicate, holds
+from beliefd.kernel.substrate.predicates import CALL, CALL_FACTS, Predicate, SchemaCheck, holds
 
 NOW: Final = frozenset({"block", "degrade"})
 """What denies at once, whatever else there is."""
@@ -76,7 +76,9 @@ def truth(
     return holds(predicate, state, fits)
 
 
-def settled(result: CandidateResult, open_: Iterable[Undecided], constraints: Mapping[str, Constraint]) -> bool:
+def settled(
+    result: CandidateResult, open_: Iterable[Undecided], constraints: Mapping[str, Constraint]
+) -> bool:
     """Would it come to the same, whatever those constraints say? Only what is refused at once does."""
     names = {one.constraint for one in open_}
     if not names:

@@ -88,7 +88,7 @@ class RunsTrial:
             policy=policy,
             policy_hash=self.name,
         )
-        self._situation = Situation(replace(NOWHERE, substrate=substrate), facts, NORMAL_MODE)
+        self.situation = Situation(replace(NOWHERE, substrate=substrate), facts, NORMAL_MODE)
 
     def verdicts(self, steps: Iterable[Step]) -> Iterator[Began | CallVerdict | Damaged]:
         run = _Run(self.policy, Began("run"))
@@ -102,6 +102,11 @@ class RunsTrial:
             else:
                 run = _Run(self.policy, step) if isinstance(step, Began) else run
                 yield step
+
+    def result(self, call: Called, facts: CallFacts) -> CandidateResult:
+        """What arbitration says of a call of which these facts are known."""
+        finding, _ = self._finding(call.tool_id)
+        return judge(self.situation, _candidate(call), replace(finding, origin=facts), 0)
 
     def _judged(self, run: "_Run", call: Called) -> CallVerdict:
         finding, tool = self._finding(call.tool_id)
@@ -151,18 +156,15 @@ class RunsTrial:
         return None if definition is None else caller_tool(tool_id, definition)
 
     def _shell(self, finding: CallFinding, call: Called) -> ShellFacts | None:
-        return None if finding.definition is None else shell_facts(finding.definition, call.args, call.workspace)
+        return (
+            None if finding.definition is None else shell_facts(finding.definition, call.args, call.workspace)
+        )
 
     def _verdict(
         self, call: Called, finding: CallFinding, unknown: Unknown, no_tool: bool
     ) -> tuple[Verdict, list[Why]]:
-        candidate = CallCandidate(
-            tool_id=call.tool_id,
-            args=call.args,
-            capability_id=ANYTHING.capability_id,
-            idempotency_key=call.call_id,
-        )
-        result = judge(self._situation, candidate, finding, 0)
+        candidate = _candidate(call)
+        result = judge(self.situation, candidate, finding, 0)
         open_ = self._open(candidate, finding, unknown)
         if no_tool:
             open_.append(Undecided("", NO_TOOL))
@@ -175,11 +177,11 @@ class RunsTrial:
     def _open(self, candidate: CallCandidate, finding: CallFinding, unknown: Unknown) -> list[Undecided]:
         if not self._reads(candidate.tool_id, finding, unknown):
             return []
-        action = action_of(self._situation, candidate, finding, finding.definition or UNDECLARED)
+        action = action_of(self.situation, candidate, finding, finding.definition or UNDECLARED)
         return undecided(self.rules, action, self._state, unknown)
 
     def _reads(self, tool_id: str, finding: CallFinding, unknown: Unknown) -> bool:
-        """Does any constraint about the tool look at what is not known? Asked once per tool and kind of gap."""
+        """Does any constraint about the tool look at what is not known? Found out once per tool and gap."""
         key = tool_id, (*unknown.paths,)
         found = self._watched.get(key)
         if found is None:
@@ -250,6 +252,15 @@ class _Run:
             self._refused.add(call_id)
 
 
+def _candidate(call: Called) -> CallCandidate:
+    return CallCandidate(
+        tool_id=call.tool_id,
+        args=call.args,
+        capability_id=ANYTHING.capability_id,
+        idempotency_key=call.call_id,
+    )
+
+
 def verdict_of(result: CandidateResult) -> Verdict:
     if result.verdict == "allow":
         return "allow"
@@ -258,81 +269,3 @@ def verdict_of(result: CandidateResult) -> Verdict:
 
 def why(reason: Reason) -> Why:
     return Why(code=reason.code, text=reason.words, constraint=reason.constraint)
-
-
-class Tally(Struct, kw_only=True):
-    """Runs of one kind, counted: a run is unattended if all of its calls were allowed."""
-
-    kind: str
-    runs: int = 0
-    unattended: int = 0
-    calls: int = 0
-    allowed: int = 0
-    asked: int = 0
-    denied: int = 0
-    undecidable: int = 0
-    rules: dict[str, int] = {}
-    unknown: dict[str, int] = {}
-    tools: dict[str, dict[str, int]] = {}
-
-
-class Tallies:
-    """Verdicts counted by the kind of their runs, and what could not be read."""
-
-    def __init__(self) -> None:
-        self.by_kind: dict[str, Tally] = {}
-        self.damaged: list[Damaged] = []
-        self.n_damaged = 0
-        self._now: Tally | None = None
-        self._stopped = False
-
-    def take(self, item: Began | CallVerdict | Damaged) -> None:
-        if isinstance(item, Damaged):
-            self.n_damaged += 1
-            self.damaged += [item] if len(self.damaged) < MOST_DAMAGED else []
-        elif isinstance(item, Began):
-            self.end()
-            self._now = self.by_kind.setdefault(item.kind, Tally(kind=item.kind))
-            self._now.runs += 1
-            self._stopped = False
-        elif self._now is not None:
-            self._stopped = self._stopped or item.verdict != "allow"
-            _count(self._now, item)
-
-    def end(self) -> None:
-        """The last run is over."""
-        if self._now is not None:
-            self._now.unattended += not self._stopped
-            self._now = None
-
-    @property
-    def calls(self) -> int:
-        return sum(one.calls for one in self.by_kind.values())
-
-
-def _count(tally: Tally, one: CallVerdict) -> None:
-    tally.calls += 1
-    name = COUNTED[one.verdict]
-    setattr(tally, name, getattr(tally, name) + 1)
-    _add(tally.tools.setdefault(one.tool if len(tally.tools) < MOST_NAMES else OTHERS, {}), one.verdict)
-    if one.verdict == "undecidable":
-        _add(tally.unknown, one.reasons[0].text)
-    elif one.verdict != "allow":
-        _add(tally.rules, one.reasons[0].constraint or one.reasons[0].code)
-
-
-def _add(counts: dict[str, int], name: str) -> None:
-    """INVARIANT: names are strangers' texts: what is counted apart is bounded."""
-    name = name if name in counts or len(counts) < MOST_NAMES else OTHERS
-    counts[name] = counts.get(name, 0) + 1
-
-
-COUNTED: Final[Mapping[Verdict, str]] = {
-    "allow": "allowed",
-    "ask": "asked",
-    "deny": "denied",
-    "undecidable": "undecidable",
-}
-MOST_DAMAGED: Final = 20
-MOST_NAMES: Final = 1_000
-OTHERS: Final = "(others)"
