@@ -19,12 +19,14 @@ Judge = Callable[[CallFacts], tuple[Literal["allow", "ask", "deny"], str, str]]
 
 
 class ChatCall(Value, frozen=True):
-    """A tool call as the model made it. `problem` says why its arguments are not known."""
+    """A tool call as the model made it. `problem` says why its arguments are not known, `message` which
+    message it stands in."""
 
     call_id: Id
     tool_id: Id
     args: Object
     problem: str = ""
+    message: int = 0
 
 
 class ChatRun(Value, frozen=True):
@@ -112,7 +114,7 @@ def parse_run(line: bytes | str, where: str = "run", number: int = 1, *, strict:
     steps: list[ContextItem | ChatCall] = [ContextItem(kind="own_address", text=str(one)) for one in own]
     calls: dict[str, ChatCall] = {}
     for at, message in enumerate(raw.messages):
-        steps += _steps(message, calls, f"`{where}` message {at + 1}")
+        steps += _steps(message, calls, f"`{where}` message {at + 1}", at)
     if strict and (bad := [one for one in steps if isinstance(one, ChatCall) and one.problem]):
         raise invalid(bad[0].problem, "$.messages")
     return ChatRun(run_id=raw.id or f"run-{number}", tools=tools, steps=tuple(steps), label=raw.label)
@@ -141,7 +143,9 @@ def annotated(tool: ToolInfo, hints: Mapping[str, Any]) -> ToolInfo:
     )
 
 
-def _steps(message: _Message, calls: dict[str, ChatCall], where: str) -> Iterator[ContextItem | ChatCall]:
+def _steps(
+    message: _Message, calls: dict[str, ChatCall], where: str, at_message: int
+) -> Iterator[ContextItem | ChatCall]:
     text = _text(message.content)
     if message.role in ("system", "developer"):
         yield ContextItem(kind="system", text=text)
@@ -155,6 +159,7 @@ def _steps(message: _Message, calls: dict[str, ChatCall], where: str) -> Iterato
                 tool_id=call.function.name,
                 args=args,
                 problem=problem,
+                message=at_message,
             )
             calls[made.call_id] = made
             yield made

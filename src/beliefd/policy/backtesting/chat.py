@@ -27,18 +27,10 @@ def steps(lines: Iterable[Line]) -> Iterator[Step]:
 
 
 def _steps(run: ChatRun) -> Iterator[Step]:
-    """Calls of one message follow each other in the run."""
     yield Began(named(run.run_id, "run"), run.tools, str(run.label.get("kind", "run"))[:MAX_KIND])
-    turn = 0
     for step in run.steps:
         if isinstance(step, ChatCall):
-            yield Called(
-                named(step.call_id, "call"),
-                named(step.tool_id, "unknown"),
-                step.args,
-                step.problem,
-                str(turn),
-            )
+            call_id, tool = named(step.call_id, "call"), named(step.tool_id, "unknown")
+            yield Called(call_id, tool, step.args, step.problem, turn=str(step.message))
         else:
-            turn += 1
             yield step

@@ -14,9 +14,11 @@ from beliefd.policy.backtesting.steps import (
     Called,
     Damaged,
     Line,
+    Missing,
     Step,
     named,
     parts_text,
+    without_result,
     workspace,
 )
 
@@ -42,6 +44,35 @@ def fits(value: dict[str, Any]) -> bool:
 
 
 def steps(lines: Iterable[Line]) -> Iterator[Step]:
+    """Which calls were made together is not said: those that no result stands between.
+
+    So whether a result is missing shows when the next turn begins.
+    """
+    turn: list[Step] = []
+    at = ""
+    for step in _steps(lines):
+        if isinstance(step, Began) or (isinstance(step, Called) and step.turn != at):
+            yield from _whole(turn)
+            turn = []
+        at = step.turn if isinstance(step, Called) else at
+        turn.append(step)
+    yield from _whole(turn)
+
+
+def _whole(turn: list[Step]) -> Iterator[Step]:
+    """A turn, in which a call that has no result may be what the next one of them rests on."""
+    results = {one.call_id for one in turn if isinstance(one, ContextItem)}
+    gap: Missing | None = None
+    for step in turn:
+        if isinstance(step, Called):
+            if gap is not None:
+                yield gap
+            if step.call_id not in results:
+                gap = without_result(step)
+        yield step
+
+
+def _steps(lines: Iterable[Line]) -> Iterator[Step]:
     run: _Run | None = None
     for line in lines:
         try:

@@ -34,6 +34,8 @@ def lines_of(path: Path, report: Report = lambda _: None) -> Iterator[Line]:
         try:
             while line := file.readline(MAX_LINE + 1):
                 number += 1
+                if number == 1 and line.strip() == b"{":
+                    line += file.read(MAX_LINE)  # one document over many lines
                 too_long = len(line) > MAX_LINE
                 while too_long and not line.endswith(b"\n") and (line := file.readline(MAX_LINE)):
                     pass

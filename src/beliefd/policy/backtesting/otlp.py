@@ -13,7 +13,17 @@ from msgspec import UNSET, Struct, UnsetType
 
 from beliefd.kernel.origin import ContextItem
 from beliefd.kernel.values import Object
-from beliefd.policy.backtesting.steps import Began, Called, Damaged, Line, Missing, Step, named, parts_text
+from beliefd.policy.backtesting.steps import (
+    Began,
+    Called,
+    Damaged,
+    Line,
+    Missing,
+    Step,
+    named,
+    parts_text,
+    without_result,
+)
 
 MOST_OPEN: Final = 256
 MOST_SPANS: Final = 10_000
@@ -156,7 +166,7 @@ class _Run:
             yield Missing(SAYS_NOTHING)
         for name, call in self.without.items():
             if name not in self.results:
-                yield Missing(f"the result of `{call.tool_id}` (`{name}`) is not in the trace")
+                yield without_result(call)
         self.without.clear()
 
     def _is_new(self, item: ContextItem) -> bool:

@@ -72,13 +72,17 @@ def with_gaps(steps: Iterable[Step]) -> Iterator[Step]:
         elif isinstance(step, Called):
             for one in [one for one in waiting.values() if not one.turn or one.turn != step.turn]:
                 del waiting[one.call_id]
-                yield Missing(f"the result of `{one.tool_id}` (`{one.call_id}`) is not in the trace")
+                yield without_result(one)
             waiting[step.call_id] = step
         elif isinstance(step, ContextItem) and step.kind == "result" and waiting:
             waiting.pop(step.call_id if step.call_id in waiting else next(iter(waiting)), None)
         elif isinstance(step, Damaged):
             yield Missing(f"line {step.line} of the trace cannot be read")
         yield step
+
+
+def without_result(call: Called) -> Missing:
+    return Missing(f"the result of `{call.tool_id}` (`{call.call_id}`) is not in the trace")
 
 
 def named(text: Any, otherwise: str) -> str:
