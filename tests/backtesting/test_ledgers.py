@@ -143,7 +143,8 @@ def test_parts_of_a_backtest_add_up_to_the_whole(house: ToolWorld, told: str) ->
 
 def test_a_policy_that_cannot_be_adopted_is_refused(house: ToolWorld, told: str) -> None:
     wrong = replace(BASE, constraints={"constraint.x": {"v": 1, "effect": "perhaps"}})
-    refused(Code.INVALID_REQUEST, lambda: house.backtest_policy(wrong))
+    error = refused(Code.INVALID_REQUEST, lambda: house.backtest_policy(wrong))
+    assert error.details == {"path": "$.policy.constraints.constraint.x.effect"}
 
 
 # -- what the facts do not say -------------------------------------------------------------------------

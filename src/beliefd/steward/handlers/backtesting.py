@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 from msgspec import Struct
 
+from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.policy.compiling import compiled
@@ -84,4 +85,8 @@ class BacktestHandlers(Struct, frozen=True):
 
 
 def _tried(asked: AskBacktest) -> Trial:
-    return Trial(compiled(asked.policy))
+    try:
+        return Trial(compiled(asked.policy))
+    except BeliefdError as error:
+        path = str((error.details or {}).get("path", "$")).removeprefix("$")
+        raise invalid(error.message, f"$.policy{path}") from None
