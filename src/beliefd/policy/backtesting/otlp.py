@@ -27,7 +27,7 @@ from beliefd.policy.backtesting.steps import (
 
 MOST_OPEN: Final = 256
 MOST_SPANS: Final = 10_000
-MOST_REMEMBERED: Final = 100_000
+MOST_REMEMBERED: Final = 4_096
 SAYS_NOTHING: Final = "the trace does not carry what the agent was told (`gen_ai.input.messages`)"
 TOGETHER: Final = "one"
 """When calls ended is said by their spans, so nothing follows from the order in which they were made."""
