@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -258,10 +259,8 @@ def test_only_sessions_that_one_may_see_are_decided_again(house: ToolWorld) -> N
     answer = eve.backtest_policy(replace(BASE, constraints={}))
     assert answer.sessions == 1
     assert foreign.session_id not in msgspec.json.encode(answer).decode()
-    for named in (foreign.session_id, "nowhere", "system"):
-        refused(
-            Code.SESSION_NOT_FOUND, lambda named=named: eve.backtest_policy(BASE, [own.session_id, named])
-        )  # type: ignore[misc]
+    for named in ([own.session_id, foreign.session_id], ["nowhere"], ["system"]):
+        refused(Code.SESSION_NOT_FOUND, partial(eve.backtest_policy, BASE, named))
     foreign_place = Reached(session_id=foreign.session_id, seq=1)
     refused(Code.SESSION_NOT_FOUND, lambda: eve.backtest_policy(BASE, after=foreign_place))
     assert house.root.backtest_policy(BASE).sessions == 2

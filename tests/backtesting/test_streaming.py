@@ -10,14 +10,20 @@ from typing import Any
 import pytest
 
 from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.origin import ContextItem, Session, ToolInfo
 from beliefd.kernel.policy import Policy
 from beliefd.policy.backtesting import files
 from beliefd.policy.backtesting.files import lines_of, steps_of
+from beliefd.policy.chat_runs import read_runs
+from beliefd.policy.lexicons import shipped_lexicon
 from beliefd.policy.presets import preset
+from beliefd.steward.backtesting.remembering import Remembered, session_of
 from beliefd.steward.backtesting.run_tally import Tallies
 from beliefd.steward.backtesting.runs import RunsTrial
 from tests.backtesting.support import FORMS, Chat, damaged, rules, verdicts, written
 from tests.backtesting.test_formats import mailed
+
+ROOT = Path(__file__).parents[2]
 
 
 def many(form: Any, runs: int) -> Iterator[Any]:
@@ -91,3 +97,22 @@ def test_progress_is_told_in_bytes_of_the_file(tmp_path: Path) -> None:
     assert len(list(lines_of(path, told.append))) == 20
     assert told == sorted(told)
     assert told[-1] == path.stat().st_size
+
+
+def test_an_index_that_remembers_texts_holds_what_one_holds_that_reads_them() -> None:
+    remembered, lexicon = Remembered(), shipped_lexicon()
+    runs = [run for path in sorted((ROOT / "tests/origin/runs").glob("*.jsonl")) for run in read_runs(path)]
+    for _ in range(2):  # the second time all of them are known
+        for run in runs:
+            plain, held = Session(lexicon), session_of(lexicon, remembered)
+            for step in run.steps:
+                if isinstance(step, ContextItem):
+                    plain.tell(step, run.tools.get(step.tool_id or ""))
+                    held.tell(step, run.tools.get(step.tool_id or ""))
+                else:
+                    tool = run.tools.get(step.tool_id) or ToolInfo(tool_id=step.tool_id)
+                    assert held.facts(tool, step.args, run.tools) == plain.facts(tool, step.args, run.tools)
+            assert (held.heard.tokens, held.heard.found.keys()) == (
+                plain.heard.tokens,
+                plain.heard.found.keys(),
+            )

@@ -10,7 +10,7 @@ from rpds import HashTrieMap
 from beliefd.kernel.context.tools import as_operator_says
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.names import ALL
-from beliefd.kernel.origin import CallFacts, ContextItem, Session, ToolInfo
+from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.arbitration import judge
 from beliefd.kernel.substrate.calls import action_of
@@ -30,6 +30,7 @@ from beliefd.ledger.chain import policy_hash
 from beliefd.policy.backtesting.steps import Began, Called, Damaged, Missing, Step
 from beliefd.policy.backtesting.unknowns import Undecided, Unknown, settled, undecided
 from beliefd.policy.lexicons import shipped_lexicon
+from beliefd.steward.backtesting.remembering import Remembered, session_of
 from beliefd.steward.facts.caller_tools import CallerTool, DeclaredTools, caller_tool
 from beliefd.steward.facts.shells import shell_facts
 from beliefd.tools.registry import Registry
@@ -75,6 +76,7 @@ class RunsTrial:
         self._by_key = {one.key: one for one in self.rules.constraints}
         self._tools = DeclaredTools(policy)
         self._registry = Registry()
+        self._remembered = Remembered()
         self._findings: dict[str, tuple[CallFinding, CallerTool | None]] = {}
         self._watched: dict[tuple[str, tuple[str, ...]], bool] = {}
         self._state = SymbolicState(state or {})
@@ -91,7 +93,7 @@ class RunsTrial:
         self.situation = Situation(replace(NOWHERE, substrate=substrate), facts, NORMAL_MODE)
 
     def verdicts(self, steps: Iterable[Step]) -> Iterator[Began | CallVerdict | Damaged]:
-        run = _Run(self.policy, Began("run"))
+        run = _Run(self.policy, Began("run"), self._remembered)
         for step in steps:
             if isinstance(step, Called):
                 yield self._judged(run, step)
@@ -100,7 +102,7 @@ class RunsTrial:
             elif isinstance(step, Missing):
                 run.missing = run.missing or step.why
             else:
-                run = _Run(self.policy, step) if isinstance(step, Began) else run
+                run = _Run(self.policy, step, self._remembered) if isinstance(step, Began) else run
                 yield step
 
     def result(self, call: Called, facts: CallFacts) -> CandidateResult:
@@ -202,14 +204,14 @@ class RunsTrial:
 class _Run:
     """What is known of a run so far: the index of what was told, where policy asks for that."""
 
-    def __init__(self, policy: Policy, began: Began) -> None:
+    def __init__(self, policy: Policy, began: Began, remembered: Remembered) -> None:
         self.name = began.run
         self.missing = ""
         self._context = policy.context
         self._named = policy.tools
         if self._context is UNSET:
             return
-        self._index = Session(shipped_lexicon(self._context.lexicon))
+        self._index = session_of(shipped_lexicon(self._context.lexicon), remembered)
         self._refused: set[str] = set()
         self._tools: dict[str, ToolInfo] = {}
         for info in began.tools.values():
