@@ -144,6 +144,7 @@ STORY = [
     "withdraw_approval",
     "give_grant",
     "adopt_policy",
+    "backtest_policy",
     "create_space",
     "create_token",
     "measure",

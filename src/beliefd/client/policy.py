@@ -1,10 +1,13 @@
 """The rules in force."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from beliefd.client.method import Method
 from beliefd.client.requests import Request
 from beliefd.kernel.policy import Policy
+from beliefd.protocol.backtesting import Backtest, Reached
 from beliefd.protocol.policy import PolicyAnswer, PolicyRows
 
 
@@ -20,3 +23,22 @@ class PolicyCalls:
     def adopt_policy(self, policy: Policy) -> Request[PolicyAnswer]:
         """Decide under another policy from now on."""
         return Request(PolicyRows.adopt_policy, body=msgspec.to_builtins(policy))
+
+    @Method
+    def backtest_policy(
+        self,
+        policy: Policy,
+        sessions: Iterable[str] | None = None,
+        *,
+        limit: int | None = None,
+        after: Reached | None = None,
+    ) -> Request[Backtest]:
+        """What another policy would have decided in these sessions, or in all that one may see."""
+        body = {
+            "policy": msgspec.to_builtins(policy),
+            "sessions": None if sessions is None else list(sessions),
+            "limit": limit,
+            "after": None if after is None else msgspec.to_builtins(after),
+        }
+        given = {name: one for name, one in body.items() if one is not None}
+        return Request(PolicyRows.backtest_policy, body=given)

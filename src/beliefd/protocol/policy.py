@@ -3,7 +3,8 @@
 from typing import Literal
 
 from beliefd.kernel.policy import Policy
-from beliefd.protocol.operation import MIB, OPERATORS, Answer, Operation, Vocabulary, reads
+from beliefd.protocol.backtesting import AskBacktest, Backtest
+from beliefd.protocol.operation import MIB, OPERATORS, Answer, Operation, Vocabulary, asks, reads
 
 
 class PolicyAnswer(Answer, frozen=True):
@@ -30,4 +31,12 @@ class PolicyRows(Vocabulary):
         max_body=4 * MIB,  # a file of the largest size that is read, with all defaults filled in
         summary="Decide under another policy from now on",
         example={"uncertainty": {"explain_above": 0.4, "defer_above": 0.7}},
+    )
+    backtest_policy = asks(
+        "/v1/policy/backtest",
+        AskBacktest,
+        Backtest,
+        "What another policy would have decided",
+        max_body=4 * MIB,
+        example={"policy": {"uncertainty": {"explain_above": 0.2, "defer_above": 0.4}}, "limit": 1000},
     )

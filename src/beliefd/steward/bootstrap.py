@@ -26,6 +26,7 @@ from beliefd.steward.feeds import Feeds
 from beliefd.steward.gate import Gate, guarded
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
+from beliefd.steward.handlers.backtesting import BacktestHandlers
 from beliefd.steward.handlers.batch import BatchHandlers
 from beliefd.steward.handlers.beliefs import BeliefHandlers, verb_handlers
 from beliefd.steward.handlers.calls import CallHandlers
@@ -144,6 +145,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         ApprovalHandlers(ledgers, positions, submit, expiry, tools, in_force, finder, environment, feeds),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
+        BacktestHandlers(ledgers, spaces),
         SpaceHandlers(ledgers, system, environment),
         TokenHandlers(ledgers, system, directory),
         StateHandlers(ledgers, positions, in_force, environment),

@@ -105,8 +105,9 @@ class Known(Struct):
         tool, shell = tools.get(name, asked.upstream), asked.finding.shell
         if shell is not UNSET:
             # A shell is as dangerous as what it is told to do.
-            harmless = ("reads", "project") if self.policy.project == "free" else ("reads",)
-            tool = replace(tool, tier="read" if shell.reach in harmless else "write", examined=True)
+            tool = replace(
+                tool, tier="read" if shell.reach in self.policy.harmless else "write", examined=True
+            )
         return index.facts(tool, asked.args, tools.by_name)
 
     def goes_on_to(self, context: Context, policy: ContextPolicy) -> bool:
