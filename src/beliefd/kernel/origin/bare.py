@@ -1,6 +1,5 @@
 """Which results are just text, whatever they look like: whoever wrote it chose its shape."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +8,7 @@ from beliefd.kernel.origin.lexicon import Lexicon
 from beliefd.kernel.origin.results import fields, parsed
 from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, joined_accounts, name_words
 from beliefd.kernel.origin.tools import ToolInfo, properties, trade
+from beliefd.kernel.origin.verbs import own_part
 
 
 def is_bare(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
@@ -17,7 +17,7 @@ def is_bare(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
     if given & lexicon.names["shell"]:
         return True
     what = trade(tool, lexicon)
-    words = name_words(re.split(r"__|[./:]", tool.tool_id)[-1])
+    words = name_words(own_part(tool.tool_id))
     held = bool(what.nouns & set(lexicon.raw)) or bool(set(words[-1:]) & set(lexicon.raw))
     by_path = bool(given & lexicon.names["path"])
     verb_alone = not set(words) - set(what.verb.split())

@@ -84,6 +84,12 @@ class Lexicon(Value, frozen=True, dict=True):
     stop: Words
     months: Words
     replies: Words = ()
+    tells: Words = ()
+    sendable: Words = ()
+    shown: Words = ()
+    qualities: Words = ()
+    narrow: dict[str, Words] = {}
+    otherwise: dict[str, Class] = {}
 
     @cached_property
     def asked(self) -> dict[str, int]:
@@ -123,6 +129,13 @@ class Lexicon(Value, frozen=True, dict=True):
                 for form in (noun, plural(noun)):
                     found.setdefault(form, set()).add(group)
         return {noun: frozenset(groups) for noun, groups in found.items()}
+
+    @cached_property
+    def known_words(self) -> frozenset[str]:
+        """Words in names of tools that are no verb that nobody knows."""
+        lists = (self.stop, self.endings, self.things, self.directory, self.open_world, self.self_names)
+        named = (name for kind in self.names.values() for name in kind)
+        return frozenset({*self.groups, *self.faint, *named, *(word for words in lists for word in words)})
 
     @cached_property
     def stops(self) -> frozenset[str]:

@@ -151,7 +151,7 @@ class Memory:
         what = trade(tool, self.lexicon)
         if tool.open_world or tool.tier == "egress" or goes_out(tool, item.args, self.lexicon):
             return "open"
-        if tool.open_world is None and not what.words.isdisjoint(self.lexicon.open_world):
+        if tool.open_world is None and not what.whole.isdisjoint(self.lexicon.open_world):
             return "open"
         mine = not item.args and not what.words.isdisjoint(self.lexicon.self_names)
         if tool.identity or mine:
