@@ -12,7 +12,7 @@ from beliefd.kernel.origin.lexicon import BIT, Lexicon
 from beliefd.kernel.origin.people import Bearers
 from beliefd.kernel.origin.results import fields, parsed, records
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, folded, name_words, shape_of
-from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
+from beliefd.kernel.origin.tools import ToolInfo, goes_out, is_address, trade
 from beliefd.kernel.origin.user import Said, read_said, together
 from beliefd.kernel.values import Id, Object, Value
 
@@ -346,11 +346,18 @@ class Memory:
         return best
 
     def host_seen(self, host: str) -> bool:
-        """Outside of results of the open world."""
+        """Given by the user, the system or a field that no stranger filled in.
+
+        INVARIANT: a text opens the one address that stands in it, and nothing else on its host: whoever
+        wrote it may read there whatever a path says.
+        """
         one = Wanted(f"{HOST}{host}", (host,), True, "host")
         if self.said.has(one) or self.told.has(one):
             return True
-        return any(place.record.how != "open" for place, _ in self.heard.places(one))
+        return any(
+            place.kind == "field" and place.record.how != "open" and not (place.record.authored or place.echo)
+            for place, _ in self.heard.places(one)
+        )
 
 
 def _field_origin(place: Place) -> Origin:
@@ -383,13 +390,18 @@ def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
     return any(whole[at : at + size] == part for at in range(len(whole) - size + 1))
 
 
+def _is_value(key: str) -> bool:
+    """Is a key an address, or is there one in it?"""
+    return "@" in key or shape_of(key) in (*SINK_SHAPES, "host") or is_address(key)
+
+
 def leaves(value: Any, name: str = "", depth: int = 0) -> list[tuple[str, Any]]:
     """(name of the argument or nested field, value) of each leaf of a call's arguments."""
     if depth > 64:
         return [(name, str(value))]
     if isinstance(value, Mapping):
         # A key that is an address is a value of what it stands in: `{"recipients": {"eve@x.example": "to"}}`.
-        held = [(name or str(key), str(key)) for key in value if shape_of(str(key)) in SINK_SHAPES]
+        held = [(name or str(key), str(key)) for key in value if _is_value(str(key))]
         return held + [leaf for key, item in value.items() for leaf in leaves(item, str(key), depth + 1)]
     if isinstance(value, list | tuple):
         return [leaf for item in value for leaf in leaves(item, name, depth + 1)]
