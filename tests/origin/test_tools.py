@@ -188,7 +188,7 @@ def test_where_an_unknown_word_may_be_the_verb_the_description_tells() -> None:
 
 @pytest.mark.parametrize("name", ["send_email", "get_contacts", "post_message", "list_notes", "pay"])
 def test_a_server_s_name_changes_nothing(name: str) -> None:
-    """A tool is what it is behind each gateway; what the server is called counts only where it says nothing."""
+    """A tool is what it is behind each gateway. What the server is called counts where it says nothing."""
     alone = trade(ToolInfo(tool_id=name), LEXICON)
     for server in ("mcp__payments__", "mcp__my_search__", "acme.", "delete/"):
         found = trade(ToolInfo(tool_id=server + name), LEXICON)

@@ -26,6 +26,29 @@ def is_bare(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
     return (held and (by_path or what.verb == "read")) or (verb_alone and by_path)
 
 
+def holds_one(tool: ToolInfo, lexicon: Lexicon) -> bool:
+    """Does the tool give one document, by whatever key? Its author chose how it looks (`get_document`)."""
+    what = trade(tool, lexicon)
+    if not what.reads or what.verb.split()[0] not in lexicon.raw_verbs:
+        return False
+    return not what.nouns or not what.words.isdisjoint(lexicon.raw)
+
+
+def wraps(value: Any, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
+    """Is it what a program says of a document? Then it repeats the id that was asked for."""
+    if isinstance(value, dict) and len(value) == 1:
+        value = next(iter(value.values()))
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict):
+        return False
+    asked = {folded(str(one)).strip() for one in args.values() if isinstance(one, str | int)}
+    return any(
+        not lexicon.names["id"].isdisjoint(name_words(str(name))) and folded(str(held)).strip() in asked
+        for name, held in value.items()
+    )
+
+
 def is_plain(tool: ToolInfo, lexicon: Lexicon) -> bool:
     """Does the name say nothing of what is returned? `Read`, `Grep`, `Bash` give anything."""
     what = trade(tool, lexicon)

@@ -50,6 +50,7 @@ class Record(Struct, eq=False):
     keyed: bool = False
     orders: int = 0
     labels: list[tuple[str, tuple[str, ...]]] = []
+    addresses: list[str] = []
     shapes: dict[Shape, set[str]] = {}
 
 
@@ -71,6 +72,13 @@ class Place(Struct, eq=False):
         for order in self.orders[max(0, at - around) : at + around + 1]:
             mask |= order
         return mask
+
+    def words_at(self, position: int, around: int = 1) -> list[str]:
+        """The words of the same sentences."""
+        at = max(0, bisect_right(self.starts, position) - 1)
+        last = at + around + 1
+        end = self.starts[last] if last < len(self.starts) else len(self.tokens)
+        return self.tokens[self.starts[max(0, at - around)] : end]
 
 
 class Wanted(Struct, frozen=True):

@@ -16,6 +16,7 @@ CLASSES: Final[tuple[Class, ...]] = (
 )  # fmt: skip
 BIT: Final[dict[str, int]] = {name: 1 << at for at, name in enumerate(CLASSES)}
 """Classes as bits, for sentences that order several things."""
+ANY: Final = (1 << len(CLASSES)) - 1
 
 Words = tuple[str, ...]
 
@@ -106,7 +107,7 @@ class Lexicon(Value, frozen=True, dict=True):
         for source in (self.verbs, self.weak, self.words):
             for name, verbs in source.items():
                 for verb in verbs if name != "read" else ():
-                    for form in _forms(verb, past):
+                    for form in forms_of(verb, past=past):
                         found[form] = found.get(form, 0) | BIT[name]
         return found
 
@@ -158,10 +159,20 @@ class Lexicon(Value, frozen=True, dict=True):
 
     @cached_property
     def secret_words(self) -> "re.Pattern[str]":
-        return re.compile(r"\b(?:" + "|".join(map(re.escape, self.secrets)) + r")\b")
+        """However it is written: `api key`, `api-key`, `OPENAI_API_KEY=`. Short names must be set to something."""
+        words = "|".join(re.escape(word).replace("\\ ", r"[\s_-]?") for word in self.secrets)
+        names = "|".join(re.escape(name) for name in self.arguments.secret)
+        return re.compile(
+            rf"(?<![^\W_])(?:({words})(?![^\W_])|({names})['\"]?\s?(?::|=>?)\s?['\"]?(?=[^\s'\"]{{6}}))"
+        )
+
+    def secrets_in(self, plain: str) -> frozenset[str]:
+        """Names of secrets in a folded text, in one spelling."""
+        found = self.secret_words.finditer(plain)
+        return frozenset(re.sub(r"[\s_-]", "", one[1] or one[2]) for one in found)
 
 
-def _forms(verb: str, past: bool) -> list[str]:
+def forms_of(verb: str, *, past: bool = True) -> list[str]:
     """`move on` -> move on, moving on, moved on. Wrong forms that nobody writes do no harm."""
     head, _, rest = verb.partition(" ")
     stem = head[:-1] if head.endswith("e") else head

@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct
 
-from beliefd.kernel.origin.bare import agree, is_bare, is_plain
+from beliefd.kernel.origin.bare import agree, holds_one, is_bare, is_plain, wraps
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
 from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
@@ -115,6 +115,8 @@ class Memory:
             return
         if structured is None:
             structured = parsed(item.text)
+            if holds_one(tool, self.lexicon) and not wraps(structured, item.args, self.lexicon):
+                structured = None
         elif not agree(item.text, structured):
             structured = None
         if structured is None:
@@ -213,6 +215,9 @@ class Memory:
                 record.labels.append(
                     ("label" if names_it else kind, one.parts if one.shape != "number" or names_it else ())
                 )
+                # Whoever writes chooses whom else it goes to: of a mail the user means its sender.
+                if one.shape in SINK_SHAPES and (not record.authored or self._by_author(name)):
+                    record.addresses.append(one.key)
         record.named = record.named or self._named(record)
         record.linked = self._linked(record)
         for path, text, kind, shape in kept:
@@ -254,6 +259,8 @@ class Memory:
     def _named(self, record: Record) -> bool:
         """Does the user speak of it? By a short field, a quoted phrase or a name in one."""
         words, speech = self.speech.words, self.speech
+        if not words.isdisjoint(record.addresses):
+            return True
         for kind, parts in record.labels:
             if not parts:
                 continue

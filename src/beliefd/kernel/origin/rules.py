@@ -46,8 +46,8 @@ RULES: Final[tuple[Rule, ...]] = (
      lambda f: f"the user asked for it {max(1, f.mentions)} time(s), and it was done {f.nth} time(s)"),
     ("payload", "ask", lambda f: f.tier == "write" and f.payload_foreign and not _based(f),
      lambda f: _of(f.payload, ("text", "named_text"))),
-    ("secret", "ask", lambda f: f.tier == "write" and f.secret and bool(f.sinks),
-     lambda f: f"it carries a secret to somebody: {_of(f.sinks)}"),
+    ("secret", "ask", lambda f: f.tier == "write" and f.secret,
+     lambda f: f"it carries a secret that the user does not speak of{': ' * bool(f.sinks)}{_of(f.sinks)}"),
     ("commanded", "ask", lambda f: f.tier == "write" and _ordered(f),
      lambda f: f"a text that was read orders it: {_of(f.orders)}"),
 )  # fmt: skip

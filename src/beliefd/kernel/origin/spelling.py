@@ -41,6 +41,11 @@ _ADDRESS: Final = re.compile(
     r"""(?:(?<=[\s,;<("'])|^)(?:mailto:)?[^\W_][\w.+%&'*/=!~-]{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}"""
     r"""\.?(?=[\s,;>)"']|$)"""
 )
+_KEY: Final = re.compile(
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[opsur]_[A-Za-z0-9]{30,}"
+    r"|\bgithub_pat_\w{30,}|\bxox[abeprs]-[\w-]{10,}|\bsk-[\w-]{20,}|\bsk_live_\w{16,}|\bAIza[\w-]{35}|\bglpat-[\w-]{20}"
+    r"|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"
+)
 _TRAILING: Final = ".,;:!?)]}>'\"*_`"
 
 
@@ -222,6 +227,11 @@ def has_card(text: str) -> bool:
         if len(set(digits)) > 3 and _luhn(digits):
             return True
     return False
+
+
+def has_key(text: str) -> bool:
+    """Something that programs take for a key: its beginning tells. A folded text has no case."""
+    return _KEY.search(text) is not None
 
 
 def _luhn(digits: list[int]) -> bool:

@@ -59,7 +59,7 @@ def read_said(text: str, lexicon: Lexicon) -> Said:
         phrases=frozenset(kind for kind, pattern in lexicon.says.items() if pattern.search(plain)),
         names=frozenset(_names(text, lexicon)),
         quoted=tuple(one.parts for one in quoted if one and any(len(part) > 2 for part in one.parts)),
-        secrets=frozenset(lexicon.secret_words.findall(plain)),
+        secrets=lexicon.secrets_in(plain),
         numbers=frozenset(atom.key for atom in found if atom.shape == "number"),
     )
 
