@@ -8,9 +8,12 @@ from msgspec.structs import replace
 from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, sorted_leaves, where_is
 from beliefd.kernel.origin.facts import RANK, CallFacts, Trust, ValueFact, reason
 from beliefd.kernel.origin.index import Wanted
+from beliefd.kernel.origin.lexicon import plural
 from beliefd.kernel.origin.memory import Found, Memory, leaves
+from beliefd.kernel.origin.queries import changed_by, only_asks, writes_by_argument
 from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, host_of, joined_accounts, name_words
-from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, is_address, trade, writes_by_argument
+from beliefd.kernel.origin.statements import Change
+from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, is_address, trade
 from beliefd.kernel.origin.wishes import carries_secret, commanded_by, is_intended
 from beliefd.kernel.values import Id, Object
 
@@ -28,7 +31,11 @@ _FEW: Final = 7
 
 
 def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping[Id, ToolInfo]) -> CallFacts:
-    what, (found, crowded) = trade(tool, session.lexicon), _looked_at(args)
+    what, change = changed_by(tool, trade(tool, session.lexicon), args)
+    found, crowded = _looked_at(args)
+    if change is not None:
+        found += [(column or "value", value) for column, value in change.values][:MAX_LEAVES]
+        crowded = crowded or len(change.values) > MAX_LEAVES
     pieces = [leaf for name, value in found for leaf in sorted_leaves(name, value, tool, session)]
     call = Call(session, tool, what, _tier(tool, what, args, session), tuple(pieces))
     said = {kind: kind in session.speech.phrases for kind in session.lexicon.says}
@@ -48,7 +55,7 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         sinks=sinks,
         links=_links(call),
         payload=_payload(call),
-        objects=(*_objects(call), *_amounts(call, said)),
+        objects=(*_objects(call), *_amounts(call, said), *_tables(call, change)),
         orders=orders,
         commanded=commanded,
         secret=carries_secret(call),
@@ -136,6 +143,8 @@ def _foreign(sink: ValueFact, facts: CallFacts) -> bool:
 def _tier(tool: ToolInfo, what: Trade, args: Object, session: Memory) -> Tier:
     if tool.tier == "egress" or (tool.examined and tool.tier is not None):
         return tool.tier
+    if only_asks(tool, what, args):
+        return "read"
     if not what.reads or (
         tool.tier is None and what.verb in session.lexicon.hands_out and _hands_out(args, session)
     ):
@@ -283,6 +292,26 @@ def _objects(call: Call) -> tuple[ValueFact, ...]:
             origin = call.session.object(leaf.value)
             found.append(fact_of(leaf, origin, where_is(call.session.origin(leaf.value))))
     return tuple(found)
+
+
+def _tables(call: Call, change: Change | None) -> tuple[ValueFact, ...]:
+    """What a statement changes. To delete from it, the user must speak of it: that it exists will not do."""
+    if change is None:
+        return ()
+    if not change.table:
+        unread = Leaf("statement", frozenset(), "", "object", None)
+        return (fact_of(unread, "model", "a statement, or several, that are not understood"),)
+    leaf = Leaf("table", frozenset(), change.table, "object", call.session.heard.wanted(change.table))
+    words, spoken = name_words(change.table), call.session.speech.words
+    if any(form in spoken for word in words for form in (word, plural(word), word.removesuffix("s"))):
+        return (fact_of(leaf, "user", "the user's text"),)
+    found = call.session.object(leaf.value) if leaf.value else "model"
+    if change.action != "delete" and found in ("listed", "queried", "named"):
+        found = "named"
+    elif found == "named":
+        found = "listed"
+    where = where_is(call.session.origin(leaf.value)) if leaf.value else where_is(Found("model"))
+    return (fact_of(leaf, found, where),)
 
 
 def _amounts(call: Call, said: Mapping[str, bool]) -> tuple[ValueFact, ...]:

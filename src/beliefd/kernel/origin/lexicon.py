@@ -159,7 +159,7 @@ class Lexicon(Value, frozen=True, dict=True):
 
     @cached_property
     def secret_words(self) -> "re.Pattern[str]":
-        """However it is written: `api key`, `api-key`, `OPENAI_API_KEY=`. Short names must be set to something."""
+        """However it is written: `api key`, `OPENAI_API_KEY=`. Short names must be set to something."""
         words = "|".join(re.escape(word).replace("\\ ", r"[\s_-]?") for word in self.secrets)
         names = "|".join(re.escape(name) for name in self.arguments.secret)
         return re.compile(

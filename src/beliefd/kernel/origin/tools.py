@@ -203,39 +203,3 @@ def texts_in(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, 
 
 
 MAX_NESTED: Final = 64
-_STATED: Final = frozenset(
-    {"sql", "query", "statement", "mutation", "graphql", "content", "body", "code", "expression", "request"}
-)
-_COMMANDS: Final = frozenset({"command", "cmd", "commands", "shell", "script"})
-_METHODS: Final = frozenset({"method", "verb", "operation", "action", "mode", "op"})
-_WRITES: Final = frozenset({"post", "put", "patch", "delete"})
-_STATEMENT: Final = re.compile(
-    r"(?:^|[;({]|\bthen\b|\bas\b)\s*(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|update\s+\S+\s+set|delete\s+from|merge\s+into"
-    r"|(?:drop|alter|create|truncate|rename)\s+(?:or\s+replace\s+)?(?:temp(?:orary)?\s+|unique\s+)?"
-    r"(?:table|database|schema|index|view|user|role|function|trigger|procedure|sequence|type|extension)\b"
-    r"|truncate\s+\w|grant\s+\S.*\bto\b|revoke\s+\S.*\bfrom\b|copy\s+\S+\s+(?:from|to)\b|call\s+\w+\s*\(|exec(?:ute)?\s+\w"
-    r"|attach\s+database|load\s+data|vacuum\b|mutation\b(?=[\s({\w]*[({]))",
-    re.S,
-)
-_REMARK: Final = re.compile(r"/\*.*?\*/|--[^\n]*|^\s*#[^\n]*", re.S | re.M)
-
-
-def writes_by_argument(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
-    """Is a read told to write: by a statement, a method or a command that stands in its arguments?"""
-    if tool.open_world or tool.examined:  # who searches there passes words on, and no statement
-        return False
-    declared = lexicon.names["text"] if tool.tier is not None else frozenset()
-    for name, text in texts_in(args):
-        words = name_words(name)
-        if not words:
-            continue
-        plain = folded(text[:MAX_ARGUMENT]).strip()
-        if not _COMMANDS.isdisjoint(words) and plain:
-            return True
-        if not _METHODS.isdisjoint(words) and (
-            plain in _WRITES or lexicon.strong.get(plain, "read") != "read"
-        ):
-            return True
-        if not (_STATED - declared).isdisjoint(words) and _STATEMENT.search(_REMARK.sub(" ", plain)):
-            return True
-    return False
