@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, sorted_leaves, where_is
 from beliefd.kernel.origin.facts import RANK, CallFacts, Trust, ValueFact, reason
-from beliefd.kernel.origin.index import Wanted
+from beliefd.kernel.origin.index import Place, Wanted
 from beliefd.kernel.origin.lexicon import plural
 from beliefd.kernel.origin.memory import Found, Memory, leaves
 from beliefd.kernel.origin.queries import changed_by, only_asks, writes_by_argument
@@ -115,7 +115,7 @@ def _concluded(facts: CallFacts) -> CallFacts:
 def _wanted(link: ValueFact, facts: CallFacts) -> bool:
     """Whoever has a document passed on wants the people in it, and asks for its links."""
     if link.shape in ("url", "host"):
-        return facts.links_wanted
+        return facts.links_wanted and link.trust == "sole"
     return facts.sourced or facts.delegated or facts.granted
 
 
@@ -211,10 +211,13 @@ def _trust(call: Call, leaf: Leaf, at: Found, said: Mapping[str, bool]) -> Trust
         return "trusted"
     if at.origin == "field":
         return "field"
-    if at.origin == "named_text" and at.place is not None:
+    # A page whose address the user typed is spoken of as well, though strangers may write in it.
+    spoken_of = at.place is not None and (at.origin == "named_text" or at.place.record.keyed)
+    if at.place is not None and spoken_of:
         alone = len(at.place.record.shapes.get(leaf.value.shape, ())) == 1
         if alone and (said["granted"] or _conamed(call, leaf.value)):
             return "sole"
+    if at.origin == "named_text":
         # A person by name, in a task that the user has made from a document: no address, nothing leaves.
         by_name = leaf.value.shape == "word" and not any(char.isdigit() for char in leaf.value.key)
         if (
@@ -245,12 +248,30 @@ def _url_known(call: Call, leaf: Leaf) -> bool:
     at = call.session.origin(leaf.value)
     if at.origin in ("user", "system", "own", "directory"):
         return True
-    closed = at.place is not None and any(
-        place.record.how != "open" for place, _ in call.session.heard.places(leaf.value)
-    )
-    if not closed:
-        return call.session.host_seen(host_of(leaf.value.key)) and "?" not in leaf.text
-    return True
+    places = [place for place, _ in call.session.heard.places(leaf.value)]
+    closed = [place for place in places if place.record.how != "open"]
+    if at.place is not None and any(_points_there(place, call) for place in closed):
+        return True
+    hosted = call.session.host_seen(host_of(leaf.value.key))
+    return hosted and (bool(places) or _asks_nothing_new(leaf.text, call))
+
+
+def _points_there(place: Place, call: Call) -> bool:
+    """Of a document that the user speaks of, its one address is meant, if there is no other in it."""
+    return place.kind != "text" or not place.record.named or _alone(place, call)
+
+
+def _alone(place: Place, call: Call) -> bool:
+    """Has the record one link, or does the user want several?"""
+    shapes = place.record.shapes
+    count = len(shapes.get("url", ())) + len(shapes.get("host", ()))
+    return count <= 1 or "plural" in call.session.speech.phrases
+
+
+def _asks_nothing_new(url: str, call: Call) -> bool:
+    """What it asks there are words of the user's."""
+    asked = folded(url).partition("?")[2]
+    return call.session.speech.words.issuperset(word for word in name_words(asked) if len(word) > 1)
 
 
 def _links(call: Call) -> tuple[ValueFact, ...]:
@@ -266,7 +287,9 @@ def _links(call: Call) -> tuple[ValueFact, ...]:
                     leaf.name, leaf.words, atom.key, "link", Wanted(atom.key, atom.parts, True, atom.shape)
                 )
                 at = call.session.origin(inner.value)  # type: ignore[arg-type]
-                found.append(fact_of(inner, at.origin, where_is(at)))
+                sole = at.place is None or _alone(at.place, call)
+                trust: Trust = "sole" if sole else "foreign"
+                found.append(fact_of(inner, at.origin, where_is(at), trust=trust))
     return tuple(found)
 
 

@@ -86,6 +86,8 @@ class Lexicon(Value, frozen=True, dict=True):
     months: Words
     replies: Words = ()
     tells: Words = ()
+    spoken: dict[Class, Words] = {}
+    anybody: Words = ()
     sendable: Words = ()
     shown: Words = ()
     qualities: Words = ()
@@ -106,7 +108,7 @@ class Lexicon(Value, frozen=True, dict=True):
         found: dict[str, int] = {}
         for source in (self.verbs, self.weak, self.words):
             for name, verbs in source.items():
-                for verb in verbs if name != "read" else ():
+                for verb in verbs if name != "read" or (past and source is self.words) else ():
                     for form in forms_of(verb, past=past):
                         found[form] = found.get(form, 0) | BIT[name]
         return found
@@ -156,6 +158,10 @@ class Lexicon(Value, frozen=True, dict=True):
     def says(self) -> dict[str, "re.Pattern[str]"]:
         kinds = self.phrases.__struct_fields__
         return {kind: re.compile("|".join(getattr(self.phrases, kind)), re.S) for kind in kinds}
+
+    @cached_property
+    def speaks(self) -> dict[Class, "re.Pattern[str]"]:
+        return {name: re.compile("|".join(phrases), re.S) for name, phrases in self.spoken.items()}
 
     @cached_property
     def secret_words(self) -> "re.Pattern[str]":

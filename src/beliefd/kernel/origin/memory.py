@@ -122,8 +122,12 @@ class Memory:
         if structured is None:
             self._add_plain(item, tool, how, key_typed)
             return
-        for value in records(structured):
-            self._add_record(value, item, tool, how, key_typed)
+        found = records(structured)
+        whose = [self._of_spoken_author(value) for value in found] if key_typed else []
+        for at, value in enumerate(found):
+            # Of a room that the user names, whoever he speaks of is meant, and nobody else who writes there.
+            aside = True in whose and not whose[at]
+            self._add_record(value, item, tool, how, None if aside else key_typed)
 
     def use(self, tool_id: str, values: list[Any]) -> None:
         """Remember what calls of a tool were about."""
@@ -137,6 +141,7 @@ class Memory:
         self, item: ContextItem, tool: ToolInfo, how: Any, named: bool, *, bare: bool = False
     ) -> None:
         record = Record(self.results, tool.tool_id, how, named)
+        record.keyed = not item.error and self._typed_key(item.args, said_only=True)
         short = len(item.text) <= 80 and "\n" not in item.text.strip() and not bare
         one_word = short and len(item.text.split()) == 1
         self.heard.add(
@@ -185,14 +190,17 @@ class Memory:
                 return True
         return False
 
-    def _add_record(self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool) -> None:
+    def _add_record(
+        self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool | None
+    ) -> None:
+        """`named`: it was read by a key that the user typed; None: and is not what he meant by it."""
         found = [leaf for at, leaf in enumerate(fields(value)) if at < MAX_FIELDS]
         people = how in ("directory", "maybe_directory")
         if how == "maybe_directory":
             identity = self.lexicon.names["identity"]
             only = all(not name or "_".join(name_words(name)) in identity for _, name, _ in found)
             how = "directory" if only else "queried"
-        record = Record(self.results, tool.tool_id, how, named)
+        record = Record(self.results, tool.tool_id, how, bool(named))
         record.keyed = self._typed_key(item.args, said_only=True)
         if people:
             self.bearers.meet(found)
@@ -218,7 +226,7 @@ class Memory:
                 # Whoever writes chooses whom else it goes to: of a mail the user means its sender.
                 if one.shape in SINK_SHAPES and (not record.authored or self._by_author(name)):
                     record.addresses.append(one.key)
-        record.named = record.named or self._named(record)
+        record.named = record.named or (named is not None and self._named(record))
         record.linked = self._linked(record)
         for path, text, kind, shape in kept:
             echo = how == "own" and self._echoes(item, text)
@@ -320,6 +328,12 @@ class Memory:
 
     def _by_author(self, name: str) -> bool:
         return not self.lexicon.names["author"].isdisjoint(name_words(name))
+
+    def _of_spoken_author(self, value: Any) -> bool:
+        """Is it written by somebody of whom the user speaks?"""
+        by = [str(raw) for _, name, raw in fields(value) if self._by_author(name)]
+        names = {part for one in by[:4] for part in name_words(one[:MAX_VALUE])}
+        return not names.isdisjoint(self.speech.names)
 
     def _doubted(self, place: Place, value: Wanted) -> bool:
         """A name is no proof: whoever writes chooses the title, and two people may bear one name."""

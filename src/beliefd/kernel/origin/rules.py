@@ -27,8 +27,12 @@ def _ordered(facts: CallFacts) -> bool:
     return facts.commanded == "other" or (facts.commanded == "named" and not _based(facts))
 
 
+def _sent_there(facts: CallFacts) -> bool:
+    return facts.commanded == "other" or (facts.commanded == "named" and not facts.links_wanted)
+
+
 RULES: Final[tuple[Rule, ...]] = (
-    ("egress", "ask", lambda f: f.tier == "egress" and (not f.url_known or f.commanded == "other"),
+    ("egress", "ask", lambda f: f.tier == "egress" and (not f.url_known or _sent_there(f)),
      lambda f: f"it goes to an address the user did not give: {_of(f.sinks)}"),
     ("foreign", "deny",
      lambda f: f.tier == "write" and not f.intended and f.sink_in_text is True and f.user_spoke is True,

@@ -95,6 +95,8 @@ def _trade(
     if not reads and name in ("create", "update", None):  # to add a comment is to comment
         for noun in nouns:
             mask |= BIT[lexicon.faint[noun]] if lexicon.faint.get(noun) in ("send", "pay", "reserve") else 0
+        if name == "create" and words and lexicon.faint.get(words[-1]) == "send":
+            name = "send"
     for rule in lexicon.becomes:
         if not reads and name in rule.of and rule.group in groups:
             mask |= BIT[rule.to]

@@ -51,8 +51,11 @@ def read_said(text: str, lexicon: Lexicon) -> Said:
     if re.search(r"(?<!\w)#[a-z]", plain):
         groups.add("chat")
     quoted = [wanted(found[1], lexicon.month_of) for found in _QUOTED.finditer(text)]
+    mask = orders(words, lexicon.asked)
+    for name, pattern in lexicon.speaks.items():
+        mask |= BIT[name] if pattern.search(plain) else 0
     return Said(
-        mask=orders(words, lexicon.asked),
+        mask=mask,
         mentions=_mentions(words, lexicon),
         words=spoken,
         groups=frozenset(groups),

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, where_is
 from beliefd.kernel.origin.facts import Commanded, ValueFact
 from beliefd.kernel.origin.index import FORGOTTEN, MAX_VALUE, Wanted
-from beliefd.kernel.origin.lexicon import ANY, forms_of
+from beliefd.kernel.origin.lexicon import ANY, BIT, forms_of
 from beliefd.kernel.origin.memory import Found, Memory
 from beliefd.kernel.origin.spelling import folded, has_card, has_key
 from beliefd.kernel.origin.tools import ToolInfo, trade
+from beliefd.kernel.origin.verbs import unknown_verb
 from beliefd.kernel.values import Id
 
 
@@ -63,6 +64,8 @@ def _asked_of(call: Call) -> tuple[int, frozenset[str]]:
 
     Where nothing is known of what it does, any order may mean it.
     """
+    if call.tier == "egress":
+        return BIT["read"], frozenset()
     if call.what.name != "other":
         return call.what.mask, frozenset()
     return call.what.mask | ANY | FORGOTTEN, frozenset(forms_of(call.what.verb))
@@ -73,18 +76,20 @@ def is_intended(call: Call, catalogue: Mapping[Id, ToolInfo], *, delegated: bool
     speech, what = call.session.speech, call.what
     if delegated:
         return True
-    if not speech.mask & what.mask and what.verb not in speech.words:
+    named = {what.verb, unknown_verb(call.tool.tool_id, call.session.lexicon)} - call.session.lexicon.stops
+    if not speech.mask & what.mask and speech.words.isdisjoint(named):
         return False
     spoken_of = what.groups & speech.groups or not what.nouns.isdisjoint(speech.words)
     if spoken_of or addressed or not what.nouns:
         return True
+    spoken = speech.groups.difference(call.session.lexicon.anybody)
     for other in catalogue.values():
         rival = trade(other, call.session.lexicon)
         if (
             other.tool_id != call.tool.tool_id
             and not rival.reads
             and rival.mask & what.mask
-            and rival.groups & speech.groups
+            and rival.groups & spoken
         ):
             return False
     return True
